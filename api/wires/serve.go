@@ -129,18 +129,18 @@ func stream(h http.Header) {
 
 // Collect passes a part of a user's run to a table whose frames nobody reads: its response
 // is made from the table at the end. With soFar it ends at the run's newest event and does
-// not wait for more.
-func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) error {
+// not wait for more. It returns the number of the event after which the response begins.
+func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) (after int64, err error) {
 	ctx, stop := context.WithCancel(to.Context())
 	defer stop()
 	f, events, err := s.follow(ctx, c, r, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	c.Response.Header().Set("X-Run-Id", f.run.RunID)
 	f.out.Mute()
 	if soFar && f.run.LastSequence == 0 {
-		return nil
+		return f.after, nil
 	}
 	for batch, err := range events {
 		if errors.Is(err, runlog.ErrInterrupted) {
@@ -148,23 +148,20 @@ func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) error {
 		}
 		if err != nil {
 			s.gone(c, to, r)
-			return err
+			return f.after, err
 		}
 		for _, e := range f.ready(batch) {
-			switch err := f.event(&e); {
-			case errors.Is(err, runlog.ErrInterrupted):
-				return interrupted(f.run)
-			case err != nil:
-				return err
-			case f.ended, soFar && e.Seq >= f.run.LastSequence:
-				return nil
+			if err := f.event(&e); errors.Is(err, runlog.ErrInterrupted) {
+				return f.after, interrupted(f.run)
+			} else if err != nil || f.ended || soFar && e.Seq >= f.run.LastSequence {
+				return f.after, err
 			}
 		}
 	}
 	if soFar {
-		return nil
+		return f.after, nil
 	}
-	return interrupted(f.run)
+	return f.after, interrupted(f.run)
 }
 
 // interrupted is the error for a run that continues later.

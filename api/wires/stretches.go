@@ -31,7 +31,11 @@ func Stretches(table func(p Params) Table, run string, events []runlog.Event, wa
 				before[w.Index] = true
 			}
 		}
-		beginnings = append(beginnings, begin(events, waits, f.stays, given))
+		next := begin(events, waits, f.stays, given)
+		beginnings = append(beginnings, next)
+		if f.keeps && next > after { // the call was asked for again before it was answered
+			after = next
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package endtoend
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -106,9 +107,7 @@ func playChat(t *testing.T, s *apptest.System, extra map[string]any, steps []cha
 	t.Helper()
 	for _, step := range steps {
 		body := map[string]any{"model": "chattray/lab", "messages": step.messages, "stream": !step.whole}
-		for name, v := range extra {
-			body[name] = v
-		}
+		maps.Copy(body, extra)
 		if got := completions(t, s, body, step.header...); got != step.want {
 			t.Errorf("%s: the answer is %q, want %q", step.name, got, step.want)
 		}

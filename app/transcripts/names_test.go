@@ -22,14 +22,17 @@ const uuidPattern = `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{1
 
 var (
 	idField     = regexp.MustCompile(`"(\w+)": ?"(` + uuidPattern + `|[0-9a-f]{8}|[0-9a-f]{24}|[A-Z2-7]{26})"`)
+	convText    = regexp.MustCompile(`"conv_(` + uuidPattern + `)"`)
 	blockField  = regexp.MustCompile(`"(?:block_ids?|ref)": ?"([^"]+)"`)
 	generated   = regexp.MustCompile(`^(?:` + uuidPattern + `|[0-9a-f]{24})$`)
 	runHead     = regexp.MustCompile(`(?m)^X-Run-Id: (` + uuidPattern + `)$`)
 	timeText    = regexp.MustCompile(`2000-01-0\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z`)
+	secondsText = regexp.MustCompile(`("(?:created|created_at|completed_at)": ?)9466\d{5}\b`)
 	rowTime     = regexp.MustCompile(`("(?:created|updated)_at": ?)"[^"]*"`)
 	estimate    = regexp.MustCompile(`("(?:input|total)_tokens": ?)\d{4,}`)
 	promptField = regexp.MustCompile(`("system_prompt": ?)("(?:[^"\\]|\\.)*")`)
 	nameText    = regexp.MustCompile(`\b(RUN|MSG|CHAT|PAY|REQ|ASK|BLOCK|DOC|TICKET)\d+\b`)
+	digitsText  = regexp.MustCompile(`_(RUN\d+)_`)
 	section     = regexp.MustCompile(`(?m)^## ([A-Z ]+)$`)
 )
 
@@ -43,6 +46,9 @@ var kinds = map[string]string{
 func (n *aliases) named(text string) string {
 	for _, m := range runHead.FindAllStringSubmatch(text, -1) {
 		n.name("RUN", m[1])
+	}
+	for _, m := range convText.FindAllStringSubmatch(text, -1) {
+		n.name("CHAT", m[1])
 	}
 	for _, m := range idField.FindAllStringSubmatch(text, -1) {
 		if kind := kinds[m[1]]; kind != "" {
@@ -59,6 +65,9 @@ func (n *aliases) named(text string) string {
 	pairs := make([]string, 0, 2*len(n.of))
 	for value, name := range n.of {
 		pairs = append(pairs, value, name)
+		if strings.HasPrefix(name, "RUN") { // in ids of the wire responses
+			pairs = append(pairs, "_"+strings.ReplaceAll(value, "-", "")+"_", "_"+name+"_")
+		}
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
@@ -75,6 +84,7 @@ func (n *aliases) plain(text string) string {
 		return m[1] + `"` + promptSections(prompt) + `"`
 	})
 	text = estimate.ReplaceAllString(text, "${1}ESTIMATE") // of a call without usage; it depends on the prompt's length
+	text = secondsText.ReplaceAllString(text, "${1}SECONDS")
 	return rowTime.ReplaceAllString(timeText.ReplaceAllString(text, "TIME"), `$1"TIME"`)
 }
 
@@ -89,6 +99,12 @@ func (n *aliases) name(kind, value string) {
 
 // real returns text with the values instead of their names.
 func (n *aliases) real(text string) string {
+	text = digitsText.ReplaceAllStringFunc(text, func(name string) string {
+		if value := n.values[strings.Trim(name, "_")]; value != "" {
+			return "_" + strings.ReplaceAll(value, "-", "") + "_"
+		}
+		return name
+	})
 	return nameText.ReplaceAllStringFunc(text, func(name string) string {
 		if value := n.values[name]; value != "" {
 			return value

@@ -98,7 +98,7 @@ func soFar(c *wires.Call, id string) ([]message, []object, error) {
 		t.kept = &transcript{}
 		return t
 	}
-	if err := c.Service.Collect(c, to, wires.Response{Run: run, Table: made}, true); err != nil {
+	if _, err := c.Service.Collect(c, to, wires.Response{Run: run, Table: made}, true); err != nil {
 		return nil, nil, err
 	}
 	return t.kept.messages(), t.interrupts(open), nil

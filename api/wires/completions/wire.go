@@ -188,7 +188,7 @@ func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatReques
 	if r.Stream {
 		return c.Service.Serve(c, to, part)
 	}
-	err := c.Service.Collect(c, to, part, false)
+	_, err := c.Service.Collect(c, to, part, false)
 	if seen, ok := errors.AsType[*schemas.Error](err); ok && seen.Code == schemas.CodeInterrupted && r.thread == "" {
 		c.Response.Header().Set("X-Should-Retry", "false") // the same request would start another run
 	}

@@ -1652,6 +1652,98 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A message, or answers to calls that wait, from a client of OpenAI's Responses API
+         * @description `input` is the user's message, or has answers to calls that wait: `function_call_output`, `mcp_approval_response`. The chat is
+         *     that of `previous_response_id`, of `conversation` (`conv_<chat_id>`) or of `metadata.chat_id`. The answer is a stream of
+         *     events with `stream`, the response as it is now with `background`, else the whole response. See `docs/wires.md`.
+         */
+        post: operations["postResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The response's id
+                 * @example resp_019ac0de000070008000000000000001_0
+                 */
+                id: components["parameters"]["ResponseID"];
+            };
+            cookie?: never;
+        };
+        /** A response as it is now, or its events */
+        get: operations["getResponse"];
+        put?: never;
+        post?: never;
+        /** Not possible, because a response is part of a chat; delete the chat */
+        delete: operations["deleteResponse"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The response's id
+                 * @example resp_019ac0de000070008000000000000001_0
+                 */
+                id: components["parameters"]["ResponseID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel the run of a response */
+        post: operations["cancelResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}/input_items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The response's id
+                 * @example resp_019ac0de000070008000000000000001_0
+                 */
+                id: components["parameters"]["ResponseID"];
+            };
+            cookie?: never;
+        };
+        /** The user's message that a response answers */
+        get: operations["listResponseInput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3172,6 +3264,11 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description The response's id
+         * @example resp_019ac0de000070008000000000000001_0
+         */
+        ResponseID: string;
         /**
          * @description The model's id
          * @example chattray
@@ -6226,6 +6323,168 @@ export interface operations {
             };
             "4XX": components["responses"]["WireProblem"];
             "5XX": components["responses"]["WireProblem"];
+        };
+    };
+    postResponse: {
+        parameters: {
+            query?: {
+                /** @description The `context.current_page` if the body does not have it */
+                page?: components["parameters"]["WirePage"];
+                /** @description The `context.active_tab` if the body does not have it */
+                tab?: components["parameters"]["WireTab"];
+                /** @description The `context.active_subtab` if the body does not have it */
+                subtab?: components["parameters"]["WireSubtab"];
+                /** @description The `model` if the body does not have it */
+                model?: components["parameters"]["WireModel"];
+                /** @description The `on_disconnect` if the body does not have it */
+                on_disconnect?: components["parameters"]["WireOnDisconnect"];
+                /** @description The `if_busy` if the body does not have it */
+                if_busy?: components["parameters"]["WireIfBusy"];
+            };
+            header?: {
+                /**
+                 * @description The same key with the same body attaches to the same run; with another body it is 422.
+                 * @example 5f2c1c9e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Object"];
+            };
+        };
+        responses: {
+            /** @description Events with `stream`, else the response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Run-Id": components["headers"]["X-Run-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["OpenAIError"];
+            "5XX": components["responses"]["OpenAIError"];
+        };
+    };
+    getResponse: {
+        parameters: {
+            query?: {
+                /** @description true for the events, live ones too */
+                stream?: string;
+                /** @description The `sequence_number` after which the events are sent */
+                starting_after?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The response's id
+                 * @example resp_019ac0de000070008000000000000001_0
+                 */
+                id: components["parameters"]["ResponseID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response, or its events */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Run-Id": components["headers"]["X-Run-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["OpenAIError"];
+            "5XX": components["responses"]["OpenAIError"];
+        };
+    };
+    deleteResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The response's id
+                 * @example resp_019ac0de000070008000000000000001_0
+                 */
+                id: components["parameters"]["ResponseID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            "4XX": components["responses"]["OpenAIError"];
+            "5XX": components["responses"]["OpenAIError"];
+        };
+    };
+    cancelResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The response's id
+                 * @example resp_019ac0de000070008000000000000001_0
+                 */
+                id: components["parameters"]["ResponseID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Run-Id": components["headers"]["X-Run-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["OpenAIError"];
+            "5XX": components["responses"]["OpenAIError"];
+        };
+    };
+    listResponseInput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The response's id
+                 * @example resp_019ac0de000070008000000000000001_0
+                 */
+                id: components["parameters"]["ResponseID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A list of one message */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["OpenAIError"];
+            "5XX": components["responses"]["OpenAIError"];
         };
     };
 }

@@ -1,0 +1,255 @@
+package responses
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/api/wires/openaiwire"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
+)
+
+// request is what the client sends. Members that are not here have no effect.
+type request struct {
+	Model        string            `json:"model"`
+	Input        input             `json:"input"`
+	Instructions string            `json:"instructions"`
+	Previous     string            `json:"previous_response_id"`
+	Conversation conversation      `json:"conversation"`
+	Metadata     schemas.Object    `json:"metadata"`
+	Tools        []json.RawMessage `json:"tools"`
+	ToolChoice   json.RawMessage   `json:"tool_choice"`
+	Stream       bool              `json:"stream"`
+	Background   bool              `json:"background"`
+	Store        *bool             `json:"store"`
+	Text         *struct {
+		Format *struct {
+			Type string `json:"type"`
+		} `json:"format"`
+	} `json:"text"`
+
+	options  options
+	previous string // the run that the request continues, "" for none
+	thread   string // the client's key of the chat, "" for none
+}
+
+// input is a text, which is one message of the user, or a list of items.
+type input []entry
+
+// entry is an item of the input.
+type entry struct {
+	Type     string             `json:"type"`
+	ID       string             `json:"id"`
+	Role     string             `json:"role"`
+	Content  openaiwire.Content `json:"content"`
+	CallID   string             `json:"call_id"`
+	Output   json.RawMessage    `json:"output"`
+	Approval string             `json:"approval_request_id"`
+	Approve  *bool              `json:"approve"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (in *input) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '[' {
+		return json.Unmarshal(raw, (*[]entry)(in))
+	}
+	var content openaiwire.Content
+	if err := json.Unmarshal(raw, &content); err != nil {
+		return err
+	}
+	*in = input{{Role: "user", Content: content}}
+	return nil
+}
+
+// conversation is the id of a conversation, or an object that has it.
+type conversation string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *conversation) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '{' {
+		var v struct {
+			ID string `json:"id"`
+		}
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return err
+		}
+		*c = conversation(v.ID)
+		return nil
+	}
+	return json.Unmarshal(raw, (*string)(c))
+}
+
+// tool is a tool of the request.
+type tool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Label       string          `json:"server_label"`
+}
+
+// decode reads the request.
+func decode(c *wires.Call) (*request, error) {
+	var r request
+	if err := c.Decode(&r); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(r.Input) == 0:
+		return nil, schemas.Invalid("/input", "must have a message or an answer")
+	case r.Previous != "" && r.Conversation != "":
+		return nil, schemas.Invalid("/conversation", "must not be given together with previous_response_id")
+	case r.Text != nil && r.Text.Format != nil && r.Text.Format.Type != "text":
+		return nil, openaiwire.Unsupported("/text/format", "answers are text")
+	}
+	if err := r.identify(); err != nil {
+		return nil, err
+	}
+	r.options = options{model: r.Model, background: r.Background, metadata: r.Metadata, previous: r.Previous, tools: r.Tools}
+	return &r, nil
+}
+
+// identify finds out which chat the request continues.
+func (r *request) identify() error {
+	if r.Previous != "" {
+		run, _, ok := parseID(r.Previous, responsesPrefix)
+		if !ok {
+			return &openaiwire.Refusal{Status: http.StatusNotFound, Code: string(schemas.CodeNotFound), Param: "/previous_response_id", Text: "there is no such response"}
+		}
+		r.previous = run
+		return nil
+	}
+	if r.Conversation != "" {
+		key, ok := strings.CutPrefix(string(r.Conversation), conversations)
+		if !ok || !text.IsID(key) {
+			return schemas.Invalid("/conversation", "must be conv_ and a chat_id")
+		}
+		r.thread = key
+		return nil
+	}
+	key, err := openaiwire.Member(r.Metadata, "chat_id")
+	if r.thread = key; err != nil || key != "" {
+		return err
+	}
+	for _, e := range slices.Backward(r.Input) {
+		if run, ok := runOf(e.ID); ok {
+			r.previous = run
+			break
+		}
+	}
+	return nil
+}
+
+// asked returns the chat request with all that the body says except the messages.
+func (r *request) asked(c *wires.Call) (*schemas.ChatRequest, error) {
+	var system []string
+	if r.Instructions != "" {
+		system = append(system, r.Instructions)
+	}
+	for _, e := range r.Input {
+		if e.Role == "system" || e.Role == "developer" {
+			system = append(system, e.Content.Plain())
+		}
+	}
+	req, err := openaiwire.Asked(c, r.Model, r.Metadata, system, "/instructions")
+	if err != nil {
+		return nil, err
+	}
+	for i, raw := range r.Tools {
+		pointer := "/tools/" + strconv.Itoa(i)
+		var v tool
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return nil, schemas.Invalid(pointer, "must be a tool")
+		}
+		switch {
+		case v.Type == "function":
+			req.ClientTools = append(req.ClientTools, schemas.ClientTool{Name: v.Name, Description: v.Description, InputSchema: v.Parameters})
+		case v.Type == "mcp" && v.Label == server: // the service's own tools, by which clients answer approvals
+		default:
+			return nil, &openaiwire.Refusal{Status: http.StatusBadRequest, Code: "unsupported_tool", Param: pointer + "/type", Text: "tools must be functions; the service adds its own"}
+		}
+	}
+	wires.Tools(req.ClientTools)
+	if string(r.ToolChoice) == `"none"` {
+		req.ClientTools = nil
+	}
+	req.Unlisted = r.Store != nil && !*r.Store && r.thread == "" && r.previous == ""
+	if req.OnDisconnect == "" {
+		req.OnDisconnect = "cancel"
+		if r.Background {
+			req.OnDisconnect = "continue"
+		}
+	}
+	return req, nil
+}
+
+// isMessage reports whether an item is a message.
+func (e *entry) isMessage() bool { return e.Type == "message" || e.Type == "" && e.Role != "" }
+
+// lastUser returns the index of the user's last message, -1 if there is none.
+func (r *request) lastUser() int {
+	for i, e := range slices.Backward(r.Input) {
+		if e.isMessage() && e.Role == "user" {
+			return i
+		}
+	}
+	return -1
+}
+
+// pointer is the pointer of the content of an item.
+func (r *request) pointer(at int) string { return "/input/" + strconv.Itoa(at) + "/content" }
+
+// list returns the messages before an item.
+func (r *request) list(before int) (list []wires.Message) {
+	for _, e := range r.Input[:before] {
+		if e.isMessage() && (e.Role == "user" || e.Role == "assistant") {
+			list = append(list, wires.Message{Role: e.Role, Text: e.Content.Plain()})
+		}
+	}
+	return list
+}
+
+// answers returns the answers after the user's last message, and the run that they are
+// for. The last one decides the run. There are none if the user's message is the last item.
+func (r *request) answers() (run string, list []wires.Answer) {
+	for _, e := range slices.Backward(r.Input) {
+		if e.isMessage() && e.Role == "user" {
+			break
+		}
+		of, a, ok := e.answer()
+		if !ok || run != "" && of != run {
+			continue
+		}
+		run, list = of, append(list, a)
+	}
+	return run, list
+}
+
+// answer returns the answer that an item is, with its run. A call that is not known has the
+// run "": it is not found.
+func (e *entry) answer() (run string, a wires.Answer, ok bool) {
+	switch e.Type {
+	case "function_call_output":
+		run, index, _ := wires.ParseCall(e.CallID)
+		return run, wires.Answer{Index: index, Output: outcome(e.Output)}, true
+	case "mcp_approval_response":
+		run, index, _ := parseID(e.Approval, prefixes[asking])
+		approved := e.Approve != nil && *e.Approve
+		return run, wires.Answer{Index: int(index), Approved: &approved}, true
+	default:
+		return "", a, false
+	}
+}
+
+// outcome returns the text of a tool's output, which is a string or parts.
+func outcome(raw json.RawMessage) json.RawMessage {
+	var content openaiwire.Content
+	if err := json.Unmarshal(raw, &content); err != nil || wires.Null(raw) {
+		return raw
+	}
+	return schemas.Encode(content.Plain())
+}

@@ -1,0 +1,288 @@
+// Package responses is the wire of OpenAI's Responses API, with background, cursor and
+// cancel.
+package responses
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/api/wires/openaiwire"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Wire returns the wire.
+func Wire() wires.Wire {
+	handle := openaiwire.Handler
+	return wires.Wire{
+		Name: "responses",
+		Routes: []wires.Route{
+			{Method: http.MethodPost, Path: "/v1/responses", Body: true, Starts: true, Stream: true, Handle: handle(post)},
+			{Method: http.MethodGet, Path: "/v1/responses/:id", Stream: true, Handle: handle(get)},
+			{Method: http.MethodDelete, Path: "/v1/responses/:id", Handle: handle(remove)},
+			{Method: http.MethodPost, Path: "/v1/responses/:id/cancel", Stream: true, Handle: handle(cancel)},
+			{Method: http.MethodGet, Path: "/v1/responses/:id/input_items", Handle: handle(inputItems)},
+		},
+		Fail:   openaiwire.Fail,
+		Tables: []wires.Version{{Name: "1", Table: newTable(options{model: "chattray"}), Check: check}},
+	}
+}
+
+// post starts a run, or answers calls that wait and continues their run.
+func post(c *wires.Call) error {
+	to, err := c.Service.Stream(c)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	r, err := decode(c)
+	if err != nil {
+		return err
+	}
+	req, err := r.asked(c)
+	if err != nil {
+		return err
+	}
+	if id, list := r.answers(); len(list) > 0 {
+		run, err := c.Service.Runs.Run(c.Context(), c.User, id)
+		if err != nil {
+			return err
+		}
+		given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list)
+		if err != nil {
+			return err
+		}
+		return respond(c, to, r, req, run, given)
+	}
+	run, repeated, err := c.Repeated()
+	if err == nil && !repeated {
+		run, err = begin(c, r, req)
+	}
+	if err != nil {
+		return err
+	}
+	return respond(c, to, r, req, run, nil)
+}
+
+// begin starts a run for the last message of the user.
+func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, error) {
+	at := r.lastUser()
+	if at < 0 {
+		return schemas.Run{}, schemas.Invalid("/input", "must have a user message, or answers to calls that wait")
+	}
+	chat, err := r.place(c, req)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	if chat.ConversationID == 0 {
+		req.ConversationHistory = wires.History(r.list(at))
+	}
+	pointer := r.pointer(at)
+	req.Message = r.Input[at].Content.Plain()
+	var files []string
+	if req.Attachments, files, err = r.Input[at].Content.Files(pointer); err != nil {
+		return schemas.Run{}, err
+	}
+	run, err := c.Start(chat, req)
+	if err != nil {
+		err = openaiwire.Pointed(err, pointer, files, "")
+	}
+	return run, err
+}
+
+// place returns the chat that the request continues, and puts it into the request. A
+// message after an answer that is not the chat's last edits the message there.
+func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.Chat, err error) {
+	if r.previous == "" {
+		if r.thread == "" {
+			return chat, nil
+		}
+		chat, err = c.Service.Chat(c.Context(), c.User, r.thread)
+		req.ChatID = chat.ChatID
+		return chat, err
+	}
+	run, err := c.Service.Runs.Run(c.Context(), c.User, r.previous)
+	if err != nil {
+		return chat, err
+	}
+	chat, err = c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, record.MessageQuery{Limit: 1})
+	if err != nil {
+		return chat, err
+	}
+	req.ConversationID = chat.ConversationID
+	have, err := c.Service.Current(c.Context(), c.User, chat)
+	if err != nil {
+		return chat, err
+	}
+	last := -1
+	for i, m := range have {
+		if m.RunID == run.RunID {
+			last = i
+		}
+	}
+	if next := slices.IndexFunc(have[last+1:], func(m schemas.Message) bool { return m.Role == "user" }); last >= 0 && next >= 0 {
+		req.EditMessageID = have[last+1+next].ID
+	}
+	return chat, nil
+}
+
+// respond answers with a part of a run: its events, the whole of it, or in the background
+// what there is.
+func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, run schemas.Run, given map[int]bool) error {
+	t := makeTable(r.options, wires.Params{Run: run.RunID})
+	part := part(t, run)
+	part.Given, part.Cancels = given, req.OnDisconnect == "cancel" && c.Header.Get("Idempotency-Key") == ""
+	if r.Stream {
+		return c.Service.Serve(c, to, part)
+	}
+	return t.respond(c, to, part, r.Background)
+}
+
+func part(t *table, run schemas.Run) wires.Response {
+	return wires.Response{Run: run, Table: func(p wires.Params) wires.Table { t.Params = p; return t }}
+}
+
+// respond answers with the response object.
+func (t *table) respond(c *wires.Call, to wires.Stream, part wires.Response, soFar bool) error {
+	after, err := c.Service.Collect(c, to, part, soFar)
+	if err != nil {
+		return err
+	}
+	t.from(after, part.Run)
+	return openaiwire.Respond(c, t.object())
+}
+
+// from sets where the response begins, if no event after that has been seen.
+func (t *table) from(after int64, run schemas.Run) {
+	if after > 0 && t.begin != after {
+		t.begin, t.status, t.items = after, inProgress, nil
+	}
+	if t.created == 0 { // it waits for its turn
+		t.created, t.chat = run.CreatedAt.Unix(), run.ChatID
+		t.extra = openaiwire.Extra{RunID: run.RunID, ConversationID: run.ConversationID, MessageID: run.MessageID}
+	}
+}
+
+// found returns the run of a response, and where the response begins.
+func found(c *wires.Call) (run schemas.Run, begin int64, err error) {
+	id, begin, ok := parseID(c.Param("id"), responsesPrefix)
+	if !ok {
+		return run, 0, schemas.ErrNotFound
+	}
+	run, err = c.Service.Runs.Run(c.Context(), c.User, id)
+	if err == nil && begin > run.LastSequence {
+		err = schemas.ErrNotFound
+	}
+	return run, begin, err
+}
+
+// get answers with a response as it is now, or with its events after a number.
+func get(c *wires.Call) error {
+	query := c.URL.Query()
+	cursor := int64(0)
+	if text := query.Get("starting_after"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return &openaiwire.Refusal{Status: http.StatusBadRequest, Code: string(schemas.CodeInvalid), Param: "starting_after", Text: "starting_after must be a sequence number"}
+		}
+		cursor = n
+	}
+	run, begin, err := found(c)
+	if err != nil {
+		return err
+	}
+	to, err := c.Service.Stream(c)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	t := makeTable(options{model: "chattray"}, wires.Params{Run: run.RunID})
+	part := part(t, run)
+	part.After, part.Cursor = begin, cursor
+	if query.Get("stream") == "true" {
+		return c.Service.Serve(c, to, part)
+	}
+	return t.respond(c, to, part, true)
+}
+
+// cancelWait is how long the answer to a cancel waits for the run's end.
+const cancelWait = 2 * time.Second
+
+// bounded is a stream that ends after a time.
+type bounded struct {
+	wires.Stream
+
+	ctx context.Context //nolint:containedctx // lives as long as the request
+}
+
+// Context implements wires.Stream.
+func (b bounded) Context() context.Context { return b.ctx }
+
+// cancel cancels the run of a response, and answers with the response.
+func cancel(c *wires.Call) error {
+	run, begin, err := found(c)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Service.Runs.Cancel(c.Context(), c.User, run.RunID); err != nil {
+		return err
+	}
+	to, err := c.Service.Stream(c)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	ctx, stop := context.WithTimeout(to.Context(), cancelWait)
+	defer stop()
+	t := makeTable(options{model: "chattray"}, wires.Params{Run: run.RunID})
+	part := part(t, run)
+	part.After = begin
+	if _, err := c.Service.Collect(c, bounded{to, ctx}, part, false); err != nil { // it ends soon
+		t.status = stopped
+	}
+	t.from(begin, run)
+	return openaiwire.Respond(c, t.object())
+}
+
+// errKept refuses to delete a response, which is a part of a chat.
+var errKept = schemas.NewError(schemas.CodeMethodNotAllowed, "a response is part of a chat: delete the chat with DELETE /api/chats/{conversation_id}")
+
+func remove(c *wires.Call) error {
+	if _, _, err := found(c); err != nil {
+		return err
+	}
+	return errKept
+}
+
+// maxPages bounds the pages of messages in which the message of a run is looked for.
+const maxPages = 50
+
+// inputItems answers with the message that the run answers.
+func inputItems(c *wires.Call) error {
+	run, _, err := found(c)
+	if err != nil {
+		return err
+	}
+	q := record.MessageQuery{Limit: 200, Superseded: true}
+	for range maxPages {
+		chat, err := c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, q)
+		if err != nil {
+			return err
+		}
+		for _, m := range chat.Messages {
+			if m.ID == run.UserMessageID {
+				content := []map[string]string{{"type": "input_text", "text": m.Content}}
+				one := map[string]any{"id": m.ID, "type": "message", "role": "user", "status": complete, "content": content}
+				return openaiwire.Respond(c, map[string]any{"object": "list", "data": []any{one}, "first_id": m.ID, "last_id": m.ID, "has_more": false})
+			}
+		}
+		if q.Cursor = chat.NextCursor; q.Cursor == "" {
+			break
+		}
+	}
+	return schemas.ErrNotFound
+}
