@@ -81,6 +81,7 @@ pack: web/node_modules
 	mv bin/chattray-react-*.tgz bin/chattray-react.tgz
 
 NAME ?= vite
+example: export PORT ?= 5173
 example: pack build
 	cd web/examples/$(NAME) && npm install --no-audit --no-fund --no-package-lock
 	bin/chattray & trap "kill $$!" EXIT; cd web/examples/$(NAME) && npm run dev

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build, preview } from 'vite'
-import { browser, call, listening, model, service, until } from './world.js'
+import { browser, call, freePort, installPack, listening, model, service, until } from './world.js'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
 
@@ -15,15 +13,6 @@ const web = fileURLToPath(new URL('..', import.meta.url))
 const scripted = () => model((said) => (said.role === 'tool' ? { content: `These are open: ${JSON.parse(said.content.match(/\{.*\}/s)[0]).orders.map((o) => o.customer).join(', ')}.` }
   : /note/i.test(said.content) ? { content: 'Here is a note.\n\nORDER_NOTE: {"order_id": 2, "note": "Call before delivery"}' }
     : { call: ['find_orders', { state: 'open' }] }))
-
-/** A port that nobody uses. */
-async function freePort() {
-  const server = createServer()
-  const port = await listening(server)
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 test('docs/add-a-page.md: its steps give a page with a tool and a payload', async () => {
   const work = mkdtempSync(join(process.env.E2E_WORK, 'page-'))
@@ -38,12 +27,7 @@ test('docs/add-a-page.md: its steps give a page with a tool and a payload', asyn
     writeFileSync(join(work, name), content)
   }
   // What "npm install" would do, from what is here.
-  assert.equal(spawnSync('npx', ['vite', 'build', '-c', 'vite.lib.config.ts', '--logLevel', 'error'], { cwd: web, stdio: 'inherit' }).status, 0)
-  const modules = join(work, 'app/node_modules')
-  mkdirSync(join(modules, '@chattray'), { recursive: true })
-  mkdirSync(join(modules, '@vitejs'))
-  symlinkSync(web, join(modules, '@chattray/react'))
-  for (const name of ['react', 'react-dom', 'vite', '@vitejs/plugin-react']) symlinkSync(join(web, 'node_modules', name), join(modules, name))
+  installPack(join(work, 'app'), [])
 
   const upstream = scripted()
   const orders = spawn(process.execPath, ['orders.mjs'], { cwd: work, stdio: 'inherit' })

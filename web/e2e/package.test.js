@@ -1,37 +1,20 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
-import { browser, service } from './world.js'
+import { browser, installPack, run, service } from './world.js'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
-let work, modules, pack
+let work, pack
 
-const run = (command, args, cwd) => {
-  const done = spawnSync(command, args, { cwd, encoding: 'utf8' })
-  assert.equal(done.status, 0, `${command} ${args.join(' ')}:\n${done.stdout}${done.stderr}`)
-  return done.stdout
-}
-
-/** Puts the package, as it is packed, into an application with what it needs. */
 before(() => {
   work = mkdtempSync(join(process.env.E2E_WORK, 'package-'))
-  run('npm', ['pack', '--silent', '--pack-destination', work], web)
-  const { name, version, dependencies } = JSON.parse(readFileSync(join(web, 'package.json'), 'utf8'))
-  assert.equal(name, '@chattray/react')
-  modules = join(work, 'node_modules')
-  pack = join(modules, '@chattray/react')
-  mkdirSync(pack, { recursive: true })
-  run('tar', ['-xzf', `chattray-react-${version}.tgz`, '-C', pack, '--strip-components=1'], work)
-  for (const other of [...Object.keys(dependencies), 'react', 'react-dom', '@types/react', '@types/react-dom', 'csstype', '@types/unist', 'vite', '@vitejs/plugin-react']) {
-    const place = join(modules, other)
-    mkdirSync(join(place, '..'), { recursive: true })
-    if (!existsSync(place)) symlinkSync(join(web, 'node_modules', other), place)
-  }
+  pack = installPack(work, ['@types/react', '@types/react-dom', 'csstype', '@types/unist'])
+  assert.equal(JSON.parse(readFileSync(join(pack, 'package.json'), 'utf8')).name, '@chattray/react')
 })
 
 test('the package has its licence, its changelog, its repository, and source maps', () => {

@@ -12,6 +12,9 @@ if (!existsSync(chromium)) {
   console.error(`There is no Chromium at ${chromium}; install Debian's package "chromium", or name one with CHROMIUM.`)
   process.exit(2)
 }
+/** Files of tests that use the package as it is packed. */
+const PACKED = /(package|examples|add-a-page)\.test\.js$/
+
 const work = mkdtempSync(join(tmpdir(), 'chattray-e2e-'))
 const binary = process.env.E2E_BINARY ?? join(work, 'chattray')
 let code = 1
@@ -22,8 +25,14 @@ try {
   }
   const files = process.argv.slice(2)
   const tests = files.length > 0 ? files : readdirSync(here).filter((f) => f.endsWith('.test.js')).map((f) => join(here, f))
+  let pack = ''
+  if (tests.some((file) => PACKED.test(file))) {
+    const packed = spawnSync('npm', ['pack', '--silent', '--pack-destination', work], { cwd: join(here, '..'), stdio: ['ignore', 'ignore', 'inherit'] })
+    if (packed.status !== 0) process.exit(packed.status ?? 1)
+    pack = join(work, readdirSync(work).find((file) => file.endsWith('.tgz')))
+  }
   const run = spawnSync(process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=900000', '--test-reporter=spec', ...tests], {
-    stdio: 'inherit', env: { ...process.env, E2E_BINARY: binary, E2E_WORK: work, CHROMIUM: chromium },
+    stdio: 'inherit', env: { ...process.env, E2E_BINARY: binary, E2E_WORK: work, E2E_PACK: pack, CHROMIUM: chromium },
   })
   code = run.status ?? 1
 } finally {

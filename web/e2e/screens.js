@@ -1,11 +1,13 @@
 // Takes the pictures of docs/screenshots, each of one state of the tray: npm run screens
-// Each state is looked at by axe too: nothing serious or critical may be in it. With a folder as its argument it puts every state there, in light, dark, forced colours and from right to left, at 320, 360, 800, 1024 and 1440 pixels and at 200 %.
+// Each state is looked at by axe too: nothing serious or critical may be in it. With a folder as its argument it puts every state there, in light, dark, forced
+// colours and from right to left, at 320, 360, 800, 1024 and 1440 pixels and at 200 %, and fails where something scrolls sideways too; SCREENS and LOOKS choose some.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openTray, states } from './states.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const all = process.argv[2]
@@ -50,80 +52,29 @@ async function findings(page) {
   return violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')}`)
 }
 
-async function openTray(page) {
-  const open = page.button('Open the chat')
-  await open.or(page.input).first().waitFor()
-  if (await open.isVisible()) await open.click()
-  await page.input.waitFor()
-}
-
-const ask = (text) => async (page) => {
-  await page.ask(text)
-  await page.settled(60_000)
-}
-
-async function rendered(page) {
-  await ask('How does an editing rate depend on temperature?')(page)
-  await page.locator('.ct-diagram svg').waitFor({ state: 'attached' })
-  await page.locator('.ct-code .hljs-keyword').first().waitFor({ state: 'attached' })
-}
-
-/** Each state: its page, how it looks in docs/screenshots, and what leads to it. */
-const states = [
-  { name: 'empty', path: 'streams', run: async () => undefined },
-  { name: 'answer', path: 'streams', run: ask('Compare stream 1 and stream 2') },
-  { name: 'rendering', path: 'streams', layout: 'full', scripted: true, wide: { width: 1280, height: 1160 }, run: rendered },
-  { name: 'trail', path: 'reports', wide: { width: 960, height: 660 }, run: async (page) => {
-    await ask('Search articles about mercury and list the reports')(page)
-    await page.locator('.ct-trail-head').click()
-    await page.locator('.ct-trail-body .ct-tool-head').first().click()
-  } },
-  { name: 'approval', path: 'reports', wide: { width: 1024, height: 740 }, run: async (page) => {
-    await page.ask('Order 2 printed copies of report 1')
-    await page.getByRole('group', { name: 'May I do this?' }).waitFor({ timeout: 10_000 })
-  } },
-  { name: 'error', path: 'streams', run: ask('error late') },
-  { name: 'offline', path: 'streams', run: async (page) => {
-    await ask('hello')(page)
-    await page.context().setOffline(true)
-    await page.ask('Are you still there?')
-    await page.locator('.ct-banners .ct-note').waitFor({ timeout: 15_000 })
-  } },
-  { name: 'history', path: 'streams', layout: 'full', scheme: 'dark', run: async (page) => {
-    await ask('List the research streams')(page)
-    await page.button('New chat').click()
-    await ask('think')(page)
-    await page.button('New chat').click()
-    await ask('Compare stream 1 and stream 2')(page)
-  } },
-  { name: 'history-empty', path: 'streams', docs: false, run: async (page) => page.button('Chats').click() },
-  { name: 'documents-empty', path: 'document', docs: false, run: async () => undefined },
-  { name: 'documents', path: 'document', wide: { width: 1100, height: 660 }, run: async (page) => {
-    await ask('Create a report with a chart about gold')(page)
-    await page.locator('.ct-chart canvas').waitFor()
-  } },
-  { name: 'research', path: 'reports', layout: 'full', run: ask('Research base editing and gold') },
-  { name: 'panel', path: 'reports', wide: { width: 1100, height: 480 }, run: async (page) => {
-    await ask('List the reports')(page)
-    await page.locator('.ct-payload').last().click()
-  } },
-  { name: 'phone', path: 'streams', wide: { width: 360, height: 740 }, scheme: 'dark', scripted: true, run: rendered },
-  { name: 'playground', path: 'playground/tools', docs: false, run: async (page) => page.locator('.app-stage .ct-message[data-role=assistant][data-status=complete]').waitFor() },
-  { name: 'long', path: 'streams', docs: false, run: ask('slow 5') },
-]
-
 /** A page in which a user who has no chat yet looks at a state. */
 async function look(state, options, layout) {
   const page = await chromium.open(`${state.scripted ? scripted.url : server.url}/#/${state.path}`, { reducedMotion: 'reduce', ...options })
   if (layout) {
     await openTray(page)
     await page.button('More options').click()
-    await page.getByRole('menuitemradio', { name: 'Fill the page' }).click()
+    await page.getByRole('menuitemradio', { name: layout }).click()
   } else if (!state.path.startsWith('playground')) await openTray(page)
   await state.run(page)
   await page.mouse.move(2, 2)
   await page.evaluate(() => document.fonts.ready)
   return page
+}
+
+/** Waits until a new size has been drawn, with what is laid out again after it. */
+async function drawn(page) {
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 150)))
+}
+
+/** What scrolls sideways though it must not; this runs in the page. */
+function tooWide() {
+  const of = (e) => e.scrollWidth > e.clientWidth + 1
+  return [...(of(document.documentElement) ? ['the page'] : []), ...[...document.querySelectorAll('.app-main, .ct-list, .ct-history, .ct-panel-body, .ct-doc, .ct-composer')].filter(of).map((e) => e.className)]
 }
 
 try {
@@ -138,19 +89,21 @@ try {
         if (length > LARGEST) failures.push(`${state.name}: ${length} bytes; take it of less`)
       } else {
         for (const { name: way, media, dir = 'ltr' } of looks) {
+          if (process.env.LOOKS && !process.env.LOOKS.split(',').includes(way)) continue
           await page.emulateMedia({ ...media, reducedMotion: 'reduce' })
           await page.evaluate((to) => {
             document.documentElement.dir = to
-          }, dir)
+          }, state.dir ?? dir)
           for (const [name, viewport] of sizes) {
-            if (process.env.SIZES && !process.env.SIZES.split(',').includes(`${name}-${way}`)) continue
             await page.setViewportSize(viewport)
-            await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 150)))
+            await drawn(page)
             await page.screenshot({ path: join(folder, `${state.name}-${name}-${way}.png`) })
+            for (const found of await page.evaluate(tooWide)) failures.push(`${state.name}, ${name}, ${way}: ${found} scrolls sideways`)
           }
+          for (const found of await findings(page)) failures.push(`${state.name}, ${way}: ${found}`)
         }
       }
-      for (const found of await findings(page)) failures.push(`${state.name}: ${found}`)
+      if (!all) for (const found of await findings(page)) failures.push(`${state.name}: ${found}`)
       if (page.bad.length > 0) failures.push(`${state.name}: ${page.bad.join('; ')}`)
       await page.context().close()
     } catch (error) {

@@ -1,13 +1,15 @@
 // What all end-to-end tests use: the real service, a real browser, and a tray in it.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { createServer as createHttpServer } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
+
+const web = fileURLToPath(new URL('..', import.meta.url))
 
 /** Bounds each wait, in milliseconds. Only a wait that hangs is that long: even a busy machine is faster. */
 export const LIMIT = 180_000
@@ -144,7 +146,7 @@ export async function tab(context, url) {
   const page = await context.newPage()
   const bad = []
   page.on('pageerror', (error) => bad.push(`error: ${error.message}`))
-  page.on('console', (message) => message.type() === 'error' && !/Failed to load resource|net::ERR/.test(message.text()) && bad.push(`console: ${message.text()}`))
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && !/Failed to load resource|net::ERR/.test(message.text()) && bad.push(`console: ${message.text()}`))
   page.on('request', (request) => {
     const asked = new URL(request.url())
     if (asked.protocol.startsWith('http') && asked.origin !== new URL(url).origin) bad.push(`request: ${request.url()}`)
@@ -176,6 +178,37 @@ export async function tab(context, url) {
     },
     hasText: (text) => page.getByText(text).first().waitFor(),
   })
+}
+
+/** Runs a command to its end, and gives what it prints. */
+export function run(command, args, cwd, env = process.env) {
+  const done = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
+  if (done.status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${done.status ?? done.error}:\n${done.stdout}${done.stderr}`)
+  return done.stdout
+}
+
+/** Puts the package as it is packed into an application's modules, with what it needs and what others names, and gives its folder. */
+export function installPack(app, others) {
+  const modules = join(app, 'node_modules')
+  const pack = join(modules, '@chattray/react')
+  mkdirSync(pack, { recursive: true })
+  run('tar', ['-xzf', process.env.E2E_PACK, '-C', pack, '--strip-components=1'], app)
+  const { dependencies } = JSON.parse(readFileSync(join(pack, 'package.json'), 'utf8'))
+  for (const other of [...Object.keys(dependencies), 'react', 'react-dom', 'vite', '@vitejs/plugin-react', ...others]) {
+    const place = join(modules, other)
+    mkdirSync(join(place, '..'), { recursive: true })
+    if (!existsSync(place)) symlinkSync(join(web, 'node_modules', other), place)
+  }
+  return pack
+}
+
+/** A port that nobody uses. */
+export async function freePort() {
+  const server = createServer()
+  const port = await listening(server)
+  server.close()
+  await once(server, 'close')
+  return port
 }
 
 /** Calls the service as a user. */

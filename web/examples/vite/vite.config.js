@@ -7,6 +7,6 @@ const service = process.env.CHATTRAY_URL ?? 'http://127.0.0.1:8080'
 export default defineConfig({
   plugins: [react()],
   resolve: { dedupe: ['react', 'react-dom'] },
-  server: { proxy: { '/api': service } },
+  server: { port: Number(process.env.PORT ?? 5173), proxy: { '/api': service } },
   preview: { proxy: { '/api': service } },
 })

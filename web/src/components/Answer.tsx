@@ -48,7 +48,7 @@ export function Answer({ message, last, busy, onAction, className, children }: M
           {empty && <p className="ct-muted">{labels.incomplete}</p>}
           {!live && <Notes message={message} />}
           <PayloadList payloads={after} more={more} />
-          {live && <div className="ct-live"><Dots />{view?.status && !saysItself(parts) && <span>{statusWords(labels, view.status)}</span>}</div>}
+          {live && parts.at(-1)?.kind !== 'approval' && <div className="ct-live"><Dots />{view?.status && !saysItself(parts) && <span>{statusWords(labels, view.status)}</span>}</div>}
         </div>
       )}
       {message.status === 'error' && <ErrorNote message={message} last={last} busy={busy} />}
@@ -67,7 +67,7 @@ function citedOf(parts: readonly Part[]): { outputs: string[]; text: string } {
 /** Whether the last part shows the current step, so that the status line need not. */
 function saysItself(parts: readonly Part[]): boolean {
   const last = parts.at(-1)
-  return last?.kind === 'approval' || (last?.kind === 'tool' && isBusy(last.tool))
+  return last?.kind === 'tool' && isBusy(last.tool)
 }
 
 /**

@@ -37,8 +37,8 @@ export function Approval({ approval, runId, send, className, children }: Approva
       }}
     >
       <p className="ct-approval-head"><ShieldIcon /><span>{labels.approvalTitle}</span></p>
-      <p className="ct-approval-title" id={title}>{titleOf({ title: approval.title, name: approval.tool })}</p>
-      {words && <p className="ct-approval-words">{words}</p>}
+      <p className="ct-approval-title" id={title} dir="auto">{titleOf({ title: approval.title, name: approval.tool })}</p>
+      {words && <p className="ct-approval-words" dir="auto">{words}</p>}
       {why && <p className="ct-approval-why">{why}</p>}
       {fields.length > 0 && (
         <fieldset disabled={sending}>

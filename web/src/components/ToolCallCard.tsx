@@ -24,13 +24,13 @@ export const ToolCallCard = memo(function ToolCallCard({ tool, runId, defaultOpe
     preparing: labels.toolPreparing, waiting: labels.toolWaiting, running: labels.toolRunning, completed: tool.approved ? labels.toolAllowed : '', error: labels.toolFailed, denied: labels.toolDenied,
     cancelled: labels.toolCancelled,
   }[tool.status]
-  const time = tool.durationMs && tool.status === 'completed' ? duration(tool.durationMs, labels) : ''
+  const time = tool.status === 'completed' ? duration(tool.durationMs, labels) : ''
   return (
     <div className={classes('ct-tool', className)} data-status={tool.status} data-tool={tool.name}>
       <button type="button" className="ct-tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)} title={tool.name}>
         <span className="ct-tool-icon">{busy ? <span className="ct-spinner" /> : tool.status === 'error' ? <WarnIcon /> : <ToolIcon />}</span>
-        <span className="ct-tool-name">{tool.status === 'completed' ? doneWords(tool, 1) : titleOf(tool)}{isBusy(tool) && '…'}</span>
-        <span className="ct-tool-note">{isBusy(tool) && tool.message ? tool.message : hint(tool)}</span>
+        <span className="ct-tool-name" dir="auto">{tool.status === 'completed' ? doneWords(tool, 1) : titleOf(tool)}{isBusy(tool) && '…'}</span>
+        <span className="ct-tool-note" dir="auto">{isBusy(tool) && tool.message ? tool.message : hint(tool)}</span>
         <span className="ct-tool-status">{[status, time].filter(Boolean).join(' · ')}</span>
         <span className="ct-chevron" data-open={open}><ChevronIcon /></span>
       </button>
@@ -52,6 +52,11 @@ function hint(tool: ToolView): string {
   return first === undefined ? '' : String(first).slice(0, 80)
 }
 
-export function duration(ms: number, labels: Labels): string {
+/** A time worth to be told, as words. */
+export function duration(ms: number | undefined, labels: Labels): string {
+  if (!ms || ms < BRIEF) return ''
   return ms < 1000 ? labels.milliseconds(Math.round(ms)) : labels.seconds(Math.round(ms / 100) / 10)
 }
+
+/** A call that takes less, in milliseconds, is one that nobody waits for. */
+const BRIEF = 100

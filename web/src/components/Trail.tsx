@@ -12,15 +12,15 @@ export const Trail = memo(function Trail({ tools, children }: { tools: ToolView[
   const body = useId()
   const busy = tools.some(isBusy)
   const failed = tools.some((tool) => tool.status === 'error')
-  const time = trailTime(tools)
+  const time = busy ? '' : duration(trailTime(tools), labels)
   const note = busy ? (tools.findLast(isBusy)?.message ?? '') : ''
   return (
     <div className="ct-trail" data-busy={busy || undefined} data-failed={failed || undefined}>
       <button type="button" className="ct-trail-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
         <span className="ct-tool-icon">{busy ? <span className="ct-spinner" /> : failed ? <WarnIcon /> : <ToolIcon />}</span>
-        <span className="ct-trail-words">{trailWords(tools, labels)}</span>
+        <span className="ct-trail-words" dir="auto">{trailWords(tools, labels)}</span>
         {note && <span className="ct-tool-note">{note}</span>}
-        {!busy && time > 0 && <span className="ct-tool-status">{duration(time, labels)}</span>}
+        {time && <span className="ct-tool-status">{time}</span>}
         <span className="ct-chevron" data-open={open}><ChevronIcon /></span>
       </button>
       {open && <div className="ct-trail-body" id={body}>{children}</div>}

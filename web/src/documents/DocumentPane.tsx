@@ -47,7 +47,7 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
       {(pending > 0 || state.undoable) && (
         <div className="ct-doc-pending" role="status" data-done={pending === 0 || undefined}>
           <span>{pending > 0 ? labels.docPending(pending) : labels.docDecided}</span>
-          <span className="ct-doc-keys" aria-hidden="true">{pending > 0 && <><kbd>j</kbd><kbd>k</kbd> {labels.keysNext} <kbd>a</kbd> {labels.accept} <kbd>r</kbd> {labels.revert}</>}</span>
+          <span className="ct-doc-keys" aria-hidden="true">{pending > 0 && <><span><kbd>j</kbd> <kbd>k</kbd> {labels.keysNext}</span><span><kbd>a</kbd> {labels.accept}</span><span><kbd>r</kbd> {labels.revert}</span></>}</span>
           <span className="ct-doc-decide">
             {state.undoable && <button type="button" className="ct-button ct-small" onClick={() => void state.undo()}><RetryIcon />{state.undoable === 'accept' ? labels.undoAccept : labels.undoRevert}</button>}
             {pending > 0 && <button type="button" className="ct-button ct-small" onClick={() => void state.revertAll()}>{labels.revertAll}</button>}

@@ -39,7 +39,7 @@ export const asideLabels = {
   docDecided: 'Everything is decided.',
   undoAccept: 'Undo accepting',
   undoRevert: 'Undo reverting',
-  keysNext: 'next, previous ·',
+  keysNext: 'next, previous',
   blockPlanned: 'Planned',
   chartPng: 'Save as PNG',
   dataChanges: 'Changes of the data',

@@ -40,7 +40,7 @@ export const zh: Labels = {
   chatCost: (usd) => `$${usd.toLocaleString('zh-CN', { maximumSignificantDigits: usd < 0.01 ? 1 : 3 })}`, chatContext: (part) => `上下文的 ${Math.max(1, Math.round(part * 100))}%`, commands: '命令', mentions: '工具和文档',
   paletteFound: (found) => (found === 0 ? '没有找到。' : `有 ${n(found)} 项可选。`), document: '文档', pin: '置顶', unpin: '取消置顶', archive: '归档', unarchive: '取消归档', archivedShow: '已归档的聊天', pinned: '置顶',
   today: '今天', yesterday: '昨天', thisWeek: '最近 7 天', thisMonth: '最近 30 天', earlier: '更早', docDecided: '全部已决定。', undoAccept: '撤销接受', undoRevert: '撤销放弃',
-  keysNext: '下一个，上一个 ·', blockPlanned: '已计划', chartPng: '保存为 PNG', dataChanges: '数据的更改', traceModel: '模型', traceTools: '工具', traceLimits: '限制',
+  keysNext: '下一个，上一个', blockPlanned: '已计划', chartPng: '保存为 PNG', dataChanges: '数据的更改', traceModel: '模型', traceTools: '工具', traceLimits: '限制',
   traceLimitsOf: (tokens, iterations, temperature) => `${n(tokens)} 个词元，${iterations} 次迭代，温度 ${n(temperature)}`, traceIterations: (count) => `迭代 (${count})`, traceNoReply: '没有回复', traceStop: (reason) => reason,
   traceError: '错误', tracePrompt: '系统提示词', traceMessages: (count) => `消息 (${count})`, traceRole: (role) => role, traceContext: '上下文', traceRaw: '原始回复', tableFirst: (rows) => `前 ${n(rows)} 行。`,
   imageNone: '这不是图片。', chart: '图表', chartLoading: '正在加载图表…', chartWriting: '数据完整后绘制…', chartFailed: '无法绘制图表。', chartEmpty: '图表没有数据。',

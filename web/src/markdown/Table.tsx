@@ -29,7 +29,7 @@ export function MarkdownTable({ node, streaming, children }: { node?: Element; s
                 const own = cell.props as { children?: ReactNode; style?: { textAlign?: string } }
                 const numeric = own.style?.textAlign === 'right'
                 const now = sort?.column === i ? (sort.descending ? 'desc' : 'asc') : false
-                return <SortHead key={i} order={now} numeric={numeric} centered={own.style?.textAlign === 'center'} label={labels.sortBy(name || String(i + 1))} onSort={streaming || count < 2 ? undefined : () => setSort(now === 'desc' ? null : { column: i, descending: now === 'asc' })}>{own.children}</SortHead>
+                return <SortHead key={i} order={now} numeric={numeric} centered={own.style?.textAlign === 'center'} long={name.length > LONG} label={labels.sortBy(name || String(i + 1))} onSort={streaming || count < 2 ? undefined : () => setSort(now === 'desc' ? null : { column: i, descending: now === 'asc' })}>{own.children}</SortHead>
               })}
             </tr>
           </thead>
@@ -39,6 +39,9 @@ export function MarkdownTable({ node, streaming, children }: { node?: Element; s
     </TableFrame>
   )
 }
+
+/** Characters from which on a head takes more than one line. */
+const LONG = 20
 
 function elements(children: ReactNode): Parent[] {
   return Children.toArray(children).filter((child): child is Parent => isValidElement(child))

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
-import { useChatState } from './context'
+import { useChatState, useChatStore } from './context'
 import { LOCAL_ID } from './state'
 
 export interface StickToEnd {
@@ -22,6 +22,7 @@ export function useStickToEnd(): StickToEnd {
   const { chat, opening, question, first } = useChatState((state) => ({
     chat: state.conversationId, opening: state.isOpening, question: state.messages.findLast((m) => m.role === 'user')?.id, first: state.messages[0]?.id,
   }))
+  const store = useChatStore()
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const [stuck, setStuck] = useState(true)
@@ -30,8 +31,10 @@ export function useStickToEnd(): StickToEnd {
   const anchor = useRef<{ top: number; held: boolean } | null>(null)
   const end = useCallback(() => {
     const box = scroller.current
-    if (box) box.scrollTop = box.scrollHeight
-  }, [])
+    // A chat without messages begins at its top.
+    const { messages, run } = store.getSnapshot()
+    if (box) box.scrollTop = messages.length === 0 && !run ? 0 : box.scrollHeight
+  }, [store])
   const jump = useCallback(() => {
     follow.current = true
     setStuck(true)
@@ -85,7 +88,7 @@ export function useStickToEnd(): StickToEnd {
       if (anchor.current) {
         // What is above the question gets its height when it is drawn, which may be after the question was put at the top.
         place(anchor.current, box, inner)
-        if (anchor.current.held && !follow.current) box.scrollTop = anchor.current.top
+        if (anchor.current.held && !follow.current) box.scrollTop = Math.max(anchor.current.top, waiting(box, inner))
       }
       if (performance.now() - touched < TOUCH) follow.current &&= near()
       else if (follow.current) end()
@@ -119,6 +122,15 @@ function place(anchor: { top: number }, box: HTMLElement | null, content: HTMLEl
   const before = anchor.top
   anchor.top = Math.max(0, top - content.getBoundingClientRect().top - GAP + Math.max(0, height - box.clientHeight * MOST))
   if (anchor.top !== before) content.style.setProperty('--ct-asked', `${anchor.top}px`)
+}
+
+/** How far the list is scrolled where what waits for the user is in sight; of a tall one its beginning. */
+function waiting(box: HTMLElement, content: HTMLElement): number {
+  const asks = content.querySelector('[data-waits]')
+  if (!asks) return 0
+  const { top, height } = asks.getBoundingClientRect()
+  const at = top - content.getBoundingClientRect().top
+  return Math.min(at - GAP, at + height + GAP - box.clientHeight)
 }
 
 /** Above a question at the top, in pixels, and the share of the view that it has at most. */
