@@ -82,9 +82,13 @@ pack: web/node_modules
 
 NAME ?= vite
 example: export PORT ?= 5173
+example: export CHATTRAY_ADDR ?= 127.0.0.1:8080
+example: export SERVICE_URL ?= http://$(CHATTRAY_ADDR)
 example: pack build
 	cd web/examples/$(NAME) && npm install --no-audit --no-fund --no-package-lock
-	bin/chattray & trap "kill $$!" EXIT; cd web/examples/$(NAME) && npm run dev
+	bin/chattray & service=$$!; trap "kill $$service" EXIT; \
+	until (: </dev/tcp/$${CHATTRAY_ADDR%:*}/$${CHATTRAY_ADDR##*:}) 2>/dev/null; do kill -0 $$service; sleep 0.1; done; \
+	cd web/examples/$(NAME) && npm run dev
 
 web/node_modules: web/package.json web/package-lock.json
 	cd web && npm ci --ignore-scripts

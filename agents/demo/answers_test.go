@@ -143,6 +143,7 @@ func TestAnswers(t *testing.T) {
 		{ask: "Research base editing and gold", calls: []string{`research {"question":"base editing and gold"}`}, says: []string{"Two findings [1]."}},
 		{ask: "Order 2 printed copies of report 1", calls: []string{`order_print {"copies":2,"report_id":1}`}, says: []string{"Order 1 is placed."}},
 		{ask: "tool error", calls: []string{`get_report {"no_such_argument":true}`}, says: []string{"It said"}},
+		{ask: "say NOTE: {\"a\": 1}\nand More", says: []string{"NOTE: {\"a\": 1}\nand More"}},
 		{ask: `call list_reports {"stream_id":2}`, calls: []string{`list_reports {"stream_id":2}`}, says: []string{"came back", "> **list_reports**: See the data"}},
 		{ask: "call list_streams", calls: []string{`list_streams {}`}},
 		{ask: "call list_streams {2", says: []string{"must be JSON"}},

@@ -63,6 +63,9 @@ func toolError(r *request) reply {
 	return reply{text: "I will call a tool with arguments that it cannot take.", calls: []toolCall{{name, `{"no_such_argument": true}`}}}
 }
 
+// sayAsTold says what the user writes, such as a payload after its marker.
+func sayAsTold(r *request) reply { return reply{text: r.matches[1]} }
+
 // callTool calls the tool that the user names, with the user's own arguments.
 func callTool(r *request) reply {
 	name, arguments := r.matches[1], cmp.Or(strings.TrimSpace(r.matches[2]), "{}")

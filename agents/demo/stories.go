@@ -61,6 +61,7 @@ var stories = []story{
 	{when: `^max tokens$`, steps: []step{say(reply{text: "This answer reaches its limit of tokens before it comes to the", stop: schemas.MaxTokens})}},
 	{when: `^tool error$`, steps: []step{toolError, show("refused", "help")}},
 	{when: `(?s)^call ([a-z0-9_-]+)(?:\s+(\{.*))?$`, steps: []step{callTool, show("came back", "help")}},
+	{when: `(?s)^say (.+)$`, steps: []step{sayAsTold}},
 	{when: `^max iterations$`, steps: []step{useAllIterations, sumUp}},
 	{when: `^markdown$`, steps: []step{show("markdown", "help")}},
 	{when: `^hostile$`, steps: []step{show("hostile", "help")}},

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build, preview } from 'vite'
-import { browser, call, freePort, installPack, listening, model, service, until } from './world.js'
+import { browser, call, freePort, installPack, listening, model, run, service, until } from './world.js'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
 
@@ -14,59 +14,81 @@ const scripted = () => model((said) => (said.role === 'tool' ? { content: `These
   : /note/i.test(said.content) ? { content: 'Here is a note.\n\nORDER_NOTE: {"order_id": 2, "note": "Call before delivery"}' }
     : { call: ['find_orders', { state: 'open' }] }))
 
-test('docs/add-a-page.md: its steps give a page with a tool and a payload', async () => {
-  const work = mkdtempSync(join(process.env.E2E_WORK, 'page-'))
-  const port = await freePort()
+/** Puts the files of docs/add-a-page.md where it says, with the application that it copies. */
+function written(work, port) {
   const text = readFileSync(join(web, '../docs/add-a-page.md'), 'utf8')
   const files = [...text.matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm)].map(([, name, content]) => [name, content.replaceAll('9090', String(port))])
-  assert.deepEqual(files.map(([name]) => name), ['orders.mjs', 'pages/orders.yaml', 'app/cards.jsx', 'app/main.jsx', 'app/page.css'])
+  assert.deepEqual(files.map(([name]) => name), ['orders.mjs', 'pages/orders.yaml', 'orders-app/cards.jsx', 'orders-app/main.jsx', 'orders-app/page.css'])
   for (const [name] of files) assert.ok(text.replace(/^```[\s\S]*?^```$/gm, '').includes(`\`${name}\``), `a reader sees the name ${name}`)
-  cpSync(join(web, 'examples/vite'), join(work, 'app'), { recursive: true, filter: (from) => !from.includes('node_modules') })
+  // A reader works in the repository: nothing of it may be where the page puts something.
+  for (const top of new Set(files.map(([name]) => name.split('/')[0]))) assert.equal(run('git', ['ls-files', '--', top], join(web, '..')), '', `the repository has ${top} already`)
+  assert.match(text, /^cp -r web\/examples\/vite orders-app$/m)
+  cpSync(join(web, 'examples/vite'), join(work, 'orders-app'), { recursive: true, filter: (from) => !from.includes('node_modules') })
   for (const [name, content] of files) {
     mkdirSync(dirname(join(work, name)), { recursive: true })
     writeFileSync(join(work, name), content)
   }
   // What "npm install" would do, from what is here.
-  installPack(join(work, 'app'), [])
+  installPack(join(work, 'orders-app'), [])
+}
 
-  const upstream = scripted()
+/** The page that the steps give, with a model of one's own or the demo model. */
+async function made(t, upstream) {
+  const work = mkdtempSync(join(process.env.E2E_WORK, 'page-'))
+  written(work, await freePort())
   const orders = spawn(process.execPath, ['orders.mjs'], { cwd: work, stdio: 'inherit' })
   const chromium = await browser()
-  const server = await service({
-    CHATTRAY_PAGES: join(work, 'pages'),
-    CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted',
-  })
+  const own = upstream ? { CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted' } : {}
+  const server = await service({ CHATTRAY_PAGES: join(work, 'pages'), ...own })
   let shown
-  try {
-    const { items } = await call(server.url, 'GET', '/api/tools?page=orders')
-    assert.ok(items.some((t) => t.name === 'find_orders'))
-    process.env.CHATTRAY_URL = server.url
-    await build({ root: join(work, 'app'), logLevel: 'error' })
-    shown = await preview({ root: join(work, 'app'), logLevel: 'error', preview: { port: 0, host: '127.0.0.1' } })
-    const page = await chromium.open(`http://127.0.0.1:${shown.httpServer.address().port}`)
-    await page.button('Which orders are open?').click()
-    await page.hasText('These are open: Ada, Grace.')
-    await page.locator('.ct-tool[data-tool=find_orders][data-status=completed]').waitFor()
-    await page.locator('.ct-tool').getByText('Found orders').waitFor()
-    await page.locator('.ct-payload-card').getByText('Ada: open, 120 €').waitFor()
-    assert.equal(await page.locator('.ct-panel').count(), 0)
-    await page.ask('Note on order 2: call before delivery')
-    await page.button('Accept').click()
-    await page.hasText('Order 2: Call before delivery')
-    await page.shot('add-a-page')
-    await page.reload()
-    await page.locator('.ct-payload [data-outcome=accepted]').waitFor()
-    await page.hasText('Order 2: Call before delivery')
-    assert.equal(await page.locator('.ct-panel').count(), 0)
-    assert.deepEqual(page.bad, [])
-  } finally {
-    delete process.env.CHATTRAY_URL
+  t.after(async () => {
+    delete process.env.SERVICE_URL
     await chromium.close()
     await server.kill()
     orders.kill()
-    upstream.closeAllConnections()
-    upstream.close()
+    upstream?.closeAllConnections()
+    upstream?.close()
     await shown?.close()
     await until('the stand-in has ended', async () => orders.exitCode !== null || orders.signalCode !== null)
-  }
+  })
+  const { items } = await call(server.url, 'GET', '/api/tools?page=orders')
+  assert.ok(items.some((tool) => tool.name === 'find_orders'))
+  process.env.SERVICE_URL = server.url
+  await build({ root: join(work, 'orders-app'), logLevel: 'error' })
+  shown = await preview({ root: join(work, 'orders-app'), logLevel: 'error', preview: { port: 0, host: '127.0.0.1' } })
+  return chromium.open(`http://127.0.0.1:${shown.httpServer.address().port}`)
+}
+
+async function accepted(page) {
+  await page.button('Accept').click()
+  await page.hasText('Order 2: Call before delivery')
+  await page.reload()
+  await page.locator('.ct-payload [data-outcome=accepted]').waitFor()
+  await page.hasText('Order 2: Call before delivery')
+  assert.equal(await page.locator('.ct-panel').count(), 0)
+  assert.deepEqual(page.bad, [])
+}
+
+test('docs/add-a-page.md: its steps give a page with a tool and a payload', async (t) => {
+  const page = await made(t, scripted())
+  await page.getByRole('button', { name: 'Which orders are open?' }).click()
+  await page.hasText('These are open: Ada, Grace.')
+  await page.locator('.ct-tool[data-tool=find_orders][data-status=completed]').waitFor()
+  await page.locator('.ct-tool').getByText('Found orders').waitFor()
+  await page.locator('.ct-payload-card').getByText('Ada: open, 120 €').waitFor()
+  assert.equal(await page.locator('.ct-panel').count(), 0)
+  await page.ask('Note on order 2: call before delivery')
+  await page.shot('add-a-page')
+  await accepted(page)
+})
+
+test('docs/add-a-page.md: the demo model shows the tool and the payload too', async (t) => {
+  const page = await made(t)
+  await page.getByRole('button', { name: 'Find open orders' }).click()
+  await page.locator('.ct-payload-card').getByText('Ada: open, 120 €').waitFor()
+  await page.settled()
+  await page.button('New chat').click()
+  await page.getByRole('button', { name: 'Suggest a note' }).click()
+  await page.settled()
+  await accepted(page)
 })

@@ -119,7 +119,7 @@ for (const scheme of ['light', 'dark']) {
       assert.equal(await paragraph.locator('br').count(), 1, 'a single line break is kept')
       const wide = await page.locator('.ct-list').evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.className))
       assert.deepEqual(wide, [])
-      if (width < 900) assert.match(await answer.locator('.ct-table-frame .ct-scroll').getAttribute('data-more'), /end/, 'a table that goes on shows it')
+      if (width < 900) assert.match(await answer.locator('.ct-table-frame .ct-scroll').getAttribute('data-more'), /right/, 'a table that goes on shows it')
       for (const [name, selector] of [['top', 'h1'], ['table', '.ct-table-frame'], ['code', '.ct-code'], ['diagram', '.ct-diagram'], ['sources', '.ct-cites']]) {
         await answer.locator(selector).first().evaluate((e) => e.scrollIntoView({ block: 'start' }))
         await page.shot(`answer-${name}-${scheme}-${width}`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { before, test } from 'node:test'
@@ -13,7 +13,7 @@ let work, pack
 
 before(() => {
   work = mkdtempSync(join(process.env.E2E_WORK, 'package-'))
-  pack = installPack(work, ['@types/react', '@types/react-dom', 'csstype', '@types/unist'])
+  pack = installPack(work, ['@types/react', '@types/react-dom', 'csstype', '@types/unist', 'zod'])
   assert.equal(JSON.parse(readFileSync(join(pack, 'package.json'), 'utf8')).name, '@chattray/react')
 })
 
@@ -54,6 +54,46 @@ export const App = () => <ChatProvider labels={own}><Pinned /><ChatTray commands
   run(join(web, 'node_modules/.bin/tsc'), ['-p', '.'], work)
 })
 
+/** What the README's pieces of code use without saying where it is from. */
+const around = `
+import { ChatProvider, ChatTray, Markdown, MarkdownPartsProvider, payloadHandler, registerPayloadHandler, useChatContext, useClientTool } from '@chattray/react'
+import { useEffect, type ReactNode } from 'react'
+import { z } from 'zod'
+declare const auth: { freshToken(): string }, pmid: string, selected: number[], text: string, meine: Record<string, string>
+interface Note { order_id: number; note: string }
+declare function saveNote(note: Note): void
+declare const App: () => ReactNode, Welcome: () => ReactNode, Preview: (p: { url: string; children: ReactNode }) => ReactNode, MyCode: (p: { children: ReactNode }) => ReactNode
+`
+
+test('its types have no any: data that nobody has described is unknown', () => {
+  const found = readdirSync(join(pack, 'lib'), { recursive: true }).filter((file) => file.endsWith('.d.ts')).flatMap((file) => {
+    const code = readFileSync(join(pack, 'lib', file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$|'[^'\n]*'|"[^"\n]*"/gm, '')
+    return /\bany\b/.test(code) ? [file] : []
+  })
+  assert.deepEqual(found, [])
+})
+
+test('the code of its README holds under the compiler, as strict as it can be', () => {
+  const app = join(work, 'readme')
+  mkdirSync(app)
+  const readme = readFileSync(join(pack, 'README.md'), 'utf8')
+  const pieces = [...readme.matchAll(/^```tsx\n([\s\S]*?)^```$/gm)].map(([, code]) => code)
+  assert.ok(pieces.length >= 12, `${pieces.length} pieces`)
+  const names = pieces.map((code, i) => {
+    const imports = code.match(/^import .*$/gm) ?? []
+    const taken = imports.join(' ').match(/\w+/g) ?? []
+    const needs = around.replace(/^import \{(.*)\} from/gm, (_, list) => `import {${list.split(',').filter((name) => !taken.includes(name.trim())).join(',')}} from`) + (imports.some((line) => line.includes('labels/de')) ? '' : "import { de } from '@chattray/react/labels/de'\n")
+    const rest = code.replace(/^import .*$/gm, '').trim()
+    const body = /^(export|interface|const orders|registerPayloadHandler)/.test(rest) ? rest : rest.startsWith('<') ? `export const shown = <>${rest}</>` : `export function Piece() {\n${rest}\n}`
+    const name = `piece${i}.tsx`
+    writeFileSync(join(app, name), `${imports.join('\n')}\n${needs}\n${body}\nexport {}\n`)
+    return name
+  })
+  writeFileSync(join(app, 'katex.ts'), "import type { RenderMath } from '@chattray/react'\nexport declare const draw: RenderMath\n")
+  writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions: { module: 'esnext', moduleResolution: 'bundler', target: 'es2023', lib: ['es2023', 'dom', 'dom.iterable'], jsx: 'react-jsx', strict: true, noEmit: true, types: [], skipLibCheck: true }, files: names }))
+  run(join(web, 'node_modules/.bin/tsc'), ['-p', '.'], app)
+})
+
 test('the example for Vite is built from it', async () => {
   const app = join(work, 'app')
   run('cp', ['-r', join(web, 'examples/vite'), app], work)
@@ -84,7 +124,7 @@ test('the example without a build runs under its strict policy: a script, a styl
   mkdirSync(join(app, 'node_modules/@chattray'), { recursive: true })
   symlinkSync(pack, join(app, 'node_modules/@chattray/react'))
   const [server, chromium] = await Promise.all([service(), browser()])
-  const page = spawn(process.execPath, ['serve.js'], { cwd: app, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, PORT: '0', CHATTRAY_URL: server.url } })
+  const page = spawn(process.execPath, ['serve.js'], { cwd: app, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, PORT: '0', SERVICE_URL: server.url } })
   try {
     const { value: url } = await createInterface({ input: page.stdout })[Symbol.asyncIterator]().next()
     const policy = (await fetch(url)).headers.get('content-security-policy')

@@ -25,7 +25,7 @@ async function rendered(page) {
 
 async function withReport(page) {
   await ask('Create a report with a chart about gold')(page)
-  await page.locator('.ct-chart canvas').waitFor()
+  await page.locator('.ct-chart canvas').first().waitFor()
 }
 
 /** A playground of a language or a theme. */
@@ -133,9 +133,9 @@ export const states = [
     await page.locator('input[type=file]').setInputFiles(files)
   } },
   { name: 'source', path: 'reports', docs: false, run: async (page) => {
-    await ask('Search articles about base editing')(page)
-    const cite = page.locator('.ct-cite > button').first()
-    if (await cite.count()) await cite.click()
+    await ask('Research base editing and gold')(page)
+    await page.locator('.ct-cite > button').first().click()
+    await page.locator('.ct-cite-card:popover-open').waitFor()
   } },
   { name: 'diagnostics', path: 'reports', docs: false, run: async (page) => {
     await ask('List the reports')(page)
@@ -146,8 +146,10 @@ export const states = [
   { name: 'table', path: 'streams', scripted: true, docs: false, run: async (page) => {
     await rendered(page)
     await page.button('Show the whole table').click()
+    await page.locator('.ct-whole[open] table').waitFor()
   } },
   { name: 'changes', path: 'document', docs: false, run: async (page) => {
+    await page.button('New document').click()
     await withReport(page)
     await page.button('Accept all').click()
     await page.locator('.ct-doc-pending[data-done]').waitFor()
@@ -156,6 +158,7 @@ export const states = [
     await page.locator('.ct-block[data-state=pending_edit]').first().scrollIntoViewIfNeeded()
   } },
   { name: 'document-versions', path: 'document', docs: false, run: async (page) => {
+    await page.button('New document').click()
     await withReport(page)
     await page.button('Accept all').click()
     await page.locator('.ct-doc-pending[data-done]').waitFor()

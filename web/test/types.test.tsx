@@ -17,6 +17,10 @@ const order: StandardSchema<{ id: string }, Order> = {
   },
 }
 
+/** The parts that a page may replace, each by its name. */
+type Part = 'Message' | 'Answer' | 'UserMessage' | 'Composer' | 'Header' | 'Empty' | 'ToolCall' | 'Code' | 'Link' | 'Image' | 'Suggestions' | 'Actions' | 'Approval'
+const same: [Part, keyof TrayComponents] extends [keyof TrayComponents, Part] ? true : false = true
+
 /** Only the compiler reads this: what it accepts here it must not, and what it refuses it must. */
 export function Types() {
   useClientTool({ name: 'a', description: 'a', schema: order, handler: ({ id }) => id.toFixed() })
@@ -41,7 +45,7 @@ export function Types() {
   const busy: boolean = useChatState((state) => state.isLoading)
   // @ts-expect-error a title is no number
   const title: number = useChatState((state) => state.title)
-  return <>{[handlers, components, busy, title].length}</>
+  return <>{[handlers, components, busy, title, same].length}</>
 }
 
 describe('a tool of the page with a schema', () => {

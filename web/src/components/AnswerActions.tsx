@@ -7,7 +7,7 @@ import { useLabels, useTray } from '../state/tray'
 import { IconButton } from './IconButton'
 import { BugIcon, CheckIcon, DocIcon, DownIcon, RetryIcon, UpIcon } from './icons'
 import { FeedbackForm, Versions } from './laterParts'
-import { Time } from './Time'
+import { beginningOf, Time } from './Time'
 
 export interface AnswerActionsProps extends PartProps {
   message: GeneralChatMessage
@@ -34,7 +34,7 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
   const plain = message.content.replace(/\[\[tool:\d+\]\]\s*/g, '')
   return (
     <>
-      <div className={classes('ct-tools-row', className)}>
+      <div className={classes('ct-tools-row', className)} role="group" aria-label={beginningOf(plain)}>
         {plain && <CopyButton text={plain} />}
         {kept && message.status !== 'error' && (
           <>

@@ -44,7 +44,7 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
         }} />
         <button type="button" className="ct-icon-button" aria-label={labels.attach} title={labels.attach} onClick={() => picker.current?.click()}><ClipIcon /></button>
         <textarea
-          ref={input} rows={Math.min(MAX_ROWS, text.split('\n').length)} value={text} dir="auto" placeholder={busy ? labels.placeholderBusy : labels.placeholder} aria-label={labels.composer} enterKeyHint="send"
+          ref={input} rows={Math.min(MAX_ROWS, text.split('\n').length)} value={text} dir={text ? 'auto' : undefined} placeholder={busy ? labels.placeholderBusy : labels.placeholder} aria-label={labels.composer} enterKeyHint="send"
           {...palette.aria}
           onChange={(e) => {
             setText(e.target.value)

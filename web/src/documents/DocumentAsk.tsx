@@ -78,7 +78,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
         void submit()
       }}>
         <textarea
-          className="ct-input" rows={Math.min(6, text.split('\n').length)} value={text} placeholder={labels.docAsk} aria-label={labels.docAsk} dir="auto" onChange={(e) => setText(e.target.value)}
+          className="ct-input" rows={Math.min(6, text.split('\n').length)} value={text} placeholder={labels.docAsk} aria-label={labels.docAsk} dir={text ? 'auto' : undefined} onChange={(e) => setText(e.target.value)}
           onKeyDown={(e) => {
             if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return
             e.preventDefault()

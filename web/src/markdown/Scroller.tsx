@@ -23,9 +23,11 @@ export function Scroller({ className, label, inline = false, children, onEdges }
     const frame = element?.parentElement
     if (!element || !frame) return
     const look = () => {
-      const side = Math.abs(element.scrollLeft)
+      const start = Math.abs(element.scrollLeft)
+      const end = element.scrollWidth - element.clientWidth - start
+      const [left, right] = element.scrollLeft < 0 || getComputedStyle(element).direction === 'rtl' ? [end, start] : [start, end]
       const edges = [
-        side > 1 && 'start', side + element.clientWidth < element.scrollWidth - 1 && 'end',
+        left > 1 && 'left', right > 1 && 'right',
         element.scrollTop > 1 && 'top', element.scrollTop + element.clientHeight < element.scrollHeight - 1 && 'bottom',
       ].filter(Boolean).join(' ')
       if (frame.dataset.more !== edges) frame.dataset.more = edges

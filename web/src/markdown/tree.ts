@@ -38,6 +38,9 @@ export function treeOf(source: string, words: TreeWords, plugins: readonly TreeP
 function makeSafe(node: Root | Element): void {
   for (const child of node.children) {
     if (child.type !== 'element') continue
+    // A text's headings are below that of the tray.
+    const [, level] = /^h([1-6])$/.exec(child.tagName) ?? []
+    if (level) child.properties.ariaLevel = Math.min(6, Number(level) + 2)
     for (const name of ['href', 'src']) if (name in child.properties) child.properties[name] = safeUrl(String(child.properties[name] ?? ''))
     makeSafe(child)
   }
