@@ -1,7 +1,7 @@
 import { render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ChatProvider, ChatTray, createChatApi } from '../src'
+import { ChatProvider, ChatStore, ChatTray, createChatApi } from '../src'
 import { json } from './fakes'
 
 beforeEach(() => {
@@ -26,6 +26,24 @@ const field = (title = 'Assistant') => within(screen.getByRole('complementary', 
 const known = () => new Promise((resolve) => setTimeout(resolve))
 
 describe('what the browser keeps', () => {
+  it('is the open chat, also where the page tells what it shows before the chat is opened again', async () => {
+    const key = 'chattray:one:conversation'
+    sessionStorage.setItem(key, '7')
+    const asked: string[] = []
+    const store = new ChatStore({ storageKey: 'one', api: createChatApi({ fetch: async (url) => {
+      asked.push(String(url))
+      return json({ conversation_id: 7, chat_id: 'c', title: 'T', created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z', messages: [] })
+    } }) })
+    store.setContext({ current_page: 'reports' })
+    await known()
+    expect(store.getSnapshot().page).toBe('reports')
+    await store.restore()
+    expect(asked.filter((url) => url.startsWith('/api/chats/7'))).toHaveLength(1)
+    expect(sessionStorage.getItem(key)).toBe('7')
+    store.newChat()
+    expect(sessionStorage.getItem(key)).toBe('')
+  })
+
   it('does not give a draft to the next user of the tab, though the host names no user', async () => {
     const tray = (user: string) => <ChatProvider api={apiOf(user)}><ChatTray layout="sidebar" /></ChatProvider>
     const ada = render(tray('ada'))

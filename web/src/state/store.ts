@@ -119,7 +119,8 @@ export class ChatStore extends WaitingChat {
   private show(): void {
     if (this.shown === this.state) return
     this.shown = this.state
-    this.storage.keep(this.state.conversationId)
+    // That no chat is open is stored by newChat: here it may be that restore has yet to open it.
+    if (this.state.conversationId !== null) this.storage.keep(this.state.conversationId)
     for (const listener of this.listeners) listener()
   }
 
