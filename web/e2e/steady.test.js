@@ -77,7 +77,7 @@ test('what is clicked on stays where it is, at the end of the list too', async (
   await page.settled()
   await page.ask('tool error')
   await page.settled()
-  for (const [head, body] of [['.ct-tool-head', '.ct-tool-body'], ['.ct-reasoning-head', '.ct-reasoning-body'], ['[aria-label="Bad answer"]', '.ct-feedback'], ['.ct-message[data-role=user] [aria-label="Edit"]', '.ct-editing']]) {
+  for (const [head, body] of [['.ct-tool-head', '.ct-tool-body'], ['.ct-reasoning-head', '.ct-reasoning-body'], ['[aria-label="Bad answer"]', '.ct-feedback'], ['[aria-label="Edit"]', '.ct-editing']]) {
     await page.locator('.ct-list').evaluate((list) => list.scrollTo(0, list.scrollHeight))
     const button = page.locator(head).last()
     await button.scrollIntoViewIfNeeded()
