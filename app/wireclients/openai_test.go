@@ -30,7 +30,7 @@ var openaiCases = []uiCase{
 
 // TestOpenAI runs the cases with each client of OpenAI's APIs.
 func TestOpenAI(t *testing.T) {
-	for _, client := range []string{"completions", "compatible"} {
+	for _, client := range []string{"completions", "compatible", "responses", "agents", "provider"} {
 		for _, c := range openaiCases {
 			t.Run(client+"/"+c.name, func(t *testing.T) {
 				t.Parallel()

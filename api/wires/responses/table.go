@@ -55,6 +55,7 @@ type point struct {
 type problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	Type    string `json:"type"` // not OpenAI's, but @ai-sdk/openai requires it
 }
 
 // The statuses of responses and their items.
@@ -119,7 +120,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	case *runlog.Completed:
 		t.complete(out, e, &b.Payload)
 	case *runlog.Failed:
-		t.failed = &problem{Code: "server_error", Message: b.Message}
+		t.failed = &problem{Code: "server_error", Message: b.Message, Type: openaiwire.ServerError}
 		if b.Code == schemas.CodeRateLimited {
 			t.failed.Code = "rate_limit_exceeded"
 		}
