@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,4 +66,29 @@ func (w newestWrites) keep(since map[string]int64, c *schemas.Chunk) bool {
 	}
 	c.BlockIDs = strings.Join(ids, ",")
 	return len(ids) > 0 || c.Type == schemas.ChunkError
+}
+
+// openWrites are the blocks that a client sees runs write, each with its run.
+type openWrites map[string]string
+
+// note notes what a chunk of a run begins or ends.
+func (w openWrites) note(run string, c *schemas.Chunk) {
+	switch {
+	case c.Type == schemas.ChunkRunEnd:
+		maps.DeleteFunc(w, func(_, by string) bool { return by == run })
+	case c.BlockIDs == "", c.Type == schemas.ChunkStatus, c.Type == schemas.ChunkTool, c.NewDoc:
+	default:
+		for id := range strings.SplitSeq(c.BlockIDs, ",") {
+			if c.End {
+				delete(w, id)
+			} else {
+				w[id] = run
+			}
+		}
+	}
+}
+
+// any reports whether a run writes one of the blocks.
+func (w openWrites) any(blocks []string) bool {
+	return slices.ContainsFunc(blocks, func(id string) bool { return w[id] != "" })
 }

@@ -40,6 +40,9 @@ type documentIndex interface {
 type documentBlocks interface {
 	// Block also knows the messages of chats.
 	Block(ctx context.Context, user schemas.User, id string) (schemas.Block, error)
+	// Place returns the document or the chat of a block, also of one that a run has
+	// only begun to write; both are empty for an unknown block.
+	Place(ctx context.Context, user schemas.User, id string) (document, chat string, err error)
 	Add(ctx context.Context, user schemas.User, document string, b schemas.BlockCreate, match record.Match) (schemas.Block, error)
 	Patch(ctx context.Context, user schemas.User, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error)
 	DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error

@@ -92,6 +92,11 @@ func (f fakeDocuments) Block(_ context.Context, user schemas.User, id string) (s
 	return owned[schemas.Block](f.testEnv, user, id == aBlock, "getBlock")
 }
 
+func (f fakeDocuments) Place(_ context.Context, user schemas.User, id string) (document, chat string, err error) {
+	f.call("Place %s %s", user.Name, id)
+	return "", "", nil
+}
+
 func (f fakeDocuments) Add(_ context.Context, user schemas.User, document string, b schemas.BlockCreate, match record.Match) (schemas.Block, error) {
 	f.call("Add %s %s %s %d %s %v %v", user.Name, document, b.Type, len(b.Content), b.Meta, b.AfterBlockID != nil, match)
 	added, err := owned[schemas.Block](f.testEnv, user, document == aDocument, "postBlock")

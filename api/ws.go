@@ -46,6 +46,7 @@ type socket struct {
 	sending sync.Mutex
 	sent    string // the run of the last chunk that belonged to a run
 	newest  newestWrites
+	writes  openWrites
 
 	work   sync.WaitGroup
 	mu     sync.Mutex
@@ -94,7 +95,7 @@ func (s *server) getSocket(c echo.Context) error {
 	defer cancel()
 	k := &socket{
 		server: s, conn: conn, user: id.user, until: id.expires, cancel: cancel, rate: rate.NewLimiter(framesSecond, framesAtOnce),
-		ending: make(chan closing, 1), past: make(chan struct{}, 1), chats: map[string]*watched{}, newest: newestWrites{},
+		ending: make(chan closing, 1), past: make(chan struct{}, 1), chats: map[string]*watched{}, newest: newestWrites{}, writes: openWrites{},
 	}
 	k.follow = func(chat string) { k.showAll(ctx, chat) }
 	s.Sockets.open(k)
@@ -219,7 +220,7 @@ func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Read
 	case !slow.Stop() || err != nil:
 		return false
 	case told:
-		k.fail(ctx, refused, schemas.Chunk{})
+		k.fail(ctx, refused, schemas.Chunk{End: true})
 		return true
 	}
 	k.handle(ctx, frame.bytes())
@@ -238,6 +239,7 @@ func (k *socket) sendOf(ctx context.Context, run string, since map[string]int64,
 		c.RunID = run // whoever answers a call has to name its run
 	}
 	k.sent = run
+	k.writes.note(run, c)
 	return k.send(ctx, c)
 }
 
@@ -258,7 +260,16 @@ func (k *socket) send(ctx context.Context, c *schemas.Chunk) bool {
 	return true
 }
 
-// fail sends an error chunk; its field to says what the error is about.
+// refuse answers an event that is refused. The chunk ends the event's blocks for the
+// client, unless it sees a run write one of them.
+func (k *socket) refuse(ctx context.Context, err error, blocks []string, to schemas.Chunk) {
+	k.sending.Lock()
+	defer k.sending.Unlock()
+	to.BlockIDs, to.End = strings.Join(blocks, ","), !k.writes.any(blocks)
+	k.fail(ctx, err, to)
+}
+
+// fail sends an error chunk; the rest of the chunk says what the error is about.
 func (k *socket) fail(ctx context.Context, err error, to schemas.Chunk) {
 	seen := visible(err)
 	if seen.Code == schemas.CodeInternal {
@@ -268,7 +279,7 @@ func (k *socket) fail(ctx context.Context, err error, to schemas.Chunk) {
 	for _, f := range seen.Fields {
 		text += "; " + strings.TrimPrefix(f.Pointer+" "+f.Detail, " ")
 	}
-	to.Type, to.Content, to.Code, to.End = schemas.ChunkError, &text, seen.Code, true
+	to.Type, to.Content, to.Code = schemas.ChunkError, &text, seen.Code
 	k.send(ctx, &to)
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -33,9 +32,7 @@ func (k *socket) handle(ctx context.Context, frame []byte) {
 		err = k.act(ctx, &e, blocks)
 	}
 	if err != nil {
-		k.fail(ctx, ofFrame(err), schemas.Chunk{
-			BlockIDs: strings.Join(blocks, ","), EventID: idOf(frame), ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID,
-		})
+		k.refuse(ctx, ofFrame(err), blocks, schemas.Chunk{EventID: idOf(frame), ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID})
 	}
 }
 
@@ -104,16 +101,15 @@ func (k *socket) placed(ctx context.Context, sent *schemas.SocketEvent, blocks [
 		return &e, nil
 	}
 	for _, id := range blocks {
-		b, err := k.server.Documents.Block(ctx, k.user, id)
+		document, chat, err := k.server.Documents.Place(ctx, k.user, id)
 		switch {
-		case errors.Is(err, schemas.ErrNotFound):
 		case err != nil:
 			return nil, err
-		case b.DocumentID != "":
-			e.DocumentID = b.DocumentID
+		case document != "":
+			e.DocumentID = document
 			return &e, nil
 		case e.ChatID == "":
-			e.ChatID = b.ChatID
+			e.ChatID = chat
 		}
 	}
 	return &e, nil

@@ -132,6 +132,7 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 		}
 	}
 	show := &blocksDialect{after: f.after}
+	defer k.ends(f.id)
 	for last := int64(0); ; {
 		err := k.showAfter(ctx, chat, f.id, &last, show)
 		switch {
@@ -141,7 +142,7 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 		case schemas.Visible(err).Code == schemas.CodeTooManyStreams:
 			continue // the run still waits for its turn
 		default:
-			k.fail(ctx, err, schemas.Chunk{ChatID: chat})
+			k.fail(ctx, err, schemas.Chunk{ChatID: chat, End: true})
 		}
 		return
 	}
@@ -164,6 +165,7 @@ func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, s
 				k.chats[chat].runs[0].over = true
 				k.mu.Unlock()
 			}
+			k.begins(run, events[i].Body)
 			for _, c := range show.chunks(&events[i]) {
 				if !k.sendOf(ctx, run, show.since, &c) {
 					return nil
@@ -173,4 +175,27 @@ func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, s
 		}
 	}
 	return nil
+}
+
+// begins notes the blocks that the answer of a run goes to when the run begins.
+func (k *socket) begins(run string, body runlog.Body) {
+	var to runlog.Target
+	switch b := body.(type) {
+	case *runlog.Started:
+		to = b.Target
+	case *runlog.Attempt:
+		to = b.Target
+	default:
+		return
+	}
+	k.sending.Lock()
+	defer k.sending.Unlock()
+	k.writes.note(run, &schemas.Chunk{BlockIDs: to.BlockIDs})
+}
+
+// ends forgets the blocks of a run that is no longer shown.
+func (k *socket) ends(run string) {
+	k.sending.Lock()
+	defer k.sending.Unlock()
+	k.writes.note(run, &schemas.Chunk{Type: schemas.ChunkRunEnd})
 }

@@ -70,34 +70,53 @@ func (s *Store) Held(ctx context.Context, replica string) ([]record.Taken, error
 // or waiting while a call waits; the previous attempt is counted as spared if it was
 // waiting. If the run is another replica's, has ended or is not at attempt-1, the error
 // is record.ErrFenced. A queued run can begin only while no other run of its chat
-// is running or waiting, otherwise the error is record.ErrBusy; its user
-// message then moves after the messages that were answered in the meantime.
+// is running or waiting, otherwise the error is record.ErrBusy; its own
+// question then moves after the messages that were answered in the meantime.
 func (s *Store) BeginAttempt(ctx context.Context, id string, attempt int, replica string) error {
-	return s.fault("begin an attempt", s.batch(ctx, func(ctx context.Context, tx session) error { return beginAttempt(ctx, tx, id, attempt, replica) }))
+	_, err := s.beginAttempt(ctx, id, attempt, replica, nil)
+	return err
 }
 
-func beginAttempt(ctx context.Context, tx session, id string, attempt int, replica string) error {
+// BeginQueued is BeginAttempt for the first attempt of a queued run. Names are the
+// ids that the client has chosen for its answer, see Begin.Reserve; what they belong
+// to is decided now. Those that belong to something else by now are Lost.
+func (s *Store) BeginQueued(ctx context.Context, id, replica string, names []string) (record.Begun, error) {
+	return s.beginAttempt(ctx, id, 1, replica, names)
+}
+
+func (s *Store) beginAttempt(ctx context.Context, id string, attempt int, replica string, names []string) (begun record.Begun, err error) {
+	err = s.batch(ctx, func(ctx context.Context, tx session) error {
+		begun, err = beginAttempt(ctx, tx, id, attempt, replica, names)
+		return err
+	})
+	return begun, s.fault("begin an attempt", err)
+}
+
+func beginAttempt(ctx context.Context, tx session, id string, attempt int, replica string, names []string) (begun record.Begun, err error) {
 	if !plainText(id) {
-		return schemas.ErrNotFound
+		return begun, schemas.ErrNotFound
 	}
 	run, err := lockRun(ctx, tx, id)
 	switch {
 	case err != nil:
-		return err
+		return begun, err
 	case run == nil:
-		return schemas.ErrNotFound
+		return begun, schemas.ErrNotFound
 	case run.over || run.attempt != attempt-1 || run.replica != replica:
-		return record.ErrFenced
+		return begun, record.ErrFenced
 	}
 	if run.state == schemas.RunQueued {
 		if err := free(ctx, tx, run.chat); err != nil {
-			return err
+			return begun, err
 		}
-		if err := tx.each(ctx, moveUserMessage, [][]any{{run.id, run.owner}}); err != nil {
-			return err
+		if begun, err = newBatch(ctx, tx, nil, 0).beginQueued(run, names); err != nil {
+			return begun, err
+		}
+		if err := tx.each(ctx, moveUserMessage, [][]any{{run.id, run.owner, run.id}}); err != nil {
+			return begun, err
 		}
 	}
-	return tx.each(ctx, beginAttemptOfRun, [][]any{{attempt, id}})
+	return begun, tx.each(ctx, beginAttemptOfRun, [][]any{{attempt, id}})
 }
 
 // free returns record.ErrBusy if a run of the chat is running or waiting. It

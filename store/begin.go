@@ -36,7 +36,8 @@ func named(g *record.Begin) []string {
 func (b *batch) reserve(g *record.Begin, ids []string) error {
 	rows := make([][]any, len(ids))
 	for i, id := range ids {
-		rows[i] = []any{g.Run.Owner.ID, id, g.Run.ID, micros(g.Run.CreatedAt) + int64(i)} // in their order
+		place := max(0, slices.Index(reserves(g), id)) // aliases have an order
+		rows[i] = []any{g.Run.Owner.ID, id, g.Run.ID, micros(g.Run.CreatedAt) + int64(place)}
 	}
 	reserved := 0
 	err := b.tx.query(b.ctx, reserveBlock, rows, func(row scanner) error {
@@ -83,19 +84,7 @@ func (b *batch) begin(i int, w *record.Write) error {
 		}
 		o.state, o.attempt = schemas.RunQueued, 0
 	}
-	first, err := b.free(o, g)
-	if err != nil {
-		return err
-	}
-	if first != "" {
-		if err := b.supersede(o, g, first); err != nil || o.err != nil {
-			return err
-		}
-	}
-	if err := b.replace(o); err != nil {
-		return err
-	}
-	if err := b.reserve(g, reserves(g)); err != nil {
+	if err := b.earlier(o, g); err != nil || o.err != nil {
 		return err
 	}
 	// The message's own row takes the place of the reservation, which only makes another
@@ -115,6 +104,33 @@ func (b *batch) begin(i int, w *record.Write) error {
 	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt, replica: g.Run.Replica}
 	o.chat.open = append(o.chat.open, openRun{id, o.state})
 	return nil
+}
+
+// earlier decides what comes of the earlier messages and answers that the run replaces,
+// and reserves the ids of its answer. A queued run leaves the ids that others have until
+// it begins.
+func (b *batch) earlier(o *writeResult, g *record.Begin) error {
+	ids, waits := reserves(g), o.state == schemas.RunQueued
+	if waits {
+		ids = slices.DeleteFunc(ids, func(id string) bool { return o.has(id) })
+		o.replaces = nil
+	}
+	first, err := b.free(o, g)
+	switch {
+	case err != nil:
+		return err
+	case first != "":
+		err = b.supersede(o, g, first, supersedeMessages)
+	case g.UserMessage == nil && !waits:
+		err = b.supersedeAnswer(o, g)
+	}
+	if err != nil || o.err != nil {
+		return err
+	}
+	if err := b.replace(o); err != nil {
+		return err
+	}
+	return b.reserve(g, ids)
 }
 
 // refuse sets the outcome of a Begin in a busy chat. A message that another request has
@@ -156,9 +172,9 @@ func underWay(open []openRun) string {
 	return open[0].id
 }
 
-// supersede marks the message and all after it as replaced. Its replacement is
-// another version of it.
-func (b *batch) supersede(o *writeResult, g *record.Begin, first string) error {
+// supersede marks the message and all after it as replaced, with the statement for that.
+// Its replacement is another version of it.
+func (b *batch) supersede(o *writeResult, g *record.Begin, first, statement string) error {
 	var seq int64
 	var role, branch string
 	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, first}}, func(row scanner) error {
@@ -177,7 +193,7 @@ func (b *batch) supersede(o *writeResult, g *record.Begin, first string) error {
 	} else {
 		branch = g.Run.UserMessageID
 	}
-	if err := b.tx.each(b.ctx, supersedeMessages, [][]any{{first, o.chat.id, seq}}); err != nil {
+	if err := b.tx.each(b.ctx, statement, [][]any{{first, o.chat.id, seq}}); err != nil {
 		return err
 	}
 	if err := b.tx.each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, first}}); err != nil {

@@ -97,8 +97,8 @@ func (b *batch) loadKeys() error {
 	return err
 }
 
-// loadTaken refuses ids of messages that are in use; those of answers may be of earlier
-// answers in the same chat.
+// loadTaken refuses ids of messages that are in use; those of answers may be of other
+// answers in the same chat, which are finished or under way.
 func (b *batch) loadTaken() error {
 	var rows [][]any
 	b.begins(func(_ *writeResult, g *record.Begin) {
@@ -111,39 +111,54 @@ func (b *batch) loadTaken() error {
 	}
 	taken := make(map[ownedKey]earlierAnswer)
 	err := b.tx.query(b.ctx, selectTaken, rows, func(row scanner) error {
-		var k ownedKey
-		var a earlierAnswer
-		err := row.Scan(&k.owner, &k.key, &a.chat, &a.message, &a.question, &a.run)
-		a.id = k.key
+		k, a, err := scanTaken(row)
 		taken[k] = a
 		return err
 	})
+	here := make(map[ownedKey]string) // the chats of the ids that this batch reserves
 	b.begins(func(o *writeResult, g *record.Begin) {
 		ids := reserves(g)
 		for _, id := range ids {
-			a, used := taken[ownedKey{g.Run.Owner.ID, id}]
+			k := ownedKey{g.Run.Owner.ID, id}
+			a, used := taken[k]
+			chat, reserved := here[k]
 			switch {
-			case !used:
-			case a.chat == 0 || o.chat == nil || a.chat != o.chat.id:
+			case reserved && chat != "" && chat == chatName(o, g), !reserved && used && a.held != 0 && o.chat != nil && a.held == o.chat.id:
+				o.held = append(o.held, id)
+			case reserved, used && (a.chat == 0 || a.held != 0 || o.chat == nil || a.chat != o.chat.id):
 				o.err = schemas.ErrTaken
 				return
-			default:
+			case used:
 				o.replaces = append(o.replaces, a)
 			}
 		}
 		for _, id := range ids {
-			taken[ownedKey{g.Run.Owner.ID, id}] = earlierAnswer{}
+			here[ownedKey{g.Run.Owner.ID, id}] = chatName(o, g)
 		}
 		for _, id := range named(g) {
 			k := ownedKey{g.Run.Owner.ID, id}
-			if _, used := taken[k]; used {
+			_, used := taken[k]
+			if _, reserved := here[k]; used || reserved {
 				o.err = schemas.ErrTaken
 				return
 			}
-			taken[k] = earlierAnswer{}
+			here[k] = ""
 		}
 	})
 	return err
+}
+
+// chatName is the same for all Begins of one chat; "" for a new chat without a key.
+func chatName(o *writeResult, g *record.Begin) string {
+	if o.chat != nil {
+		return o.chat.key
+	}
+	return g.ChatKey
+}
+
+// has reports whether an id of the run's answer is that of another answer of its chat.
+func (o *writeResult) has(id string) bool {
+	return slices.Contains(o.held, id) || slices.ContainsFunc(o.replaces, func(a earlierAnswer) bool { return a.id == id })
 }
 
 // findChats looks up the chats that the Begins name.

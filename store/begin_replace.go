@@ -11,10 +11,11 @@ import (
 
 // earlierAnswer is an answer that loses one of its ids to the next answer.
 // Message is its own id; question and run are empty if it has none. Gone is true
-// if it loses its last id.
+// if it loses its last id. Held is the chat whose unfinished run reserves the id for its
+// answer, and 0 for an id that is not reserved so.
 type earlierAnswer struct {
 	id, message, question, run string
-	chat                       int64
+	chat, held                 int64
 	gone                       bool
 }
 

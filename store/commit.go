@@ -95,6 +95,7 @@ type writeResult struct {
 	busyRun     string
 	branch      string // branch of the user's message if it is another version of one
 	replaces    []earlierAnswer
+	held        []string // ids of the answer that other unfinished runs of the chat reserve
 }
 
 // runState is the state of a run that a fence needs.

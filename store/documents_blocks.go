@@ -134,13 +134,24 @@ func (s *Store) Block(ctx context.Context, owner, id string) (schemas.Block, err
 	if isMissing(err) {
 		var message string
 		err = s.read(ctx).Raw(`SELECT r.message_id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL
-			AND b.document_id IS NULL`, owner, id).Row().Scan(&message)
+			AND b.document_id IS NULL AND NOT r.`+openStates, owner, id).Row().Scan(&message)
 		if err == nil {
 			b, err = oneBlock(s.read(ctx), owner, message)
 			b.ID = id
 		}
 	}
 	return b, s.fault("block", err)
+}
+
+// AnswerChat returns the key of the chat to which an id of an answer belongs, also while
+// the answer is under way or after it has been superseded.
+func (s *Store) AnswerChat(ctx context.Context, owner, id string) (key string, err error) {
+	if !plainText(id) {
+		return "", schemas.ErrNotFound
+	}
+	err = s.read(ctx).Raw(`SELECT c.key FROM blocks b LEFT JOIN runs r ON r.id = b.run_id JOIN chats c ON c.id = COALESCE(b.chat_id, r.chat_id)
+		WHERE b.owner = ? AND b.id = ? AND b.role = 'assistant' AND b.document_id IS NULL`, owner, id).Row().Scan(&key)
+	return key, s.fault("chat of an answer", err)
 }
 
 func oneBlock(tx *gorm.DB, owner, id string) (schemas.Block, error) {

@@ -40,6 +40,15 @@ func (s *Store) RunByMessage(ctx context.Context, owner, messageID string) (reco
 		Where("blocks.owner = ? AND blocks.id = ? AND blocks.role = 'user' AND runs.user_message_id = blocks.id", owner, messageID), "run by message")
 }
 
+// RunOfAnswer returns the unfinished run of the chat whose answer has the id.
+func (s *Store) RunOfAnswer(ctx context.Context, owner string, conversationID int64, id string) (record.Run, error) {
+	if !plainText(id) {
+		return record.Run{}, schemas.ErrNotFound
+	}
+	return s.oneRun(runs(s.read(ctx)).Where("runs.chat_id = ? AND runs.owner = ? AND runs.message_id = ? AND runs."+openStates, conversationID, owner, id).
+		Order("runs.place"), "run of an answer")
+}
+
 // NextQueued returns the oldest queued run of the chat.
 func (s *Store) NextQueued(ctx context.Context, conversationID int64) (record.Run, error) {
 	return s.oneRun(runs(s.read(ctx)).Where("runs.chat_id = ? AND runs.state = 'queued' AND runs."+openStates, conversationID).

@@ -96,8 +96,10 @@ const (
 	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at, unlisted) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, key) DO NOTHING RETURNING id, owner, key`
 	// The chat is 0 unless the id belongs to a finished answer, as its own id
-	// or as an alias.
-	selectTaken = `SELECT b.owner, b.id, COALESCE(m.chat_id, 0), COALESCE(m.id, ''), COALESCE(r.user_message_id, ''), COALESCE(r.id, '') FROM blocks b
+	// or as an alias. The last column is the chat whose unfinished run reserves
+	// the id, 0 for none.
+	selectTaken = `SELECT b.owner, b.id, COALESCE(m.chat_id, 0), COALESCE(m.id, ''), COALESCE(r.user_message_id, ''), COALESCE(r.id, ''),
+		CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL AND r.` + openStates + ` THEN r.chat_id ELSE 0 END FROM blocks b
 		LEFT JOIN runs r ON r.id = b.run_id LEFT JOIN blocks m ON m.owner = b.owner AND m.role = 'assistant' AND m.chat_id IS NOT NULL
 		AND m.id = CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL THEN r.message_id ELSE b.id END WHERE b.owner = ? AND b.id = ?`
 	reserveBlock = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
@@ -121,7 +123,7 @@ const (
 	dropName       = `DELETE FROM blocks WHERE owner = ? AND id = ? AND ` + reserved
 	renameMessage  = `UPDATE blocks SET id = ? WHERE owner = ? AND id = ?`
 	renamePayloads = `UPDATE payloads SET message_id = ? WHERE chat_id = ? AND message_id = ?`
-	renameOfRun    = `UPDATE runs SET message_id = ? WHERE chat_id = ? AND message_id = ?`
+	renameOfRun    = `UPDATE runs SET message_id = ? WHERE chat_id = ? AND message_id = ? AND NOT (` + openStates + `)`
 	renameTail     = `UPDATE blocks SET tail = ? WHERE chat_id = ? AND tail = ?`
 	selectCurrent  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ? AND status <> 'superseded'`
 	supersedeOne   = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND id = ? AND status <> 'superseded'`
@@ -140,11 +142,17 @@ const (
 		RETURNING runs.id, runs.state, runs.attempt, runs.place`
 )
 
-// The statements of BeginAttempt.
+// The statements of BeginAttempt. Those for a queued run find the current answer to its
+// question, and replace it and what follows, without the questions that still wait.
 const (
+	selectQueued  = `SELECT message_id, user_message_id, created_at FROM runs WHERE id = ?`
+	currentAnswer = `SELECT b.id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.chat_id = ? AND b.role = 'assistant' AND b.status <> 'superseded'
+		AND r.user_message_id = ? AND r.id <> ? ORDER BY b.seq LIMIT 1`
+	supersedeAnswered = supersedeMessages + ` AND id NOT IN (SELECT user_message_id FROM runs WHERE runs.chat_id = blocks.chat_id AND state = 'queued' AND ` + openStates + `)`
+	renameAnswer      = `UPDATE runs SET message_id = ? WHERE id = ?`
 	beginAttemptOfRun = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`
 	moveUserMessage   = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?
-		AND status <> 'superseded'`
+		AND run_id = ? AND status <> 'superseded'`
 )
 
 // The statements for the answers to waiting calls. The first answer counts.

@@ -21,12 +21,12 @@ type unsureStore struct {
 	lost atomic.Bool
 }
 
-func (s *unsureStore) BeginAttempt(ctx context.Context, id string, attempt int, replica string) error {
-	err := s.Store.BeginAttempt(ctx, id, attempt, replica)
+func (s *unsureStore) BeginQueued(ctx context.Context, id, replica string, names []string) (record.Begun, error) {
+	begun, err := s.Store.BeginQueued(ctx, id, replica, names)
 	if err == nil && s.lost.CompareAndSwap(false, true) {
-		return errors.Join(record.ErrUnavailable, errors.New("no answer came"))
+		return record.Begun{}, errors.Join(record.ErrUnavailable, errors.New("no answer came"))
 	}
-	return err
+	return begun, err
 }
 
 // queueSecond asks two questions in one chat, the second while the first is

@@ -93,6 +93,13 @@ func (s *switchedStore) BeginAttempt(ctx context.Context, id string, attempt int
 	return s.Store.BeginAttempt(ctx, id, attempt, replica)
 }
 
+func (s *switchedStore) BeginQueued(ctx context.Context, id, replica string, names []string) (record.Begun, error) {
+	if err := s.gone(); err != nil {
+		return record.Begun{}, err
+	}
+	return s.Store.BeginQueued(ctx, id, replica, names)
+}
+
 func (s *switchedStore) Take(ctx context.Context, from []string, to string) ([]record.Taken, error) {
 	if err := s.gone(); err != nil {
 		return nil, err

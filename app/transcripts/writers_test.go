@@ -20,6 +20,7 @@ import (
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 const (
@@ -29,10 +30,11 @@ const (
 	writersEnd = 3 * time.Hour
 )
 
-// TestConcurrentWriters has three sockets write one document, each in its own chat and watching
-// all three, while the user stops, accepts, rejects, deletes and plans at random. In the
-// end every viewer that folds the chunks has what is stored, and no block is lost that
-// nobody deleted or rejected. A failure names its seed.
+// TestConcurrentWriters has three sockets write one document and the blocks of answers in
+// chats, each in all three chats and watching them, while the user stops, accepts, rejects,
+// deletes and plans at random. In the end every viewer that folds the chunks has what is
+// stored, no block is lost that nobody deleted or rejected, and no refusal has ended a
+// block that was being written. A failure names its seed.
 func TestConcurrentWriters(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		database, seeds := sampled(t, d), uint64(writerSeeds)
@@ -58,9 +60,10 @@ type writers struct {
 	steps   []string
 }
 
-// viewer folds the chunks of the document's blocks.
+// viewer folds the chunks of the document's blocks, and of the chats' blocks.
 type viewer struct {
 	*wire
+	t       *testing.T
 	read    int
 	shown   map[string]string
 	writing map[string]bool
@@ -72,13 +75,13 @@ func writeAtOnce(t *testing.T, database, pages string, seed uint64) {
 	}})
 	s.start()
 	w := &writers{fixture: s, random: rand.New(rand.NewPCG(seed, 7)), there: map[string]bool{}}
-	for range 4 * writerSteps {
+	for range 5 * writerSteps {
 		s.up.Push(w.reply())
 	}
 	s.up.On(upstream.Any, upstream.Text("Done."))
 	w.ask("POST", "/api/documents", `{"id":"d","title":"D"}`)
 	for i := range 3 {
-		v := &viewer{wire: s.openWire(step{arg: "/api/ws", user: "una"}), shown: map[string]string{}, writing: map[string]bool{}}
+		v := &viewer{t: t, wire: s.openWire(step{arg: "/api/ws", user: "una"}), shown: map[string]string{}, writing: map[string]bool{}}
 		for chat := range 3 {
 			s.sendWire(v.wire, fmt.Sprintf(`{"name":"resume","chat_id":"c%d"}`, chat))
 		}
@@ -127,6 +130,11 @@ func (w *writers) reply() upstream.Reply {
 
 func (w *writers) block() string { return fmt.Sprintf("b%d", w.random.IntN(3)) }
 
+// chatBlocks returns some blocks of a chat.
+func (w *writers) chatBlocks(chat int) string {
+	return []string{fmt.Sprintf("z%d", chat), fmt.Sprintf("y%d", chat), fmt.Sprintf("z%d,y%d", chat, chat)}[w.random.IntN(3)]
+}
+
 // step does one thing at random.
 func (w *writers) step() {
 	v, chat := w.random.IntN(3), w.random.IntN(3)
@@ -135,7 +143,7 @@ func (w *writers) step() {
 		w.sendWire(w.viewers[v].wire, frame)
 		synctest.Wait()
 	}
-	switch w.random.IntN(13) {
+	switch w.random.IntN(20) {
 	case 0, 1, 2, 3:
 		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"document_id":"d","block_id":"%s","chat_id":"c%d"}`, w.block(), chat))
 	case 4, 5:
@@ -154,6 +162,14 @@ func (w *writers) step() {
 		w.decide("POST", "/api/documents/d/revert")
 	case 12:
 		w.decide("DELETE", "/api/blocks/"+w.block())
+	case 13, 14, 15:
+		send(fmt.Sprintf(`{"name":"message","message":{"content":"m%d"},"block_id":"%s","chat_id":"c%d"}`, len(w.steps), w.chatBlocks(chat), chat))
+	case 16, 17: // found by its block, once that is known
+		send(fmt.Sprintf(`{"name":"message","message":{"content":"m%d"},"block_id":"%s"}`, len(w.steps), w.chatBlocks(chat)))
+	case 18: // refused
+		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"block_id":"%s","chat_id":"c%d","model":"none"}`, w.chatBlocks(chat), chat))
+	case 19:
+		send(fmt.Sprintf(`{"name":"pause","block_id":"%s"}`, w.chatBlocks(chat)))
 	}
 }
 
@@ -173,7 +189,7 @@ func (w *writers) decide(method, path string) {
 				continue
 			}
 			if b, ok := doc[id]; ok {
-				v.shown[id] = text(b)
+				v.shown[id] = textOf(b)
 			} else {
 				delete(v.shown, id)
 			}
@@ -206,15 +222,39 @@ func (w *writers) compare() {
 	doc := w.document()
 	for n, v := range w.viewers {
 		for _, id := range slices.Sorted(maps.Keys(v.shown)) {
+			if inChat(id) {
+				if stored, here := w.answer(id); here && (strings.TrimSpace(v.shown[id]) != stored || v.writing[id]) {
+					w.t.Errorf("viewer %d sees %s as %q (being written: %v), stored is %q", n, id, v.shown[id], v.writing[id], stored)
+				}
+				continue
+			}
 			b, ok := doc[id]
-			if !ok || text(b) != v.shown[id] || v.writing[id] {
-				w.t.Errorf("viewer %d sees %s as %q (being written: %v), stored is %q (%v)", n, id, v.shown[id], v.writing[id], text(b), ok)
+			if !ok || textOf(b) != v.shown[id] || v.writing[id] {
+				w.t.Errorf("viewer %d sees %s as %q (being written: %v), stored is %q (%v)", n, id, v.shown[id], v.writing[id], textOf(b), ok)
 			}
 		}
 	}
 }
 
-func text(b schemas.Block) string { return *cmp.Or(b.New, b.Current, new(string)) }
+// inChat reports whether the id is one of chatBlocks.
+func inChat(id string) bool { return len(id) == 2 && strings.ContainsAny(id[:1], "zy") }
+
+// answer returns the text of an answer's block without its markers, "" for none. It is
+// not here if it belongs to a chat that not all viewers watch: an id that no answer got is
+// free again.
+func (w *writers) answer(id string) (content string, here bool) {
+	w.t.Helper()
+	status, body := w.call("GET", "/api/blocks/"+id, "")
+	var b schemas.Block
+	if status == http.StatusOK {
+		if err := json.Unmarshal(body, &b); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return strings.TrimSpace(text.StripMarkers(textOf(b))), b.ChatID == "" || len(b.ChatID) == 2
+}
+
+func textOf(b schemas.Block) string { return *cmp.Or(b.New, b.Current, new(string)) }
 
 // document returns the document's blocks by id.
 func (w *writers) document() map[string]schemas.Block {
@@ -266,11 +306,16 @@ func (v *viewer) fold() {
 	defer v.mu.Unlock()
 	for ; v.read < len(v.frames); v.read++ {
 		var c schemas.Chunk
-		if json.Unmarshal(v.frames[v.read], &c) != nil || c.BlockIDs == "" || c.DocumentID != "d" || c.NewDoc {
+		if json.Unmarshal(v.frames[v.read], &c) != nil || c.BlockIDs == "" || c.NewDoc {
 			continue
 		}
 		for id := range strings.SplitSeq(c.BlockIDs, ",") {
 			switch {
+			case c.Type == schemas.ChunkError && c.RunID == "" && c.Seq == 0:
+				if c.End && v.writing[id] {
+					v.t.Errorf("a refusal ends the block %s that is being written: %s", id, *c.Content)
+				}
+			case c.DocumentID != "d" && !inChat(id):
 			case c.Type == schemas.ChunkReset && c.End:
 				delete(v.shown, id)
 				v.writing[id] = false

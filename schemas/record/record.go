@@ -118,9 +118,10 @@ type Begin struct {
 	Supersede string
 	// Reserve reserves Run.MessageID, which the client has chosen, for the
 	// answer; an id that the owner already uses is schemas.ErrTaken, unless it
-	// belongs to a finished answer in the same chat: that answer gets another
-	// id and is superseded together with its question, of which this question
-	// is a new version. The id is free again if the run ends without a message.
+	// belongs to an answer in the same chat: that answer gets another id and is
+	// superseded together with its question, of which this question is a new
+	// version. This happens when the run begins; a queued run only reserves ids
+	// that are free. The id is free again if the run ends without a message.
 	Reserve bool
 	// Aliases are further ids that the client has chosen for the answer. They
 	// are reserved in the same way, and later also name the answer's message.
@@ -141,6 +142,17 @@ type Begin struct {
 	NewChat bool
 	// Replaces is true if a reserved id belonged to an earlier answer.
 	Replaces bool
+}
+
+// Begun is how a queued run begins.
+type Begun struct {
+	// MessageID is the id of its answer. Replaces is true if one of the answer's
+	// ids belonged to an earlier answer.
+	MessageID string
+	Replaces  bool
+	// Lost are the ids that the answer does not get, because they belong to
+	// something else by now.
+	Lost []string
 }
 
 // UserMessage is the user's message with the data that is stored with it.

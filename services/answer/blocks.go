@@ -105,6 +105,9 @@ func (c *blockCall) streams() bool {
 // header row.
 func (c *blockCall) first() bool {
 	if c.kind == "" {
+		if !c.claim() {
+			return false
+		}
 		c.look()
 	}
 	if strings.HasPrefix(c.kind, "image/") {
@@ -149,19 +152,21 @@ func argText(head map[string]json.RawMessage, key string) string {
 	return text
 }
 
-// start begins the block with the first piece of its content. If another run
-// writes the block, the content waits until the call runs.
-func (c *blockCall) start() {
-	streams := c.tool.Streams
-	document := c.wr.document()
-	if document == "" { // the tool will report it
+// claim claims the block before it is read. If another run writes the block, the
+// content waits until the call runs.
+func (c *blockCall) claim() bool {
+	switch {
+	case c.wr.document() == "": // the tool will report it
 		c.closed = true
-		return
-	}
-	if c.wr.deps.Drafts.Claim(c.wr.claimOf(c.id())) != "" {
+	case c.wr.deps.Drafts.Claim(c.wr.claimOf(c.id())) != "":
 		c.later = true
-		return
 	}
+	return !c.closed && !c.later
+}
+
+// start begins the block with the first piece of its content.
+func (c *blockCall) start() {
+	streams, document := c.tool.Streams, c.wr.document()
 	c.given, c.early = c.argument(streams.Block), len(c.args.Head)
 	w := record.BlockWrite{Only: c.given != "", Title: c.wr.run.Request.Message, NewBlock: record.NewBlock{
 		ID: c.id(), Type: c.argument(streams.Type), Content: c.held,

@@ -49,6 +49,8 @@ type Run struct {
 	Earlier                  *attempts.Earlier // nil in the first attempt
 	// Replaces is true if the answer's block has shown an earlier answer.
 	Replaces bool
+	// Lost are ids that the client has chosen and the answer does not have.
+	Lost []string
 }
 
 // names returns the ids of the run for the log.
@@ -136,6 +138,9 @@ func (wr *Writer) Begin(target runlog.Target) {
 	wr.emit(runlog.Level{}, &runlog.Started{Run: wr.run.names(), Message: thinkingStatus, Code: schemas.StatusThinking, Target: target})
 	if wr.run.Replaces {
 		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: target.BlockIDs}})
+	}
+	for _, id := range wr.run.Lost {
+		wr.warn("The answer could not be written into the block " + id + ": this id is already in use.")
 	}
 }
 

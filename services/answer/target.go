@@ -37,8 +37,8 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 		if i := slices.Index(blocks, wr.run.MessageID); i >= 0 {
 			t.Awaited = true
 			blocks = slices.DeleteFunc(blocks[i+1:], func(id string) bool {
-				b, _, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, id) // an answer in the chat does not go to a document
-				return b.DocumentID != "" || err != nil
+				document, chat, err := wr.deps.Drafts.Place(ctx, wr.run.Owner, id) // an answer in the chat does not go elsewhere
+				return err != nil || document != "" || wr.deps.Drafts != nil && chat != wr.run.ChatKey
 			})
 		} else {
 			blocks = nil

@@ -139,6 +139,13 @@ func (c *claims) holder(w *Claim) string {
 	return ""
 }
 
+// document returns the document for which a run holds the block, "" for none.
+func (c *claims) document(owner, block string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.blocks[place{owner, block}].document
+}
+
 // release releases what the run holds. Waiting claims are granted before any
 // new one.
 func (c *claims) release(run string) {

@@ -57,6 +57,9 @@ type Versions interface {
 // Blocks reads blocks, and makes the user's own changes.
 type Blocks interface {
 	Block(ctx context.Context, owner, id string) (schemas.Block, error)
+	// AnswerChat returns the key of the chat to which an id of an answer belongs, also
+	// while the answer is under way.
+	AnswerChat(ctx context.Context, owner, id string) (string, error)
 	AddBlock(ctx context.Context, owner, document string, b record.NewBlock, match record.Match) (schemas.Block, error)
 	PatchBlock(ctx context.Context, owner, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error)
 	DeleteBlock(ctx context.Context, owner, id string, match record.Match) error

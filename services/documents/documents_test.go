@@ -58,6 +58,10 @@ func (s *fakeStore) PlanDocument(_ context.Context, _, _ string, p record.Plan) 
 	return schemas.Document{}, s.fails
 }
 
+func (s *fakeStore) AnswerChat(context.Context, string, string) (string, error) {
+	return "", schemas.ErrNotFound
+}
+
 func (s *fakeStore) AddBlock(_ context.Context, _, _ string, b record.NewBlock, _ record.Match) (schemas.Block, error) {
 	return schemas.Block{ID: b.ID, Type: b.Type}, s.fails
 }

@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -30,6 +31,48 @@ func (d *Documents) CheckTargets(ctx context.Context, user schemas.User, blocks 
 		first = kind
 	}
 	return nil
+}
+
+// Place returns the document or the key of the chat in which a block is, also if a run
+// has only begun to write it. Both are empty for an unknown block, and for a nil
+// Documents.
+func (d *Documents) Place(ctx context.Context, user schemas.User, id string) (document, chat string, err error) {
+	if d == nil {
+		return "", "", nil
+	}
+	b, found, err := d.Find(ctx, user, id)
+	if err != nil || found {
+		return b.DocumentID, b.ChatID, err
+	}
+	if document := d.claims.document(user.ID, id); document != "" {
+		return document, "", nil
+	}
+	chat, err = d.blocks.AnswerChat(ctx, user.ID, id)
+	if errors.Is(err, schemas.ErrNotFound) {
+		return "", "", nil
+	}
+	return "", chat, err
+}
+
+// ChatBlocks returns the ids that the client has chosen for an answer in a chat, that of
+// its message first; none if the message's id is not the client's.
+func (d *Documents) ChatBlocks(ctx context.Context, user schemas.User, page schemas.Object, message string) ([]string, error) {
+	document, blocks := turn.Answer(page)
+	at := slices.Index(blocks, message)
+	if document != "" || at < 0 {
+		return nil, nil
+	}
+	names := []string{message}
+	for _, id := range blocks[at+1:] {
+		document, _, err := d.Place(ctx, user, id)
+		if err != nil {
+			return nil, err
+		}
+		if document == "" {
+			names = append(names, id)
+		}
+	}
+	return names, nil
 }
 
 // TargetType returns the type of the blocks that the answer on a page goes to.

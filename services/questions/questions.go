@@ -7,6 +7,7 @@ package questions
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,8 @@ type Store interface {
 	// superseded messages and of the run except are left out.
 	Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error)
 	Run(ctx context.Context, id string) (record.Run, error)
+	// RunOfAnswer returns the unfinished run of the chat whose answer has the id.
+	RunOfAnswer(ctx context.Context, owner string, id int64, answer string) (record.Run, error)
 }
 
 // Options is what Questions works with. All fields but Documents and PDF must be set.
@@ -235,10 +238,16 @@ func (q *Questions) findChat(ctx context.Context, b *record.Begin) error {
 }
 
 // regenerate finds the question of an answer: the question of its run, or, for
-// an answer that the client sent along, the user's message before it.
+// an answer that the client sent along, the user's message before it. An answer under way
+// is superseded when the new one begins.
 func (q *Questions) regenerate(ctx context.Context, id string, b *record.Begin) error {
 	owner := b.Run.Owner.ID
 	answer, err := q.Store.Message(ctx, owner, b.ConversationID, id)
+	if errors.Is(err, schemas.ErrNotFound) { // it may be under way
+		run, err := q.Store.RunOfAnswer(ctx, owner, b.ConversationID, id)
+		b.Run.UserMessageID = run.UserMessageID
+		return err
+	}
 	if err != nil {
 		return err
 	}

@@ -56,14 +56,14 @@ func (q *Questions) place(ctx context.Context, user schemas.User, req *schemas.C
 	}
 	chat := ""
 	for _, id := range blocks {
-		b, _, err := q.Documents.Find(ctx, user, id)
+		document, in, err := q.Documents.Place(ctx, user, id)
 		if err != nil {
 			return false, err
 		}
-		if b.DocumentID != "" {
-			return into(req, b.DocumentID), nil
+		if document != "" {
+			return into(req, document), nil
 		}
-		chat = cmp.Or(chat, b.ChatID)
+		chat = cmp.Or(chat, in)
 	}
 	if chat == "" || req.ConversationID != 0 || req.ChatID != "" {
 		return false, nil

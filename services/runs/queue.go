@@ -66,11 +66,11 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		}
 		return
 	}
-	err := r.Store.Queue.BeginAttempt(ctx, run.id, 1, run.lease.ID)
+	begun, err := r.beginQueued(ctx, run)
 	r.mu.Lock()
 	switch {
 	case err == nil:
-		run.attempt = 1
+		run.attempt, run.messageID, run.replaces, run.lost = 1, begun.MessageID, begun.Replaces, begun.Lost
 	case errors.Is(err, record.ErrBusy):
 		run.starting = false
 	}
@@ -96,6 +96,16 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		r.abandon(run)
 		r.park(run.id, parked{})
 	}
+}
+
+// beginQueued begins a queued run in the store. The ids that its client has chosen for
+// the answer are the run's from now on.
+func (r *Runs) beginQueued(ctx context.Context, run *run) (record.Begun, error) {
+	names, err := r.Drafts.ChatBlocks(ctx, run.owner, run.req.Context, run.messageID)
+	if err != nil {
+		return record.Begun{}, err
+	}
+	return r.Store.Queue.BeginQueued(ctx, run.id, run.lease.ID, names)
 }
 
 // abandon drops a marked run that does not start here. Its readers come back

@@ -31,7 +31,8 @@ type run struct {
 	chatKey        string
 	lease          *leases.Lease // under which it is this process's
 	newChat        bool
-	replaces       bool // it replaces an earlier answer with the same id
+	replaces       bool     // it replaces an earlier answer with the same id
+	lost           []string // ids that its answer did not get, see record.Begun
 	owner          schemas.User
 	messageID      string
 	userMessageID  string
@@ -175,7 +176,7 @@ func (r *Runs) attempt(run *run) (reached schemas.RunState) {
 func (run *run) part() answer.Run {
 	a := answer.Run{
 		ID: run.id, Attempt: run.attempt, Owner: run.owner, ChatID: run.conversationID, ChatKey: run.chatKey, NewChat: run.newChat,
-		MessageID: run.messageID, UserMessageID: run.userMessageID, UserMessage: run.userMessage, CreatedAt: run.createdAt, Request: run.req, Replaces: run.replaces,
+		MessageID: run.messageID, UserMessageID: run.userMessageID, UserMessage: run.userMessage, CreatedAt: run.createdAt, Request: run.req, Replaces: run.replaces, Lost: run.lost,
 	}
 	if run.earlier != nil {
 		a.Earlier = run.earlier.Earlier

@@ -66,6 +66,16 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			}
 		}
 	}()
+	if q.Reserve { // the same request again is the same run, however busy the chat is
+		done, err := r.starting.Lock(ctx, user.ID+"\x01"+q.Run.MessageID)
+		if err != nil {
+			return schemas.Run{}, err
+		}
+		defer done()
+		if run := r.answering(user, schemas.Encode(req), q.Begin); run != nil {
+			return r.Run(ctx, user, run.id)
+		}
+	}
 	lease := r.leases.Current()
 	if lease.Lost() {
 		return schemas.Run{}, errReplaced
@@ -111,14 +121,10 @@ func (r *Runs) setBeginning(id string, is bool) {
 	}
 }
 
-// resent returns the run that the same request has begun: the one under way that has
-// its answer's id, or the one that its message began. A client that does not know
-// whether its request arrived sends it again.
+// resent returns the run that the message of the same request has begun. A client that
+// does not know whether its request arrived sends it again.
 func (r *Runs) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) (schemas.Run, error) {
 	body := schemas.Encode(req)
-	if run := r.answering(user, body, b); run != nil {
-		return r.Run(ctx, user, run.id)
-	}
 	if !b.Named {
 		return schemas.Run{}, schemas.ErrTaken
 	}
@@ -145,7 +151,7 @@ func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, run := range r.live {
-		if run.messageID == b.Run.MessageID && run.owner.ID == user.ID && bytes.Equal(schemas.Encode(run.req), body) {
+		if _, over := run.log.Ended(); !over && run.messageID == b.Run.MessageID && run.owner.ID == user.ID && bytes.Equal(schemas.Encode(run.req), body) {
 			return run
 		}
 	}

@@ -61,6 +61,9 @@ type QueueStore interface {
 	// run is record.ErrBusy while another run of its chat is running or
 	// waiting.
 	BeginAttempt(ctx context.Context, id string, attempt int, replica string) error
+	// BeginQueued is BeginAttempt for the first attempt of a queued run, whose answer
+	// gets these ids.
+	BeginQueued(ctx context.Context, id, replica string, names []string) (record.Begun, error)
 	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
 	// ended.
 	RequestCancel(ctx context.Context, id string) error

@@ -149,9 +149,9 @@ func testReserveAgain(f *fixture) {
 	f.mustCommit(again) // its outcome was lost
 	_, err := f.store.Block(f.ctx, f.owner, id)
 	fails(f, "the block while it is generated again", err, schemas.ErrNotFound)
-	twin := f.begin("three", in(chat), queued, answered(id))
+	twin := f.begin("three", in(chat), answered(id))
 	f.commit(twin)
-	fails(f, "an id that is being generated again", twin.Err, schemas.ErrTaken)
+	fails(f, "an id that is being generated again", twin.Err, record.ErrBusy)
 	f.mustCommit(f.finish(again, "answer 2"))
 	equal(f, "messages", f.messages(chat, false), []string{"between", "answer", "two", "answer 2"})
 	equal(f, "all messages", f.messages(chat, true), []string{"-one", "-answer 1", "between", "answer", "two", "answer 2"})
@@ -229,6 +229,127 @@ func testReserveOfSeveral(f *fixture) {
 	_, err = f.store.Block(f.ctx, f.owner, two)
 	fails(f, "a name of an answer that the user asked for again", err, schemas.ErrNotFound)
 	equal(f, "messages after an explicit one", f.messages(chat, true), []string{"-q 1", "-answer 1", "q 2", "answer 2", "q 3", "-answer 3", "q 4", "answer 4"})
+}
+
+// begins begins a queued run.
+func (f *fixture) begins(w *record.Write, names ...string) record.Begun {
+	f.Helper()
+	begun, err := f.store.BeginQueued(f.ctx, w.RunID, "", names)
+	must(f, err)
+	w.Begin.Run.MessageID, w.Attempt = begun.MessageID, 1
+	return begun
+}
+
+// testReserveQueued has an answer generated again by runs that wait: each replaces the
+// answer that has the id when it begins.
+func testReserveQueued(f *fixture) {
+	id, other := newID(), newID()
+	named := func(ids ...string) func(*record.Begin) {
+		return func(g *record.Begin) { g.Run.MessageID, g.Reserve, g.Aliases, g.Queue = ids[0], true, ids[1:], true }
+	}
+	first := f.begin("q 1", key("k"), named(id))
+	f.mustCommit(first)
+	chat := first.Begin.Run.ConversationID
+	second, third, fourth := f.begin("q 2", in(chat), named(id, other)), f.begin("q 3", in(chat), named(other, id)), f.begin("q 4", in(chat), named(id))
+	f.mustCommit(second)
+	f.commit(third, fourth)
+	elsewhere, busy := f.begin("q 5", key("l"), named(id)), f.begin("q 6", in(chat), answered(other))
+	alias := f.begin("q 7", key("m"), named(newID(), other))
+	f.commit(elsewhere, busy, alias)
+	fails(f, "an id under way in another chat", elsewhere.Err, schemas.ErrTaken)
+	fails(f, "an id that another chat waits for", alias.Err, schemas.ErrTaken)
+	fails(f, "an id of a run that waits", busy.Err, record.ErrBusy)
+	for _, name := range []string{id, other} {
+		key, err := f.store.AnswerChat(f.ctx, f.owner, name)
+		must(f, err)
+		equal(f, "the chat of an id under way", key, "k")
+		_, err = f.store.Block(f.ctx, f.owner, name)
+		fails(f, "the block before there is an answer", err, schemas.ErrNotFound)
+	}
+	under, err := f.store.RunOfAnswer(f.ctx, f.owner, chat, id)
+	must(f, err)
+	equal(f, "the run under way", under.ID, first.RunID)
+	f.mustCommit(f.finish(first, "answer 1"))
+
+	shows := func(name, want string) {
+		f.Helper()
+		b, err := f.store.Block(f.ctx, f.owner, name)
+		must(f, err)
+		if b.ID != name || b.Current == nil || *b.Current != want {
+			f.Errorf("under %s is %+v, want %s", name, b, want)
+		}
+	}
+	shows(id, "answer 1") // until the next one begins
+	_, err = f.store.Block(f.ctx, f.owner, other)
+	fails(f, "an id of a run that waits", err, schemas.ErrNotFound)
+	equal(f, "begun", f.begins(second, id, other), record.Begun{MessageID: id, Replaces: true})
+	f.mustCommit(f.finish(second, "answer 2"))
+	shows(other, "answer 2")
+	end := f.finish(third, "")
+	end.Finish.Message, end.Finish.State, end.Attempt = nil, schemas.RunCancelled, 0 // in the queue
+	f.mustCommit(end)
+	shows(other, "answer 2")
+	equal(f, "begun", f.begins(fourth, id), record.Begun{MessageID: id, Replaces: true})
+	f.mustCommit(f.finish(fourth, "answer 4"))
+	shows(id, "answer 4")
+	shows(other, "answer 2")
+	equal(f, "messages", f.messages(chat, true), []string{"-q 1", "q 3", "-answer 1", "q 2", "answer 2", "q 4", "answer 4"})
+	v, err := f.store.Versions(f.ctx, f.owner, chat, first.Begin.Run.UserMessageID)
+	must(f, err)
+	equal(f, "versions of the question", len(v.Items), 2)
+}
+
+// testReserveLost has an id that belongs to something else when the run begins.
+func testReserveLost(f *fixture) {
+	id, kept := newID(), newID()
+	first := f.begin("q 1", key("k"), answered(id))
+	f.mustCommit(first)
+	chat := first.Begin.Run.ConversationID
+	ids := []string{id, kept}
+	named := func(g *record.Begin) { g.Run.MessageID, g.Reserve, g.Aliases, g.Queue = ids[0], true, ids[1:], true }
+	both, one := f.begin("q 2", in(chat), named), f.begin("q 3", in(chat), queued, answered(id))
+	f.mustCommit(both)
+	f.mustCommit(one)
+	end := f.finish(first, "")
+	end.Finish.Message, end.Finish.State = nil, schemas.RunCancelled
+	f.mustCommit(end)
+	f.mustCommit(f.begin("elsewhere", answered(id)))
+
+	equal(f, "begun", f.begins(both, ids...), record.Begun{MessageID: kept, Lost: []string{id}})
+	f.mustCommit(f.finish(both, "answer 2"))
+	begun := f.begins(one)
+	if begun.MessageID == id || begun.Replaces || len(begun.Lost) != 1 {
+		f.Errorf("got %+v, want an id of its own", begun)
+	}
+	f.mustCommit(f.finish(one, "answer 3"))
+	equal(f, "messages", f.messages(chat, false), []string{"q 1", "q 2", "answer 2", "q 3", "answer 3"})
+}
+
+// testRegenerateQueued has one question answered again by two runs that wait.
+func testRegenerateQueued(f *fixture) {
+	first := f.begin("one", key("k"))
+	f.mustCommit(first)
+	chat := first.Begin.Run.ConversationID
+	again := func(g *record.Begin) {
+		g.UserMessage, g.Run.UserMessageID, g.Queue = nil, first.Begin.Run.UserMessageID, true
+	}
+	second, third, later := f.begin("", in(chat), again), f.begin("", in(chat), again), f.begin("two", in(chat), queued)
+	f.mustCommit(second)
+	f.mustCommit(third)
+	f.mustCommit(later)
+	f.mustCommit(f.finish(first, "answer 1"))
+	f.begins(second)
+	equal(f, "messages", f.messages(chat, true), []string{"one", "two", "-answer 1"})
+	f.mustCommit(f.finish(second, "answer 2"))
+	f.begins(third)
+	f.mustCommit(f.finish(third, "answer 3"))
+	f.begins(later)
+	f.mustCommit(f.finish(later, "answer 4"))
+	equal(f, "messages in the end", f.messages(chat, false), []string{"one", "answer 3", "two", "answer 4"})
+	fourth := f.begin("", in(chat), again)
+	f.mustCommit(fourth) // at once
+	f.mustCommit(f.finish(fourth, "answer 5"))
+	equal(f, "messages after another one", f.messages(chat, false), []string{"one", "answer 5"})
 }
 
 func testReserveFreed(f *fixture) {

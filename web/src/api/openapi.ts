@@ -1871,7 +1871,7 @@ export interface components {
             if_busy?: "reject" | "queue" | "cancel";
             /** @description A user message of this chat that this one replaces */
             edit_message_id?: string;
-            /** @description An assistant message of this chat, whose question is answered again; not together with `edit_message_id` */
+            /** @description An assistant message of this chat, or an answer under way, whose question is answered again; not together with `edit_message_id` */
             regenerate_message_id?: string;
             attachments?: components["schemas"]["Attachment"][];
             /** @description Tools that the page runs: the model's calls come as `client_tool_call` */
@@ -2813,7 +2813,7 @@ export interface components {
             model?: string;
             /** @enum {string} */
             mode?: "chat" | "agent";
-            /** @description Where the answer goes; also several, comma separated. In a chat the first is the id of the answer; with the id of an earlier answer, which must have ended, the new one takes its place */
+            /** @description Where the answer goes; also several, comma separated. In a chat the first is the id of the answer; with the id of another answer of the chat, the new one takes its place when it begins; while that one is being written, the message waits for its turn */
             block_id?: string;
             block_ids?: string;
             document_id?: string;
@@ -2862,7 +2862,7 @@ export interface components {
          *     | `suggestions` | what the user may answer or do | `suggested_values`, `suggested_actions` |
          *     | `warning` | a sentence for the user about the answer | `content` |
          *     | `ack` | the event with this id has been taken | `event_id`, and what it was about |
-         *     | `error` | why a run failed, or why an event is refused; `event_id`, `approval_id` and `tool_use_id` are those of the event | `content`, `code`, `block_ids`, `end`, `event_id` |
+         *     | `error` | why a run failed, or why an event is refused: without `end` if a run writes one of the blocks; `event_id`, `approval_id` and `tool_use_id` are those of the event | `content`, `code`, `block_ids`, `end`, `event_id` |
          *     | `run_end` | the last of a run | `run_id`, `status` |
          *
          *     A chunk of a run has a `seq`: with `resume` a client continues after it.

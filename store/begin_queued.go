@@ -1,0 +1,124 @@
+package store
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// beginQueued makes a queued run the one that answers: an answer that it generates
+// again is superseded, and the ids of its own answer are taken from the answers that
+// have them now.
+func (b *batch) beginQueued(run *runState, names []string) (record.Begun, error) {
+	g := &record.Begin{Run: record.Run{ID: run.id}}
+	var at int64
+	err := b.tx.query(b.ctx, selectQueued, [][]any{{run.id}}, func(row scanner) error {
+		return row.Scan(&g.Run.MessageID, &g.Run.UserMessageID, &at)
+	})
+	if err != nil {
+		return record.Begun{}, err
+	}
+	g.Run.Owner.ID, g.Run.CreatedAt = run.owner, moment(at)
+	o := &writeResult{chat: &chatState{id: run.chat, owner: run.owner}}
+	if err := b.supersedeAnswer(o, g); err != nil {
+		return record.Begun{}, err
+	}
+	return b.takeNames(o, g, names)
+}
+
+// supersedeAnswer supersedes the current answer to the question of a run that answers it
+// again, and what follows it.
+func (b *batch) supersedeAnswer(o *writeResult, g *record.Begin) error {
+	earlier := ""
+	err := b.tx.query(b.ctx, currentAnswer, [][]any{{o.chat.id, g.Run.UserMessageID, g.Run.ID}}, func(row scanner) error { return row.Scan(&earlier) })
+	if err != nil || earlier == "" {
+		return err
+	}
+	return b.supersede(o, g, earlier, supersedeAnswered)
+}
+
+// takeNames gives the answer of a queued run its ids. Its message has the first one that
+// it gets, or an id of its own.
+func (b *batch) takeNames(o *writeResult, g *record.Begin, names []string) (record.Begun, error) {
+	own := len(names) == 0
+	if own {
+		names = []string{g.Run.MessageID}
+	}
+	taken, err := b.taken(g.Run.Owner.ID, names)
+	if err != nil {
+		return record.Begun{}, err
+	}
+	begun := record.Begun{MessageID: g.Run.MessageID}
+	if _, used := taken[names[0]]; own && !used {
+		return begun, nil
+	}
+	var got []string
+	for _, id := range names {
+		a, used := taken[id]
+		switch {
+		case !used:
+		case a.held == o.chat.id: // by this run, or by one that waits
+			if err := b.tx.each(b.ctx, dropName, [][]any{{g.Run.Owner.ID, id}}); err != nil {
+				return begun, err
+			}
+		case a.held == 0 && a.chat == o.chat.id:
+			o.replaces = append(o.replaces, a)
+		default:
+			begun.Lost = append(begun.Lost, id)
+			continue
+		}
+		got = append(got, id)
+	}
+	if len(got) == 0 {
+		made, err := uuid.NewV7()
+		if err != nil {
+			return begun, err
+		}
+		begun.MessageID = made.String()
+	} else {
+		g.Reserve, g.Run.MessageID, g.Aliases = true, got[0], got[1:]
+		begun.MessageID = got[0]
+	}
+	begun.Replaces = len(o.replaces) > 0
+	return begun, b.name(o, g, begun.MessageID)
+}
+
+// name stores the ids of the answer of a queued run.
+func (b *batch) name(o *writeResult, g *record.Begin, message string) error {
+	if _, err := b.free(o, g); err != nil {
+		return err
+	}
+	if err := b.replace(o); err != nil {
+		return err
+	}
+	if err := b.reserve(g, reserves(g)); err != nil {
+		return err
+	}
+	if o.branch != "" {
+		if err := b.tx.each(b.ctx, nameBranch, [][]any{{o.branch, g.Run.Owner.ID, g.Run.UserMessageID}}); err != nil {
+			return err
+		}
+	}
+	return b.tx.each(b.ctx, renameAnswer, [][]any{{message, g.Run.ID}})
+}
+
+// taken returns what has these ids of an owner.
+func (b *batch) taken(owner string, ids []string) (map[string]earlierAnswer, error) {
+	rows := make([][]any, len(ids))
+	for i, id := range ids {
+		rows[i] = []any{owner, id}
+	}
+	taken := make(map[string]earlierAnswer)
+	err := b.tx.query(b.ctx, selectTaken, rows, func(row scanner) error {
+		_, a, err := scanTaken(row)
+		taken[a.id] = a
+		return err
+	})
+	return taken, err
+}
+
+func scanTaken(row scanner) (k ownedKey, a earlierAnswer, err error) {
+	err = row.Scan(&k.owner, &k.key, &a.chat, &a.message, &a.question, &a.run, &a.held)
+	a.id = k.key
+	return k, a, err
+}
