@@ -174,7 +174,8 @@ func ChartHeader(chart string, ended bool) (header string, n int, whole bool) {
 	const space = " \t\r\n"
 	start := strings.TrimLeft(chart, space)
 	if start == "" || start[0] != '{' {
-		return "", 0, ended || start != ""
+		row := strings.Contains(start, "\n") || len(chart) > maxHeaderRow // before that it may be a StrayHeader
+		return "", 0, ended || row || start != "" && !strings.ContainsAny(start[:1], "[-0123456789")
 	}
 	var object json.RawMessage
 	d := json.NewDecoder(strings.NewReader(start))
@@ -195,6 +196,16 @@ func ChartHeader(chart string, ended bool) (header string, n int, whole bool) {
 		return "", n, true
 	}
 	return string(object), n, true
+}
+
+// StrayHeader reports whether the data of a chart begin with what was meant as its
+// header: with an object, whole or not, or with a list or a number on the first line.
+func StrayHeader(data string) bool {
+	line, _, _ := strings.Cut(strings.TrimLeft(data, " \t\r\n"), "\n")
+	if line == "" || line[0] == '{' {
+		return line != ""
+	}
+	return strings.ContainsAny(line[:1], "[-0123456789") && json.Valid([]byte(line))
 }
 
 // CheckChart returns what is wrong with the header of a chart: it must be an

@@ -109,7 +109,11 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 		w := record.BlockWrite{Title: wr.run.Request.Message, NewBlock: record.NewBlock{ID: id, Content: content, Meta: meta}}
 		draft, written, err := wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
 		if err != nil {
-			wr.warn("The answer could not be written into the block " + id + ": " + schemas.Visible(err).Message + ".")
+			why := schemas.Visible(err).Message
+			if a.target.Type == schemas.BlockChart && schemas.StrayHeader(content) {
+				why = "it begins with JSON that is not the header of a chart, one object on lines of its own"
+			}
+			wr.warn("The answer could not be written into the block " + id + ": " + why + ".")
 			wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: id, DocumentID: a.document}, End: true})
 			continue
 		}

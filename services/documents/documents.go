@@ -358,6 +358,9 @@ func checkContent(kind, content string, meta json.RawMessage) error {
 			return schemas.Invalid("/content", err.Error())
 		}
 	}
+	if kind == schemas.BlockChart && schemas.StrayHeader(content) {
+		return schemas.Invalid("/content", "must begin with the row of the columns' names, not with JSON; a chart's header is its meta, one JSON object")
+	}
 	if kind == schemas.BlockChart && meta != nil {
 		if err := schemas.CheckChart(meta); err != nil {
 			return schemas.Invalid("/meta", err.Error())
