@@ -16,6 +16,8 @@ import (
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/demo"
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -291,5 +293,45 @@ func TestTheDemoModelWritesADocument(t *testing.T) {
 	_, again, err := a.documents.Export(t.Context(), a.user, "doc1")
 	if err != nil || again != markdown {
 		t.Errorf("the export after the revert (-want +got): %v\n%s", err, cmp.Diff(markdown, again))
+	}
+}
+
+// In the mode agent a message about a block of a document is answered in the chat. The
+// model reads the block and is told that it writes it with its tools, on any page.
+func TestAgentTarget(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			up := upstream.NewMemory()
+			up.On(upstream.Any, upstream.Text("x,y\n7,8"))
+			c := apptest.ServeOn(t, d, app.Options{Models: up.Transport()}, apptest.Scripted())
+			for _, id := range []string{"d", "e"} {
+				c.Ask("ann", http.MethodPost, "/api/documents", "", map[string]any{"id": id, "title": "T"})
+				c.Ask("ann", http.MethodPost, "/api/documents/"+id+"/blocks", "", map[string]any{"id": id + "-csv", "type": "csv", "content": "x,y\n1,2"})
+			}
+			for i, page := range []string{"document", "reports"} {
+				r := c.Ask("ann", http.MethodPost, "/api/chat", "", map[string]any{
+					"message": "More rows", "context": map[string]any{"current_page": page, "document_id": "d", "block_ids": "d-csv", "mode": "agent"},
+				})
+				if r.Status != http.StatusOK {
+					t.Fatalf("the message on the page %s is %d: %s", page, r.Status, r.Body)
+				}
+				prompt := up.Requests()[i].Messages[0].Text()
+				for _, want := range []string{"about these blocks of the document: d-csv (csv). Your answer's text does not go there", `name="block d-csv, which the user's message is about"`} {
+					if !strings.Contains(prompt, want) {
+						t.Errorf("the prompt on the page %s lacks %q:\n%s", page, want, prompt)
+					}
+				}
+			}
+			b := apptest.Decode[schemas.Block](t, c.Ask("ann", http.MethodGet, "/api/blocks/d-csv", "", nil))
+			if b.New != nil || b.Current == nil || *b.Current != "x,y\n1,2" {
+				t.Errorf("the block is %+v, want it as it was", b)
+			}
+			r := c.Ask("ann", http.MethodPost, "/api/chat", "", map[string]any{
+				"message": "More rows", "context": map[string]any{"document_id": "d", "block_ids": "e-csv", "mode": "agent"},
+			})
+			if r.Status != http.StatusUnprocessableEntity || !strings.Contains(string(r.Body), "the block e-csv is in another document") {
+				t.Errorf("a block of another document: %d %s, want 422", r.Status, r.Body)
+			}
+		})
 	}
 }

@@ -220,6 +220,8 @@ func (a *Actions) declared(call *Call) (compiled, error) {
 	switch {
 	case here && ok:
 		return action, nil
+	case slices.ContainsFunc(page.Actions, func(d schemas.Action) bool { return d.Action == call.Action }):
+		return action, invalid("/action_metadata/action_identifier", "is an action that the page does itself; it is not sent to the service")
 	case !ok && (page.Known == nil || !page.Known(call.Action)):
 		return action, invalid("/action_metadata/action_identifier", "there is no such action")
 	case page.Name == "":

@@ -61,6 +61,16 @@ func ContentNote(kind string) string {
 	return only + "The block has the type " + kind + ": write only content of that type."
 }
 
+// AboutNote returns what a model is told whose user's message is about these blocks of a
+// document, while its answer goes to the chat.
+func AboutNote(blocks []string) string {
+	if len(blocks) == 0 {
+		return ""
+	}
+	return "\n\nThe user's message is about these blocks of the document: " + strings.Join(blocks, ", ") +
+		". Your answer's text does not go there: to change one, use the document tools."
+}
+
 // OfferFor returns what the place in a request's context offers, with the tools that
 // the client runs. The mode agent adds the tools of documents. If the answer
 // itself is written into a document, the offer has no tools that write

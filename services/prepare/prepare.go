@@ -104,13 +104,11 @@ func (p *Preparer) Prepare(ctx context.Context, run answer.Run) (*answer.Prepare
 		return nil, err
 	}
 	req := run.Request
-	if document, _ := turn.Answer(req.Context); document != "" {
-		kind, err := p.Drafts.TargetType(ctx, run.Owner, req.Context)
-		if err != nil {
-			return nil, fmt.Errorf("read the type of the target: %w", err)
-		}
-		offer.Note += pages.ContentNote(kind)
+	note, err := p.targetNote(ctx, run)
+	if err != nil {
+		return nil, fmt.Errorf("read the target: %w", err)
 	}
+	offer.Note += note
 	in := prompt.Input{Offer: offer, Context: req.Context, Owner: run.Owner.ID, ConversationID: run.ChatID}
 	if !run.NewChat {
 		// A later attempt has the prompt of the first one, without what that has made.
@@ -139,6 +137,28 @@ func (p *Preparer) Prepare(ctx context.Context, run answer.Run) (*answer.Prepare
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	return b, nil
+}
+
+// targetNote tells the model what the blocks are that the request names: what its answer
+// is written into, or what the message is about.
+func (p *Preparer) targetNote(ctx context.Context, run answer.Run) (string, error) {
+	page := run.Request.Context
+	document, blocks := turn.Answer(page)
+	if document != "" {
+		kind, err := p.Drafts.TargetType(ctx, run.Owner, page)
+		return pages.ContentNote(kind), err
+	}
+	var about []string
+	for _, id := range blocks {
+		b, _, err := p.Drafts.Find(ctx, run.Owner, id)
+		if err != nil {
+			return "", err
+		}
+		if b.DocumentID != "" {
+			about = append(about, id+" ("+b.Type+")")
+		}
+	}
+	return pages.AboutNote(about), nil
 }
 
 // messages returns the conversation, within what the model takes besides the rest of

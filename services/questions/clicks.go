@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -32,49 +33,67 @@ func (q *Questions) checkClick(ctx context.Context, user schemas.User, req *sche
 	if err := q.Actions.Allow(ctx, call); err != nil {
 		return err
 	}
-	accepts := req.ActionMetadata.PayloadID != ""
+	kind := ""
 	for _, a := range call.Page.Actions {
-		accepts = accepts || a.Action == call.Action && a.PayloadType != ""
+		if a.Action == call.Action {
+			kind = a.PayloadType
+		}
 	}
-	if !accepts {
+	if kind == "" && req.ActionMetadata.PayloadID == "" {
 		return nil
 	}
-	return q.checkDecision(ctx, user.ID, req)
+	return q.checkDecision(ctx, user.ID, req, kind)
 }
 
-// checkDecision refuses a click whose payload has been decided. A click that
-// names no payload belongs to the newest suggestion of the same action with the
-// same data.
-func (q *Questions) checkDecision(ctx context.Context, owner string, req *schemas.ChatRequest) error {
+// checkDecision refuses a click whose payload has been decided, and finds the payload of
+// a click on an action that accepts payloads of the kind and names none.
+func (q *Questions) checkDecision(ctx context.Context, owner string, req *schemas.ChatRequest, kind string) error {
 	click := req.ActionMetadata
 	chat, err := q.chatOf(ctx, owner, req)
 	if err != nil {
 		return err
 	}
-	if click.PayloadID == "" && chat != 0 {
-		if click.PayloadID, err = q.suggestedFor(ctx, owner, chat, click); err != nil {
+	var list []schemas.CustomPayload
+	if chat != 0 {
+		if list, err = q.Store.Payloads(ctx, owner, chat, ""); err != nil {
+			return err
+		}
+	}
+	if click.PayloadID == "" && len(list) > 0 {
+		if click.PayloadID, err = q.clicked(ctx, owner, chat, click, kind, list); err != nil {
 			return err
 		}
 	}
 	if click.PayloadID == "" {
 		return nil
 	}
-	if chat != 0 {
-		list, err := q.Store.Payloads(ctx, owner, chat, "")
-		if err != nil {
-			return err
-		}
-		for _, p := range list {
-			switch {
-			case p.PayloadID != click.PayloadID:
-			case p.Outcome != "":
-				return schemas.NewError(schemas.CodeConflict, "this has been "+p.Outcome+" already")
-			default:
-				return nil
-			}
+	at := slices.IndexFunc(list, func(p schemas.CustomPayload) bool { return p.PayloadID == click.PayloadID })
+	switch {
+	case at < 0:
+		return schemas.Invalid("/action_metadata/payload_id", "is not a payload of this chat")
+	case list[at].Outcome != "":
+		return schemas.NewError(schemas.CodeConflict, "this has been "+list[at].Outcome+" already")
+	}
+	return nil
+}
+
+// clicked returns the payload that a click accepts: that of the newest suggestion of the
+// same action with the same data, else the only one of the kind; "" if the chat has none.
+func (q *Questions) clicked(ctx context.Context, owner string, chat int64, click *schemas.ActionMetadata, kind string, list []schemas.CustomPayload) (string, error) {
+	id, err := q.suggestedFor(ctx, owner, chat, click)
+	if err != nil || id != "" {
+		return id, err
+	}
+	for _, p := range list {
+		switch {
+		case p.Type != kind:
+		case id != "":
+			return "", schemas.Invalid("/action_metadata/payload_id", "is required: the chat has several payloads that this action may accept")
+		default:
+			id = p.PayloadID
 		}
 	}
-	return schemas.Invalid("/action_metadata/payload_id", "is not a payload of this chat")
+	return id, nil
 }
 
 // chatOf returns the number of the chat that a request names, 0 for a new chat.

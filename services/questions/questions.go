@@ -17,7 +17,6 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
-	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/pages"
@@ -111,8 +110,7 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		ask(req, b)
 		b.UserMessage.Files, b.UserMessage.Attachments = files, infos
 	}
-	document, blocks := turn.Answer(req.Context)
-	if err := q.reserve(ctx, document, blocks, b); err != nil {
+	if err := q.reserve(ctx, req.Context, b); err != nil {
 		return nil, err
 	}
 	return &Question{Begin: b, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil

@@ -91,7 +91,8 @@ func into(req *schemas.ChatRequest, document string) bool {
 // the client has chosen, and keeps further ones as aliases: block ids are
 // persistent. Blocks for an answer in a document must be in that document, or
 // new.
-func (q *Questions) reserve(ctx context.Context, document string, blocks []string, b *record.Begin) error {
+func (q *Questions) reserve(ctx context.Context, page schemas.Object, b *record.Begin) error {
+	document, blocks := turn.Answer(page)
 	if document != "" {
 		if err := q.Documents.CheckTargets(ctx, b.Run.Owner, blocks); err != nil {
 			return err
@@ -104,6 +105,8 @@ func (q *Questions) reserve(ctx context.Context, document string, blocks []strin
 			return err
 		case document != "" && used && found.DocumentID != document:
 			return schemas.ErrTaken
+		case document == "" && found.DocumentID != "" && found.DocumentID != turn.DocumentID(page, 0):
+			return schemas.Invalid("/context/"+turn.ContextBlocks, "the block "+id+" is in another document")
 		case document != "" || found.DocumentID != "":
 		case b.Reserve:
 			b.Aliases = append(b.Aliases, id)

@@ -2813,7 +2813,7 @@ export interface components {
             model?: string;
             /** @enum {string} */
             mode?: "chat" | "agent";
-            /** @description Where the answer goes; also several, comma separated. In a chat the first is the id of the answer; with the id of another answer of the chat, the new one takes its place when it begins; while that one is being written, the message waits for its turn */
+            /** @description Where the answer goes; also several, comma separated. In the mode `agent` an answer goes to the chat, and a block of a document is what the message is about: the model reads it and changes it with its tools. In a chat the first is the id of the answer; with the id of another answer of the chat, the new one takes its place when it begins; while that one is being written, the message waits for its turn */
             block_id?: string;
             block_ids?: string;
             document_id?: string;
