@@ -1894,7 +1894,7 @@ export interface components {
             action_identifier: string;
             /** @description Data that matches the handler's schema; unknown keys are 422 */
             action_data?: unknown;
-            /** @description The payload of the suggested action. Without it the newest suggestion with the same data counts. A payload that is decided is 409 */
+            /** @description The payload of the suggested action. Without it the newest suggestion with the same data counts, else the only payload that the action can accept; several are 422. A payload that is decided is 409 */
             payload_id?: string;
         };
         /** @description An earlier message that the client sends along. A client may send its own message objects: other members have no effect */
