@@ -54,11 +54,15 @@ mcp-everything: tools/mcp/everything/node_modules
 	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything ./app/endtoend ./tools/mcp
 
 # Clients of other protocols, unmodified and at exact versions; they need node.
-wire-clients: api/wires/clients/node_modules
+wire-clients: api/wires/clients/node_modules api/wires/clients/runtime/node_modules
 	go test -tags wireclients -count=1 -timeout 10m ./app/wireclients
 
 api/wires/clients/node_modules: api/wires/clients/package.json api/wires/clients/package-lock.json
 	cd api/wires/clients && npm ci --ignore-scripts
+	touch $@
+
+api/wires/clients/runtime/node_modules: api/wires/clients/runtime/package.json api/wires/clients/runtime/package-lock.json
+	cd api/wires/clients/runtime && npm ci --ignore-scripts
 	touch $@
 
 tools/mcp/everything/node_modules: tools/mcp/everything/package.json tools/mcp/everything/package-lock.json

@@ -10,7 +10,8 @@ type Replacer interface {
 	Replaced(by int64, seen []runlog.Event)
 }
 
-// replaced tells the table if the client has seen events that a later attempt replaced.
+// replaced tells the table if the client has seen events that a later attempt replaced. The
+// response then begins with that attempt at the latest.
 func (f *fold) replaced(list []runlog.Event) {
 	t, ok := f.table.(Replacer)
 	if !ok || f.out.after == 0 {
@@ -30,6 +31,7 @@ func (f *fold) replaced(list []runlog.Event) {
 				}
 			}
 			t.Replaced(list[i].Seq, seen)
+			f.after, f.out.shown = min(f.after, list[i].Seq-1), true
 		}
 		return
 	}

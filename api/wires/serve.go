@@ -292,10 +292,12 @@ func (f *fold) ready(batch []runlog.Event) []runlog.Event {
 	list := f.held
 	if !f.keeps {
 		list = kept(slices.Clone(list))
-		f.replaced(list)
 	}
 	if f.given != nil {
 		f.after = begin(list, f.first, f.stays, f.given)
+	}
+	if !f.keeps {
+		f.replaced(list)
 	}
 	f.held, f.begun = nil, true
 	return list

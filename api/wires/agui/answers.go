@@ -49,7 +49,9 @@ func (in *input) answers(c *wires.Call) (*answers, error) {
 	}
 	for _, m := range messages {
 		if run, index, _ := wires.ParseCall(m.ToolCallID); run == a.run {
-			a.brought[index], a.resolves = true, true
+			// A client may note that the user approved a call: that is not its result.
+			at := slices.IndexFunc(waits, func(w schemas.Wait) bool { return w.Index == index })
+			a.brought[index], a.resolves = at < 0 || waits[at].Kind == schemas.WaitClientTool, true
 			a.list = append(a.list, m.answer(index))
 		}
 	}

@@ -21,6 +21,8 @@ type client struct {
 	// stored are the chat's messages without the answer of the run. They are sent again if
 	// the client has seen what a later attempt replaced.
 	stored []message
+	// given are the calls that the request answers.
+	given map[int]bool
 	// brought are the calls whose results the client has: they came as tool messages.
 	brought map[int]bool
 }
@@ -338,7 +340,7 @@ func (t *table) end(out *wires.Frames, c *call) {
 func (t *table) ask(out *wires.Frames, b *runlog.ClientToolCall) {
 	c := t.call(b.Index, b.Tool)
 	t.end(out, c)
-	if !t.Answered[b.Index] {
+	if !t.Answered[b.Index] && !t.given[b.Index] {
 		custom(out, "tool-input-available", object{"toolCallId": c.id, "toolName": c.name, "input": b.Input})
 	}
 }

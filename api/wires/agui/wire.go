@@ -57,6 +57,7 @@ func cursor(c *wires.Call) int64 {
 
 // serve answers with a part of a run.
 func serve(c *wires.Call, to wires.Stream, who client, run schemas.Run, given map[int]bool) error {
+	who.given = given
 	at := cursor(c)
 	if at > 0 {
 		have, err := c.Service.Current(c.Context(), c.User, schemas.Chat{ConversationID: run.ConversationID})

@@ -1,20 +1,15 @@
-// Runs one case with an unmodified HttpAgent of the Agent-User Interaction Protocol:
-// node agui.mjs VERSION URL CASE, as ui.mjs.
-import { at, call, cutter, done, outcome, until } from './common.mjs'
+// Runs one case with an unmodified client of the Agent-User Interaction Protocol:
+// node agui.mjs CLIENT URL CASE, as ui.mjs. agui-kinds.mjs has the clients.
+import { kinds } from './agui-kinds.mjs'
+import { at, cutter, done, outcome, until } from './common.mjs'
 
 const [version, url, name] = process.argv.slice(2)
-const { HttpAgent } = await import('agui' + version)
 const id = `${name}-${version}-${process.pid}`
 const connection = cutter()
 const errors = []
+const client = await kinds[version]({ version, url, id, fetch: connection.fetch, failed: (e) => errors.push(e) })
 
-const open = (path = '/api/agui') => {
-  const agent = new HttpAgent({ url: url + path, threadId: id, fetch: connection.fetch })
-  agent.subscribe({ onRunErrorEvent: ({ event }) => { errors.push(event.code + ': ' + event.message) } })
-  return agent
-}
-const tools = [{ name: 'where', description: 'Where the user is', parameters: { type: 'object', properties: {} } }]
-const run = (agent, more = {}) => agent.runAgent({ tools, forwardedProps: { context: { current_page: 'lab' } }, ...more })
+const run = (agent, more) => client.run(agent, more)
 const ask = (agent, content) => {
   agent.addMessage({ id: crypto.randomUUID(), role: 'user', content })
   return run(agent)
@@ -26,7 +21,8 @@ const waiting = (agent) => {
   const ended = new Set(agent.messages.filter((m) => m.role === 'tool').map((m) => m.toolCallId))
   return agent.messages.flatMap((m) => m.toolCalls ?? []).filter((c) => !ended.has(c.id))
 }
-const place = (agent) => {
+const place = async (agent) => {
+  if (client.runsTools) return until('the tool has run', () => !agent.isRunning && waiting(agent).length === 0)
   for (const c of waiting(agent).filter((c) => c.function.name === 'where')) {
     agent.addMessage({ id: crypto.randomUUID(), role: 'tool', toolCallId: c.id, content: 'Basel' })
   }
@@ -38,23 +34,22 @@ const decide = (agent, approved) => run(agent, {
 })
 
 // back follows the run under way from a page that has been loaded again.
-const back = async (point) => {
-  const again = open('/api/copilotkit/agent/default/connect')
-  const follows = again.runAgent()
+const back = async (point, follow = client.back) => {
+  const { again, follows } = await follow()
   if (point) {
     await streaming(again)
-    await (typeof point === 'function' ? point() : at(point))
+    await (typeof point === 'function' ? point(again) : at(point))
   }
   await follows
   return again
 }
-const failed = (follows) => follows.then(() => { throw new Error('the client did not notice') }, () => {})
+const failed = (follows) => follows.then(() => { if (!client.swallows) throw new Error('the client did not notice') }, () => {})
 const killed = async (agent, follows, then = 'resumed') => {
   await streaming(agent)
   const noticed = failed(follows)
   await at('streaming')
   await noticed
-  return back(then)
+  return back(then, client.again && (() => client.again(agent)))
 }
 
 const cases = {
@@ -82,8 +77,11 @@ const cases = {
     return back('streaming')
   },
   async reloadTool(agent) {
-    await ask(agent, 'reloadTool')
-    place(agent).catch(() => {})
+    const asked = ask(agent, 'reloadTool')
+    if (!client.runsTools) {
+      await asked
+      place(agent).catch(() => {})
+    }
     await streaming(agent)
     const again = await back('streaming')
     if (waiting(again).length > 0) throw new Error('the tool of the page waits again')
@@ -99,14 +97,14 @@ const cases = {
   async stop(agent) {
     const sent = ask(agent, 'stop')
     await streaming(agent)
-    if (!(await call(url, '/api/agui/stop', { threadId: id })).stopped) throw new Error('nothing was stopped')
+    if (!(await client.stop(agent)).stopped) throw new Error('nothing was stopped')
     await sent
-    if (version === '0' && !errors[0]?.startsWith('cancelled')) throw new Error('errors ' + errors)
+    if (version !== '1' && !errors[0]?.startsWith(client.aborts ? 'abort' : 'cancelled')) throw new Error('errors ' + errors)
     await at('stopped')
   },
   async error(agent) {
     await ask(agent, 'error')
-    if (errors.length !== 1) throw new Error('errors ' + errors)
+    if (errors.length === 0) throw new Error('there is no error')
   },
   async turns(agent) {
     await ask(agent, 'first')
@@ -122,7 +120,7 @@ const cases = {
   },
   async bad(agent) {
     const error = await ask(agent, [{ type: 'text', text: 'x' }, { type: 'image', source: { type: 'url', value: 'https://example.org/a.png' } }]).catch((e) => e)
-    if (!error?.message?.includes('data: URL')) throw new Error('got ' + error)
+    if (!(error?.message + errors).includes('data: URL')) throw new Error('got ' + error + errors)
     agent.setMessages([])
   },
   async foreign(agent) {
@@ -132,14 +130,16 @@ const cases = {
       { id: 't', role: 'tool', toolCallId: '019ac0de-0000-7000-8000-000000000001-0', content: 'x' },
     ])
     const error = await run(agent).catch((e) => e)
-    if (!error?.message?.includes('there is nothing')) throw new Error('got ' + error)
+    if (!(error?.message + errors).includes('there is nothing')) throw new Error('got ' + error + errors)
     agent.setMessages([])
   },
 
   kill: (agent) => killed(agent, ask(agent, 'kill')),
   killTool: (agent) => killed(agent, ask(agent, 'killTool')),
   async killClient(agent) {
-    await ask(agent, 'killClient')
+    const asked = ask(agent, 'killClient')
+    if (client.runsTools) return killed(agent, asked)
+    await asked
     return killed(agent, place(agent))
   },
   async killApprove(agent) {
@@ -160,11 +160,11 @@ const cases = {
     await decide(agent, true)
   },
   async killStop(agent) {
-    return killed(agent, ask(agent, 'killStop'), async () => { await call(url, '/api/agui/stop', { threadId: id }) })
+    return killed(agent, ask(agent, 'killStop'), (again) => client.stop(again))
   },
   async killError(agent) {
     const again = await killed(agent, ask(agent, 'killError'), null)
-    if (errors.length !== 1) throw new Error('errors ' + errors)
+    if (errors.length === 0) throw new Error('there is no error')
     return again
   },
   async killEdit(agent) {
@@ -201,7 +201,7 @@ const shown = (agent) => {
 }
 
 await done(url, id, async () => {
-  const first = open()
+  const first = await client.open()
   const last = await cases[name](first)
   return last?.messages ? last : first
 }, shown)

@@ -17,10 +17,11 @@ export const until = async (what, holds) => {
 }
 
 // cutter returns a fetch, and a function that cuts its last connection.
+const plainFetch = globalThis.fetch
 export const cutter = () => {
   let cut = () => {}
   const cuttable = async (input, init) => {
-    const response = await fetch(input, init)
+    const response = await plainFetch(input, init)
     const reader = response.body?.getReader()
     if (!reader) return response
     const body = new ReadableStream({

@@ -1,0 +1,225 @@
+// Runs one case with an unmodified ChatClient of TanStack AI: node tanstack.mjs VERSION URL
+// CASE, as ui.mjs.
+import { ChatClient, fetchServerSentEvents } from '@tanstack/ai-client'
+
+import { at, call, cutter, done, outcome, until } from './common.mjs'
+
+const [, url, name] = process.argv.slice(2)
+const id = `${name}-tanstack-${process.pid}`
+const connection = cutter()
+const errors = []
+let asked = 0 // calls of the tool of the page
+
+const open = () => {
+  const client = new ChatClient({
+    threadId: id,
+    persistence: true,
+    connection: fetchServerSentEvents(url + '/api/agui', { fetchClient: connection.fetch }),
+    forwardedProps: { context: { current_page: 'lab' } },
+    tools: [{ __toolSide: 'client', name: 'where', description: 'Where the user is', execute: async () => { asked++; return 'Basel' } }],
+    onError: (e) => errors.push(e.message),
+  })
+  client.attach()
+  return client
+}
+
+const isCall = (p) => p.type === 'tool-call'
+const words = (client) => client.getMessages().flatMap((m) => m.role === 'assistant' ? m.parts.filter((p) => p.type === 'text').map((p) => p.content) : []).join(' ')
+const streaming = (client) => until('the answer streams', () => words(client).includes('one two three'))
+const ready = (client) => until('the client is ready', () => !client.getIsLoading() && ['ready', 'error'].includes(client.getStatus()))
+const includes = (client, text) => until('the answer has ' + text, () => words(client).includes(text))
+
+// decide answers everything that waits.
+const decide = async (client, approved) => {
+  await until('the user is asked', () => client.getInterrupts().length > 0)
+  for (const i of client.getInterrupts()) i.resolveInterrupt(i.metadata?.kind === 'client_tool' ? 'Basel' : { approved })
+}
+// killed goes on by itself: the client resumes after the last event that it has.
+const killed = async (client, then = () => at('resumed')) => {
+  await streaming(client)
+  const before = client.getMessages().at(-1).id
+  await at('streaming')
+  await until('the client has resumed', () => client.getMessages().at(-1).id !== before && words(client).trim().endsWith('one two three'))
+  await then()
+}
+const ended = async (client) => {
+  await killed(client)
+  await includes(client, 'five')
+  await ready(client)
+}
+
+const cases = {
+  text: (client) => client.sendMessage('text'),
+  tool: (client) => client.sendMessage('tool'),
+  async client(client) {
+    await client.sendMessage('client')
+    await includes(client, 'done')
+    if (asked !== 1) throw new Error(`the tool of the page ran ${asked} times`)
+  },
+  async approve(client) {
+    await client.sendMessage('approve')
+    await decide(client, true)
+    await includes(client, 'done')
+  },
+  async deny(client) {
+    await client.sendMessage('deny')
+    await decide(client, false)
+    await includes(client, 'done')
+  },
+  async two(client) {
+    await client.sendMessage('two')
+    await decide(client, true)
+    await includes(client, 'done')
+  },
+  async reload(client) {
+    client.sendMessage('reload').catch(() => {})
+    await streaming(client)
+    client.detach()
+    const again = open()
+    await streaming(again)
+    await at('streaming')
+    await includes(again, 'five')
+    return again
+  },
+  async reloadTool(client) {
+    client.sendMessage('reloadTool').catch(() => {})
+    await streaming(client)
+    client.detach()
+    const again = open()
+    await streaming(again)
+    await at('streaming')
+    await includes(again, 'five')
+    if (asked !== 1) throw new Error(`the tool of the page ran ${asked} times`)
+    return again
+  },
+  async cut(client) {
+    client.sendMessage('cut').catch(() => {})
+    await streaming(client)
+    connection.cut()
+    await at('resumed')
+    await includes(client, 'five')
+  },
+  async stop(client) {
+    const sent = client.sendMessage('stop')
+    await streaming(client)
+    if (!(await call(url, '/api/agui/stop', { threadId: id })).stopped) throw new Error('nothing was stopped')
+    await sent.catch(() => {})
+    await at('stopped')
+  },
+  async error(client) {
+    await client.sendMessage('error').catch(() => {})
+    if (client.getStatus() !== 'error') throw new Error('status ' + client.getStatus())
+  },
+  async turns(client) {
+    await client.sendMessage('first')
+    await client.sendMessage({ content: [{ type: 'text', content: 'second' }, { type: 'document', source: { type: 'data', value: 'SGVsbG8=', mimeType: 'text/plain' } }] })
+    await client.reload()
+    const messages = client.getMessages()
+    client.setMessagesManually([...messages.slice(0, 2), { ...messages[2], parts: [{ type: 'text', content: 'third' }] }])
+    await client.reload()
+    await client.sendMessage('fourth')
+  },
+  async bad(client) {
+    await client.sendMessage({ content: [{ type: 'text', content: 'x' }, { type: 'image', source: { type: 'url', value: 'https://example.org/a.png' } }] }).catch(() => {})
+    if (client.getStatus() !== 'error' || !errors[0]?.includes('422')) throw new Error(`status ${client.getStatus()}, errors ${errors}`)
+    client.setMessagesManually([])
+  },
+  async foreign(client) {
+    client.setMessagesManually([
+      { id: 'u', role: 'user', parts: [{ type: 'text', content: 'x' }] },
+      { id: 'a', role: 'assistant', parts: [{ type: 'tool-call', id: '019ac0de-0000-7000-8000-000000000001-0', name: 'where', arguments: '{}', state: 'input-complete' }] },
+    ])
+    await client.addToolResult({ toolCallId: '019ac0de-0000-7000-8000-000000000001-0', tool: 'where', output: 'x' }).catch(() => {})
+    await until('the client is refused', () => client.getStatus() === 'error')
+    if (!errors[0]?.includes('404')) throw new Error('errors ' + errors)
+    client.setMessagesManually([])
+  },
+  async kill(client) {
+    client.sendMessage('kill').catch(() => {})
+    await ended(client)
+  },
+  async killTool(client) {
+    client.sendMessage('killTool').catch(() => {})
+    await ended(client)
+  },
+  async killClient(client) {
+    client.sendMessage('killClient').catch(() => {})
+    await ended(client)
+  },
+  async killApprove(client) {
+    await client.sendMessage('killApprove')
+    await decide(client, true)
+    await ended(client)
+  },
+  async killDeny(client) {
+    await client.sendMessage('killDeny')
+    await decide(client, false)
+    await ended(client)
+  },
+  async killTwo(client) {
+    await client.sendMessage('killTwo')
+    await decide(client, true)
+    await ended(client)
+  },
+  async killWaiting(client) {
+    await client.sendMessage('killWaiting')
+    await at('streaming')
+    const again = open()
+    await decide(again, true)
+    await includes(again, 'done')
+    return again
+  },
+  async killStop(client) {
+    const sent = client.sendMessage('killStop').catch(() => {})
+    await killed(client, () => call(url, '/api/agui/stop', { threadId: id }))
+    await sent
+  },
+  async killError(client) {
+    const sent = client.sendMessage('killError').catch(() => {})
+    await streaming(client)
+    await at('streaming')
+    await sent
+    if (client.getStatus() !== 'error') throw new Error('status ' + client.getStatus())
+  },
+  async killEdit(client) {
+    await client.sendMessage('first')
+    client.setMessagesManually([{ ...client.getMessages()[0], parts: [{ type: 'text', content: 'killEdit' }] }])
+    client.reload().catch(() => {})
+    await ended(client)
+  },
+  async killRegenerate(client) {
+    await client.sendMessage('killRegenerate')
+    client.reload().catch(() => {})
+    await ended(client)
+  },
+  async killFile(client) {
+    client.sendMessage({ content: [{ type: 'text', content: 'killFile' }, { type: 'document', source: { type: 'data', value: 'SGVsbG8=', mimeType: 'text/plain' } }] }).catch(() => {})
+    await ended(client)
+  },
+}
+
+// shown is what a user sees: texts, and calls with their outcomes.
+const shown = (client) => {
+  const out = []
+  for (const m of client.getMessages()) {
+    const results = new Map(m.parts.filter((p) => p.type === 'tool-result').map((p) => [p.toolCallId, p]))
+    const parts = m.parts.flatMap((p) => {
+      if (p.type === 'text') return [p.content.trim()]
+      if (!isCall(p)) return []
+      const result = results.get(p.id)
+      const output = result?.content ?? p.output
+      return [output === undefined ? `<${p.name} waits>` : outcome(p.name, result?.state === 'error' || /^The user denied/.test(output), output.replace?.(/^"|"$/g, '') ?? JSON.stringify(output))]
+    }).filter((s) => s !== '').join(' ')
+    if (m.role === 'assistant' && out.at(-1)?.startsWith('assistant')) out[out.length - 1] += parts === '' ? '' : ' ' + parts
+    else out.push(m.role + ': ' + parts)
+  }
+  return out
+}
+
+await done(url, id, async () => {
+  const first = open()
+  const last = await cases[name](first)
+  const client = last?.getMessages ? last : first
+  await ready(client)
+  return client
+}, shown)
