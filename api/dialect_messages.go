@@ -32,7 +32,7 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 	case *runlog.KeptText:
 		dst = append(appendID(dst, e.Seq), `{"type":"text","props":{"content":`...)
 		return appendTail(append(schemas.AppendString(dst, b.Text), '}'), e)
-	case *runlog.Marker:
+	case *runlog.Marker, *runlog.Unknown:
 		return dst
 	case *runlog.Status:
 		return appendLine(dst, e, b)

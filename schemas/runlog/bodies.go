@@ -101,6 +101,10 @@ type (
 	}
 )
 
+// Unknown is a body of a kind that only a newer release knows, which another process
+// wrote. It has no frame in any dialect.
+type Unknown struct{ Kind byte }
+
 // NoIndex is the index of a call in logs that were stored before it was written down.
 const NoIndex = -1
 
@@ -302,6 +306,7 @@ func (*BlockReset) body()       {}
 func (*BlockHeader) body()      {}
 func (*BlockContent) body()     {}
 func (*BlockDone) body()        {}
+func (*Unknown) body()          {}
 
 // bodySize estimates the bytes of field names and short values.
 const bodySize = 128
@@ -334,6 +339,7 @@ func (b *BlockReset) size() int       { return bodySize }
 func (b *BlockHeader) size() int      { return bodySize + len(b.Header) }
 func (b *BlockContent) size() int     { return bodySize + len(b.Text) }
 func (b *BlockDone) size() int        { return bodySize }
+func (b *Unknown) size() int          { return bodySize }
 
 func (b *Completed) size() int {
 	p := &b.Payload

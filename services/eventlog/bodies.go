@@ -156,6 +156,8 @@ func textOf(b runlog.Body) (tag byte, text string) {
 		return tagKeptText, b.Text
 	case *runlog.ThreadText:
 		return tagThreadText, b.Text
+	case *runlog.Unknown:
+		return b.Kind, ""
 	default:
 		return 0, ""
 	}
@@ -228,10 +230,12 @@ func (m *bodies) body(p *packedEvent, packed string) (runlog.Body, error) {
 	}
 	form := formByTag[p.tag]
 	var b runlog.Body
-	switch p.tag {
-	case tagLevelStart:
+	switch {
+	case form == nil:
+		return &runlog.Unknown{Kind: p.tag}, nil
+	case p.tag == tagLevelStart:
 		b = m.starts.New(runlog.LevelStart{})
-	case tagLevelEnd:
+	case p.tag == tagLevelEnd:
 		b = m.ends.New(runlog.LevelEnd{})
 	default:
 		b = form.empty()

@@ -57,7 +57,8 @@ func appendEvent(dst []byte, e *runlog.Event, seq, at int64) []byte {
 }
 
 // Decode returns the events of stored segments that are joined one after the
-// other. An error has errSegment in its tree.
+// other. An error has errSegment in its tree. A body of a kind that only a newer release
+// knows is runlog.Unknown.
 func Decode(data []byte) ([]runlog.Event, error) {
 	d, text := decoder{rest: data}, string(data) // one copy for all events
 	var b bodies
@@ -83,7 +84,7 @@ type decoder struct {
 	version byte
 	seq, at int64
 	n       int
-	invalid byte // an unknown tag
+	invalid byte // an unknown tag of version 1, which has no more
 }
 
 // packedEvent is an event whose body is not decoded yet.
@@ -122,7 +123,7 @@ func (d *decoder) next() (p packedEvent, ok bool) {
 		size += data
 	}
 	p.body = d.take(size)
-	if formByTag[p.tag] == nil && p.version == version2 || int(p.tag) >= len(bodyOf1) && p.version == version1 {
+	if int(p.tag) >= len(bodyOf1) && p.version == version1 {
 		d.invalid, d.rest = p.tag, nil
 		return p, false
 	}

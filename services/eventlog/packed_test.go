@@ -15,13 +15,7 @@ import (
 
 // appendEvents appends events to dst as a segment.
 func appendEvents(dst []byte, events []runlog.Event) []byte {
-	var seq, at int64
-	dst = append(dst, version2)
-	for i := range events {
-		dst = appendEvent(dst, &events[i], seq, at)
-		seq, at = events[i].Seq, events[i].Time
-	}
-	return dst
+	return append(dst, Encode(events)...)
 }
 
 // segmentsOf are the segments of a log with these events and the last one.

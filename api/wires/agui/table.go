@@ -141,7 +141,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 		put(out, "RUN_ERROR", object{"message": b.Message, "code": b.Code})
 	case *runlog.Cancelled:
 		t.cancelled(out)
-	case *runlog.Marker, *runlog.KeptText, *runlog.ApprovalResolved, *runlog.ToolRefused, *runlog.ThreadText, *runlog.ThreadStatus, *runlog.Streamed,
+	case *runlog.Marker, *runlog.KeptText, *runlog.ApprovalResolved, *runlog.ToolRefused, *runlog.ThreadText, *runlog.ThreadStatus, *runlog.Streamed, *runlog.Unknown,
 		*runlog.ThreadToolStart, *runlog.ThreadToolProgress, *runlog.ThreadToolComplete: // only the main stream is shown, text without markers
 	}
 }

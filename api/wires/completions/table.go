@@ -109,7 +109,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	case *runlog.Cancelled:
 		t.failed = &schemas.Error{Code: schemas.CodeCancelled, Message: cancelled, RunID: t.Run}
 		fail(out, schemas.CodeCancelled, cancelled)
-	case *runlog.LevelStart, *runlog.LevelEnd, *runlog.Arguments, *runlog.Streamed, *runlog.KeptText, *runlog.Payload,
+	case *runlog.LevelStart, *runlog.LevelEnd, *runlog.Arguments, *runlog.Streamed, *runlog.KeptText, *runlog.Payload, *runlog.Unknown,
 		*runlog.ApprovalRequest, *runlog.ApprovalResolved, *runlog.ToolStart, *runlog.ToolRefused, *runlog.ToolProgress, *runlog.ToolComplete,
 		*runlog.BlockReset, *runlog.BlockHeader, *runlog.BlockContent, *runlog.BlockDone, *runlog.ThreadText, *runlog.ThreadStatus,
 		*runlog.ThreadToolStart, *runlog.ThreadToolProgress, *runlog.ThreadToolComplete: // there is no place for them

@@ -133,7 +133,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 		t.separate(out)
 		out.Raw(`{"type":"abort","reason":"cancelled"}`)
 		out.Raw(done)
-	case *runlog.Marker, *runlog.KeptText, *runlog.ApprovalResolved, *runlog.ThreadText, *runlog.ThreadStatus, *runlog.Streamed,
+	case *runlog.Marker, *runlog.KeptText, *runlog.ApprovalResolved, *runlog.ThreadText, *runlog.ThreadStatus, *runlog.Streamed, *runlog.Unknown,
 		*runlog.ThreadToolStart, *runlog.ThreadToolProgress, *runlog.ThreadToolComplete: // only the main stream is shown, text without markers
 	}
 }

@@ -1,0 +1,86 @@
+package eventlog
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// all returns the events of a log after the number.
+func all(l *Log, after int64) (events []runlog.Event) {
+	tail := l.Tail(after)
+	for {
+		list, _ := tail.Next()
+		if len(list) == 0 {
+			return events
+		}
+		events = append(events, list...)
+	}
+}
+
+// A log that is fed the events of another one in pieces that are lost, doubled and
+// reordered has the same events, once what it misses has come again.
+func TestFeed(t *testing.T) {
+	for seed := range uint64(4) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		owner, mirror := testLog(2), testLog(2)
+		for n := range 3000 {
+			body := text(strings.Repeat("x", random.IntN(40)))
+			if n%500 == 250 {
+				body = text(strings.Repeat("y", runlog.LargeEvent))
+			}
+			if err := owner.Append(runlog.Level{Thread: uint32(n)}, body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end := runlog.Event{Body: &runlog.Cancelled{}}
+		owner.Seal(&end)
+		owner.Publish(end)
+		events := all(owner, 0)
+		var pieces [][]byte
+		for rest := events; len(rest) > 0; {
+			n := min(len(rest), 1+random.IntN(200))
+			pieces = append(pieces, appendEvents(nil, rest[:n]))
+			rest = rest[n:]
+		}
+		for range len(pieces) {
+			if _, err := mirror.Feed(pieces[random.IntN(len(pieces))]); err != nil && !errors.Is(err, ErrGap) {
+				t.Fatal(err)
+			}
+		}
+		for _, piece := range pieces {
+			if _, err := mirror.Feed(piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(events, all(mirror, 0), cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Shared" }, cmp.Ignore())); diff != "" {
+			t.Fatalf("seed %d (-owner's +mirror's):\n%s", seed, diff)
+		}
+		if !mirror.Closed() {
+			t.Error("the log is open, want it closed by its terminal event")
+		}
+		if last, err := mirror.Feed(pieces[0]); last != nil || err != nil {
+			t.Errorf("known events again: got %v, %v; want nothing", last, err)
+		}
+	}
+}
+
+// An event of a kind that only a newer release knows keeps its number, and has no frame.
+func TestFeedUnknownKind(t *testing.T) {
+	segment := appendEvents(nil, []runlog.Event{{Seq: 1, Time: 5, Body: text("a")}})
+	segment = append(segment, 99, 2, 2, 0, 0, 0, 3, 'n', 'e', 'w') // one event and one millisecond later
+	segment = append(segment, appendEvents(nil, []runlog.Event{{Seq: 3, Time: 7, Body: text("b")}})...)
+	l := testLog(1)
+	if _, err := l.Feed(segment); err != nil {
+		t.Fatal(err)
+	}
+	want := []runlog.Event{{Seq: 1, Time: 5, Body: text("a")}, {Seq: 2, Time: 6, Body: &runlog.Unknown{Kind: 99}}, {Seq: 3, Time: 7, Body: text("b")}}
+	if diff := cmp.Diff(want, all(l, 0)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
