@@ -21,6 +21,7 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 		"the same key sent to two":                       testKeyAtOnce,
 		"a lock does not outlive its owner":              testLockEnds,
 		"acts on runs of others":                         testActs,
+		"what others write":                              testTail,
 		"a wait that has expired by the process's clock": testExpiry,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,22 @@
+package record
+
+import "github.com/chattray/chattray/schemas"
+
+// Noted is a segment of a run's events that its replica has written, and that is not
+// in its final place yet.
+type Noted struct {
+	RunID   string
+	Segment Segment
+}
+
+// Standing is how far an unfinished run of any replica is.
+type Standing struct {
+	ID      string
+	State   schemas.RunState
+	Attempt int
+	Replica string
+	// Held is true if the replica's lease is valid.
+	Held bool
+	// Through is the number of the last event in its final place, 0 for none.
+	Through int64
+}
