@@ -199,6 +199,9 @@ func checkStruct(t *testing.T, name string, s *ast.StructType, schema *openapi3.
 	for _, f := range s.Fields.List {
 		tags := reflect.StructTag(strings.Trim(f.Tag.Value, "`"))
 		jsonName, options, _ := strings.Cut(tags.Get("json"), ",")
+		if jsonName == "-" { // it is not sent
+			continue
+		}
 		names = append(names, jsonName)
 		rules := tags.Get("validate")
 		if options == "" || strings.Contains(rules, "required") {

@@ -25,10 +25,12 @@ const (
 	// defaultWriteWait is how long a write to a client may take.
 	defaultWriteWait = 10 * time.Second
 
-	maxFrames   = 16 << 10 // bytes from which a batch is written, without further frames
-	maxPiece    = 64 << 10 // bytes that are written within one deadline
-	keepBuffer  = 32 << 10 // a larger buffer is not used again
-	retryMillis = "1000"   // the hint to a client whose run was interrupted
+	maxFrames  = 16 << 10 // bytes from which a batch is written, without further frames
+	maxPiece   = 64 << 10 // bytes that are written within one deadline
+	keepBuffer = 32 << 10 // a larger buffer is not used again
+
+	// defaultRetry is the hint to a client whose run was interrupted, when to come back.
+	defaultRetry = time.Second
 )
 
 // errWrite is the cause of a stream whose client does not read.
@@ -124,8 +126,13 @@ func (r *sseResponse) copyEvents() {
 	}
 	if broken != nil && r.ctx.Err() == nil {
 		// The comment repeats the last id, so that the reader's cursor stays.
+		retry := defaultRetry
+		if later, ok := errors.AsType[*runlog.Interrupted](broken); ok {
+			retry = later.Retry
+		}
 		line := strconv.AppendInt([]byte("id: "), r.last, 10)
-		r.write(append(line, "\n: interrupted\nretry: "+retryMillis+"\n\n"...))
+		line = strconv.AppendInt(append(line, "\n: interrupted\nretry: "...), retry.Milliseconds(), 10)
+		r.write(append(line, "\n\n"...))
 	}
 }
 

@@ -46,7 +46,8 @@ type streams interface {
 
 // postStream starts a run and answers with its events. Nothing is started for a
 // user who may not open another stream. A cursor applies to a run that an
-// Idempotency-Key found; a run without events yet is read from its start.
+// Idempotency-Key found; one that has just begun, or waits for its turn, is read from its
+// start.
 func (s *server) postStream(c echo.Context) error {
 	if err := checkDialect(c); err != nil {
 		return err
@@ -65,7 +66,7 @@ func (s *server) postStream(c echo.Context) error {
 		return err
 	}
 	after := cursor(c)
-	if run.LastSequence == 0 {
+	if run.Begun || run.State == schemas.RunQueued {
 		after = 0
 	}
 	return s.follow(c, run.RunID, after)

@@ -127,7 +127,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := s.runsOptions(c, offers, serverActions, log)
-	options.Agent, options.Metrics = watch.Watch(loop), watch
+	options.Agent, options.Metrics, options.ReaderMetrics = watch.Watch(loop), watch, watch
 	if c.Titles == "model" {
 		s.titles = chats.NewTitles(loop, s.store, chats.TitleOptions{Log: log})
 		options.Answered = s.titles.Answered
@@ -165,7 +165,7 @@ func loadPages(c settings.Config, registry *tools.Registry, types *payloads.Regi
 
 // runsOptions returns the options of runs, without metrics and traces.
 func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActions *actions.Actions, log *slog.Logger) runs.Options {
-	return runs.Options{
+	options := runs.Options{
 		Options: prepare.Options{
 			Pages: offers, Actions: serverActions, Research: s.store, Documents: s.store, Drafts: s.documents,
 			History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact},
@@ -181,9 +181,13 @@ func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActi
 		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), RunsPerUser: c.Limits.RunsPerUser,
 		Text:           c.TextLimits(),
 		PDF:            pdftext.New(pdftext.Limits{Pages: c.Limits.PDFPages, Time: c.Limits.PDFTime, Memory: c.Limits.PDFMemory, Processes: c.Limits.PDFProcesses}),
-		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
+		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache, MirrorBytes: c.Limits.Mirrors,
 		Logger: log, Carry: telemetry.CarryTrace, Leases: leaseOptions(c, s.store, log), Acts: actsStore(c, s.store),
 	}
+	if c.Many() {
+		options.Tail = s.store.Replicas()
+	}
+	return options
 }
 
 // routes returns the handler of the API.

@@ -189,6 +189,8 @@ type Run struct {
 	StopReason StopReason      `json:"stop_reason,omitempty"`
 	Usage      Usage           `json:"usage"`
 	Error      *MessageFailure `json:"error,omitempty"`
+	// Begun is true if the request at hand began the run, false if it found it.
+	Begun bool `json:"-"`
 }
 
 // RunList lists runs.

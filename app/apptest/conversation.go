@@ -178,7 +178,7 @@ func (c *Conversation) connect(ctx context.Context) (over bool, err error) {
 	c.System.reached("a run is answered")
 	for r := NewStreamReader(resp.Body); ; {
 		f, err := r.Next()
-		if errors.Is(err, io.EOF) && c.Patient && r.Retry == "1000" && r.Last >= c.cursor() {
+		if errors.Is(err, io.EOF) && c.Patient && r.Retry != "" && r.Last >= c.cursor() {
 			c.Hints.Add(1)
 			c.pause(ctx)
 			return false, nil

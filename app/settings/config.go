@@ -156,6 +156,8 @@ type Limits struct {
 	// a time; 0 means no limit. ReplayCache is in bytes.
 	ReplaysPerUser, Replays int
 	ReplayCache             int64
+	// Mirrors bounds the bytes of other processes' runs that are followed here.
+	Mirrors int64
 	// RequestsPerMinute counts requests that start runs.
 	RequestsPerMinute int
 	// OthersPerMinute counts all other requests, and websocket events.

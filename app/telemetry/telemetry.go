@@ -65,6 +65,10 @@ type Telemetry struct {
 	toolCalls     *prometheus.HistogramVec
 	batchWrites   prometheus.Histogram
 	batchSeconds  prometheus.Histogram
+	mirrors       *prometheus.GaugeVec
+	mirrorGaps    prometheus.Counter
+	mirrorLag     prometheus.Histogram
+	tail          prometheus.Histogram
 }
 
 // Options are the settings of New.
@@ -98,11 +102,17 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		toolCalls:    histogramVec("tool_call_seconds", "Calls of tools, by tool and outcome.", calls, "tool", "outcome"),
 		batchWrites:  histogram("store_batch_writes", "Writes in a batch.", prometheus.ExponentialBuckets(1, 2, 12)),
 		batchSeconds: histogram("store_batch_seconds", "Time to commit a batch.", prometheus.ExponentialBuckets(0.0005, 2, 16)),
+		mirrors: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "mirrors", Help: "Runs of other processes that are followed here, by where their events come from (bus, log).",
+		}, []string{"via"}),
+		mirrorGaps: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "mirror_gaps_total", Help: "Gaps in the events of other processes' runs."}),
+		mirrorLag:  histogram("mirror_lag_seconds", "From an event of another process to its arrival here.", prometheus.ExponentialBuckets(0.0001, 2, 18)),
+		tail:       histogram("tail_seconds", "Time to look at what other processes have stored.", prometheus.ExponentialBuckets(0.0005, 2, 14)),
 	}
 	t.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		t.runs, t.runsActive, t.streamsActive, t.firstToken, t.events, t.modelCalls, t.modelTokens, t.contained, t.toolCalls,
-		t.batchWrites, t.batchSeconds,
+		t.batchWrites, t.batchSeconds, t.mirrors, t.mirrorGaps, t.mirrorLag, t.tail,
 	)
 	if o.Tracer != nil {
 		t.tracer, t.stop = o.Tracer, func(context.Context) error { return nil }
@@ -165,6 +175,20 @@ func (t *Telemetry) StoreBatch(writes int, took time.Duration) {
 	t.batchWrites.Observe(float64(writes))
 	t.batchSeconds.Observe(took.Seconds())
 }
+
+// Mirrors adds change to the number of mirrors that are fed in that way.
+func (t *Telemetry) Mirrors(via string, change int) {
+	t.mirrors.WithLabelValues(via).Add(float64(change))
+}
+
+// MirrorGap counts a gap in what a mirror was fed.
+func (t *Telemetry) MirrorGap() { t.mirrorGaps.Inc() }
+
+// MirrorLag counts the time from an event to its arrival in a mirror.
+func (t *Telemetry) MirrorLag(took time.Duration) { t.mirrorLag.Observe(took.Seconds()) }
+
+// Tail counts a look at what other processes have stored.
+func (t *Telemetry) Tail(took time.Duration) { t.tail.Observe(took.Seconds()) }
 
 // ModelCall counts a finished call of a model. Its outcome is ok or an error
 // code.

@@ -195,9 +195,15 @@ func TestMetricsOfRunsStreamsAndStore(t *testing.T) {
 	telemetry.OpenStreams(1)
 	telemetry.OpenStreams(-1)
 	telemetry.StoreBatch(9, time.Millisecond)
+	telemetry.Mirrors("log", 2)
+	telemetry.Mirrors("log", -1)
+	telemetry.MirrorGap()
+	telemetry.MirrorLag(time.Millisecond)
+	telemetry.Tail(time.Millisecond)
 	wantLines(t, metrics(t, telemetry),
 		"chattray_runs_active 1", `chattray_run_seconds_sum{outcome="completed"} 3`, "chattray_first_token_seconds_count 1",
-		"chattray_events_total 4", "chattray_streams_active 1", "chattray_store_batch_writes_sum 9", "chattray_store_batch_seconds_count 1")
+		"chattray_events_total 4", "chattray_streams_active 1", "chattray_store_batch_writes_sum 9", "chattray_store_batch_seconds_count 1",
+		`chattray_mirrors{via="log"} 1`, "chattray_mirror_gaps_total 1", "chattray_mirror_lag_seconds_count 1", "chattray_tail_seconds_count 1")
 }
 
 func TestTracesAreExported(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 )
 
 // AttemptSpan is the distance between the first sequence numbers of two
@@ -31,6 +32,16 @@ func Future(cursor, newest int64) bool { return cursor-newest > maxAhead }
 // ErrInterrupted ends the events of a run that has not ended: it continues
 // later, and a reader comes back with its cursor.
 var ErrInterrupted = errors.New("runlog: the run was interrupted")
+
+// Interrupted is ErrInterrupted for a reader that should come back after a time of its
+// own, because many come back at once.
+type Interrupted struct{ Retry time.Duration }
+
+// Error implements error.
+func (*Interrupted) Error() string { return ErrInterrupted.Error() }
+
+// Is reports whether target is ErrInterrupted.
+func (*Interrupted) Is(target error) bool { return target == ErrInterrupted }
 
 // Event is one entry of a run's log. Events are immutable once appended.
 type Event struct {

@@ -20,7 +20,7 @@ const (
 	// reader, and how many all readers use at a time.
 	defaultReplayCache = 32 << 20
 
-	replayWait = 5 * time.Second // wait for a turn, and for room in the cache
+	ReplayWait = 5 * time.Second // wait for a turn to read, and for room in the cache
 	batchSize  = 16 << 10        // bytes of events that are shown at once
 	maxLoads   = 4               // segments that are read at once
 	// eventWeight is what an event costs besides its text and data, in bytes.
@@ -30,8 +30,8 @@ const (
 	largeWeight = 3
 )
 
-// errReplays ends the wait of a reader whose turn did not come.
-var errReplays = &schemas.Error{Code: schemas.CodeTooManyStreams, Message: "too many earlier answers are being read; try again in a moment", RetryAfter: int(replayWait / time.Second)}
+// ErrReplays ends the wait of a reader of a stored log.
+var ErrReplays = &schemas.Error{Code: schemas.CodeTooManyStreams, Message: "too many earlier answers are being read; try again in a moment", RetryAfter: int(ReplayWait / time.Second)}
 
 // cache holds the segments of stored logs that readers use now or used last, up
 // to a limit in bytes. Readers of one run share them. It is safe for concurrent
@@ -147,7 +147,7 @@ func (c *cache) read(ctx context.Context, at position, l *loading) (s *segment, 
 // segments are dropped to make room. A segment larger than the limit is kept
 // alone.
 func (c *cache) keep(ctx context.Context, s *segment) (*segment, error) {
-	late := time.NewTimer(replayWait)
+	late := time.NewTimer(ReplayWait)
 	defer late.Stop()
 	for {
 		c.mu.Lock()
@@ -170,7 +170,7 @@ func (c *cache) keep(ctx context.Context, s *segment) (*segment, error) {
 		select {
 		case <-freed:
 		case <-late.C:
-			return nil, errReplays
+			return nil, ErrReplays
 		case <-ctx.Done():
 			return nil, context.Canceled
 		}

@@ -13,34 +13,23 @@ import (
 // reading it again would take too long.
 const oldSegment = 4 * segmentSize
 
-// ReplayOptions configures Replays. A limit of 0 means no limit, but a Cache of
-// 0 means defaultReplayCache.
+// ReplayOptions configures Replays. A Cache of 0 means defaultReplayCache.
 type ReplayOptions struct {
 	// Load returns the run's first segment with events after the number; one whose
 	// Last is 0 when there is none.
 	Load func(ctx context.Context, run string, after int64) (record.Segment, error)
 	// Cache is how many bytes of segments are in memory.
 	Cache int64
-	// PerUser and All bound how many stored logs are read at once.
-	PerUser, All int
 }
 
 // Replays reads stored logs. It is safe for concurrent use.
 type Replays struct {
 	cache *cache
-	turns *turns
 }
 
 // NewReplays returns a reader of the segments that Load returns.
 func NewReplays(o ReplayOptions) *Replays {
-	return &Replays{cache: newCache(o.Load, cmp.Or(o.Cache, defaultReplayCache)), turns: newTurns(o.PerUser, o.All)}
-}
-
-// Turn waits until the user may read a stored log. After a few seconds it
-// returns an error of code too_many_streams. The turn ends with done, which may
-// be called more than once.
-func (r *Replays) Turn(ctx context.Context, user string) (done func(), err error) {
-	return r.turns.take(ctx, user)
+	return &Replays{cache: newCache(o.Load, cmp.Or(o.Cache, defaultReplayCache))}
 }
 
 // Read yields stored events after the cursor, up to the number (0 for all);

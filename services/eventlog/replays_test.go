@@ -237,55 +237,13 @@ func TestReplaysWaitsForAWhile(t *testing.T) {
 		go r.Read(ctx, "a", end.Seq-1, 0, func([]runlog.Event, error) bool { <-ctx.Done(); return false })
 		synctest.Wait()
 		began := time.Now()
-		if _, err := readPast(r, "b", end.Seq-1, 0); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != replayWait {
+		if _, err := readPast(r, "b", end.Seq-1, 0); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != ReplayWait {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		cancel()
 		synctest.Wait()
 		if got, err := readPast(r, "b", end.Seq-1, 0); err != nil || len(got) != 1 {
 			t.Errorf("got %d events and %v once there is room", len(got), err)
-		}
-	})
-}
-
-func TestTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(2, 3)
-		take := func(user string) func() {
-			t.Helper()
-			done, err := turns.take(t.Context(), user)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return done
-		}
-		refused := func(user string) {
-			t.Helper()
-			began := time.Now()
-			if _, err := turns.take(t.Context(), user); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != replayWait {
-				t.Errorf("%s: got %v after %v", user, err, time.Since(began))
-			}
-		}
-		first, second, other := take("ann"), take("ann"), take("bob")
-		refused("ann")
-		refused("eve") // three in all
-		first()
-		first() // no more than once
-		third := take("eve")
-		refused("ann")
-		time.AfterFunc(replayWait/2, second)
-		take("ann")() // it waits its turn
-		other()
-		third()
-		if len(turns.users) != 0 || len(turns.all) != 0 {
-			t.Errorf("%d users and %d turns are left, want none", len(turns.users), len(turns.all))
-		}
-		gone, cancel := context.WithCancel(t.Context())
-		cancel()
-		take("ann")
-		take("ann")
-		if _, err := turns.take(gone, "ann"); !errors.Is(err, context.Canceled) {
-			t.Errorf("a reader that is gone: %v", err)
 		}
 	})
 }

@@ -45,7 +45,7 @@ func (t *Tail) Next() (events []runlog.Event, open bool) {
 	for events = nil; len(events) == 0; {
 		var p part
 		if p, open = t.log.next(&t.at); p.last <= t.at.seq {
-			t.rest()
+			t.Rest()
 			return nil, open
 		}
 		if t.batch == nil {
@@ -64,8 +64,8 @@ func (t *Tail) Next() (events []runlog.Event, open bool) {
 	return events, open
 }
 
-// rest gives back the memory of the last events: a reader that waits has none.
-func (t *Tail) rest() {
+// Rest gives back the memory of the last events: a reader that waits has none.
+func (t *Tail) Rest() {
 	if t.batch != nil {
 		clear(t.batch[:t.used])
 		batches.Put(t.batch)

@@ -17,6 +17,18 @@ type Runs interface {
 	RunContained()
 }
 
+// Readers is told what the readers of other processes' runs cost.
+type Readers interface {
+	// Mirrors adds change to the number of mirrors that are fed in that way.
+	Mirrors(via string, change int)
+	// MirrorGap counts gaps in what a mirror was fed.
+	MirrorGap()
+	// MirrorLag records the time from an event to its arrival in a mirror.
+	MirrorLag(took time.Duration)
+	// Tail records a look at what other processes have stored.
+	Tail(took time.Duration)
+}
+
 // None counts nothing.
 type None struct{}
 
@@ -37,3 +49,15 @@ func (None) StoreBatch(int, time.Duration) {}
 
 // RunContained counts nothing.
 func (None) RunContained() {}
+
+// Mirrors counts nothing.
+func (None) Mirrors(string, int) {}
+
+// MirrorGap counts nothing.
+func (None) MirrorGap() {}
+
+// MirrorLag counts nothing.
+func (None) MirrorLag(time.Duration) {}
+
+// Tail counts nothing.
+func (None) Tail(time.Duration) {}

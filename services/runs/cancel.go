@@ -27,7 +27,7 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 		delete(r.cancelledBeforeStart, id)
 		r.mu.Unlock()
 	}
-	return r.View(stored), nil
+	return r.View(ctx, stored), nil
 }
 
 // CancelAll is Cancel for several runs, in this order. It returns once all of them have

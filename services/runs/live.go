@@ -2,12 +2,35 @@ package runs
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/readers"
 )
+
+// Follow returns the events of a user's run after the cursor, see readers.Readers.
+func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	return r.readers.Follow(ctx, user, id, after, idle)
+}
+
+// own returns a run of this process for its readers, nil for any other.
+func (r *Runs) own(id string) *readers.Run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	run := r.live[id]
+	if run == nil {
+		return nil
+	}
+	return &readers.Run{
+		Owner: run.owner.ID, Log: run.log, Queued: run.attempt == 0,
+		Came: func() { r.absent.End(run) }, Left: func(leave func() int) { r.left(run, leave) },
+	}
+}
 
 // Live returns the ids of the unfinished runs of a user's chat: the running one
 // first, then the waiting ones, oldest first.

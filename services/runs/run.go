@@ -107,6 +107,7 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	base = record.WithFence(base, record.Fence{RunID: run.id, Attempt: attempt})
 	run.ctx, run.stop = context.WithCancelCause(turn.WithMeter(base, run.spent.Add))
 	run.done, run.becameIdle = make(chan struct{}), make(chan struct{}, 1)
+	defer r.readers.Came(run.id) // readers may have followed it elsewhere
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live[run.id] = run

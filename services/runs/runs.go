@@ -29,6 +29,7 @@ import (
 	"github.com/chattray/chattray/services/pdftext"
 	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/questions"
+	"github.com/chattray/chattray/services/readers"
 	"github.com/chattray/chattray/services/timers"
 	"github.com/chattray/chattray/services/usage"
 	"github.com/chattray/chattray/services/views"
@@ -119,10 +120,15 @@ type Options struct {
 	// memory.
 	ReplaysPerUser, Replays int
 	ReplayCache             int64
-	Flush, Hold             time.Duration
-	Logger                  *slog.Logger
-	Metrics                 meters.Runs
-	Now                     func() time.Time
+	// Tail reads what other processes store of their runs, and MirrorBytes bounds what
+	// is kept of that in memory.
+	Tail          readers.Tail
+	MirrorBytes   int64
+	Flush, Hold   time.Duration
+	Logger        *slog.Logger
+	Metrics       meters.Runs
+	ReaderMetrics meters.Readers
+	Now           func() time.Time
 }
 
 // Runs are the runs of the service. It is safe for concurrent use.
@@ -135,7 +141,7 @@ type Runs struct {
 	prepare   *prepare.Preparer
 	budgets   *usage.Budgets
 	text      *modeltext.Total
-	replays   *eventlog.Replays
+	readers   *readers.Readers
 	leases    *leases.Leases
 	acts      *acts.Acts // nil for a process without others
 
@@ -197,7 +203,6 @@ func New(o Options) *Runs {
 	r.questions = questions.New(questions.Options{
 		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
 	})
-	r.Views = views.New(views.Options{Store: o.Store.Views, Words: o.Pages.Words, Last: r.last, Trace: r.traceOf})
 	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages, r.now)
 	o.Prompt.Now = o.Now
 	r.prepare = prepare.New(o.Options, o.Store.Prepare, o.Store.History, r.ask, o.Logger)
@@ -206,7 +211,11 @@ func New(o Options) *Runs {
 	load := func(ctx context.Context, id string, after int64) (record.Segment, error) {
 		return o.Store.Logs.NextSegment(ctx, id, after)
 	}
-	r.replays = eventlog.NewReplays(eventlog.ReplayOptions{Load: load, Cache: o.ReplayCache, PerUser: o.ReplaysPerUser, All: o.Replays})
+	r.readers = readers.New(readers.Options{
+		Own: r.own, Runs: o.Store.Runs, Tail: o.Tail, Bytes: o.MirrorBytes, Lease: o.Leases.Time, Metrics: o.ReaderMetrics, Logger: o.Logger,
+		Replays: eventlog.NewReplays(eventlog.ReplayOptions{Load: load, Cache: o.ReplayCache}), PerUser: o.ReplaysPerUser, All: o.Replays,
+	})
+	r.Views = views.New(views.Options{Store: o.Store.Views, Words: o.Pages.Words, Last: r.readers.Last, Trace: r.traceOf})
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.leases = leases.New(r.base, o.Leases)
 	r.acts = acts.New(o.Acts, here{r}, o.Logger)
@@ -217,6 +226,7 @@ func New(o Options) *Runs {
 	r.looping, r.endLoops = loops, end
 	r.loops.Go(func() { r.committer.Run(loops) })
 	r.loops.Go(func() { r.revive(loops) })
+	r.loops.Go(func() { r.readers.Watch(loops) })
 	return r
 }
 
@@ -241,14 +251,6 @@ func (r *Runs) find(id string) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.live[id]
-}
-
-// last returns the number of the newest event of a run of this process, else 0.
-func (r *Runs) last(id string) int64 {
-	if run := r.find(id); run != nil {
-		return run.log.Last()
-	}
-	return 0
 }
 
 // traceOf returns the trace of an ended run that is still followed here, else nil.

@@ -2,11 +2,16 @@ package runs
 
 import (
 	"context"
+	"time"
 
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/leases"
 )
+
+// maxSpread is the time over which streams end whose runs have been handed over: not all
+// of their clients come back at once.
+const maxSpread = 3 * time.Second
 
 // Shutdown refuses new runs and lets running ones finish until ctx ends. Then
 // it interrupts the others: their events are stored, and the next start
@@ -20,7 +25,10 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.draining = true
 	r.mu.Unlock()
-	handsOver := r.leases.HandOver(ctx)
+	began, handsOver := time.Now(), r.leases.HandOver(ctx)
+	if !handsOver { // nobody goes on with what is followed here
+		r.readers.End(ctx, 0)
+	}
 	var queued []*run
 	var ids []string
 	r.mu.Lock()
@@ -50,6 +58,11 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	if !concurrent.Within(late, finished) {
 		r.Logger.Error("runs did not stop in time; the next start recovers them", "run_ids", r.working())
 	}
+	end := maxSpread
+	if until, bounded := ctx.Deadline(); bounded {
+		end = min(end, until.Sub(began))
+	}
+	r.readers.End(late, end)
 	r.endLoops()
 	concurrent.Within(late, concurrent.Over(r.loops.Wait))
 	r.leases.Leave()

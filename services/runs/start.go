@@ -142,7 +142,7 @@ func (r *Runs) resent(ctx context.Context, user schemas.User, req *schemas.ChatR
 	if !bytes.Equal(schemas.Encode(&before), body) {
 		return schemas.Run{}, schemas.ErrTaken
 	}
-	return r.View(stored), nil
+	return r.View(ctx, stored), nil
 }
 
 // answering returns the run under way that the request has begun and whose answer has
@@ -184,7 +184,7 @@ func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOp
 	if stored.BodyHash != o.BodyHash {
 		return schemas.Run{}, schemas.NewError(schemas.CodeInvalid, "this Idempotency-Key was used with another body")
 	}
-	return r.View(stored), nil
+	return r.View(ctx, stored), nil
 }
 
 // admit counts a run of the user, and the start as work that Shutdown waits
@@ -257,6 +257,6 @@ func (r *Runs) over(ctx context.Context, id string) error {
 func (r *Runs) startedView(run *run, b *record.Begin) schemas.Run {
 	return schemas.Run{
 		RunID: run.id, ConversationID: run.conversationID, ChatID: run.chatKey, State: b.State, Attempt: run.attempt,
-		UserMessageID: run.userMessageID, CreatedAt: b.Run.CreatedAt,
+		UserMessageID: run.userMessageID, CreatedAt: b.Run.CreatedAt, Begun: true,
 	}
 }

@@ -32,9 +32,9 @@ type Options struct {
 	Store Store
 	// Words returns the words in which the user is shown a tool's calls.
 	Words func(tool string, user schemas.User) turn.Words
-	// Last returns the number of the newest event of a run that is running here,
-	// 0 for any other run.
-	Last func(id string) int64
+	// Last returns the number of the newest event of an unfinished run, 0 if it is not
+	// known.
+	Last func(ctx context.Context, run record.Run) int64
 	// Trace returns the trace of a user's run if this process still has it, else nil.
 	Trace func(user schemas.User, id string) *schemas.Diagnostics
 }
@@ -51,7 +51,7 @@ func (v *Views) Run(ctx context.Context, user schemas.User, id string) (schemas.
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	return v.View(stored), nil
+	return v.View(ctx, stored), nil
 }
 
 // Owned reads a stored run of the user.
@@ -68,7 +68,7 @@ func (v *Views) Owned(ctx context.Context, user schemas.User, id string) (record
 
 // View returns a stored run in the form of the wire, with the values that only
 // the live run knows.
-func (v *Views) View(stored record.Run) schemas.Run {
+func (v *Views) View(ctx context.Context, stored record.Run) schemas.Run {
 	run := schemas.Run{
 		RunID: stored.ID, ConversationID: stored.ConversationID, ChatID: stored.ChatKey, State: stored.State, Attempt: stored.Attempt,
 		LastSequence: stored.LastSeq, UserMessageID: stored.UserMessageID, CreatedAt: stored.CreatedAt,
@@ -79,7 +79,7 @@ func (v *Views) View(stored record.Run) schemas.Run {
 		run.MessageID = stored.MessageID
 	}
 	if !stored.State.Terminal() {
-		run.LastSequence = max(run.LastSequence, v.options.Last(stored.ID))
+		run.LastSequence = max(run.LastSequence, v.options.Last(ctx, stored))
 	}
 	return run
 }
@@ -90,7 +90,7 @@ func (v *Views) ByKey(ctx context.Context, user schemas.User, key string) (schem
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	return v.View(stored), nil
+	return v.View(ctx, stored), nil
 }
 
 // Later returns the ids of the runs that started after a user's run in its

@@ -127,7 +127,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 		t.end(out, e, broken, "response.failed")
 	case *runlog.Cancelled:
 		t.end(out, e, stopped, "response.incomplete")
-	case *runlog.Status, *runlog.LevelStart, *runlog.Call, *runlog.Arguments, *runlog.Streamed, *runlog.KeptText, *runlog.Payload,
+	case *runlog.Status, *runlog.LevelStart, *runlog.Call, *runlog.Arguments, *runlog.Streamed, *runlog.Unknown, *runlog.KeptText, *runlog.Payload,
 		*runlog.ApprovalResolved, *runlog.ToolProgress, *runlog.BlockReset, *runlog.BlockHeader, *runlog.BlockContent, *runlog.BlockDone,
 		*runlog.ThreadText, *runlog.ThreadStatus, *runlog.ThreadToolStart, *runlog.ThreadToolProgress, *runlog.ThreadToolComplete:
 		// there is no place for them

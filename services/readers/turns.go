@@ -1,9 +1,11 @@
-package eventlog
+package readers
 
 import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // turns bounds how many stored logs are read at once, per user and in total. A
@@ -30,10 +32,10 @@ func newTurns(perUser, all int) *turns {
 	return t
 }
 
-// take waits for a turn of the user. After replayWait it returns errReplays.
+// take waits for a turn of the user. After eventlog.ReplayWait it returns eventlog.ErrReplays.
 // The turn ends with done, which may be called more than once.
 func (t *turns) take(ctx context.Context, user string) (done func(), err error) {
-	late := time.NewTimer(replayWait)
+	late := time.NewTimer(eventlog.ReplayWait)
 	defer late.Stop()
 	enter := func(taken chan struct{}) error {
 		if taken == nil {
@@ -48,7 +50,7 @@ func (t *turns) take(ctx context.Context, user string) (done func(), err error) 
 		case taken <- struct{}{}:
 			return nil
 		case <-late.C:
-			return errReplays
+			return eventlog.ErrReplays
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -1,0 +1,188 @@
+package readers
+
+import (
+	"context"
+	"time"
+
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/services/eventlog"
+)
+
+// forever is longer than any run.
+const forever = 24 * time.Hour
+
+// follower is one reader of a run. After is the number of the last event that it has
+// read.
+type follower struct {
+	*Readers
+	user, id string
+	after    int64
+	idle     time.Duration
+	begun    bool // it has read something, or had its first keep-alive
+}
+
+// follow yields events, wherever the run is, until its end or the reader's.
+func (f *follower) follow(ctx context.Context, yield func([]runlog.Event, error) bool) {
+	f.readers(1)
+	defer f.readers(-1)
+	for {
+		if run := f.Own(f.id); run != nil && (f.Tail == nil || !given(run.Log)) {
+			if !f.own(ctx, run, yield) {
+				return
+			}
+			if f.Tail == nil {
+				yield(nil, runlog.ErrInterrupted)
+				return
+			}
+			continue
+		}
+		stored, err := f.Runs.Run(ctx, f.id)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if stored.State.Terminal() || f.Tail == nil {
+			f.rest(ctx, stored.State.Terminal(), yield)
+			return
+		}
+		var m *mirror
+		if err = f.closed(); err == nil {
+			m, err = f.mirrors.open(ctx, stored)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if m == nil {
+			continue
+		}
+		more := f.mirrored(ctx, m, yield)
+		f.mirrors.leave(m)
+		if !more {
+			return
+		}
+	}
+}
+
+// given reports whether a log was closed before its run has ended.
+func given(log *eventlog.Log) bool {
+	_, over := log.Ended()
+	return !over && log.Closed()
+}
+
+// own reads a run of this process. More reports that the run is no longer here, and that
+// the reader wants more.
+func (f *follower) own(ctx context.Context, run *Run, yield func([]runlog.Event, error) bool) (more bool) {
+	bell, leave := run.Log.Subscribe()
+	defer run.Left(leave)
+	run.Came()
+	return f.log(ctx, run.Log, bell, nil, run.Queued, yield)
+}
+
+// mirrored reads a run of another process, as own does, over all its attempts. It ends
+// when the run is this process's, and with the mirror.
+func (f *follower) mirrored(ctx context.Context, m *mirror, yield func([]runlog.Event, error) bool) (more bool) {
+	for log := m.current(); log != nil; {
+		bell, leave := log.Subscribe()
+		more := f.log(ctx, log.Log, bell, f.ends, m.queued(), yield)
+		leave()
+		if !more {
+			return false
+		}
+		if log = m.next(log); log != nil {
+			f.after = max(f.after, log.Base()) // what came before is in the log before
+		}
+	}
+	if err := m.fault(); err != nil {
+		yield(nil, err)
+		return false
+	}
+	return true
+}
+
+// rest yields what the store has of a run after the cursor. A run that has not ended
+// continues later.
+func (f *follower) rest(ctx context.Context, ended bool, yield func([]runlog.Event, error) bool) {
+	done, err := f.turns.take(ctx, f.user)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	defer done()
+	f.replay(ctx, ended, yield)
+}
+
+// replay is rest within a turn of the user's.
+func (f *follower) replay(ctx context.Context, ended bool, yield func([]runlog.Event, error) bool) {
+	if _, more := f.Replays.Read(ctx, f.id, f.after, 0, yield); more && !ended {
+		yield(nil, runlog.ErrInterrupted)
+	}
+}
+
+// log yields the events of a log after the cursor, and before them those of earlier
+// attempts from the store. More reports that the log was closed before the run's end,
+// and that the reader wants more. The reader has to leave when ends is closed.
+func (f *follower) log(ctx context.Context, log *eventlog.Log, bell, ends <-chan struct{}, queued bool, yield func([]runlog.Event, error) bool) (more bool) {
+	if f.after < log.Base() {
+		done, err := f.turns.take(ctx, f.user)
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		f.after, more = f.Replays.Read(ctx, f.id, f.after, log.Base(), yield)
+		if done(); !more {
+			return false
+		}
+		f.after = max(f.after, log.Base())
+	}
+	if !f.begun && f.idle > 0 && log.Last() <= f.after && !log.Closed() && (f.after > 0 || queued) && !yield(nil, nil) {
+		return false
+	}
+	f.begun = true
+	return f.live(ctx, log, bell, ends, yield)
+}
+
+// live yields the events of a log after the cursor each time the bell rings, and an empty
+// batch after each idle period.
+func (f *follower) live(ctx context.Context, log *eventlog.Log, bell, ends <-chan struct{}, yield func([]runlog.Event, error) bool) (more bool) {
+	idle := f.idle
+	if idle <= 0 {
+		idle = forever
+	}
+	silence := time.NewTimer(idle)
+	defer silence.Stop()
+	tail := log.Tail(f.after)
+	defer tail.Rest()
+	var leave <-chan time.Time
+	for {
+		events, open := tail.Next()
+		if len(events) > 0 {
+			f.after = events[len(events)-1].Seq
+			if !yield(events, nil) {
+				return false
+			}
+			silence.Reset(idle)
+			continue
+		}
+		if !open {
+			_, over := log.Ended()
+			return !over
+		}
+		select {
+		case <-bell:
+		case <-silence.C:
+			silence.Reset(idle)
+			if !yield(nil, nil) {
+				return false
+			}
+		case <-ends:
+			ends, leave = nil, time.After(f.leaveAfter())
+		case <-leave:
+			yield(nil, f.leaving())
+			return false
+		case <-ctx.Done():
+			yield(nil, context.Cause(ctx))
+			return false
+		}
+	}
+}
