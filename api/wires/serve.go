@@ -150,10 +150,11 @@ func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) (after int
 			s.gone(c, to, r)
 			return f.after, err
 		}
-		for _, e := range f.ready(batch) {
-			if err := f.event(&e); errors.Is(err, runlog.ErrInterrupted) {
+		list := f.ready(batch)
+		for i := range list {
+			if err := f.event(&list[i]); errors.Is(err, runlog.ErrInterrupted) {
 				return f.after, interrupted(f.run)
-			} else if err != nil || f.ended || soFar && e.Seq >= f.run.LastSequence {
+			} else if err != nil || f.ended || soFar && list[i].Seq >= f.run.LastSequence {
 				return f.after, err
 			}
 		}
@@ -205,8 +206,9 @@ func (s *Service) gone(c *Call, to Stream, r Response) {
 // write writes the frames of events. It reports whether the response has ended, and
 // whether every write succeeded.
 func (f *fold) write(to Stream, batch []runlog.Event) (ended, ok bool) {
-	for _, e := range f.ready(batch) {
-		if err := f.event(&e); err != nil {
+	list := f.ready(batch)
+	for i := range list {
+		if err := f.event(&list[i]); err != nil {
 			return false, false
 		}
 		if frames := f.out.buf; f.ended || len(frames) >= maxFrames {

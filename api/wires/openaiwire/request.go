@@ -98,6 +98,9 @@ func Pointed(err error, message string, files []string, function string) error {
 	moved := *seen
 	moved.Fields = slices.Clone(seen.Fields)
 	for i, f := range moved.Fields {
+		if f.Pointer == "/client_tools" {
+			moved.Fields[i].Pointer = "/tools"
+		}
 		parts := strings.SplitN(f.Pointer, "/", 4)
 		if len(parts) < 4 || parts[1] != "client_tools" {
 			continue
