@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,7 +92,7 @@ var uiCases = []uiCase{
 
 func TestAISDK(t *testing.T) {
 	for _, version := range []string{"5", "6", "7"} {
-		for _, c := range uiCases {
+		for _, c := range slices.Concat(uiCases, killCases) {
 			t.Run("ai "+version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))

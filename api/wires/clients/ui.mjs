@@ -106,7 +106,7 @@ const resumed = async (chat, point) => {
   const follows = again.resumeStream()
   if (point) {
     await until('the answer streams again', () => again.status === 'streaming' && text(again).includes('one two three'))
-    await at(point)
+    await (typeof point === 'function' ? point() : at(point))
   }
   await follows
   if (again.lastMessage?.role !== 'assistant') again.messages = await load() // it had ended
@@ -211,6 +211,85 @@ const cases = {
     chat.messages = []
   },
 }
+
+// killed comes back to an answer that the program was killed in.
+const killed = async (chat, then = 'resumed') => {
+  await until('the answer streams', () => text(chat).includes('one two three'))
+  await at('streaming')
+  await until('the client sees it', () => chat.status === 'error')
+  await resumed(chat, then)
+}
+// decided decides without waiting for the answer, and returns the chat that shows it.
+const decided = async (chat, approved) => {
+  if (chat.addToolApprovalResponse) {
+    for (const p of toolParts(chat).filter((p) => p.state === 'approval-requested')) chat.addToolApprovalResponse({ id: p.approval.id, approved }).catch(() => {})
+    return chat
+  }
+  for (const a of approvals.splice(0)) await call(`/api/chat/runs/${a.run_id}/approvals/${a.approval_id}`, { approved })
+  const again = open(await load())
+  again.resumeStream().catch(() => {})
+  return again
+}
+const file = { type: 'file', mediaType: 'text/plain', filename: 'a.txt', url: 'data:text/plain;base64,SGVsbG8=' }
+const send = (chat, message) => { chat.sendMessage(message).catch(() => {}) }
+Object.assign(cases, {
+  async killTool(chat) { send(chat, { text: 'killTool' }); await killed(chat) },
+  async killFile(chat) { send(chat, { text: 'killFile', files: [file] }); await killed(chat) },
+  async killClient(chat) {
+    await chat.sendMessage({ text: 'killClient' })
+    place(chat, 'Basel').catch(() => {})
+    await killed(chat)
+  },
+  async killApprove(chat) {
+    await chat.sendMessage({ text: 'killApprove' })
+    const again = await decided(chat, true)
+    await killed(again)
+    return again
+  },
+  async killDeny(chat) {
+    await chat.sendMessage({ text: 'killDeny' })
+    const again = await decided(chat, false)
+    await killed(again)
+    return again
+  },
+  async killTwo(chat) {
+    await chat.sendMessage({ text: 'killTwo' })
+    await place(chat, 'Basel')
+    const again = await decided(chat, true)
+    await killed(again)
+    return again
+  },
+  async killWaiting(chat) {
+    await chat.sendMessage({ text: 'killWaiting' })
+    await at('streaming')
+    await decide(chat, true)
+    await until('the answer continues', () => text(chat).includes('done'))
+  },
+  async killEdit(chat) {
+    await chat.sendMessage({ text: 'first' })
+    send(chat, { text: 'killEdit', messageId: chat.messages[0].id })
+    await killed(chat)
+  },
+  async killRegenerate(chat) {
+    await chat.sendMessage({ text: 'killRegenerate' })
+    chat.regenerate().catch(() => {})
+    await killed(chat)
+  },
+  async killStop(chat) {
+    send(chat, { text: 'killStop' })
+    await killed(chat, () => call(`/api/ui/${id}/stop`, {}))
+  },
+  async killError(chat) {
+    send(chat, { text: 'killError' })
+    await until('the answer streams', () => text(chat).includes('one two three'))
+    await at('streaming')
+    await until('the client sees it', () => chat.status === 'error')
+    errors.length = 0
+    const again = version === '5' ? open(await load()) : chat
+    await again.resumeStream()
+    chat.messages = await load() // the answer without text
+  },
+})
 
 // shown is what a user sees: texts, and calls with their outcomes.
 const shown = (messages) => messages.map((m) => m.role + ': ' + m.parts.flatMap((p) => {

@@ -73,9 +73,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 		put(out, "data-status", object{"data": object{"message": b.Message}, "transient": true})
 	case *runlog.LevelStart:
 		if b.Depth == runlog.GroupLevel && b.Type == "llm" && e.At.Thread == 0 {
-			t.endStep(out)
-			out.Raw(`{"type":"start-step"}`)
-			t.step, t.called = true, false
+			t.startStep(out)
 		}
 	case *runlog.LevelEnd:
 		if b.Depth == runlog.MessageLevel && e.At.Thread == 0 {
@@ -157,6 +155,19 @@ func (t *table) start(out *wires.Frames, run *runlog.Run, message string) {
 	put(out, "start", object{"messageId": message, "messageMetadata": object{
 		"run_id": run.RunID, "conversation_id": run.ConversationID, "chat_id": run.ChatID, "user_message_id": run.UserMessageID,
 	}})
+}
+
+// startStep starts a step. It stays the same step if a later attempt goes on with calls whose
+// input is not shown yet: the client looks for their parts in the last step only.
+func (t *table) startStep(out *wires.Frames) {
+	for _, c := range t.calls {
+		if t.step && !c.shown {
+			return
+		}
+	}
+	t.endStep(out)
+	out.Raw(`{"type":"start-step"}`)
+	t.step, t.called = true, false
 }
 
 func (t *table) endStep(out *wires.Frames) {
@@ -295,6 +306,7 @@ func (t *table) progress(out *wires.Frames, b *runlog.ToolProgress) {
 
 func (t *table) complete(out *wires.Frames, b *runlog.ToolComplete) {
 	c := t.call(b.Index, b.Tool)
+	c.shown = true // with its outcome, if not before
 	switch {
 	case c.denied && t.major > noApprovals:
 		put(out, "tool-output-denied", object{"toolCallId": c.id})
