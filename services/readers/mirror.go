@@ -85,14 +85,6 @@ func (m *mirror) fault() error {
 	return m.err
 }
 
-// newest returns the number of the newest event, or of the one before the first of the
-// attempt at which the run is: its readers may have seen events that were never stored.
-func (m *mirror) newest() int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return max(m.head.Last(), int64(m.number-1)*runlog.AttemptSpan)
-}
-
 // last returns the number of the newest event, and false for a mirror without events.
 func (m *mirror) last() (n int64, filled bool) {
 	m.mu.Lock()

@@ -111,6 +111,12 @@ func (r *Readers) Follow(ctx context.Context, user schemas.User, id string, afte
 		if last, over := log.Ended(); over && after >= last {
 			return nil, runlog.ErrEnded
 		}
+		if runlog.Future(after, newest) && r.Tail != nil { // what is known here may be of an earlier attempt
+			if stored, err = r.Runs.Run(ctx, id); err != nil {
+				return nil, err
+			}
+			newest = max(newest, before(stored))
+		}
 		if runlog.Future(after, newest) {
 			f.after = 0
 		}
@@ -156,16 +162,19 @@ func (r *Readers) find(ctx context.Context, user schemas.User, id string) (log *
 		}
 		if m != nil {
 			defer r.mirrors.leave(m)
-			return m.current().Log, m.newest(), stored, nil
+			return m.current().Log, max(m.current().Last(), before(stored)), stored, nil
 		}
 	}
 }
 
+// before returns the number before the first event of the attempt at which a run is.
+func before(stored record.Run) int64 { return int64(max(stored.Attempt-1, 0)) * runlog.AttemptSpan }
+
 // Last returns the number of the newest event of an unfinished run, as far as this
-// process can know it.
+// process can know it. It may have been read a moment ago.
 func (r *Readers) Last(ctx context.Context, stored record.Run) int64 {
 	if run := r.Own(stored.ID); run != nil {
-		return run.Log.Last()
+		return max(run.Log.Last(), before(stored))
 	}
 	if r.Tail == nil || r.closed() != nil {
 		return 0
@@ -175,7 +184,7 @@ func (r *Readers) Last(ctx context.Context, stored record.Run) int64 {
 		return 0
 	}
 	defer r.mirrors.leave(m)
-	return m.newest()
+	return max(m.current().Last(), before(stored))
 }
 
 // Came tells the readers of a run elsewhere that it is this process's now.

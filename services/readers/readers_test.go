@@ -498,6 +498,39 @@ func TestCursorInJournalOfTheGone(t *testing.T) {
 	})
 }
 
+// A reader that has seen an event of an attempt of which this process knows nothing yet
+// is not sent back to the start: neither by a mirror nor by an owner that has lost its run.
+func TestCursorOfALaterAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase()
+		a, c := process{d, "a"}, process{d, "c"}
+		o := a.begin("r")
+		o.write(t, 5)
+		o.flush()
+		b := start(t, d)
+		first := b.read(t, t.Context(), "r", 0, 0)
+		suspended := start(t, d)
+		suspended.takes(o)
+		pass(time.Second)
+		a.tidy()
+		second := c.begin("r")
+		second.write(t, 1)
+		all := []*reader{b.read(t, t.Context(), "r", 1_000_001, 0), suspended.read(t, t.Context(), "r", 1_000_001, 0)}
+		synctest.Wait()
+		second.flush()
+		suspended.loses(o)
+		pass(time.Second)
+		second.finish()
+		first.wants(t, [2]int64{1, 5}, [2]int64{1_000_001, 1_000_002})
+		for _, r := range all {
+			r.wants(t, [2]int64{1_000_002, 1_000_002})
+		}
+		if r := b.read(t, t.Context(), "r", 0, 0); true {
+			r.wants(t, [2]int64{1, 5}, [2]int64{1_000_001, 1_000_002})
+		}
+	})
+}
+
 // A reader whose run nobody has gets keep-alives, and has to come back after five leases.
 func TestNobodyHasIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
