@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -269,5 +270,13 @@ func (in *input) pointed(err error, at int) error {
 			files = append(files, pointer(at, i))
 		}
 	}
-	return wires.Pointed(err, "/messages/"+strconv.Itoa(at)+"/content", files)
+	err = wires.Pointed(err, "/messages/"+strconv.Itoa(at)+"/content", files)
+	if seen, ok := errors.AsType[*schemas.Error](err); ok {
+		for i, f := range seen.Fields {
+			if rest, ok := strings.CutPrefix(f.Pointer, "/client_tools"); ok {
+				seen.Fields[i].Pointer = "/tools" + rest
+			}
+		}
+	}
+	return err
 }

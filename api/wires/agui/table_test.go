@@ -1,0 +1,73 @@
+package agui
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// body collects what is written to a stream.
+type body struct{ strings.Builder }
+
+func (*body) Context() context.Context   { return context.Background() }
+func (b *body) Write(frames []byte) bool { b.Builder.Write(frames); return true }
+func (*body) Close()                     {}
+
+func written(out *wires.Frames) string {
+	var b body
+	_ = (&wires.Service{}).ServeFrames(&wires.Call{Response: httptest.NewRecorder()}, &b, out)
+	return b.String()
+}
+
+func events(list ...runlog.Event) []runlog.Event { return list }
+
+// group is a reply with a text, without its end.
+func group(seq int64, number uint32, text string) []runlog.Event {
+	at := runlog.Level{Group: number, Message: number + 1}
+	return events(
+		runlog.Event{Seq: seq, At: at, Body: &runlog.LevelStart{Depth: runlog.GroupLevel, Type: "llm"}},
+		runlog.Event{Seq: seq + 1, At: at, Body: &runlog.Text{Text: text}},
+	)
+}
+
+// TestReplacedEventsAreTakenBack has a client that has seen text which a later attempt
+// replaced: what is open ends, and the messages are as they are.
+func TestReplacedEventsAreTakenBack(t *testing.T) {
+	target := runlog.Target{MessageID: "a"}
+	kept := append(events(runlog.Event{Seq: 1, Body: &runlog.Started{Target: target}}), group(2, 1, "kept")...)
+	kept = append(kept, runlog.Event{Seq: 4, At: runlog.Level{Group: 1}, Body: &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: "llm"}})
+	lost := group(5, 3, "lost")
+	rest := events(runlog.Event{Seq: 1_000_001, Body: &runlog.Attempt{Target: target, Number: 2, KeptThrough: 4}})
+	rest = append(rest, group(1_000_002, 1_000_001, "new")...)
+	rest = append(rest, runlog.Event{Seq: 1_000_004, Body: &runlog.Completed{}})
+
+	who := client{thread: "T", run: "R", stored: []message{{ID: "u", Role: "user", Content: "question"}}}
+	first, again := build(wires.Params{Run: "run"}, who), build(wires.Params{Run: "run"}, who)
+	var before, hidden, after wires.Frames
+	for _, e := range append(kept, lost...) {
+		first.Event(&before, &e)
+	}
+	again.Replaced(1_000_001, lost)
+	hidden.Mute()
+	for _, e := range kept {
+		again.Event(&hidden, &e)
+	}
+	for _, e := range rest {
+		again.Event(&after, &e)
+	}
+	seen, shown := written(&before), written(&after)
+	if _, err := check([][]byte{[]byte(seen + shown)}); err != nil {
+		t.Errorf("the client refuses the stream: %v\n%s", err, seen+shown)
+	}
+	at := strings.Index(shown, "MESSAGES_SNAPSHOT")
+	if at < 0 || !strings.Contains(shown[at:], `"question"`) || !strings.Contains(shown[at:], `"kept"`) || strings.Contains(shown, "lost") || strings.Contains(shown, "RUN_STARTED") {
+		t.Errorf("the client gets\n%s\nwant the question and what is kept, and nothing that is lost", shown)
+	}
+	if end := strings.Index(shown, `{"type":"TEXT_MESSAGE_END","messageId":"a-3"}`); end < 0 || end > at {
+		t.Errorf("the client gets\n%s\nwant the end of the open message before the messages", shown)
+	}
+}
