@@ -92,6 +92,8 @@ type Options struct {
 	// Sockets are the open websockets; nil is a new set. A caller that sets them
 	// ends them with Shutdown.
 	Sockets *Sockets
+	// Tickets keeps tickets for several processes; nil keeps them in memory.
+	Tickets TicketStore
 	// BodyWait bounds the time in which a body arrives; 0 is defaultBodyWait.
 	BodyWait time.Duration
 	// WriteWait bounds one write to a stream's client; 0 is defaultWriteWait.
@@ -120,7 +122,7 @@ type server struct {
 	bodies  *bodies
 	streams *streamCount
 	events  *sse.Server
-	tickets *tickets
+	tickets ticketBox
 	origins *http.CrossOriginProtection // nil lets every page call
 	// failures are those of the routes whose errors are no problems, by path.
 	failures map[string]failure
@@ -138,7 +140,7 @@ func New(o Options) http.Handler {
 	o.BodyWait = cmp.Or(o.BodyWait, defaultBodyWait)
 	o.WriteWait = cmp.Or(o.WriteWait, defaultWriteWait)
 	if o.Sockets == nil {
-		o.Sockets = NewSockets()
+		o.Sockets = NewSockets(nil)
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -153,6 +155,9 @@ func New(o Options) http.Handler {
 		events:  newEvents(),
 		tickets: newTickets(time.Now),
 		origins: newOriginCheck(o.CORSOrigins), failures: make(map[string]failure),
+	}
+	if o.Tickets != nil {
+		s.tickets = sharedTickets{o.Tickets}
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -71,15 +72,15 @@ func NewTickets(now func() time.Time) Tickets { return Tickets{newTickets(now)} 
 
 // Issue makes a ticket of a user whose token ends then.
 func (t Tickets) Issue(user string, expires time.Time) (string, error) {
-	made, err := t.tickets.issue(identity{schemas.User{ID: user}, expires})
+	made, err := t.tickets.issue(context.Background(), identity{schemas.User{ID: user}, expires})
 	return made.Ticket, err
 }
 
 // Take reports whether a ticket opens the run's stream, or a websocket if run
 // is "".
 func (t Tickets) Take(key, run string) bool {
-	_, ok := t.tickets.take(key, run)
-	return ok
+	_, err := t.tickets.take(context.Background(), key, run)
+	return err == nil
 }
 
 // ReadBodies returns a function that reads bodies under a limit for a user and

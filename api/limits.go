@@ -2,13 +2,13 @@ package api
 
 import (
 	"container/list"
-	"math"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 )
 
 // maxRateUsers bounds the users whose rate is remembered; beyond it the user
@@ -48,9 +48,7 @@ func (l *rateLimit) allow(user string) error {
 		return nil
 	}
 	r.CancelAt(now)
-	e := schemas.NewError(schemas.CodeTooManyRequests, "too many requests in a minute; wait a little")
-	e.RetryAfter = int(math.Ceil(wait.Seconds()))
-	return e
+	return record.ErrManyRequests(wait)
 }
 
 func (l *rateLimit) bucket(user string) *rate.Limiter {

@@ -169,9 +169,9 @@ func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	ctx := c.Request().Context()
 	token, sent := bearer(c.Request().Header)
 	if key := c.QueryParam("ticket"); byTicket && !sent && key != "" {
-		id, ok := s.tickets.take(key, c.Param("run_id"))
-		if !ok {
-			return schemas.NewError(schemas.CodeUnauthorized, "the ticket is not valid; request another one")
+		id, err := s.tickets.take(ctx, key, c.Param("run_id"))
+		if err != nil {
+			return err
 		}
 		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, identityKey{}, id)))
 		return nil

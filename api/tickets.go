@@ -17,10 +17,22 @@ const (
 	maxUserTickets = 64
 )
 
-// tickets are the keys that replace a token in a URL. Each opens one websocket,
+// ticketBox has the keys that replace a token in a URL. Each opens one websocket,
 // once, or the stream of one run: the first run that it is used for, and that
-// run again, because an EventSource reconnects with the same URL. It is safe
-// for concurrent use.
+// run again, because an EventSource reconnects with the same URL.
+type ticketBox interface {
+	// issue makes a ticket for the user; it lasts no longer than the token.
+	issue(ctx context.Context, id identity) (schemas.Ticket, error)
+	// take returns the identity of a ticket for the run, or for a websocket if run is
+	// "". A websocket uses up a fresh ticket, a run binds it. A ticket that is not valid
+	// is errTicket.
+	take(ctx context.Context, key, run string) (identity, error)
+}
+
+// errTicket refuses a ticket that is unknown, used or expired.
+var errTicket = schemas.NewError(schemas.CodeUnauthorized, "the ticket is not valid; request another one")
+
+// tickets are those of a single process. It is safe for concurrent use.
 type tickets struct {
 	now func() time.Time
 
@@ -41,8 +53,7 @@ func newTickets(now func() time.Time) *tickets {
 
 var errManyTickets = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: "too many tickets; wait a little", RetryAfter: int(ticketLife / time.Second)}
 
-// issue makes a ticket for the user; it lasts no longer than the token.
-func (t *tickets) issue(id identity) (schemas.Ticket, error) {
+func (t *tickets) issue(_ context.Context, id identity) (schemas.Ticket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.fresh.full(id.user.ID) {
@@ -51,37 +62,38 @@ func (t *tickets) issue(id identity) (schemas.Ticket, error) {
 	if t.fresh.full(id.user.ID) {
 		return schemas.Ticket{}, errManyTickets
 	}
-	key, until := rand.Text(), t.end(id, ticketLife)
+	key, until := rand.Text(), id.end(t.now(), ticketLife)
 	t.fresh.add(key, ticket{identity: id, until: until})
 	return schemas.Ticket{Ticket: key, ExpiresIn: int(until.Sub(t.now()).Seconds())}, nil
 }
 
 // end returns the time at which a ticket of that life ends, but no later than
 // the token.
-func (t *tickets) end(id identity, life time.Duration) time.Time {
-	until := t.now().Add(life)
+func (id *identity) end(now time.Time, life time.Duration) time.Time {
+	until := now.Add(life)
 	if !id.expires.IsZero() && id.expires.Before(until) {
 		until = id.expires
 	}
 	return until
 }
 
-// take returns the identity of a ticket for the run, or for a websocket if run
-// is "". A websocket uses up a fresh ticket, a run binds it. If there are too
-// many bound tickets, those that end first are dropped.
-func (t *tickets) take(key, run string) (identity, bool) {
+// take drops bound tickets if there are too many: those that end first.
+func (t *tickets) take(_ context.Context, key, run string) (identity, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if taken, ok := t.bound.valid[key]; ok {
-		return taken.identity, taken.run == run && t.now().Before(taken.until)
+		if taken.run != run || !t.now().Before(taken.until) {
+			return identity{}, errTicket
+		}
+		return taken.identity, nil
 	}
 	taken, ok := t.fresh.valid[key]
 	if !ok {
-		return identity{}, false
+		return identity{}, errTicket
 	}
 	t.fresh.drop(key)
 	if !t.now().Before(taken.until) {
-		return identity{}, false
+		return identity{}, errTicket
 	}
 	if run != "" {
 		if t.bound.full(taken.user.ID) {
@@ -90,9 +102,9 @@ func (t *tickets) take(key, run string) (identity, bool) {
 		for t.bound.full(taken.user.ID) {
 			t.bound.dropNext(taken.user.ID)
 		}
-		t.bound.add(key, ticket{identity: taken.identity, until: t.end(taken.identity, runTicketLife), run: run})
+		t.bound.add(key, ticket{identity: taken.identity, until: taken.end(t.now(), runTicketLife), run: run})
 	}
-	return taken.identity, true
+	return taken.identity, nil
 }
 
 // ticketSet is a bounded set of tickets.
@@ -147,5 +159,5 @@ func (s *ticketSet) dropNext(user string) {
 
 func (s *server) postTicket(ctx context.Context, _ schemas.User, _ none) (schemas.Ticket, error) {
 	id, _ := ctx.Value(identityKey{}).(identity)
-	return s.tickets.issue(id)
+	return s.tickets.issue(ctx, id)
 }

@@ -141,7 +141,7 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	if err := k.server.rate.allow(k.user.ID); err != nil {
 		return err
 	}
-	if err := k.listen(chat); err != nil {
+	if err := k.listen(ctx, chat); err != nil {
 		return err
 	}
 	run, err := k.server.Streams.Start(ctx, k.user, &req, o)
@@ -150,7 +150,7 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	}
 	if run.ChatID != chat { // the run was started before, in a chat that had no id yet
 		k.unlisten(chat)
-		if err := k.listen(run.ChatID); err != nil {
+		if err := k.listen(ctx, run.ChatID); err != nil {
 			return err
 		}
 	}
@@ -259,7 +259,7 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 		return schemas.NewError(schemas.CodeInvalid, "resume needs a chat_id or a run_id")
 	}
 	back = back && !k.listens(chat)
-	if err := k.listen(chat); err != nil {
+	if err := k.listen(ctx, chat); err != nil {
 		return err
 	}
 	more, err := k.server.Streams.Live(ctx, k.user, chat)

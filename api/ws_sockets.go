@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/coder/websocket"
@@ -18,14 +20,16 @@ const restarts = "the service restarts; come back and resume"
 type Sockets struct {
 	mu       sync.Mutex
 	all      map[*socket]bool
-	watching map[[2]string]map[*socket]bool
+	watching map[[2]string]*audience
+	starts   Starts         // nil for a service of one process
 	work     sync.WaitGroup // all handlers
 	stopping bool
 }
 
-// NewSockets returns an empty set of sockets.
-func NewSockets() *Sockets {
-	return &Sockets{all: map[*socket]bool{}, watching: map[[2]string]map[*socket]bool{}}
+// NewSockets returns an empty set of sockets. Starts finds the runs that other processes
+// start; it is nil for a service of one process.
+func NewSockets(starts Starts) *Sockets {
+	return &Sockets{all: map[*socket]bool{}, watching: map[[2]string]*audience{}, starts: starts}
 }
 
 // Shutdown closes the sockets with 1012, so that their clients reconnect, and
@@ -71,31 +75,49 @@ func (l *Sockets) closed(k *socket) {
 	delete(l.all, k)
 }
 
-func (l *Sockets) join(k *socket, chat string) {
+// join makes a socket watch a chat, from the place after if nobody watches it yet.
+func (l *Sockets) join(k *socket, chat string, after int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := [2]string{k.user.ID, chat}
 	if l.watching[key] == nil {
-		l.watching[key] = map[*socket]bool{}
+		l.watching[key] = &audience{sockets: map[*socket]bool{}, after: after}
 	}
-	l.watching[key][k] = true
+	l.watching[key].sockets[k] = true
 }
 
 func (l *Sockets) leave(k *socket, chat string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := [2]string{k.user.ID, chat}
-	if delete(l.watching[key], k); len(l.watching[key]) == 0 {
+	a := l.watching[key]
+	if a == nil {
+		return
+	}
+	if delete(a.sockets, k); len(a.sockets) == 0 {
 		delete(l.watching, key)
 	}
 }
 
-// started shows a run to everybody who watches its chat.
+// started shows a run of this process to everybody who watches its chat.
 func (l *Sockets) started(user schemas.User, chat, run string) {
 	l.mu.Lock()
+	if a := l.watching[[2]string{user.ID, chat}]; a != nil && l.starts != nil {
+		if a.shown == nil {
+			a.shown = map[string]bool{}
+		}
+		a.shown[run] = true
+	}
+	l.mu.Unlock()
+	l.show(user.ID, chat, run)
+}
+
+// show shows a run to everybody who watches its chat.
+func (l *Sockets) show(owner, chat, run string) {
+	l.mu.Lock()
 	var list []*socket
-	for k := range l.watching[[2]string{user.ID, chat}] {
-		list = append(list, k)
+	if a := l.watching[[2]string{owner, chat}]; a != nil {
+		list = slices.Collect(maps.Keys(a.sockets))
 	}
 	l.mu.Unlock()
 	for _, k := range list {

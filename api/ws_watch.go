@@ -34,7 +34,11 @@ func (k *socket) listens(chat string) bool {
 }
 
 // listen makes the socket watch a chat.
-func (k *socket) listen(chat string) error {
+func (k *socket) listen(ctx context.Context, chat string) error {
+	after, err := k.server.Sockets.mark(ctx, k.user.ID, chat)
+	if err != nil {
+		return err
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.chats[chat] == nil {
@@ -47,7 +51,7 @@ func (k *socket) listen(chat string) error {
 		k.chats[chat] = &watched{}
 	}
 	k.chats[chat].left, k.chats[chat].since = false, time.Now()
-	k.server.Sockets.join(k, chat)
+	k.server.Sockets.join(k, chat, after)
 	return nil
 }
 

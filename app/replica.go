@@ -6,9 +6,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/app/settings"
-	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/leases"
+	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
 )
 
@@ -20,6 +21,7 @@ func storeOptions(c settings.Config, log *slog.Logger) store.Options {
 	}
 	if c.Many() {
 		o.Lease = c.Replica.Lease
+		o.Limits = store.StartLimits{OpenRuns: c.Limits.RunsPerUser, RunsPerMinute: c.Limits.RequestsPerMinute}
 	}
 	return o
 }
@@ -34,10 +36,33 @@ func leaseOptions(c settings.Config, data *store.Store, log *slog.Logger) leases
 	return o
 }
 
-// actsStore is where replicas tell each other what users do to runs; nil for a process
-// that has its database to itself.
-func actsStore(c settings.Config, data *store.Store) acts.Store {
-	if table := data.Replicas(); c.Many() && table != nil {
+// shared is the table of replicas of a process that is one of several, else nil.
+func shared(c settings.Config, data *store.Store) *store.Replicas {
+	if c.Many() {
+		return data.Replicas()
+	}
+	return nil
+}
+
+// share lets the replicas find what users do at any of them.
+func (s *Service) share(c settings.Config, o *runs.Options) {
+	if table := shared(c, s.store); table != nil {
+		o.Acts, o.Looks = table, append(o.Looks, s.sockets.LookForStarts)
+	}
+}
+
+// newSockets returns the sockets of a process.
+func newSockets(c settings.Config, data *store.Store) *api.Sockets {
+	if table := shared(c, data); table != nil {
+		return api.NewSockets(table)
+	}
+	return api.NewSockets(nil)
+}
+
+// ticketStore is where replicas find each other's tickets; nil for a process that has its
+// database to itself.
+func ticketStore(c settings.Config, data *store.Store) api.TicketStore {
+	if table := shared(c, data); table != nil {
 		return table
 	}
 	return nil

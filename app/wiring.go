@@ -89,7 +89,7 @@ func StoresOf(s RunsStore) runs.Stores {
 // Build opens the database and assembles the parts. It recovers no runs. The
 // MCP servers' connections last until s.mcp.stop.
 func Build(ctx context.Context, c settings.Config, with Options, watch *telemetry.Telemetry, log *slog.Logger) (_ *Service, err error) {
-	s := &Service{sockets: api.NewSockets()}
+	s := new(Service)
 	defer func() {
 		if err != nil && s.store != nil {
 			err = errors.Join(err, s.store.Close())
@@ -98,6 +98,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if s.store, err = store.Open(ctx, c.DatabaseURL, storeOptions(c, log)); err != nil {
 		return nil, err
 	}
+	s.sockets = newSockets(c, s.store)
 	if err := addSample(ctx, s.store, log); err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		return nil, err
 	}
 	s.documents = documents.New(s.store, s.store, s.store, s.store)
-	registry, err := toolRegistry(c, s.store, s.documents, with.Tools)
+	registry, err := toolRegistry(c, s.store, s.documents, func() int { return s.runs.Replicas() }, with.Tools)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +129,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := s.runsOptions(c, offers, serverActions, log)
 	options.Agent, options.Metrics, options.ReaderMetrics = watch.Watch(loop), watch, watch
+	s.share(c, &options)
 	if c.Titles == "model" {
 		s.titles = chats.NewTitles(loop, s.store, chats.TitleOptions{Log: log})
 		options.Answered = s.titles.Answered
@@ -182,7 +184,7 @@ func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActi
 		Text:           c.TextLimits(),
 		PDF:            pdftext.New(pdftext.Limits{Pages: c.Limits.PDFPages, Time: c.Limits.PDFTime, Memory: c.Limits.PDFMemory, Processes: c.Limits.PDFProcesses}),
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache, MirrorBytes: c.Limits.Mirrors,
-		Logger: log, Carry: telemetry.CarryTrace, Leases: leaseOptions(c, s.store, log), Acts: actsStore(c, s.store),
+		Logger: log, Carry: telemetry.CarryTrace, Leases: leaseOptions(c, s.store, log),
 	}
 	if c.Many() {
 		options.Tail = s.store.Replicas()
@@ -210,7 +212,7 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute, OthersPerMinute: c.Limits.OthersPerMinute,
 			BodiesPerUser: c.Limits.BodiesPerUser, Bodies: c.Limits.Bodies,
 		},
-		Log: log,
+		Tickets: ticketStore(c, s.store), Log: log,
 	}), nil
 }
 
@@ -252,9 +254,9 @@ func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
 }
 
 // toolRegistry makes the tools that are configured, and adds more.
-func toolRegistry(c settings.Config, data *store.Store, docs *documents.Documents, more []turn.Tool) (*tools.Registry, error) {
+func toolRegistry(c settings.Config, data *store.Store, docs *documents.Documents, sharing func() int, more []turn.Tool) (*tools.Registry, error) {
 	list, err := tools.Builtin(tools.Config{
-		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
+		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email, Sharing: sharing},
 		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: docs,
 		Models: modelNames(c), Sample: c.Demo(),
 	})

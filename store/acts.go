@@ -62,6 +62,37 @@ func (r *Replicas) OpenOf(ctx context.Context, owner string) ([]record.OpenRun, 
 	return found, err
 }
 
+// startedAtOnce is how many runs of a chat StartedAfter returns at most.
+const startedAtOnce = 16
+
+// LastPlace returns the place of the newest run of the owner's chat, 0 for none.
+func (r *Replicas) LastPlace(ctx context.Context, owner, chat string) (place int64, err error) {
+	err = r.each(ctx, func(row scanner) error { return row.Scan(&place) },
+		`SELECT COALESCE(MAX(place), 0) FROM runs WHERE chat_id = (SELECT id FROM chats WHERE owner = $1 AND key = $2)`, clean(owner), clean(chat))
+	return place, err
+}
+
+// StartedAfter returns the runs of the chats after these places, in order; of each chat
+// the first ones. The places of a chat's runs are in the order of their commits.
+func (r *Replicas) StartedAfter(ctx context.Context, chats []record.ChatPlace) ([]record.Started, error) {
+	var owners, keys []string
+	var places []int64
+	for _, c := range chats {
+		owners, keys, places = append(owners, clean(c.Owner)), append(keys, clean(c.Chat)), append(places, c.Place)
+	}
+	var found []record.Started
+	err := r.each(ctx, func(row scanner) error {
+		var run record.Started
+		err := row.Scan(&run.Owner, &run.Chat, &run.RunID, &run.Place)
+		found = append(found, run)
+		return err
+	}, `SELECT chats.owner, chats.key, started.id, started.place FROM unnest($1::text[], $2::text[], $3::bigint[]) AS watched (owner, key, place)
+		JOIN chats ON chats.owner = watched.owner AND chats.key = watched.key
+		JOIN LATERAL (SELECT id, place FROM runs WHERE chat_id = chats.id AND place > watched.place ORDER BY place LIMIT $4) AS started ON true
+		ORDER BY started.place`, owners, keys, places, startedAtOnce)
+	return found, err
+}
+
 // ids returns the texts that a statement finds.
 func (r *Replicas) ids(ctx context.Context, statement string, args ...any) ([]string, error) {
 	var found []string

@@ -73,6 +73,10 @@ func (b *batch) begin(i int, w *record.Write) error {
 		o.err, o.busyRun = cmp.Or(earlier.err, record.ErrDuplicate), earlier.busyRun
 		return nil
 	}
+	if err := b.mayStart(g); err != nil {
+		o.err = err
+		return nil
+	}
 	o.state, o.attempt = schemas.RunRunning, 1
 	if g.Wait {
 		o.state, o.attempt = schemas.RunQueued, 0
@@ -83,6 +87,10 @@ func (b *batch) begin(i int, w *record.Write) error {
 			return b.refuse(o, g)
 		}
 		o.state, o.attempt = schemas.RunQueued, 0
+	}
+	if o.state == schemas.RunQueued && g.MaxQueued > 0 && waiting(o.chat.open) >= g.MaxQueued {
+		o.err, o.state, o.attempt = record.ErrQueueFull, "", 0
+		return nil
 	}
 	if err := b.earlier(o, g); err != nil || o.err != nil {
 		return err
@@ -103,6 +111,7 @@ func (b *batch) begin(i int, w *record.Write) error {
 	id := runID(w)
 	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt, replica: g.Run.Replica}
 	o.chat.open = append(o.chat.open, openRun{id, o.state})
+	b.hasStarted(g)
 	return nil
 }
 
@@ -131,6 +140,16 @@ func (b *batch) earlier(o *writeResult, g *record.Begin) error {
 		return err
 	}
 	return b.reserve(g, ids)
+}
+
+// waiting counts the queued runs of a chat.
+func waiting(open []openRun) (n int) {
+	for _, run := range open {
+		if run.state == schemas.RunQueued {
+			n++
+		}
+	}
+	return n
 }
 
 // refuse sets the outcome of a Begin in a busy chat. A message that another request has

@@ -23,6 +23,9 @@ func (b *batch) loadChats() error {
 	if err := b.checkQuota(); err != nil {
 		return err
 	}
+	if err := b.loadStarted(); err != nil {
+		return err
+	}
 	if err := b.findChats(); err != nil {
 		return err
 	}

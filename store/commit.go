@@ -42,6 +42,7 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	var b *batch
 	err := s.db.batch(ctx, func(tx session) error {
 		b = newBatch(ctx, tx, writes, s.quota)
+		b.limits = s.limits
 		return b.apply()
 	})
 	switch {
@@ -71,6 +72,8 @@ type batch struct {
 	tx       session
 	writes   []*record.Write
 	quota    int64 // see Options
+	limits   StartLimits
+	started  map[string]*started // by owner; nil without limits
 	outcomes []writeResult
 	runs     map[string]*runState
 	chats    map[int64]*chatState

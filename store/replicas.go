@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"gorm.io/gorm"
@@ -73,6 +74,7 @@ func (r *Replicas) Join(ctx context.Context, me record.Replica, lease time.Durat
 		args      []any
 	}{
 		{`UPDATE replicas SET gone_at = clock_timestamp() WHERE gone_at IS NULL AND $1`, []any{me.Alone}},
+		{`DELETE FROM tickets WHERE until <= clock_timestamp()`, nil},
 		{`DELETE FROM replicas WHERE gone_at < clock_timestamp() - CAST($1 AS INTERVAL) AND NOT ` + hasLeft, []any{goneFor}},
 		{
 			`INSERT INTO replicas (id, name, alone, format, expires_at) VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond')`,
@@ -90,16 +92,15 @@ func (r *Replicas) Join(ctx context.Context, me record.Replica, lease time.Durat
 const hasLeft = `(EXISTS (SELECT 1 FROM runs WHERE runs.replica = replicas.id AND ` + openStates + `)
 	OR EXISTS (SELECT 1 FROM journal WHERE journal.replica = replicas.id))`
 
-// Renew extends the lease to that time from now. It returns false if the
-// replica has been marked as gone and has lost its runs.
-func (r *Replicas) Renew(ctx context.Context, id string, lease time.Duration) (bool, error) {
-	done, err := r.own.ExecContext(ctx, `UPDATE replicas SET expires_at = clock_timestamp() + $1 * interval '1 microsecond' WHERE id = $2 AND gone_at IS NULL`,
-		lease.Microseconds(), id)
-	if err != nil {
-		return false, r.store.fault("renew", err)
+// Renew extends the lease to that time from now, and returns how many replicas have a
+// valid lease. 0 means that the replica has been marked as gone and has lost its runs.
+func (r *Replicas) Renew(ctx context.Context, id string, lease time.Duration) (live int, err error) {
+	err = r.own.QueryRowContext(ctx, `UPDATE replicas SET expires_at = clock_timestamp() + $1 * interval '1 microsecond' WHERE id = $2 AND gone_at IS NULL
+		RETURNING 1 + (SELECT COUNT(*) FROM replicas WHERE id <> $2 AND gone_at IS NULL AND expires_at > clock_timestamp())`, lease.Microseconds(), id).Scan(&live)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
 	}
-	n, err := done.RowsAffected()
-	return n > 0, r.store.fault("renew", err)
+	return live, r.store.fault("renew", err)
 }
 
 // Drain says that the replica is about to leave, and returns whether there is another

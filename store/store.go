@@ -57,6 +57,9 @@ type Options struct {
 	// KiB more. Exceeding it is an error of code quota; concurrent changes may
 	// together exceed it. 0 means no limit.
 	Quota int64
+	// Limits are checked only where several processes share the database: a single one
+	// knows what it has started.
+	Limits StartLimits
 }
 
 // defaultReadTimeout is how long a read may take.
@@ -70,6 +73,7 @@ const changeTimes = 2
 type Store struct {
 	db      database
 	quota   int64 // see Options
+	limits  StartLimits
 	logger  *slog.Logger
 	journal journalSize
 	closed  atomic.Bool
@@ -146,7 +150,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: open: %w", translate(err))
 	}
-	s := &Store{db: db, quota: opts.Quota, logger: logger, readTime: cmp.Or(opts.ReadTimeout, defaultReadTimeout)}
+	s := &Store{db: db, quota: opts.Quota, limits: opts.Limits, logger: logger, readTime: cmp.Or(opts.ReadTimeout, defaultReadTimeout)}
 	if opts.NoMigrate {
 		return s, nil
 	}

@@ -38,12 +38,14 @@ type PubMedConfig struct {
 	// HTTP sends the requests; nil means a guarded client that may reach
 	// BaseURL.
 	HTTP *http.Client
+	// Sharing returns how many processes share NCBI's rate limit; nil means only this one.
+	Sharing func() int
 }
 
 // PubMed returns search_pubmed and get_pubmed_article. They share one client,
 // which keeps NCBI's rate limit.
 func PubMed(c PubMedConfig) ([]turn.Tool, error) {
-	client, err := eutils.New(eutils.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Email: c.Email, HTTP: c.HTTP})
+	client, err := eutils.New(eutils.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Email: c.Email, HTTP: c.HTTP, Sharing: c.Sharing})
 	if err != nil {
 		return nil, err
 	}

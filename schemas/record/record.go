@@ -27,6 +27,22 @@ var ErrDuplicate = errors.New("record: the owner has used this idempotency key b
 // ErrBusy is for a Begin in a chat that has an unfinished run.
 var ErrBusy = errors.New("record: the chat has an unfinished run")
 
+// ErrQueueFull is for a Begin in a chat in which too many runs are queued.
+var ErrQueueFull = errors.New("record: too many runs of the chat are queued")
+
+// ErrManyRuns refuses a run of a user who has too many that have not ended.
+func ErrManyRuns() *schemas.Error {
+	return &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many answers are under way; wait for one to end", RetryAfter: 5}
+}
+
+// ErrManyRequests refuses a request of a user who has made too many in a minute; again is
+// when the next one is possible.
+func ErrManyRequests(again time.Duration) *schemas.Error {
+	e := schemas.NewError(schemas.CodeTooManyRequests, "too many requests in a minute; wait a little")
+	e.RetryAfter = max(int((again+time.Second-1)/time.Second), 1)
+	return e
+}
+
 // Run is a stored run.
 type Run struct {
 	ID             string
@@ -60,6 +76,27 @@ type Taken struct {
 	ID      string
 	State   schemas.RunState
 	Attempt int
+}
+
+// Ticket replaces a token in a URL. Only its hash is kept.
+type Ticket struct {
+	Hash  []byte
+	Owner string
+	// Identity is who the ticket stands for, and Ends when the token ends; zero is never.
+	Identity []byte
+	Ends     time.Time
+}
+
+// ChatPlace is a place in the order of a chat's runs.
+type ChatPlace struct {
+	Owner, Chat string
+	Place       int64
+}
+
+// Started is a run of a chat, with its place.
+type Started struct {
+	ChatPlace
+	RunID string
 }
 
 // CallID names a call of a run.
@@ -130,6 +167,9 @@ type Begin struct {
 	// Queue allows the run to wait for an unfinished one; it is then stored as
 	// queued. Without Queue, Err is ErrBusy and BusyRun is set.
 	Queue bool
+	// MaxQueued is how many runs of the chat may be queued; with more, Err is
+	// ErrQueueFull. 0 means no limit.
+	MaxQueued int
 	// Wait makes the run wait even if its chat has no unfinished run, because
 	// another run writes what it would write.
 	Wait bool

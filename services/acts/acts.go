@@ -64,16 +64,17 @@ type Here interface {
 type Acts struct {
 	store  Store
 	here   Here
+	looks  []func(context.Context) error
 	logger *slog.Logger
 }
 
-// New returns the acts of a replica, whose runs are here. It is nil for a process
-// without others, whose store is nil.
-func New(store Store, here Here, logger *slog.Logger) *Acts {
+// New returns the acts of a replica, whose runs are here. Run calls looks as often as
+// LookForTurns. It is nil for a process without others, whose store is nil.
+func New(store Store, here Here, looks []func(context.Context) error, logger *slog.Logger) *Acts {
 	if store == nil {
 		return nil
 	}
-	return &Acts{store, here, logger}
+	return &Acts{store, here, looks, logger}
 }
 
 // Run looks for acts until ctx ends. Without runs it asks the database for nothing.
@@ -90,6 +91,9 @@ func (a *Acts) Run(ctx context.Context) {
 		err := errors.Join(a.LookForCancels(ctx), a.LookForAnswers(ctx))
 		if n%turnLooks == 0 {
 			err = errors.Join(err, a.LookForTurns(ctx))
+			for _, look := range a.looks {
+				err = errors.Join(err, look(ctx))
+			}
 		}
 		if err != nil && ctx.Err() == nil && !failing {
 			a.logger.Warn("look for what other replicas have stored for runs here", "error", err)

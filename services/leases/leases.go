@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,8 +41,9 @@ const (
 type Table interface {
 	// Join adds a replica, or returns those that are in its way.
 	Join(ctx context.Context, me record.Replica, lease time.Duration) (inTheWay []record.Replica, err error)
-	// Renew returns false if the replica has been marked as gone.
-	Renew(ctx context.Context, id string, lease time.Duration) (bool, error)
+	// Renew returns how many replicas have a valid lease; 0 means that this one has been
+	// marked as gone.
+	Renew(ctx context.Context, id string, lease time.Duration) (live int, err error)
 	// Drain says that the replica is about to leave, and returns whether there is
 	// another one that is not.
 	Drain(ctx context.Context, id string) (others bool, err error)
@@ -86,7 +88,12 @@ type Leases struct {
 	mu      sync.Mutex
 	current *Lease
 	joined  bool
+
+	live atomic.Int64 // replicas at the last renewal
 }
+
+// Live returns how many replicas serve the database, at least 1.
+func (l *Leases) Live() int { return max(1, int(l.live.Load())) }
 
 // New returns the membership of a process that has not joined yet. Leases end with
 // base.
@@ -194,15 +201,16 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 			l.joinAgain(ctx)
 			continue
 		}
-		held, err := within(ctx, l.Time/renewals, func(ctx context.Context) (bool, error) { return l.Table.Renew(ctx, lease.ID, l.Time) })
+		live, err := within(ctx, l.Time/renewals, func(ctx context.Context) (int, error) { return l.Table.Renew(ctx, lease.ID, l.Time) })
 		switch {
 		case err != nil && ctx.Err() == nil:
 			if lease.fail(); !failing {
 				l.Logger.Warn("the lease could not be renewed", "replica", lease.ID, "error", err)
 			}
 		case err != nil:
-		case held:
+		case live > 0:
 			lease.renew(sent)
+			l.live.Store(int64(live))
 		default:
 			l.Logger.Error("this replica was marked as gone; other replicas continue its runs", "replica", lease.ID)
 			lease.lose(record.ErrFenced)

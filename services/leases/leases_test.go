@@ -78,17 +78,22 @@ func (t *table) Join(_ context.Context, me record.Replica, d time.Duration) (inT
 	return nil, nil
 }
 
-func (t *table) Renew(_ context.Context, id string, d time.Duration) (bool, error) {
+func (t *table) Renew(_ context.Context, id string, d time.Duration) (live int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.away {
-		return false, errAway
+		return 0, errAway
 	}
 	if t.rows[id].gone {
-		return false, nil
+		return 0, nil
 	}
 	t.rows[id].Until = time.Now().Add(d)
-	return true, nil
+	for _, other := range t.rows {
+		if t.live(other) {
+			live++
+		}
+	}
+	return live, nil
 }
 
 func (t *table) Leave(_ context.Context, id string) error {
@@ -324,6 +329,9 @@ func TestMarkGoneNeedsOwnRenewals(t *testing.T) {
 		passes(time.Minute)
 		if gone := rows.markedGone(); len(gone) > 0 {
 			t.Errorf("%v were marked as gone after an outage, want none", gone)
+		}
+		if a.Live() != 2 || b.Live() != 2 {
+			t.Errorf("there are %d and %d replicas, want both to say 2", a.Live(), b.Live())
 		}
 		dead := b.Current().ID
 		b.end()

@@ -336,6 +336,9 @@ func (r *Runs) lost(lease *leases.Lease) {
 	}
 }
 
+// Replicas returns how many processes serve the database.
+func (r *Runs) Replicas() int { return r.leases.Live() }
+
 // Replaced reports whether another process serves the database now, or has
 // marked this one as gone: runs that begin here now do not belong to this
 // process.

@@ -89,6 +89,8 @@ type Options struct {
 	// Acts are what other replicas do to runs here, and what is done here to theirs;
 	// nil for a process that has its database to itself.
 	Acts acts.Store
+	// Looks are made every second where there are other replicas.
+	Looks []func(context.Context) error
 
 	// Answered is called with the first answer of each new chat, once it is
 	// stored. It must return at once; it may be nil.
@@ -206,7 +208,7 @@ func New(o Options) *Runs {
 	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages, r.now)
 	o.Prompt.Now = o.Now
 	r.prepare = prepare.New(o.Options, o.Store.Prepare, o.Store.History, r.ask, o.Logger)
-	r.budgets = usage.NewBudgets(o.Budget, o.Store.Usage, r.now)
+	r.budgets = usage.NewBudgets(o.Budget, o.Leases.Many, o.Store.Usage, r.now)
 	r.text = modeltext.New(o.Text.Or(o.MaxTokens, o.MaxIterations))
 	load := func(ctx context.Context, id string, after int64) (record.Segment, error) {
 		return o.Store.Logs.NextSegment(ctx, id, after)
@@ -218,7 +220,7 @@ func New(o Options) *Runs {
 	r.Views = views.New(views.Options{Store: o.Store.Views, Words: o.Pages.Words, Last: r.readers.Last, Trace: r.traceOf})
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.leases = leases.New(r.base, o.Leases)
-	r.acts = acts.New(o.Acts, here{r}, o.Logger)
+	r.acts = acts.New(o.Acts, here{r}, o.Looks, o.Logger)
 	r.committer = eventlog.NewCommitter(eventlog.CommitterOptions{
 		Store: o.Store.Commit, Flush: o.Flush, Hold: o.Hold, Prompt: o.Leases.Many, Logger: o.Logger, Batch: o.Metrics.StoreBatch,
 	})

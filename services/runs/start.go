@@ -42,9 +42,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	if q.Queue && r.waiting(user, q.Begin) >= maxQueuedOfChat {
-		return schemas.Run{}, errQueueFull
-	}
+	q.MaxQueued = maxQueuedOfChat
 	release, err := r.admit(user)
 	if err != nil {
 		return schemas.Run{}, err
@@ -101,6 +99,8 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			return r.repeated(ctx, user, o)
 		case errors.Is(err, schemas.ErrTaken):
 			return r.resent(ctx, user, req, q.Begin)
+		case errors.Is(err, record.ErrQueueFull):
+			return schemas.Run{}, errQueueFull
 		case errors.Is(err, record.ErrUnavailable):
 			r.park(q.Run.ID, parked{}) // the run may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
@@ -161,20 +161,6 @@ func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
 // errQueueFull refuses a message when too many others of its chat wait.
 var errQueueFull = &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many messages wait in this chat; wait for an answer", RetryAfter: 5}
 
-// waiting counts the runs of the chat that wait for their turn.
-func (r *Runs) waiting(user schemas.User, b *record.Begin) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := 0
-	for _, run := range r.live {
-		if run.attempt == 0 && run.owner.ID == user.ID &&
-			(b.ConversationID != 0 && run.conversationID == b.ConversationID || b.ConversationID == 0 && run.chatKey == b.ChatKey) {
-			n++
-		}
-	}
-	return n
-}
-
 // repeated returns the run that was started under the same Idempotency-Key.
 func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOptions) (schemas.Run, error) {
 	stored, err := r.Store.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
@@ -196,7 +182,7 @@ func (r *Runs) admit(user schemas.User) (release func(), err error) {
 		return nil, errDraining
 	}
 	if r.RunsPerUser > 0 && r.perUser[user.ID] >= r.RunsPerUser {
-		return nil, &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many answers are under way; wait for one to end", RetryAfter: 5}
+		return nil, record.ErrManyRuns()
 	}
 	r.perUser[user.ID]++
 	r.work.Add(1)

@@ -26,8 +26,9 @@ const maxBudgetUsers = 10_000
 // day and adds what their runs use. It is safe for concurrent use.
 type Budgets struct {
 	Budget
-	store Store
-	now   func() time.Time
+	shared bool
+	store  Store
+	now    func() time.Time
 
 	mu    sync.Mutex
 	users map[string]*allowance
@@ -44,9 +45,10 @@ type allowance struct {
 	ending, changes int
 }
 
-// NewBudgets returns the budgets of all users, which are the same for each.
-func NewBudgets(b Budget, store Store, now func() time.Time) *Budgets {
-	return &Budgets{Budget: b, store: store, now: now, users: make(map[string]*allowance)}
+// NewBudgets returns the budgets of all users, which are the same for each. If other
+// processes share the store, it is read at every start.
+func NewBudgets(b Budget, shared bool, store Store, now func() time.Time) *Budgets {
+	return &Budgets{Budget: b, shared: shared, store: store, now: now, users: make(map[string]*allowance)}
 }
 
 func (b *Budgets) off() bool { return b.USD <= 0 && b.Tokens <= 0 }
@@ -90,7 +92,7 @@ func (b *Budgets) today(ctx context.Context, owner, day string) (schemas.UsageTo
 	used = sum(items)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if quiet && a.day == day && a.changes == changes {
+	if quiet && !b.shared && a.day == day && a.changes == changes {
 		a.known, a.used = true, used
 	}
 	return used, nil
@@ -124,7 +126,7 @@ func (b *Budgets) forget() {
 // Ending is called before a run's end is stored; booked after it, with the error
 // of storing it.
 func (b *Budgets) Ending(owner string, f *record.Finish) (booked func(err error)) {
-	if b.off() || len(f.Spent) == 0 {
+	if b.off() || b.shared || len(f.Spent) == 0 {
 		return func(error) {}
 	}
 	day := f.EndedAt.UTC().Format(time.DateOnly)

@@ -21,9 +21,11 @@ type budgeting struct {
 	now   time.Time
 }
 
-func newBudgeting(t *testing.T, b usage.Budget) *budgeting {
+func newBudgeting(t *testing.T, b usage.Budget) *budgeting { return newSharedBudgeting(t, b, false) }
+
+func newSharedBudgeting(t *testing.T, b usage.Budget, shared bool) *budgeting {
 	f := &budgeting{T: t, store: &usedStore{items: map[string][]schemas.UsageItem{}}, now: time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC)}
-	f.Budgets = usage.NewBudgets(b, f.store, func() time.Time { return f.now })
+	f.Budgets = usage.NewBudgets(b, shared, f.store, func() time.Time { return f.now })
 	return f
 }
 
@@ -55,6 +57,16 @@ func (f *budgeting) expect(what string, refused bool, asked int) {
 	if len(f.store.asked) != asked {
 		f.Errorf("%s: the store was asked %d times, want %d", what, len(f.store.asked), asked)
 	}
+}
+
+// What other processes have used counts at the next start.
+func TestSharedBudget(t *testing.T) {
+	f := newSharedBudgeting(t, usage.Budget{Tokens: 100}, true)
+	f.expect("nothing", false, 1)
+	f.end(40)
+	f.expect("what was used here", false, 2)
+	f.add(60)
+	f.expect("what another process has used", true, 3)
 }
 
 func TestBudget(t *testing.T) {

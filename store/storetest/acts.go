@@ -78,3 +78,37 @@ func testActs(t *testing.T, url string) {
 	f.mustCommit(f.finish(second, "b"))
 	turns("a", third.RunID)
 }
+
+// testStarts is how a process finds the runs that others start in a chat.
+func testStarts(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	r := f.store.Replicas()
+	first := f.begin("first")
+	f.mustCommit(first)
+	owner, chat := first.Begin.Run.Owner.ID, first.Begin.Run.ChatKey
+	place, err := r.LastPlace(f.ctx, owner, chat)
+	must(t, err)
+	none, err := r.LastPlace(f.ctx, owner, "no such chat")
+	must(t, err)
+	equal(t, "place in no chat", none, 0)
+	after := func(what, owner string, place int64, want ...string) (last int64) {
+		t.Helper()
+		found, err := r.StartedAfter(f.ctx, []record.ChatPlace{{Owner: owner, Chat: chat, Place: place}, {Owner: owner, Chat: "no such chat"}})
+		must(t, err)
+		var got []string
+		for _, run := range found {
+			equal(t, what+": its chat", []string{run.Owner, run.Chat}, []string{owner, chat})
+			got, last = append(got, run.RunID), run.Place
+		}
+		equal(t, what, got, want)
+		return last
+	}
+	after("none", owner, place)
+	more := []*record.Write{f.begin("second", queued, in(first.Begin.Run.ConversationID)), f.begin("third", queued, in(first.Begin.Run.ConversationID))}
+	f.mustCommit(more...)
+	last := after("two", owner, place, more[0].RunID, more[1].RunID)
+	after("after them", owner, last)
+	after("of another user", "somebody", 0)
+	f.mustCommit(f.finish(first, "a"))
+	after("also ended ones", owner, place-1, first.RunID, more[0].RunID, more[1].RunID)
+}

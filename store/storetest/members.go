@@ -23,6 +23,9 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 		"acts on runs of others":                         testActs,
 		"what others write":                              testTail,
 		"a wait that has expired by the process's clock": testExpiry,
+		"what a user may start":                          testStartLimits,
+		"tickets":                                        testTickets,
+		"runs that others start":                         testStarts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -40,11 +43,11 @@ func testMembers(t *testing.T, url string) {
 		must(t, err)
 		equal(t, "in the way", others, nil)
 	}
-	renew := func(id string, want bool) {
+	renew := func(id string, want int) {
 		t.Helper()
-		held, err := r.Renew(f.ctx, id, time.Hour)
+		live, err := r.Renew(f.ctx, id, time.Hour)
 		must(t, err)
-		equal(t, "renewed", held, want)
+		equal(t, "replicas at the renewal of "+id, live, want)
 	}
 	join("a", time.Hour)
 	join("b", -time.Second)
@@ -52,12 +55,12 @@ func testMembers(t *testing.T, url string) {
 	expired, err := r.Expired(f.ctx)
 	must(t, err)
 	equal(t, "expired", expired, []string{"b", "c"})
-	renew("b", true) // after it was found expired
+	renew("b", 2) // after it was found expired
 	gone, err := r.MarkGone(f.ctx, expired)
 	must(t, err)
 	equal(t, "marked as gone", gone, []string{"c"})
-	renew("c", false)
-	renew("b", true)
+	renew("c", 0)
+	renew("b", 2)
 	gone, err = r.MarkGone(f.ctx, expired)
 	must(t, err)
 	equal(t, "marked as gone again", gone, nil)
@@ -80,7 +83,7 @@ func testMembers(t *testing.T, url string) {
 	must(t, f.store.Tidy(f.ctx, []string{"c"}))
 	unfinished()
 	must(t, r.Leave(f.ctx, "a"))
-	renew("a", false)
+	renew("a", 0)
 	unfinished("a")
 }
 
@@ -102,9 +105,9 @@ func testAlone(t *testing.T, url string) {
 	}
 	held := func(id string, want bool) {
 		t.Helper()
-		got, err := r.Renew(f.ctx, id, time.Hour)
+		live, err := r.Renew(f.ctx, id, time.Hour)
 		must(t, err)
-		equal(t, id+" is there", got, want)
+		equal(t, id+" is there", live > 0, want)
 	}
 	join("one", true, time.Hour)
 	join("two", true, time.Hour) // the next process takes over

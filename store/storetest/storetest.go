@@ -119,6 +119,7 @@ var sharedTests = map[string]func(f *fixture){
 
 // ownTests have a database each.
 var ownTests = map[string]func(t *testing.T, url string){
+	"a full queue":      testQueueFull,
 	"migrations":        testMigrations,
 	"migrated at once":  testMigratedAtOnce,
 	"closed":            testClosed,

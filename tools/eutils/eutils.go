@@ -56,6 +56,8 @@ type Config struct {
 	// HTTP sends the requests; nil means a guarded client that may reach
 	// BaseURL.
 	HTTP *http.Client
+	// Sharing returns how many processes share what NCBI allows; nil means only this one.
+	Sharing func() int
 }
 
 // Client calls NCBI no faster than it allows. It is safe for concurrent use.
@@ -65,6 +67,8 @@ type Client struct {
 	common  url.Values
 	http    *http.Client
 	limiter *rate.Limiter
+	every   time.Duration // between the requests of all processes
+	sharing func() int
 }
 
 // New returns a client.
@@ -86,7 +90,11 @@ func New(c Config) (*Client, error) {
 	if client == nil {
 		client = outbound.New(outbound.Config{Base: base})
 	}
-	return &Client{base, common, client, rate.NewLimiter(rate.Every(every), 1)}, nil
+	sharing := c.Sharing
+	if sharing == nil {
+		sharing = func() int { return 1 }
+	}
+	return &Client{base, common, client, rate.NewLimiter(rate.Every(every), 1), every, sharing}, nil
 }
 
 // Hold runs a wait that must not count as work, such as turn.Call.Waiting; nil
@@ -117,6 +125,9 @@ func (c *Client) get(ctx context.Context, hold Hold, utility string, query url.V
 func (c *Client) turn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
+	if limit := rate.Every(c.every * time.Duration(max(1, c.sharing()))); limit != c.limiter.Limit() {
+		c.limiter.SetLimit(limit)
+	}
 	if err := c.limiter.Wait(ctx); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

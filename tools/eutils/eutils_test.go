@@ -49,8 +49,14 @@ func (n *ncbi) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func client(t *testing.T, n *ncbi, key string) *eutils.Client {
 	t.Helper()
+	return sharedClient(t, n, key, 1)
+}
+
+func sharedClient(t *testing.T, n *ncbi, key string, sharing int) *eutils.Client {
+	t.Helper()
 	c, err := eutils.New(eutils.Config{
 		BaseURL: "https://ncbi.example/entrez/eutils", APIKey: key, Email: "ops@example.org", HTTP: &http.Client{Transport: n},
+		Sharing: func() int { return sharing },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -236,12 +242,13 @@ func TestTriesAgain(t *testing.T) {
 func TestRate(t *testing.T) {
 	for _, tc := range []struct {
 		name, key string
+		sharing   int
 		perSecond int
-	}{{"without a key", "", 3}, {"with a key", "key", 10}} {
+	}{{"without a key", "", 1, 3}, {"with a key", "key", 1, 10}, {"with four others", "key", 5, 2}} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := &ncbi{answers: []reply{{body: `{"esearchresult":{"count":"0","idlist":[]}}`}}}
-				c := client(t, n, tc.key)
+				c := sharedClient(t, n, tc.key, tc.sharing)
 				var held time.Duration
 				hold := func(wait func() error) error {
 					start := time.Now()

@@ -1,0 +1,81 @@
+package api
+
+import (
+	"context"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Starts knows which runs all processes of the service have started.
+type Starts interface {
+	// LastPlace returns the place of the newest run of the owner's chat, 0 for none.
+	LastPlace(ctx context.Context, owner, chat string) (int64, error)
+	// StartedAfter returns the runs of these chats after their places, in order; of each
+	// chat only a few.
+	StartedAfter(ctx context.Context, chats []record.ChatPlace) ([]record.Started, error)
+}
+
+// audience are the sockets that watch a chat.
+type audience struct {
+	sockets map[*socket]bool
+	// after is the place of the newest run that is shown. A run that was started here is
+	// in shown, and then in before, until it has been found.
+	after         int64
+	shown, before map[string]bool
+}
+
+// seen reports whether a run that is found was started here.
+func (a *audience) seen(run string) bool { return a.shown[run] || a.before[run] }
+
+// mark returns the place from which a chat is watched that nobody watches here yet.
+func (l *Sockets) mark(ctx context.Context, owner, chat string) (int64, error) {
+	if l.starts == nil {
+		return 0, nil
+	}
+	l.mu.Lock()
+	known := l.watching[[2]string{owner, chat}] != nil
+	l.mu.Unlock()
+	if known {
+		return 0, nil
+	}
+	return l.starts.LastPlace(ctx, owner, chat)
+}
+
+// LookForStarts shows the runs that other processes have started in chats that are
+// watched here. A service of one process needs no looks.
+func (l *Sockets) LookForStarts(ctx context.Context) error {
+	if l.starts == nil {
+		return nil
+	}
+	l.mu.Lock()
+	chats := make([]record.ChatPlace, 0, len(l.watching))
+	for key, a := range l.watching {
+		chats = append(chats, record.ChatPlace{Owner: key[0], Chat: key[1], Place: a.after})
+		a.before, a.shown = a.shown, nil
+	}
+	l.mu.Unlock()
+	if len(chats) == 0 {
+		return nil
+	}
+	list, err := l.starts.StartedAfter(ctx, chats)
+	for _, run := range list {
+		l.found(run)
+	}
+	return err
+}
+
+// found shows a run that was found in the database, unless it was started here.
+func (l *Sockets) found(run record.Started) {
+	l.mu.Lock()
+	a := l.watching[[2]string{run.Owner, run.Chat}]
+	if a == nil || run.Place <= a.after {
+		l.mu.Unlock()
+		return
+	}
+	a.after = run.Place
+	seen := a.seen(run.RunID)
+	l.mu.Unlock()
+	if !seen {
+		l.show(run.Owner, run.Chat, run.RunID)
+	}
+}

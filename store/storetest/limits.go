@@ -1,0 +1,74 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+)
+
+// testStartLimits is what a user may start in all processes together.
+func testStartLimits(t *testing.T, url string) {
+	limited := func(l store.StartLimits) *fixture {
+		s, err := store.Open(t.Context(), url, store.Options{Limits: l})
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		return newFixture(t, s)
+	}
+	elsewhere := newFixture(t, open(t, url))
+	by := func(owner string, age time.Duration) func(*record.Begin) {
+		return func(g *record.Begin) {
+			g.Run.Owner.ID = owner
+			g.Run.CreatedAt = elsewhere.now().Add(-age)
+		}
+	}
+	refused := func(f *fixture, what string, code schemas.Code, again int, w *record.Write) {
+		t.Helper()
+		f.commit(w)
+		if w.Err == nil {
+			t.Fatalf("%s was begun, want %s", what, code)
+		}
+		e := schemas.Visible(w.Err)
+		equal(t, what, []any{e.Code, e.RetryAfter}, []any{code, again})
+	}
+
+	f := limited(store.StartLimits{OpenRuns: 3})
+	first := elsewhere.begin("q", by("ann", time.Hour))
+	elsewhere.mustCommit(first, elsewhere.begin("q", by("ann", 0)), elsewhere.begin("q", by("bob", 0)))
+	f.mustCommit(f.begin("the third", by("ann", 0)))
+	refused(f, "the fourth", schemas.CodeTooManyRuns, 5, f.begin("q", by("ann", 0)))
+	f.mustCommit(f.begin("another user's", by("bob", 0)))
+	elsewhere.mustCommit(elsewhere.finish(first, "a"))
+	third, fourth := f.begin("q", by("ann", 0)), f.begin("q", by("ann", 0))
+	f.commit(third, fourth) // in one transaction
+	must(t, third.Err)
+	equal(t, "the one after it", schemas.Visible(fourth.Err).Code, schemas.CodeTooManyRuns)
+
+	f = limited(store.StartLimits{RunsPerMinute: 3})
+	oldest := elsewhere.begin("q", by("cat", 40*time.Second))
+	elsewhere.mustCommit(elsewhere.begin("q", by("cat", 2*time.Minute)), elsewhere.begin("q", by("cat", -time.Hour)), oldest)
+	f.mustCommit(f.begin("the second", by("cat", 20*time.Second)), f.begin("the third", by("cat", 20*time.Second)))
+	w := f.begin("q", by("cat", 0))
+	left := time.Minute - w.Begin.Run.CreatedAt.Sub(oldest.Begin.Run.CreatedAt)
+	refused(f, "the fourth of a minute", schemas.CodeTooManyRequests, int((left+time.Second-1)/time.Second), w)
+}
+
+// testQueueFull is how many runs of a chat may wait, decided under the chat's lock.
+func testQueueFull(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	first := f.begin("first")
+	f.mustCommit(first)
+	two := func(g *record.Begin) { g.MaxQueued = 2 }
+	wait := func() *record.Write { return f.begin("waits", queued, two, in(first.Begin.Run.ConversationID)) }
+	one, other := wait(), wait()
+	f.mustCommit(one, other)
+	late := wait()
+	f.commit(late)
+	fails(t, "the third that waits", late.Err, record.ErrQueueFull)
+	f.mustCommit(f.finish(first, "a"))
+	late = wait()
+	f.commit(late)
+	fails(t, "one while two wait", late.Err, record.ErrQueueFull)
+}
