@@ -277,7 +277,7 @@ func (wr *Writer) reply(e turn.Reply) {
 	wr.levels.Close("completed")
 	wr.steps = append(wr.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
 	wr.writing.Reset()
-	wr.checkpoint, wr.checkpointN = &attempts.Checkpoint{Reply: &e, Spent: wr.deps.Spent.Models()}, len(wr.steps)
+	wr.checkpoint, wr.checkpointN = &attempts.Checkpoint{Reply: &e, Spent: wr.deps.Spent.Models(), WorkedMS: wr.deps.Clock.Used().Milliseconds()}, len(wr.steps)
 	if e.Model != "" {
 		wr.warn("The model " + wr.prepared.Request.Model + " did not answer; " + e.Model + " answered in its place.")
 	}

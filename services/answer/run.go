@@ -111,6 +111,8 @@ type Store interface {
 type Clock interface {
 	Pause()
 	Resume()
+	// Used returns the time of all attempts.
+	Used() time.Duration
 }
 
 // TextFilter lets the visible part of one model's text through and keeps what
@@ -209,10 +211,9 @@ func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 // Interrupt stores the events and the usage of an attempt that a later one
 // continues.
 func (wr *Writer) Interrupt() error {
-	w := &record.Write{}
-	if spent := wr.deps.Spent.Models(); len(spent) > 0 {
-		w.Checkpoint = &record.Checkpoint{N: len(wr.steps) + 1, Data: schemas.Encode(attempts.Checkpoint{Spent: spent})}
-	}
+	w := &record.Write{Checkpoint: &record.Checkpoint{
+		N: len(wr.steps) + 1, Data: schemas.Encode(attempts.Checkpoint{Spent: wr.deps.Spent.Models(), WorkedMS: wr.deps.Clock.Used().Milliseconds()}),
+	}}
 	return wr.submit(&eventlog.Commit{Write: w}).Wait(context.WithoutCancel(wr.ctx))
 }
 

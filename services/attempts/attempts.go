@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -21,7 +22,9 @@ type Checkpoint struct {
 	Action bool        `json:"action,omitempty"`
 	// Spent is what the run had used of each model at that time.
 	Spent []record.ModelUsage `json:"spent,omitempty"`
-	Mark  *Mark               `json:"mark,omitempty"`
+	// WorkedMS is how long all attempts had worked at that time, in milliseconds.
+	WorkedMS int64 `json:"worked_ms,omitempty"`
+	Mark     *Mark `json:"mark,omitempty"`
 }
 
 // MarkNumber is the number of the checkpoint that holds the mark. Checkpoints of
@@ -90,6 +93,7 @@ func (e *Earlier) add(c record.Checkpoint) error {
 	if err := json.Unmarshal(c.Data, &stored); err != nil {
 		return err
 	}
+	e.Worked = max(e.Worked, time.Duration(stored.WorkedMS)*time.Millisecond)
 	if c.N == MarkNumber {
 		e.Mark = stored.Mark
 		return nil

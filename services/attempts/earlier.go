@@ -20,7 +20,8 @@ type Earlier struct {
 	// Action is true if a server action was about to run.
 	Action bool
 	Spent  []record.ModelUsage
-	Mark   *Mark // nil for none
+	Worked time.Duration // without the time in which the run waited for its user
+	Mark   *Mark         // nil for none
 
 	// Log is the whole stored log.
 	Log []runlog.Event

@@ -307,6 +307,7 @@ func (r *Runs) beginAttempt(ctx context.Context, f found) (*run, error) {
 		f.earlier.broken = err
 	}
 	run.attempt, run.earlier = f.stored.Attempt, f.earlier
+	run.limit.Restore(f.earlier.Worked)
 	if err := r.note(ctx, run, attempts.Mark{}); err != nil {
 		run.release()
 		r.work.Done()

@@ -112,7 +112,7 @@ func (r *Runs) note(ctx context.Context, run *run, m attempts.Mark) error {
 // mark writes the mark of the run's attempt.
 func (r *Runs) mark(run *run, m attempts.Mark) *eventlog.Commit {
 	m.Attempt, m.Steps, m.Spared, m.Fresh = run.attempt, len(run.earlier.Steps), run.earlier.waited, run.earlier.fresh
-	w := &record.Write{RunID: run.id, Attempt: run.attempt, Checkpoint: &record.Checkpoint{N: attempts.MarkNumber, Data: schemas.Encode(attempts.Checkpoint{Mark: &m})}}
+	w := &record.Write{RunID: run.id, Attempt: run.attempt, Checkpoint: &record.Checkpoint{N: attempts.MarkNumber, Data: schemas.Encode(attempts.Checkpoint{Mark: &m, WorkedMS: run.limit.Used().Milliseconds()})}}
 	return r.committer.Submit(w, nil, false)
 }
 

@@ -4,39 +4,55 @@ package timers
 
 import "time"
 
-// Limit bounds the time of a run, not counting the time in which the run waits
-// for its user. Only the run's goroutine uses it.
+// Limit bounds the time of a run in all its attempts, not counting the time in which the
+// run waits for its user. Only the run's goroutine uses it.
 type Limit struct {
 	timer *time.Timer
-	left  time.Duration
-	since time.Time // when the timer was started
+	used  time.Duration // by earlier attempts and by this one, up to since
+	since time.Time     // when the timer was started
+	total time.Duration
 	waits int
 }
 
+// Restore sets the time that earlier attempts have used, before Start.
+func (l *Limit) Restore(used time.Duration) { l.used = used }
+
 // Start calls expired once when the time is up.
-func (l *Limit) Start(left time.Duration, expired func()) {
-	l.left, l.since, l.timer = left, time.Now(), time.AfterFunc(left, expired)
+func (l *Limit) Start(total time.Duration, expired func()) {
+	l.total, l.since = total, time.Now()
+	l.timer = time.AfterFunc(max(total-l.used, 0), expired)
 }
 
 // Stop ends a limit that was started.
 func (l *Limit) Stop() { l.timer.Stop() }
 
+// Used returns the time that all attempts have used.
+func (l *Limit) Used() time.Duration {
+	if l.timer == nil || l.waits > 0 {
+		return l.used
+	}
+	return l.used + time.Since(l.since)
+}
+
 // Pause stops the time until Resume has been called as often as Pause. An expired
 // limit stays expired.
 func (l *Limit) Pause() {
-	if l.waits++; l.waits == 1 && l.timer.Stop() {
-		l.left -= time.Since(l.since)
-		return
+	if l.waits == 0 {
+		l.used = l.Used()
+		if !l.timer.Stop() {
+			l.used = max(l.used, l.total)
+		}
 	}
-	if l.waits == 1 {
-		l.left = -1
-	}
+	l.waits++
 }
 
 // Resume continues the time.
 func (l *Limit) Resume() {
-	if l.waits--; l.waits == 0 && l.left >= 0 {
-		l.since = time.Now()
-		l.timer.Reset(l.left)
+	if l.waits--; l.waits > 0 {
+		return
+	}
+	l.since = time.Now()
+	if left := l.total - l.used; left > 0 {
+		l.timer.Reset(left)
 	}
 }

@@ -41,6 +41,45 @@ func TestLimitPauses(t *testing.T) {
 	})
 }
 
+// What earlier attempts have used is taken off, and used time is counted without the time
+// in which the run waits.
+func TestLimitOverAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var first, second timers.Limit
+		used := func(l *timers.Limit, want time.Duration) {
+			t.Helper()
+			if got := l.Used(); got != want {
+				t.Errorf("used %v, want %v", got, want)
+			}
+		}
+		expired := make(chan time.Time, 2)
+		first.Start(5*time.Second, func() { expired <- time.Now() })
+		passes(time.Second)
+		used(&first, time.Second)
+		first.Pause()
+		passes(time.Hour)
+		used(&first, time.Second)
+		first.Resume()
+		passes(2 * time.Second)
+		used(&first, 3*time.Second)
+		first.Stop()
+
+		second.Restore(first.Used())
+		used(&second, 3*time.Second)
+		began := time.Now()
+		second.Start(5*time.Second, func() { expired <- time.Now() })
+		if took := (<-expired).Sub(began); took != 2*time.Second {
+			t.Errorf("the second attempt had %v, want the 2s that were left", took)
+		}
+		var third timers.Limit
+		third.Restore(time.Hour)
+		third.Start(5*time.Second, func() { expired <- time.Now() })
+		if took := (<-expired).Sub(began); took != 2*time.Second {
+			t.Errorf("an attempt without time left expired after %v, want at once", took-2*time.Second)
+		}
+	})
+}
+
 // A reader that comes back in time keeps its run; each absence has its own grace.
 func TestGraces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
