@@ -47,6 +47,7 @@ func shared(c settings.Config, data *store.Store) *store.Replicas {
 // share lets the replicas find what users do at any of them.
 func (s *Service) share(c settings.Config, o *runs.Options) {
 	if table := shared(c, s.store); table != nil {
+		s.documents.Share(table, func() string { return s.runs.Replica() })
 		o.Acts, o.Looks = table, append(o.Looks, s.sockets.LookForStarts)
 	}
 }

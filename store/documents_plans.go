@@ -172,6 +172,11 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	var out record.Settled
 	err := s.changeBlock(ctx, owner, id, match, func(d *change, _ *head) (err error) {
+		if decision == record.Accept {
+			if err := s.unwritten(ctx, d.tx, owner, "", id); err != nil {
+				return err
+			}
+		}
 		if out.Block, err = oneBlock(d.tx, owner, id); err != nil {
 			return err
 		}
@@ -210,6 +215,9 @@ func (s *Store) SettleDocument(ctx context.Context, owner, id string, decision r
 		}
 		decide := d.revertAll
 		if decision == record.Accept {
+			if err := s.unwritten(ctx, d.tx, owner, id, ""); err != nil {
+				return err
+			}
 			decide = d.acceptAll
 		}
 		err := decide()

@@ -15,6 +15,9 @@ import (
 func (s *Store) WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error) {
 	var written schemas.Block
 	err := s.changeDocument(ctx, owner, document, w.Create, func(d *change) error {
+		if err := s.unwritten(ctx, d.tx, owner, "", w.ID); err != nil {
+			return err
+		}
 		h, err := d.head(w.ID)
 		switch {
 		case err == nil && !w.Match.Holds(h.Revision), isMissing(err) && !w.Only && !w.Match.Holds(d.revision):

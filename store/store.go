@@ -74,6 +74,7 @@ type Store struct {
 	db      database
 	quota   int64 // see Options
 	limits  StartLimits
+	many    bool // other processes use the database too
 	logger  *slog.Logger
 	journal journalSize
 	closed  atomic.Bool
@@ -150,7 +151,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: open: %w", translate(err))
 	}
-	s := &Store{db: db, quota: opts.Quota, limits: opts.Limits, logger: logger, readTime: cmp.Or(opts.ReadTimeout, defaultReadTimeout)}
+	s := &Store{db: db, quota: opts.Quota, limits: opts.Limits, many: opts.Lease > 0, logger: logger, readTime: cmp.Or(opts.ReadTimeout, defaultReadTimeout)}
 	if opts.NoMigrate {
 		return s, nil
 	}

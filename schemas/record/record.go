@@ -30,6 +30,9 @@ var ErrBusy = errors.New("record: the chat has an unfinished run")
 // ErrQueueFull is for a Begin in a chat in which too many runs are queued.
 var ErrQueueFull = errors.New("record: too many runs of the chat are queued")
 
+// ErrBeingWritten refuses a decision about a block that a run is writing.
+var ErrBeingWritten = schemas.NewError(schemas.CodeBeingWritten, "this is being written; decide about it when it is complete, or reject it now")
+
 // ErrManyRuns refuses a run of a user who has too many that have not ended.
 func ErrManyRuns() *schemas.Error {
 	return &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many answers are under way; wait for one to end", RetryAfter: 5}
@@ -85,6 +88,15 @@ type Ticket struct {
 	// Identity is who the ticket stands for, and Ends when the token ends; zero is never.
 	Identity []byte
 	Ends     time.Time
+}
+
+// Claim is what a run writes: blocks of a document, or with Plan its structure. The zero
+// value claims nothing.
+type Claim struct {
+	Run, Owner string
+	Document   string
+	Blocks     []string
+	Plan       bool
 }
 
 // ChatPlace is a place in the order of a chat's runs.

@@ -155,10 +155,11 @@ func argText(head map[string]json.RawMessage, key string) string {
 // claim claims the block before it is read. If another run writes the block, the
 // content waits until the call runs.
 func (c *blockCall) claim() bool {
-	switch {
-	case c.wr.document() == "": // the tool will report it
+	if c.wr.document() == "" { // the tool will report it
 		c.closed = true
-	case c.wr.deps.Drafts.Claim(c.wr.claimOf(c.id())) != "":
+		return false
+	}
+	if holder, err := c.wr.deps.Drafts.Claim(c.wr.ctx, c.wr.claimOf(c.id())); holder != "" || err != nil {
 		c.later = true
 	}
 	return !c.closed && !c.later

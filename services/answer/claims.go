@@ -35,8 +35,8 @@ func (wr *Writer) claim(e turn.ToolStart) {
 		c = wr.claimOf()
 		c.Plan = true
 	}
-	holder := wr.deps.Drafts.Claim(c)
-	if holder != "" {
+	holder, err := wr.deps.Drafts.Claim(wr.ctx, c)
+	if holder != "" || err != nil {
 		wr.line(e.Index, e.ID, e.Name, runlog.Status{Message: "Waiting for another answer that writes here...", Code: schemas.StatusWaitingForAnswer})
 		holder = wr.deps.Drafts.Await(wr.ctx, c, documents.ClaimWait)
 	}

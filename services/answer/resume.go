@@ -90,7 +90,7 @@ func (wr *Writer) takeOver(row record.ToolCall) {
 	if t, _ := wr.deps.Tool(row.Name); t.Replans && !row.IsError && wr.deps.Drafts != nil {
 		c := wr.claimOf()
 		c.Plan = true
-		wr.deps.Drafts.Claim(c) // this run planned it, and fills its blocks
+		_, _ = wr.deps.Drafts.Claim(wr.ctx, c) // this run planned it, and fills its blocks; the claim of its first attempt may count still
 	}
 	if !wr.silent {
 		wr.begin(turn.ToolStart{Index: row.Index, ID: row.ToolUseID, Name: row.Name, Input: row.Input})

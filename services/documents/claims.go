@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -15,14 +16,8 @@ import (
 // ClaimWait is how long Await waits for another run to release a claim.
 const ClaimWait = 30 * time.Second
 
-// Claim is what a run writes: blocks of a document, or with Plan its structure.
-// The zero value claims nothing.
-type Claim struct {
-	Run, Owner string
-	Document   string
-	Blocks     []string
-	Plan       bool
-}
+// Claim is what a run writes.
+type Claim = record.Claim
 
 // ClaimOf returns what the run of a request claims when it begins: the blocks
 // that its answer goes to, or that its message is about. A run of a document
@@ -167,10 +162,25 @@ func (c *claims) release(run string) {
 
 // Claim grants the run what it is about to write, until Release, and returns
 // "". If another run holds some of it, nothing is granted and the holder is
-// that run. A run may claim again what it already holds.
-func (d *Documents) Claim(w Claim) (holder string) { return d.claims.take(w) }
+// that run. A run may claim again what it already holds. Only where other processes run
+// too there may be an error.
+func (d *Documents) Claim(ctx context.Context, w Claim) (holder string, err error) {
+	if d.shared != nil {
+		return d.shared.take(ctx, w)
+	}
+	return d.claims.take(w), nil
+}
 
-// Holder returns another run that holds some of what is claimed, "" for none.
+// claimedIn returns the document in which a run writes the block, "" for none.
+func (d *Documents) claimedIn(ctx context.Context, owner, block string) (string, error) {
+	if d.shared != nil {
+		return d.shared.claims.ClaimedIn(ctx, owner, block)
+	}
+	return d.claims.document(owner, block), nil
+}
+
+// Holder returns another run of this process that holds some of what is claimed, "" for
+// none.
 func (d *Documents) Holder(w Claim) string {
 	d.claims.mu.Lock()
 	defer d.claims.mu.Unlock()
@@ -182,6 +192,9 @@ func (d *Documents) Holder(w Claim) string {
 // it, in their order, before a later Claim. Await returns the run that still
 // holds the claim when the wait ends, "" if the claim was granted.
 func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (holder string) {
+	if d.shared != nil {
+		return d.shared.await(ctx, w, limit)
+	}
 	waits := d.claims.await(w)
 	if waits == nil {
 		return ""
@@ -203,5 +216,9 @@ func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (ho
 // Release releases all claims of a run. Its drafts end and store nothing more.
 func (d *Documents) Release(run string) {
 	d.writing.drop(run)
+	if d.shared != nil {
+		d.shared.release(run)
+		return
+	}
 	d.claims.release(run)
 }

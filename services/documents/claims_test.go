@@ -23,7 +23,14 @@ func TestClaimsGoToThoseThatWait(t *testing.T) {
 				t.Errorf("%s: holder %q, want %q", what, got, want)
 			}
 		}
-		expect("a free document", d.Claim(plan("first")), "")
+		claim := func(c documents.Claim) string {
+			holder, err := d.Claim(t.Context(), c)
+			if err != nil {
+				t.Error(err)
+			}
+			return holder
+		}
+		expect("a free document", claim(plan("first")), "")
 		got := make(map[string]string)
 		for _, run := range []string{"second", "third"} {
 			go func() { got[run] = d.Await(t.Context(), plan(run), 0) }()
@@ -32,13 +39,13 @@ func TestClaimsGoToThoseThatWait(t *testing.T) {
 		expect("the wait of fourth", d.Await(t.Context(), plan("fourth"), time.Second), "first")
 
 		d.Release("first")
-		expect("a claim at once after the release", d.Claim(documents.Claim{Run: "late", Owner: "ann", Document: "d"}), "second")
+		expect("a claim at once after the release", claim(documents.Claim{Run: "late", Owner: "ann", Document: "d"}), "second")
 		synctest.Wait()
 		d.Release("second")
-		expect("a claim after the second release", d.Claim(plan("late")), "third")
+		expect("a claim after the second release", claim(plan("late")), "third")
 		synctest.Wait()
 		d.Release("third")
-		expect("a claim when nobody waits", d.Claim(plan("late")), "")
+		expect("a claim when nobody waits", claim(plan("late")), "")
 		expect("second", got["second"], "")
 		expect("third", got["third"], "")
 	})

@@ -107,6 +107,7 @@ type Documents struct {
 	proposals Proposals
 	now       func() time.Time
 	claims    *claims
+	shared    *sharedClaims // nil where no other process runs
 	writing   drafts
 	// locks allow one change of an owner's documents at a time, so that a decision
 	// applies to exactly the content that it finds.
@@ -183,7 +184,7 @@ func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string,
 	defer unlock()
 	written := d.writing.of(user.ID, id, "")
 	if decision == record.Accept && len(written) > 0 {
-		return schemas.Document{}, errBeingWritten
+		return schemas.Document{}, record.ErrBeingWritten
 	}
 	return withdrawing(written, func() (schemas.Document, error) { return d.records.SettleDocument(ctx, user.ID, id, decision, match) })
 }
@@ -283,7 +284,7 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 	defer unlock()
 	written := d.writing.of(user.ID, "", id)
 	if decision == record.Accept && len(written) > 0 {
-		return record.Settled{}, errBeingWritten
+		return record.Settled{}, record.ErrBeingWritten
 	}
 	return withdrawing(written, func() (record.Settled, error) { return d.blocks.SettleBlock(ctx, user.ID, id, decision, match) })
 }
@@ -318,7 +319,7 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 	}
 	defer unlock()
 	if len(d.writing.of(user.ID, "", w.ID)) > 0 {
-		return schemas.Block{}, errBeingWritten
+		return schemas.Block{}, record.ErrBeingWritten
 	}
 	return d.proposals.WriteBlock(ctx, user.ID, a.DocumentID, w)
 }

@@ -38,9 +38,6 @@ const (
 // errWithdrawn is the error of a draft that the user has rejected or deleted.
 var errWithdrawn = errors.New("the user has withdrawn the block")
 
-// errBeingWritten refuses a decision about an unfinished block.
-var errBeingWritten = schemas.NewError(schemas.CodeBeingWritten, "this is being written; decide about it when it is complete, or reject it now")
-
 // Draft begins content that is written in pieces: it writes w, whose content
 // may be empty, and Write appends to the block's pending content. A reader of
 // the document sees what is stored. The run must have claimed the block. Until
@@ -53,8 +50,12 @@ func (d *Documents) Draft(ctx context.Context, user schemas.User, document strin
 		return nil, schemas.Block{}, err
 	}
 	defer unlock()
+	if err := d.shared.setWriting(ctx, run, w.ID, true); err != nil { // before the text can be seen
+		return nil, schemas.Block{}, err
+	}
 	b, err := d.write(ctx, user, document, w)
 	if err != nil {
+		_ = d.shared.setWriting(ctx, run, w.ID, false) // it ends with the run at the latest
 		return nil, schemas.Block{}, err
 	}
 	p := &Draft{
@@ -113,6 +114,7 @@ func (p *Draft) End(ctx context.Context) error {
 	err := p.flush(ctx)
 	p.mu.Unlock()
 	p.docs.writing.remove(p)
+	_ = p.docs.shared.setWriting(ctx, p.run, p.block, false) // it ends with the run at the latest
 	if errors.Is(err, errWithdrawn) {
 		return nil
 	}

@@ -44,8 +44,8 @@ func (d *Documents) Place(ctx context.Context, user schemas.User, id string) (do
 	if err != nil || found {
 		return b.DocumentID, b.ChatID, err
 	}
-	if document := d.claims.document(user.ID, id); document != "" {
-		return document, "", nil
+	if document, err := d.claimedIn(ctx, user.ID, id); document != "" || err != nil {
+		return document, "", err
 	}
 	chat, err = d.blocks.AnswerChat(ctx, user.ID, id)
 	if errors.Is(err, schemas.ErrNotFound) {

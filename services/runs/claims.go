@@ -13,18 +13,18 @@ import (
 // claim claims what a run writes. It returns the run that this one has to wait
 // for: one that holds some of it, or an earlier one that waits for the same. ""
 // means that the claim is granted.
-func (r *Runs) claim(w documents.Claim) (holder string) {
+func (r *Runs) claim(ctx context.Context, w documents.Claim) (holder string, err error) {
 	if r.Drafts == nil || w.Run == "" {
-		return ""
+		return "", nil
 	}
-	if holder := r.Drafts.Claim(w); holder != "" {
-		return holder
+	if holder, err := r.Drafts.Claim(ctx, w); holder != "" || err != nil {
+		return holder, err
 	}
 	if first := r.waitsFirst(w); first != "" {
 		r.Drafts.Release(w.Run)
-		return first
+		return first, nil
 	}
-	return ""
+	return "", nil
 }
 
 // waitsFirst returns the earliest run that waits for blocks of the claim.
@@ -49,7 +49,10 @@ func (r *Runs) waitsFirst(w documents.Claim) (first string) {
 // to wait is stored as queued, if its request allows that.
 func (r *Runs) claimFirst(ctx context.Context, q *questions.Question) error {
 	for {
-		holder := r.claim(q.Claim)
+		holder, err := r.claim(ctx, q.Claim)
+		if err != nil {
+			return err
+		}
 		if q.Wait = holder != ""; !q.Wait || q.Queue {
 			return nil
 		}
@@ -84,13 +87,17 @@ func (r *Runs) setWaiting(run *run, b *record.Begin) {
 // claimQueued claims what a queued run writes that is being started. If the run
 // has to wait, it is no longer being started, and the end of another run starts
 // it.
-func (r *Runs) claimQueued(run *run) bool {
+func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
 	for {
-		if r.claim(run.claim) == "" {
+		holder, err := r.claim(ctx, run.claim)
+		if holder == "" && err == nil {
 			r.setBlocked(run, false)
 			return true
 		}
 		r.setBlocked(run, true)
+		if r.acts != nil { // it is tried again every second
+			return false
+		}
 		// What it waits for may have been released before this was recorded.
 		if w := run.claim; r.Drafts.Holder(w) != "" || r.waitsFirst(w) != "" || !r.markStarting(run) {
 			return false

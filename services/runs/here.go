@@ -9,9 +9,6 @@ import (
 // here are the runs of this process, as acts knows them.
 type here struct{ *Runs }
 
-// Replica is the id under which runs are this process's now.
-func (h here) Replica() string { return h.leases.Current().ID }
-
 // Open says whether there are unfinished runs, whether some are queued, and which have
 // calls that wait for an answer.
 func (h here) Open() (some, queued bool, waiting []string) {

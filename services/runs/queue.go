@@ -60,22 +60,22 @@ func (r *Runs) endQueued(run *run) {
 // startQueued starts a queued run that was marked, if it is its turn.
 func (r *Runs) startQueued(ctx context.Context, run *run) {
 	defer r.work.Done()
-	if !r.claimQueued(run) {
+	if !r.claimQueued(ctx, run) {
 		if context.Cause(run.ctx) != nil { // cancelled meanwhile
 			r.endQueued(run)
 		}
 		return
 	}
 	begun, err := r.beginQueued(ctx, run)
+	if err != nil && r.Drafts != nil { // before anybody else may start it
+		r.Drafts.Release(run.id)
+	}
 	r.mu.Lock()
 	switch {
 	case err == nil:
 		run.attempt, run.messageID, run.replaces, run.lost = 1, begun.MessageID, begun.Replaces, begun.Lost
 	case errors.Is(err, record.ErrBusy):
 		run.starting = false
-	}
-	if err != nil && r.Drafts != nil {
-		r.Drafts.Release(run.id)
 	}
 	r.mu.Unlock()
 	switch {

@@ -337,6 +337,9 @@ func (r *Runs) lost(lease *leases.Lease) {
 	}
 }
 
+// Replica returns the name under which runs are this process's now.
+func (r *Runs) Replica() string { return r.leases.Current().ID }
+
 // Replicas returns how many processes serve the database.
 func (r *Runs) Replicas() int { return r.leases.Live() }
 

@@ -26,6 +26,8 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 		"what a user may start":                          testStartLimits,
 		"tickets":                                        testTickets,
 		"runs that others start":                         testStarts,
+		"what runs claim":                                testClaims,
+		"a block that is being written":                  testWritten,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

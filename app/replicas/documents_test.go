@@ -1,0 +1,70 @@
+package replicas
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+)
+
+// into is a question whose answer goes into a block of the document doc.
+func (p pair) into(block, chat, ifBusy string, gate <-chan struct{}) *apptest.Conversation {
+	c := p.question(chat, ifBusy, gate)
+	c.Body["context"] = map[string]any{"current_page": "lab", "document_id": "doc", "block_ids": block, "mode": "chat"}
+	return c
+}
+
+// A block of a document is written by one run at a time, whichever processes work on the
+// runs, and its user cannot accept it anywhere meanwhile. The next run begins when the
+// first one has ended, also if the process of the first one dies.
+func TestOneWriterOverTwo(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		p := pair{T: t, system: system, owner: system.StartReplica(nil), b: system.StartReplica(nil)}
+		gate := make(chan struct{})
+		first := p.into("block", "first", "queue", gate)
+		p.begin(p.owner, first)
+		apptest.Eventually(t, "the block is being written", func() bool {
+			return system.Number("SELECT COUNT(*) FROM claims WHERE writing") == 1
+		})
+		second := p.into("block,another", "second", "queue", nil)
+		p.begin(p.b, second)
+		p.is(second, "queued")
+		var problem schemas.Problem
+		p.send(p.b, http.MethodPost, "/api/chat/stream", p.into("block", "third", "reject", nil).Body, http.StatusConflict, &problem)
+		if problem.Code != schemas.CodeBusy || problem.RunID != first.RunID {
+			t.Errorf("a third writer is refused with %s and run %s, want busy and run %s", problem.Code, problem.RunID, first.RunID)
+		}
+		other := p.into("free", "other", "queue", nil)
+		p.begin(p.b, other)
+		p.ends("completed", other)
+		for _, at := range []*apptest.Process{p.owner, p.b} {
+			for _, path := range []string{"/api/blocks/block/accept", "/api/documents/doc/accept"} {
+				p.send(at, http.MethodPost, path, nil, http.StatusConflict, &problem)
+				if problem.Code != schemas.CodeBeingWritten {
+					t.Errorf("%s while it is written: %s, want being_written", path, problem.Code)
+				}
+			}
+		}
+		p.is(second, "queued")
+		p.owner.Kill()
+		p.owner = p.b
+		close(gate)
+		p.ends("completed", first)
+		p.ends("completed", second)
+		if n := attempt(system, first); n != 2 {
+			t.Errorf("the first run is at attempt %d, want 2", n)
+		}
+		var block schemas.Block
+		p.send(p.b, http.MethodGet, "/api/blocks/block", nil, http.StatusOK, &block)
+		if block.New == nil || *block.New != second.Turns[0].Text {
+			t.Errorf("the block has %+v, want the text of the second answer alone", block)
+		}
+		p.send(p.b, http.MethodPost, "/api/documents/doc/accept", nil, http.StatusOK, nil)
+		if n := system.Number("SELECT COUNT(*) FROM claims"); n != 0 {
+			t.Errorf("%d claims are left, want none", n)
+		}
+		apptest.CheckInvariants(t, system)
+		system.CheckScripted()
+	})
+}

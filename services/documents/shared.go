@@ -1,0 +1,107 @@
+package documents
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// claimEvery is how often a claim is tried that another run holds.
+	claimEvery = 250 * time.Millisecond
+	// releaseWait bounds the release of a claim.
+	releaseWait = 10 * time.Second
+	// unknownHolder holds a claim while the database does not say who does.
+	unknownHolder = "unknown"
+)
+
+// Claims are the claims of the runs of all processes. They count until the run ends,
+// whichever process works on it.
+type Claims interface {
+	// TakeClaim grants a run of the replica all that it claims, or returns another run
+	// that holds some of it.
+	TakeClaim(ctx context.Context, c Claim, replica string) (holder string, err error)
+	// DropClaims drops what a run has claimed as one of the replica.
+	DropClaims(ctx context.Context, run, replica string) error
+	// ClaimedIn returns the document in which a run has claimed the owner's block, "" for
+	// none.
+	ClaimedIn(ctx context.Context, owner, block string) (string, error)
+	// SetWriting records whether text is being written into a block of the run. Until it
+	// has ended the users of all processes cannot accept the block.
+	SetWriting(ctx context.Context, run, block string, writing bool) error
+}
+
+// Share makes claims hold for the runs of all processes; replica returns the name under
+// which runs are this process's now. It is called before the first run.
+func (d *Documents) Share(claims Claims, replica func() string) {
+	d.shared = &sharedClaims{claims: claims, replica: replica, taken: make(map[string]bool)}
+}
+
+// sharedClaims are the claims of this process's runs among those of all. It is safe for
+// concurrent use.
+type sharedClaims struct {
+	claims  Claims
+	replica func() string
+
+	mu    sync.Mutex
+	taken map[string]bool // runs that have taken something
+}
+
+func (s *sharedClaims) take(ctx context.Context, w Claim) (holder string, err error) {
+	if w.Run == "" {
+		return "", nil
+	}
+	s.mu.Lock()
+	s.taken[w.Run] = true
+	s.mu.Unlock()
+	return s.claims.TakeClaim(ctx, w, s.replica())
+}
+
+// await tries again and again, also while the database is not available.
+func (s *sharedClaims) await(ctx context.Context, w Claim, limit time.Duration) (holder string) {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	tick := time.NewTicker(claimEvery)
+	defer tick.Stop()
+	for {
+		found, err := s.take(ctx, w)
+		switch {
+		case err == nil && found == "":
+			return ""
+		case err == nil:
+			holder = found
+		case holder == "":
+			holder = unknownHolder
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return holder
+		}
+	}
+}
+
+// release drops what the run has taken here. What cannot be dropped ends with the run.
+func (s *sharedClaims) release(run string) {
+	s.mu.Lock()
+	taken := s.taken[run]
+	delete(s.taken, run)
+	s.mu.Unlock()
+	if !taken {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), releaseWait)
+	defer cancel()
+	_ = s.claims.DropClaims(ctx, run, s.replica())
+}
+
+// setWriting records whether a block is being written. A nil value does nothing.
+func (s *sharedClaims) setWriting(ctx context.Context, run, block string, writing bool) error {
+	if s == nil {
+		return nil
+	}
+	return s.claims.SetWriting(ctx, run, block, writing)
+}

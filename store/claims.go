@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+const (
+	// claimLock distinguishes the locks of owners' claims from the locks of other programs.
+	claimLock = 0x6374726b
+	// claimLife is how long a claim counts whose run is not stored yet.
+	claimLife = time.Minute
+)
+
+// The statements of claims. A claim counts while its run has not ended.
+const (
+	lockClaims = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(?, hashtext(?))) AS locked`
+	holds      = `(EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run AND ` + openStates + `)
+		OR until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run))`
+	selectHolder = `SELECT run FROM claims WHERE owner = ? AND run <> ? AND (block = '' AND document = ?
+		OR block <> '' AND (block {among} OR CAST(? AS BOOLEAN) AND document = ?)) AND ` + holds + ` ORDER BY run LIMIT 1`
+	insertClaim = `INSERT INTO claims (run, document, block, owner, replica, until) VALUES (?, ?, ?, ?, ?, clock_timestamp() + ? * interval '1 microsecond')
+		ON CONFLICT (run, document, block) DO UPDATE SET replica = excluded.replica, until = excluded.until`
+	sweepClaims  = `DELETE FROM claims WHERE owner = ? AND until < clock_timestamp() AND NOT ` + holds
+	beingWritten = `SELECT 1 FROM claims WHERE owner = ? AND writing AND (block <> '' AND block = ? OR document = ?) AND ` + holds + ` LIMIT 1`
+)
+
+// TakeClaim grants a run of the replica all that it claims, or nothing if a run of any
+// replica holds some of it; it returns that run. A run may claim again what it holds.
+func (r *Replicas) TakeClaim(ctx context.Context, c record.Claim, replica string) (holder string, err error) {
+	blocks, err := json.Marshal(append([]string{}, c.Blocks...))
+	if err != nil {
+		return "", err
+	}
+	err = r.store.batch(ctx, func(ctx context.Context, tx session) error {
+		holder = ""
+		owner := clean(c.Owner)
+		if err := tx.query(ctx, lockClaims, [][]any{{claimLock, owner}}, func(scanner) error { return nil }); err != nil {
+			return err
+		}
+		err := tx.query(ctx, selectHolder, [][]any{{owner, c.Run, c.Document, string(blocks), c.Plan, c.Document}}, func(row scanner) error { return row.Scan(&holder) })
+		if err != nil || holder != "" {
+			return err
+		}
+		claimed := c.Blocks
+		if c.Plan {
+			claimed = append([]string{""}, claimed...)
+		}
+		rows := make([][]any, len(claimed))
+		for i, block := range claimed {
+			rows[i] = []any{c.Run, c.Document, block, owner, replica, claimLife.Microseconds()}
+		}
+		if err := tx.each(ctx, sweepClaims, [][]any{{owner}}); err != nil {
+			return err
+		}
+		return tx.each(ctx, insertClaim, rows)
+	})
+	return holder, r.store.fault("claim", err)
+}
+
+// DropClaims drops what a run has claimed as one of the replica.
+func (r *Replicas) DropClaims(ctx context.Context, run, replica string) error {
+	return r.change(ctx, `DELETE FROM claims WHERE run = $1 AND replica = $2`, run, replica)
+}
+
+// ClaimedIn returns the document in which a run has claimed the owner's block, "" for none.
+func (r *Replicas) ClaimedIn(ctx context.Context, owner, block string) (document string, err error) {
+	err = r.each(ctx, func(row scanner) error { return row.Scan(&document) },
+		`SELECT document FROM claims WHERE owner = $1 AND block = $2 AND `+holds+` LIMIT 1`, clean(owner), clean(block))
+	return document, err
+}
+
+// SetWriting records whether text is being written into a block that the run has claimed.
+func (r *Replicas) SetWriting(ctx context.Context, run, block string, writing bool) error {
+	return r.change(ctx, `UPDATE claims SET writing = $3 WHERE run = $1 AND block = $2`, run, block, writing)
+}
+
+func (r *Replicas) change(ctx context.Context, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimes*r.store.readTime)
+	defer cancel()
+	_, err := r.all.ExecContext(ctx, statement, args...)
+	return r.store.fault("claims", err)
+}
+
+// unwritten refuses a user's change of a block, or of a document, while a run of any
+// process is writing text there. The caller holds the lock of the document, without which
+// no run begins to write. A single process knows what it is writing.
+func (s *Store) unwritten(ctx context.Context, tx *gorm.DB, owner, document, block string) error {
+	if !s.many || record.FenceOf(ctx) != (record.Fence{}) {
+		return nil
+	}
+	written := 0
+	err := tx.Raw(beingWritten, owner, block, document).Scan(&written).Error
+	if err == nil && written > 0 {
+		return record.ErrBeingWritten
+	}
+	return err
+}

@@ -1,0 +1,129 @@
+package storetest
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+)
+
+// testClaims is what runs of several processes write: one run for each block, and one plan
+// for each document.
+func testClaims(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	r := f.store.Replicas()
+	a, b, c := f.begin("a", of("a")), f.begin("b", of("b")), f.begin("c", of("b"))
+	f.mustCommit(a, b, c)
+	claim := func(run *record.Write, owner, document string, plan bool, blocks ...string) record.Claim {
+		return record.Claim{Run: run.RunID, Owner: owner, Document: document, Plan: plan, Blocks: blocks}
+	}
+	take := func(what string, w record.Claim, replica, want string) {
+		t.Helper()
+		holder, err := r.TakeClaim(f.ctx, w, replica)
+		must(t, err)
+		equal(t, what, holder, want)
+	}
+	take("two blocks", claim(a, "ann", "d", false, "one", "two"), "a", "")
+	take("again, and another one", claim(a, "ann", "d", false, "two", "three"), "a", "")
+	for block, want := range map[string]string{"two": "d", "new": "", "": ""} {
+		document, err := r.ClaimedIn(f.ctx, "ann", block)
+		must(t, err)
+		equal(t, "the document of "+block, document, want)
+	}
+	take("one of them", claim(b, "ann", "d", false, "new", "two"), "b", a.RunID)
+	take("nothing of it was granted", claim(c, "ann", "d", false, "new"), "b", "")
+	take("another user's", claim(b, "bob", "d", false, "two"), "b", "")
+	take("the plan", claim(b, "ann", "d", true), "b", min(a.RunID, c.RunID))
+	take("no block", claim(b, "ann", "d", false), "b", "")
+	take("the plan of another document", claim(b, "ann", "other", true), "b", "")
+	take("a block of what is planned", claim(c, "ann", "other", false, "x"), "b", b.RunID)
+	take("no block of what is planned", claim(c, "ann", "other", false), "b", b.RunID)
+	take("by who plans it", claim(b, "ann", "other", false, "x"), "b", "")
+	take("the plan twice", claim(c, "ann", "other", true), "b", b.RunID)
+
+	must(t, r.DropClaims(f.ctx, a.RunID, "b")) // its run is a's
+	take("a block that another replica gave back", claim(c, "ann", "d", false, "one"), "b", a.RunID)
+	must(t, r.DropClaims(f.ctx, a.RunID, "a"))
+	take("a block that was given back", claim(c, "ann", "d", false, "one"), "b", "")
+	f.mustCommit(f.finish(c, "c"))
+	take("a block of a run that has ended", claim(a, "ann", "d", false, "one"), "a", "")
+
+	begun := f.begin("not stored yet")
+	take("a run that is about to begin", claim(begun, "ann", "d", false, "early"), "a", "")
+	take("its block", claim(b, "ann", "d", false, "early"), "b", begun.RunID)
+	testClaimRace(f, url)
+}
+
+// testClaimRace lets many runs of several processes claim the same block at once.
+func testClaimRace(f *fixture, url string) {
+	stores := []*store.Store{f.store, open(f, url), open(f, url)}
+	for n := range 20 {
+		var group sync.WaitGroup
+		granted := make([]bool, 9)
+		for i := range granted {
+			w := f.begin("races")
+			f.mustCommit(w)
+			group.Go(func() {
+				holder, err := stores[i%3].Replicas().TakeClaim(f.ctx, record.Claim{Run: w.RunID, Owner: "ann", Document: "race", Blocks: []string{"b" + strconv.Itoa(n)}}, "r")
+				if err != nil {
+					f.Error(err)
+				}
+				granted[i] = holder == "" && err == nil
+			})
+		}
+		group.Wait()
+		writers := 0
+		for _, is := range granted {
+			if is {
+				writers++
+			}
+		}
+		equal(f, "writers of a block", writers, 1)
+	}
+}
+
+// testWritten is what users of one process do to a block that a run of another one writes.
+func testWritten(t *testing.T, url string) {
+	s, err := store.Open(t.Context(), url, store.Options{Lease: time.Minute})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	f := newFixture(t, s)
+	r := s.Replicas()
+	w := f.begin("q", of("a"))
+	f.mustCommit(w)
+	owner := w.Begin.Run.Owner.ID
+	fenced := record.WithFence(f.ctx, record.Fence{RunID: w.RunID, Attempt: 1})
+	write := record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Type: schemas.BlockMarkdown, Content: "text"}}
+	write.Create = &record.NewDocument{Title: "d"}
+	_, err = s.WriteBlock(fenced, owner, "d", write)
+	must(t, err)
+	_, err = r.TakeClaim(f.ctx, record.Claim{Run: w.RunID, Owner: owner, Document: "d", Blocks: []string{"b"}}, "a")
+	must(t, err)
+	acts := map[string]func() error{
+		"accept the block": func() error { _, err := s.SettleBlock(f.ctx, owner, "b", record.Accept, nil); return err },
+		"accept all":       func() error { _, err := s.SettleDocument(f.ctx, owner, "d", record.Accept, nil); return err },
+		"put a block there": func() error {
+			_, err := s.WriteBlock(f.ctx, owner, "d", record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: "b", Content: "mine"}})
+			return err
+		},
+	}
+	must(t, r.SetWriting(f.ctx, w.RunID, "b", true))
+	for what, act := range acts {
+		if err := act(); !errors.Is(err, record.ErrBeingWritten) {
+			t.Errorf("%s while it is written: error %v, want being_written", what, err)
+		}
+	}
+	must(t, s.AppendBlock(fenced, owner, "d", "b", " and more"))
+	must(t, r.SetWriting(f.ctx, w.RunID, "b", false))
+	must(t, acts["put a block there"]())
+	must(t, acts["accept the block"]())
+	must(t, acts["accept all"]())
+	must(t, r.SetWriting(f.ctx, w.RunID, "b", true))
+	f.mustCommit(f.finish(w, "a"))
+	must(t, acts["put a block there"]())
+}
