@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -91,6 +92,20 @@ func (r *Replicas) StartedAfter(ctx context.Context, chats []record.ChatPlace) (
 		JOIN LATERAL (SELECT id, place FROM runs WHERE chat_id = chats.id AND place > watched.place ORDER BY place LIMIT $4) AS started ON true
 		ORDER BY started.place`, owners, keys, places, startedAtOnce)
 	return found, err
+}
+
+// Read records that runs have readers at the replica, for that time, and drops what has
+// been over for long.
+func (r *Replicas) Read(ctx context.Context, runs []string, replica string, lasts time.Duration) error {
+	return r.change(ctx, `WITH swept AS (DELETE FROM reading WHERE until < clock_timestamp() - interval '1 minute')
+		INSERT INTO reading (run, replica, until) SELECT unnest($1::text[]), $2, clock_timestamp() + $3 * interval '1 microsecond'
+		ON CONFLICT (run, replica) DO UPDATE SET until = excluded.until`, runs, replica, lasts.Microseconds())
+}
+
+// ReadElsewhere reports whether a run has readers at another replica.
+func (r *Replicas) ReadElsewhere(ctx context.Context, run, replica string) (bool, error) {
+	found, err := r.ids(ctx, `SELECT replica FROM reading WHERE run = $1 AND replica <> $2 AND until > clock_timestamp()`, run, replica)
+	return len(found) > 0, err
 }
 
 // ids returns the texts that a statement finds.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/google/uuid"
@@ -62,8 +63,8 @@ func validIdentifiers(g *record.Begin) bool {
 // begin adds the rows of a Begin, or sets its outcome.
 func (b *batch) begin(i int, w *record.Write) error {
 	o, g := &b.outcomes[i], w.Begin
-	if o.err != nil {
-		return nil
+	if err := b.same(o, g); err != nil || o.err != nil {
+		return err
 	}
 	if known := b.runs[runID(w)]; known != nil {
 		return b.repeated(o, known, g)
@@ -162,6 +163,23 @@ func (b *batch) refuse(o *writeResult, g *record.Begin) error {
 	seq, _, err := b.current(o, g.Supersede)
 	if seq == 0 {
 		o.err = schemas.ErrNotFound
+	}
+	return err
+}
+
+// same sets the outcome of a Begin that another process has begun too: the same request
+// for the same answer. A single process knows its requests.
+func (b *batch) same(o *writeResult, g *record.Begin) error {
+	switch {
+	case !b.many, !g.Reserve, o.err != nil && !errors.Is(o.err, schemas.ErrTaken):
+		return nil
+	case o.err == nil && (o.chat == nil || len(o.chat.open) == 0): // the id may be taken before the chat is seen
+		return nil
+	}
+	same := ""
+	err := b.tx.query(b.ctx, selectSame, [][]any{{g.Run.Owner.ID, g.Run.MessageID, pack(g.Run.Request), g.Run.ID}}, func(row scanner) error { return row.Scan(&same) })
+	if err == nil && same != "" {
+		o.err, o.busyRun = record.ErrSame, same
 	}
 	return err
 }

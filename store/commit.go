@@ -42,7 +42,7 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	var b *batch
 	err := s.db.batch(ctx, func(tx session) error {
 		b = newBatch(ctx, tx, writes, s.quota)
-		b.limits = s.limits
+		b.limits, b.many = s.limits, s.many
 		return b.apply()
 	})
 	switch {
@@ -73,6 +73,7 @@ type batch struct {
 	writes   []*record.Write
 	quota    int64 // see Options
 	limits   StartLimits
+	many     bool
 	started  map[string]*started // by owner; nil without limits
 	outcomes []writeResult
 	runs     map[string]*runState
@@ -316,6 +317,9 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 		b.add(upsertTrace, run.id, packLog(f.Trace))
 	}
 	b.add(deleteCheckpoints, run.id)
+	if b.many {
+		b.add(dropClaims, run.id)
+	}
 	if f.Message != nil {
 		if err := b.message(run.owner, run.chat, f.Message, cmp.Or(f.Message.RunID, run.id), "", nil); err != nil {
 			return err

@@ -20,6 +20,7 @@ const (
 	finishRun
 	touchChat
 	addUsage
+	dropClaims
 	statementCount
 )
 
@@ -83,6 +84,7 @@ var statements = [statementCount]string{
 		ON CONFLICT (owner, day, model) DO UPDATE SET runs = model_usage.runs + excluded.runs,
 		input_tokens = model_usage.input_tokens + excluded.input_tokens, output_tokens = model_usage.output_tokens + excluded.output_tokens,
 		cost_nano = model_usage.cost_nano + excluded.cost_nano`,
+	dropClaims: `DELETE FROM claims WHERE run = ?`,
 }
 
 // The queries of Commit.
@@ -104,6 +106,7 @@ const (
 		AND m.id = CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL THEN r.message_id ELSE b.id END WHERE b.owner = ? AND b.id = ?`
 	reserveBlock = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
 		ON CONFLICT (owner, id) DO NOTHING RETURNING id`
+	selectSame     = `SELECT id FROM runs WHERE owner = ? AND message_id = ? AND request = ? AND id <> ? AND state IN ('queued', 'running', 'waiting') LIMIT 1`
 	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY place`
 	selectMessage  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
 )

@@ -106,7 +106,8 @@ var invariants = []struct{ name, breaks string }{
 		WHERE earlier.ended_at > later.ended_at AND later.state <> 'cancelled' AND earlier.state <> 'cancelled'`},
 	{"no two runs share a place", `SELECT COUNT(*) - COUNT(DISTINCT place) FROM runs`},
 	{"an Idempotency-Key has one run", `SELECT COUNT(idempotency_key) - COUNT(DISTINCT (owner, idempotency_key)) FILTER (WHERE idempotency_key IS NOT NULL) FROM runs`},
-	{"nothing is left of a run that has ended", `SELECT COUNT(*) FROM checkpoints`},
+	{"nothing is left of a run that has ended", `SELECT (SELECT COUNT(*) FROM checkpoints) + (SELECT COUNT(*) FROM claims WHERE EXISTS (SELECT 1 FROM runs WHERE id = claims.run))`},
+	{"a run belongs to the user of its chat", `SELECT COUNT(*) FROM runs JOIN chats ON chats.id = runs.chat_id WHERE chats.owner <> runs.owner`},
 }
 
 // CheckInvariants checks the database and the recorded calls of tools against

@@ -2,10 +2,13 @@ package replicas
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -284,4 +287,46 @@ func active(t *testing.T, p *apptest.Process) int {
 	}
 	t.Fatal("the metrics have no chattray_runs_active")
 	return 0
+}
+
+// A run that ends with its last reader goes on while it is read at another process, and
+// ends when nobody reads it.
+func TestLastReaderElsewhere(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		const grace = time.Second
+		system.Settings = append(system.Settings, "ON_DISCONNECT_GRACE="+grace.String())
+		p := pair{T: t, system: system, owner: system.StartReplica(nil), b: system.StartReplica(nil)}
+		gate := make(chan struct{})
+		c, alone := p.question("chat", "queue", gate), p.question("other", "queue", gate)
+		c.Body["on_disconnect"], alone.Body["on_disconnect"] = "cancel", "cancel"
+		p.begin(p.owner, c)
+		p.begin(p.owner, alone)
+		reading, left := context.WithCancel(t.Context())
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			for reading.Err() == nil {
+				req, err := apptest.NewRequest(reading, http.MethodGet, p.b.URL+"/api/chat/runs/"+c.RunID+"/stream", nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if resp, err := system.Client.Do(req); err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body) // it ends with the reader
+					_ = resp.Body.Close()
+				}
+				select {
+				case <-time.After(grace / 20):
+				case <-reading.Done():
+				}
+			}
+		})
+		p.ends("cancelled", alone)
+		<-time.After(4 * grace) // the grace passes several times
+		p.is(c, "running")
+		left()
+		reader.Wait()
+		p.ends("cancelled", c)
+		close(gate)
+		apptest.CheckInvariants(t, system)
+	})
 }

@@ -266,6 +266,46 @@ func TestKeySentToBoth(t *testing.T) {
 	})
 }
 
+// The same request sent to two processes at once, which names its message, or the block of
+// its answer, begins one run.
+func TestMessageSentToBoth(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		p := pair{T: t, system: system, owner: system.StartReplica(nil), b: system.StartReplica(nil)}
+		for n := range 20 {
+			gate := make(chan struct{})
+			c := p.question("chat-"+strconv.Itoa(n), "queue", gate)
+			system.Script(c.Question, c.Turns, c.Gate)
+			if n%2 == 0 {
+				c.Body["message_id"] = uuid.NewString()
+			} else {
+				c.Body["context"] = map[string]any{"current_page": "lab", "block_ids": "answer-" + strconv.Itoa(n)}
+			}
+			ids := make([]string, 2)
+			var both sync.WaitGroup
+			for i, at := range []*apptest.Process{p.owner, p.b} {
+				both.Go(func() {
+					resp := p.open(at, http.MethodPost, "/api/chat/stream", c.Body)
+					defer resp.Body.Close()
+					if resp.StatusCode != http.StatusOK {
+						t.Errorf("status %d, want 200: %s", resp.StatusCode, apptest.JSON(apptest.ReadProblem(t, resp)))
+					}
+					ids[i] = resp.Header.Get("X-Run-Id")
+				})
+			}
+			both.Wait()
+			close(gate)
+			if ids[0] != ids[1] || ids[0] == "" {
+				t.Errorf("%v: the runs are %q, want one", c.Body, ids)
+			}
+		}
+		apptest.Eventually(t, "all have ended", func() bool {
+			return system.Number("SELECT COUNT(*) FROM runs WHERE state <> 'completed'") == 0
+		})
+		apptest.CheckInvariants(t, system)
+		system.CheckScripted()
+	})
+}
+
 // A question in the queue of one process starts when the answer before it ends in another
 // process.
 func TestQueueOverTwo(t *testing.T) {

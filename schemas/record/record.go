@@ -27,6 +27,9 @@ var ErrDuplicate = errors.New("record: the owner has used this idempotency key b
 // ErrBusy is for a Begin in a chat that has an unfinished run.
 var ErrBusy = errors.New("record: the chat has an unfinished run")
 
+// ErrSame is for a Begin whose request, with the same id for its answer, has begun BusyRun.
+var ErrSame = errors.New("record: the same request has begun a run that has not ended")
+
 // ErrQueueFull is for a Begin in a chat in which too many runs are queued.
 var ErrQueueFull = errors.New("record: too many runs of the chat are queued")
 

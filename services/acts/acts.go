@@ -29,6 +29,12 @@ const (
 
 // Store is what replicas tell each other about runs.
 type Store interface {
+	Open
+	Reading
+}
+
+// Open knows what is to be done with unfinished runs.
+type Open interface {
 	// CancelRequested returns the replica's unfinished runs whose cancel is stored.
 	CancelRequested(ctx context.Context, replica string) ([]string, error)
 	// Answered returns the calls of these runs that have an answer.
@@ -66,6 +72,8 @@ type Acts struct {
 	here   Here
 	looks  []func(context.Context) error
 	logger *slog.Logger
+
+	readers readers
 }
 
 // New returns the acts of a replica, whose runs are here. Run calls looks as often as
@@ -74,7 +82,7 @@ func New(store Store, here Here, looks []func(context.Context) error, logger *sl
 	if store == nil {
 		return nil
 	}
-	return &Acts{store, here, looks, logger}
+	return &Acts{store: store, here: here, looks: looks, logger: logger}
 }
 
 // Run looks for acts until ctx ends. Without runs it asks the database for nothing.
@@ -90,7 +98,7 @@ func (a *Acts) Run(ctx context.Context) {
 		}
 		err := errors.Join(a.LookForCancels(ctx), a.LookForAnswers(ctx))
 		if n%turnLooks == 0 {
-			err = errors.Join(err, a.LookForTurns(ctx))
+			err = errors.Join(err, a.LookForTurns(ctx), a.tellReads(ctx))
 			for _, look := range a.looks {
 				err = errors.Join(err, look(ctx))
 			}

@@ -87,6 +87,14 @@ func (w *world) OpenOf(_ context.Context, owner string) ([]record.OpenRun, error
 	return w.requests, w.ask("open of " + owner)
 }
 
+func (w *world) Read(_ context.Context, runs []string, replica string, lasts time.Duration) error {
+	return w.ask(fmt.Sprint("readers of ", runs, " at ", replica, " for ", lasts))
+}
+
+func (w *world) ReadElsewhere(_ context.Context, run, replica string) (bool, error) {
+	return w.open[run], w.ask("readers of " + run + " but at " + replica)
+}
+
 func (w *world) Replica() string { return "me" }
 
 func (w *world) Open() (some, queued bool, waiting []string) {
@@ -196,5 +204,39 @@ func TestLive(t *testing.T) {
 	}
 	if got, err := a.LiveIn(t.Context(), schemas.User{ID: "ann"}, "doc"); err != nil || !slices.Equal(got, []string{"of it"}) {
 		t.Errorf("the runs of a document are %q, %v, want its own", got, err)
+	}
+}
+
+// A run's replica is told as long as the run has a reader here.
+func TestReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		a := acts.New(w, w, nil, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go a.Run(ctx)
+		reads := func(run string) func() {
+			t.Helper()
+			done, err := a.Reads(t.Context(), run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return done
+		}
+		first := reads("r")
+		second := reads("r")
+		expect(t, "the first reader", w, []string{"readers of [r] at me for 3s"}, nil)
+		passes(2 * time.Second)
+		first()
+		expect(t, "while it has readers", w, []string{"readers of [r] at me for 3s"}, nil)
+		passes(2 * time.Second)
+		expect(t, "while it has a reader", w, []string{"readers of [r] at me for 3s"}, nil)
+		second()
+		passes(time.Minute)
+		expect(t, "without readers", w, nil, nil)
+	})
+	var none *acts.Acts
+	if read, err := none.ReadElsewhere(t.Context(), "r"); read || err != nil {
+		t.Errorf("without others: %v, %v, want false", read, err)
 	}
 }

@@ -36,9 +36,13 @@ func (r *Runs) abandoned(run *run) {
 	if run.log.Readers() > 0 || r.isIdle(run) {
 		return
 	}
-	run.stop(answer.ErrDisconnected)
 	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
+	if elsewhere, err := r.acts.ReadElsewhere(ctx, run.id); elsewhere || err != nil {
+		r.absent.Begin(run, r.DisconnectGrace, func() { r.abandoned(run) })
+		return
+	}
+	run.stop(answer.ErrDisconnected)
 	if err := r.Store.Queue.RequestCancel(ctx, run.id); err != nil {
 		r.Logger.Warn("store a cancel", "run_id", run.id, "error", err)
 	}

@@ -2,7 +2,11 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
+	"iter"
 
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/services/answer"
 )
 
@@ -38,5 +42,25 @@ func (h here) Cancelled(id string) {
 func (h here) Turn(ctx context.Context, id string) {
 	if run := h.find(id); run != nil && h.markStarting(run) {
 		h.startQueued(ctx, run)
+	}
+}
+
+// readElsewhere tells the replica of a run that ends with its last reader that it has a
+// reader here, as long as the events are read. The run itself counts its own readers.
+func (r *Runs) readElsewhere(ctx context.Context, id string, events iter.Seq2[[]runlog.Event, error]) iter.Seq2[[]runlog.Event, error] {
+	if r.acts == nil || r.find(id) != nil {
+		return events
+	}
+	return func(yield func([]runlog.Event, error) bool) {
+		stored, err := r.Store.Runs.Run(ctx, id)
+		var req schemas.ChatRequest
+		if err == nil && !stored.State.Terminal() && json.Unmarshal(stored.Request, &req) == nil && endsWithReader(&req) {
+			done, err := r.acts.Reads(ctx, id)
+			defer done()
+			if err != nil {
+				r.Logger.Warn("tell that a run has a reader here", "run_id", id, "error", err)
+			}
+		}
+		events(yield)
 	}
 }

@@ -15,7 +15,11 @@ import (
 
 // Follow returns the events of a user's run after the cursor, see readers.Readers.
 func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
-	return r.readers.Follow(ctx, user, id, after, idle)
+	events, err := r.readers.Follow(ctx, user, id, after, idle)
+	if err != nil {
+		return nil, err
+	}
+	return r.readElsewhere(ctx, id, events), nil
 }
 
 // own returns a run of this process for its readers, nil for any other.

@@ -213,10 +213,7 @@ func (r *Runs) postpone(id string, err error) {
 // known makes a run from a stored one. If its request cannot be read, the run
 // is returned with an error: it is recovered only to end.
 func (r *Runs) known(stored record.Run, lease *leases.Lease) (*run, error) {
-	r.mu.Lock()
-	r.perUser[stored.Owner.ID]++
-	r.mu.Unlock()
-	run := newRun(&stored, lease, func() { r.dismiss(stored.Owner.ID) })
+	run := newRun(&stored, lease, r.running.Continue(stored.Owner.ID))
 	req := new(schemas.ChatRequest)
 	err := json.Unmarshal(stored.Request, req)
 	if err != nil {

@@ -73,8 +73,12 @@ func newRun(stored *record.Run, lease *leases.Lease, release func()) *run {
 
 // take gives the run its request and its claim.
 func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
-	run.req, run.claim, run.needsReader = req, claim, req.OnDisconnect == "cancel"
+	run.req, run.claim, run.needsReader = req, claim, endsWithReader(req)
 }
+
+// endsWithReader reports whether the run of a request is cancelled when its last reader
+// has left.
+func endsWithReader(req *schemas.ChatRequest) bool { return req.OnDisconnect == "cancel" }
 
 // launch makes the run for a committed Begin and starts it, unless it is
 // queued.

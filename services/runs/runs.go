@@ -142,6 +142,7 @@ type Runs struct {
 	questions *questions.Questions
 	prepare   *prepare.Preparer
 	budgets   *usage.Budgets
+	running   *usage.Running
 	text      *modeltext.Total
 	readers   *readers.Readers
 	leases    *leases.Leases
@@ -153,7 +154,6 @@ type Runs struct {
 
 	mu                   sync.Mutex
 	live                 map[string]*run
-	perUser              map[string]int
 	draining, handsOver  bool
 	cancelledBeforeStart map[string]bool     // runs cancelled before they were known here
 	beginning            map[string]bool     // runs whose first write is under way
@@ -199,7 +199,7 @@ func New(o Options) *Runs {
 		o.Now = time.Now
 	}
 	r := &Runs{
-		Options: o, live: make(map[string]*run), perUser: make(map[string]int),
+		Options: o, live: make(map[string]*run),
 		cancelledBeforeStart: make(map[string]bool), beginning: make(map[string]bool), parked: make(map[string]parked), unpolledChats: make(map[int64]bool),
 	}
 	r.questions = questions.New(questions.Options{
@@ -209,6 +209,7 @@ func New(o Options) *Runs {
 	o.Prompt.Now = o.Now
 	r.prepare = prepare.New(o.Options, o.Store.Prepare, o.Store.History, r.ask, o.Logger)
 	r.budgets = usage.NewBudgets(o.Budget, o.Leases.Many, o.Store.Usage, r.now)
+	r.running = usage.NewRunning(o.RunsPerUser)
 	r.text = modeltext.New(o.Text.Or(o.MaxTokens, o.MaxIterations))
 	load := func(ctx context.Context, id string, after int64) (record.Segment, error) {
 		return o.Store.Logs.NextSegment(ctx, id, after)

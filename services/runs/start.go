@@ -99,6 +99,8 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			return r.repeated(ctx, user, o)
 		case errors.Is(err, schemas.ErrTaken):
 			return r.resent(ctx, user, req, q.Begin)
+		case errors.Is(err, record.ErrSame):
+			return r.Run(ctx, user, q.BusyRun)
 		case errors.Is(err, record.ErrQueueFull):
 			return schemas.Run{}, errQueueFull
 		case errors.Is(err, record.ErrUnavailable):
@@ -181,20 +183,10 @@ func (r *Runs) admit(user schemas.User) (release func(), err error) {
 	if r.draining {
 		return nil, errDraining
 	}
-	if r.RunsPerUser > 0 && r.perUser[user.ID] >= r.RunsPerUser {
-		return nil, record.ErrManyRuns()
+	if release, err = r.running.Begin(user.ID); err == nil {
+		r.work.Add(1)
 	}
-	r.perUser[user.ID]++
-	r.work.Add(1)
-	return func() { r.dismiss(user.ID) }, nil
-}
-
-func (r *Runs) dismiss(userID string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.perUser[userID]--; r.perUser[userID] <= 0 {
-		delete(r.perUser, userID)
-	}
+	return release, err
 }
 
 // busy refuses a request that would have to wait for a run, or cancels that run. A

@@ -99,7 +99,7 @@ func testWritten(t *testing.T, url string) {
 	owner := w.Begin.Run.Owner.ID
 	fenced := record.WithFence(f.ctx, record.Fence{RunID: w.RunID, Attempt: 1})
 	write := record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Type: schemas.BlockMarkdown, Content: "text"}}
-	write.Create = &record.NewDocument{Title: "d"}
+	write.Create = &record.NewDocument{ID: "d", Title: "d", CreatedAt: f.now()}
 	_, err = s.WriteBlock(fenced, owner, "d", write)
 	must(t, err)
 	_, err = r.TakeClaim(f.ctx, record.Claim{Run: w.RunID, Owner: owner, Document: "d", Blocks: []string{"b"}}, "a")

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -71,4 +73,33 @@ func testQueueFull(t *testing.T, url string) {
 	late = wait()
 	f.commit(late)
 	fails(t, "one while two wait", late.Err, record.ErrQueueFull)
+}
+
+// testSameRequest is the same request for the same answer, sent to two processes.
+func testSameRequest(t *testing.T, url string) {
+	s, err := store.Open(t.Context(), url, store.Options{Lease: time.Minute})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	f := newFixture(t, s)
+	request := func(text, answer string) *record.Write {
+		return f.begin("q", key("chat"), queued, func(g *record.Begin) {
+			g.Run.Request, g.Run.MessageID, g.Reserve = json.RawMessage(text), answer, true
+		})
+	}
+	first := request(`{"message":"q"}`, "answer")
+	f.mustCommit(first)
+	again := request(`{"message":"q"}`, "answer")
+	f.commit(again)
+	fails(t, "the same request", again.Err, record.ErrSame)
+	equal(t, "its run", again.Begin.BusyRun, first.RunID)
+	f.mustCommit(request(`{"message":"q"}`, "another answer"))
+	other := request(`{"message":"something else"}`, "answer")
+	f.commit(other)
+	if errors.Is(other.Err, record.ErrSame) {
+		t.Error("another request for the same answer is taken for the first one")
+	}
+	f.mustCommit(f.finish(first, "a"))
+	again = request(`{"message":"q"}`, "answer")
+	f.commit(again)
+	must(t, again.Err) // it is asked again
 }

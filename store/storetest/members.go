@@ -25,6 +25,7 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 		"a wait that has expired by the process's clock": testExpiry,
 		"what a user may start":                          testStartLimits,
 		"tickets":                                        testTickets,
+		"the same request for an answer":                 testSameRequest,
 		"runs that others start":                         testStarts,
 		"what runs claim":                                testClaims,
 		"a block that is being written":                  testWritten,

@@ -1,0 +1,74 @@
+package acts
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// readLasts is how long it counts that a run has a reader at a replica, which says so
+// again and again. It is shorter than the grace in which a reader may come back.
+const readLasts = 3 * time.Second
+
+// Reading knows which runs are read at which replica.
+type Reading interface {
+	// Read records that runs have readers at the replica, for that time.
+	Read(ctx context.Context, runs []string, replica string, lasts time.Duration) error
+	// ReadElsewhere reports whether a run has readers at another replica.
+	ReadElsewhere(ctx context.Context, run, replica string) (bool, error)
+}
+
+// readers are the readers here of runs of other replicas that end with their last
+// reader. It is safe for concurrent use.
+type readers struct {
+	mu   sync.Mutex
+	open map[string]int
+}
+
+// add counts a reader by change, and returns how many the run has.
+func (r *readers) add(run string, change int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open == nil {
+		r.open = make(map[string]int)
+	}
+	if r.open[run] += change; r.open[run] == 0 {
+		delete(r.open, run)
+		return 0
+	}
+	return r.open[run]
+}
+
+func (r *readers) runs() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.open))
+}
+
+// Reads tells the run's replica that the run has a reader here, until done is called.
+func (a *Acts) Reads(ctx context.Context, run string) (done func(), err error) {
+	if a.readers.add(run, 1) == 1 {
+		err = a.store.Read(ctx, []string{run}, a.here.Replica(), readLasts)
+	}
+	return func() { a.readers.add(run, -1) }, err
+}
+
+// tellReads says again which runs are read here.
+func (a *Acts) tellReads(ctx context.Context) error {
+	runs := a.readers.runs()
+	if len(runs) == 0 {
+		return nil
+	}
+	return a.store.Read(ctx, runs, a.here.Replica(), readLasts)
+}
+
+// ReadElsewhere reports whether a run of this process has a reader at another replica. It
+// is false for a process without others.
+func (a *Acts) ReadElsewhere(ctx context.Context, run string) (bool, error) {
+	if a == nil {
+		return false, nil
+	}
+	return a.store.ReadElsewhere(ctx, run, a.here.Replica())
+}
