@@ -126,6 +126,8 @@ type server struct {
 	origins *http.CrossOriginProtection // nil lets every page call
 	// failures are those of the routes whose errors are no problems, by path.
 	failures map[string]failure
+	// wirePaths are the paths of wires.
+	wirePaths map[string]bool
 }
 
 // New returns the handler of every route. It is safe for concurrent use.
@@ -154,7 +156,7 @@ func New(o Options) http.Handler {
 		streams: newStreamCount(o.Limits.StreamsPerUser),
 		events:  newEvents(),
 		tickets: newTickets(time.Now),
-		origins: newOriginCheck(o.CORSOrigins), failures: make(map[string]failure),
+		origins: newOriginCheck(o.CORSOrigins), failures: make(map[string]failure), wirePaths: make(map[string]bool),
 	}
 	if o.Tickets != nil {
 		s.tickets = sharedTickets{o.Tickets}
@@ -164,6 +166,7 @@ func New(o Options) http.Handler {
 	e.Use(s.accessLog, s.recoverPanics, securityHeaders, s.boundBody, s.guardOrigins, s.cors())
 	for _, r := range s.routes() {
 		s.failures[r.path] = r.fail
+		s.wirePaths[r.path] = r.wire
 		e.Add(r.method, r.path, s.guard(r))
 		if r.method == http.MethodGet && !r.stream {
 			e.HEAD(r.path, s.guard(r))

@@ -189,6 +189,28 @@ func (w hastyWriter) SetReadDeadline(d time.Time) error {
 	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(d)
 }
 
+// TestCORSOfWires asks for headers that only clients of wires send.
+func TestCORSOfWires(t *testing.T) {
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.CORSOrigins = []string{"https://app.example"} })
+	for _, tt := range []struct {
+		path, origin string
+		want         bool
+	}{
+		{"/v1/chat/completions", "https://app.example", true},
+		{"/v1/responses", "https://app.example", true},
+		{"/v1/responses/resp_1", "https://app.example", true},
+		{"/api/ui", "https://app.example", true},
+		{"/v1/chat/completions", "https://evil.example", false},
+		{"/api/chat/stream", "https://app.example", false},
+	} {
+		got, _ := send(t, ts.URL, "OPTIONS", tt.path, "", "Authorization", "-", "Origin", tt.origin,
+			"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,x-stainless-os")
+		if allowed := strings.Contains(got.header.Get("Access-Control-Allow-Headers"), "x-stainless-os"); allowed != tt.want {
+			t.Errorf("the preflight of %s from %s allows %q", tt.path, tt.origin, got.header.Get("Access-Control-Allow-Headers"))
+		}
+	}
+}
+
 func TestCORS(t *testing.T) {
 	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.CORSOrigins = []string{"https://app.example"} })
 	for _, tt := range []struct{ origin, want string }{

@@ -18,23 +18,37 @@ import (
 const preflightWait = 600
 
 // cors lets pages of the configured origins call; without any it does nothing.
-// Origins are compared as a whole. Cookies are not used.
+// Origins are compared as a whole. Cookies are not used. Clients of wires send headers of
+// their own: there every header is allowed.
 func (s *server) cors() echo.MiddlewareFunc {
 	if len(s.CORSOrigins) == 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
 	}
 	anyone := slices.Contains(s.CORSOrigins, anyOrigin)
-	return middleware.CORSWithConfig(middleware.CORSConfig{
+	config := middleware.CORSConfig{
 		AllowOriginFunc: func(origin string) (bool, error) {
 			return anyone || slices.Contains(s.CORSOrigins, origin), nil
 		},
 		AllowMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
-		AllowHeaders: []string{
-			echo.HeaderAuthorization, echo.HeaderContentType, "Idempotency-Key", ifMatch, "Last-Event-ID", echo.HeaderXRequestID,
+		ExposeHeaders: []string{
+			"Content-Location", etag, echo.HeaderRetryAfter, echo.HeaderWWWAuthenticate, echo.HeaderXRequestID, "X-Run-Id", "X-Error-Code", "X-Should-Retry",
 		},
-		ExposeHeaders: []string{"Content-Location", etag, echo.HeaderRetryAfter, echo.HeaderWWWAuthenticate, echo.HeaderXRequestID, "X-Run-Id"},
-		MaxAge:        preflightWait,
-	})
+		MaxAge: preflightWait,
+	}
+	ofWires := middleware.CORSWithConfig(config) // the headers that the preflight asks for
+	config.AllowHeaders = []string{
+		echo.HeaderAuthorization, echo.HeaderContentType, "Idempotency-Key", ifMatch, "Last-Event-ID", echo.HeaderXRequestID,
+	}
+	own := middleware.CORSWithConfig(config)
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		own, ofWires := own(next), ofWires(next)
+		return func(c echo.Context) error {
+			if s.wirePaths[c.Path()] {
+				return ofWires(c)
+			}
+			return own(c)
+		}
+	}
 }
 
 // anyOrigin in CORSOrigins lets the pages of every origin call.
