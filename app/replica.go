@@ -8,6 +8,7 @@ import (
 
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
@@ -48,7 +49,7 @@ func shared(c settings.Config, data *store.Store) *store.Replicas {
 func (s *Service) share(c settings.Config, o *runs.Options) {
 	if table := shared(c, s.store); table != nil {
 		s.documents.Share(table, func() string { return s.runs.Replica() })
-		o.Acts, o.Looks = table, append(o.Looks, s.sockets.LookForStarts)
+		o.Acts, o.Looks = acts.Stores{Open: table, Reading: table}, append(o.Looks, s.sockets.LookForStarts)
 	}
 }
 

@@ -285,7 +285,7 @@ func TestPagesOfActions(t *testing.T) {
 		{"declared", "apply_schema", page, ""},
 		{"another page", "apply_schema", elsewhere, schemas.CodeForbidden},
 		{"no page", "apply_schema", actions.Page{}, schemas.CodeForbidden},
-		{"the client's", "apply_schema", client, schemas.CodeForbidden},
+		{"the client's", "apply_schema", client, schemas.CodeInvalid},
 		{"of a page file, elsewhere", "refund", elsewhere, schemas.CodeForbidden},
 		{"nobody's", "format_disk", elsewhere, schemas.CodeInvalid},
 	} {

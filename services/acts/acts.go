@@ -27,10 +27,11 @@ const (
 	endEvery = 100 * time.Millisecond
 )
 
-// Store is what replicas tell each other about runs.
-type Store interface {
-	Open
-	Reading
+// Stores are what replicas tell each other about runs; without Open there are no
+// others.
+type Stores struct {
+	Open    Open
+	Reading Reading
 }
 
 // Open knows what is to be done with unfinished runs.
@@ -68,7 +69,7 @@ type Here interface {
 
 // Acts carries acts between replicas. It is safe for concurrent use.
 type Acts struct {
-	store  Store
+	store  Stores
 	here   Here
 	looks  []func(context.Context) error
 	logger *slog.Logger
@@ -77,9 +78,9 @@ type Acts struct {
 }
 
 // New returns the acts of a replica, whose runs are here. Run calls looks as often as
-// LookForTurns. It is nil for a process without others, whose store is nil.
-func New(store Store, here Here, looks []func(context.Context) error, logger *slog.Logger) *Acts {
-	if store == nil {
+// LookForTurns. It is nil for a process without others, whose stores are empty.
+func New(store Stores, here Here, looks []func(context.Context) error, logger *slog.Logger) *Acts {
+	if store.Open == nil {
 		return nil
 	}
 	return &Acts{store: store, here: here, looks: looks, logger: logger}
@@ -115,7 +116,7 @@ func (a *Acts) LookForCancels(ctx context.Context) error {
 	if some, _, _ := a.here.Open(); !some {
 		return nil
 	}
-	ids, err := a.store.CancelRequested(ctx, a.here.Replica())
+	ids, err := a.store.Open.CancelRequested(ctx, a.here.Replica())
 	for _, id := range ids {
 		a.here.Cancelled(id)
 	}
@@ -128,7 +129,7 @@ func (a *Acts) LookForAnswers(ctx context.Context) error {
 	if len(waiting) == 0 {
 		return nil
 	}
-	calls, err := a.store.Answered(ctx, waiting)
+	calls, err := a.store.Open.Answered(ctx, waiting)
 	for _, c := range calls {
 		a.here.Wake(c.RunID, c.Index)
 	}
@@ -141,7 +142,7 @@ func (a *Acts) LookForTurns(ctx context.Context) error {
 	if _, queued, _ := a.here.Open(); !queued {
 		return nil
 	}
-	ids, err := a.store.Turns(ctx, a.here.Replica())
+	ids, err := a.store.Open.Turns(ctx, a.here.Replica())
 	for _, id := range ids {
 		a.here.Turn(ctx, id)
 	}
@@ -157,7 +158,7 @@ func (a *Acts) AwaitEnd(ctx context.Context, ids ...string) (bool, error) {
 	tick := time.NewTicker(endEvery)
 	defer tick.Stop()
 	for len(ids) > 0 {
-		ended, err := a.store.Ended(ctx, ids[0])
+		ended, err := a.store.Open.Ended(ctx, ids[0])
 		switch {
 		case ctx.Err() != nil:
 			return false, nil
@@ -179,12 +180,12 @@ func (a *Acts) AwaitEnd(ctx context.Context, ids ...string) (bool, error) {
 // Live returns the unfinished runs of a user's chat, of all replicas: the one that has
 // begun first.
 func (a *Acts) Live(ctx context.Context, user schemas.User, chat string) ([]string, error) {
-	return a.store.OpenIn(ctx, user.ID, chat)
+	return a.store.Open.OpenIn(ctx, user.ID, chat)
 }
 
 // LiveIn returns the unfinished runs of a user's document in the same way.
 func (a *Acts) LiveIn(ctx context.Context, user schemas.User, document string) ([]string, error) {
-	list, err := a.store.OpenOf(ctx, user.ID)
+	list, err := a.store.Open.OpenOf(ctx, user.ID)
 	var ids []string
 	for _, run := range list {
 		var req struct {

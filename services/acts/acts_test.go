@@ -120,7 +120,7 @@ func TestLooks(t *testing.T) {
 		w := &world{}
 		looked := 0
 		look := func(context.Context) error { looked++; return nil }
-		a := acts.New(w, w, []func(context.Context) error{look}, slog.New(slog.DiscardHandler))
+		a := acts.New(acts.Stores{Open: w, Reading: w}, w, []func(context.Context) error{look}, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		go a.Run(ctx)
 		passes(time.Minute)
@@ -161,7 +161,7 @@ func expect(t *testing.T, what string, w *world, asked, did []string) {
 func TestAwaitEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{open: map[string]bool{"a": true, "b": true}}
-		a := acts.New(w, w, nil, slog.New(slog.DiscardHandler))
+		a := acts.New(acts.Stores{Open: w, Reading: w}, w, nil, slog.New(slog.DiscardHandler))
 		time.AfterFunc(250*time.Millisecond, func() { w.set(func() { w.open["a"] = false }) })
 		time.AfterFunc(350*time.Millisecond, func() { w.set(func() { w.open["b"] = false }) })
 		await := func(what string, within, want time.Duration, ended bool, ids ...string) {
@@ -187,7 +187,7 @@ func TestAwaitEnd(t *testing.T) {
 	if ended, err := none.AwaitEnd(t.Context(), "a"); ended || err != nil {
 		t.Errorf("without others: %v, %v, want false", ended, err)
 	}
-	if acts.New(nil, nil, nil, nil) != nil {
+	if acts.New(acts.Stores{}, nil, nil, nil) != nil {
 		t.Error("the acts of a process without others are not nil")
 	}
 }
@@ -198,7 +198,7 @@ func TestLive(t *testing.T) {
 		{ID: "of it", ConversationID: 8, Request: []byte(`{"message":"q","context":{"document_id":"doc"}}`)},
 		{ID: "broken", Request: []byte(`{`)},
 	}}
-	a := acts.New(w, w, nil, slog.New(slog.DiscardHandler))
+	a := acts.New(acts.Stores{Open: w, Reading: w}, w, nil, slog.New(slog.DiscardHandler))
 	if got, err := a.Live(t.Context(), schemas.User{ID: "ann"}, "chat"); err != nil || !slices.Equal(got, []string{"first", "second"}) {
 		t.Errorf("the runs of a chat are %q, %v, want both", got, err)
 	}
@@ -211,7 +211,7 @@ func TestLive(t *testing.T) {
 func TestReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
-		a := acts.New(w, w, nil, slog.New(slog.DiscardHandler))
+		a := acts.New(acts.Stores{Open: w, Reading: w}, w, nil, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go a.Run(ctx)

@@ -50,7 +50,7 @@ func (r *readers) runs() []string {
 // Reads tells the run's replica that the run has a reader here, until done is called.
 func (a *Acts) Reads(ctx context.Context, run string) (done func(), err error) {
 	if a.readers.add(run, 1) == 1 {
-		err = a.store.Read(ctx, []string{run}, a.here.Replica(), readLasts)
+		err = a.store.Reading.Read(ctx, []string{run}, a.here.Replica(), readLasts)
 	}
 	return func() { a.readers.add(run, -1) }, err
 }
@@ -61,7 +61,7 @@ func (a *Acts) tellReads(ctx context.Context) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	return a.store.Read(ctx, runs, a.here.Replica(), readLasts)
+	return a.store.Reading.Read(ctx, runs, a.here.Replica(), readLasts)
 }
 
 // ReadElsewhere reports whether a run of this process has a reader at another replica. It
@@ -70,5 +70,5 @@ func (a *Acts) ReadElsewhere(ctx context.Context, run string) (bool, error) {
 	if a == nil {
 		return false, nil
 	}
-	return a.store.ReadElsewhere(ctx, run, a.here.Replica())
+	return a.store.Reading.ReadElsewhere(ctx, run, a.here.Replica())
 }

@@ -36,6 +36,10 @@ type Store interface {
 	// Payloads returns the chat's payloads in order, without their data. Those of
 	// superseded messages and of the run except are left out.
 	Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error)
+}
+
+// Runs finds runs.
+type Runs interface {
 	Run(ctx context.Context, id string) (record.Run, error)
 	// RunOfAnswer returns the unfinished run of the chat whose answer has the id.
 	RunOfAnswer(ctx context.Context, owner string, id int64, answer string) (record.Run, error)
@@ -44,6 +48,7 @@ type Store interface {
 // Options is what Questions works with. All fields but Documents and PDF must be set.
 type Options struct {
 	Store   Store
+	Runs    Runs
 	Pages   *pages.Pages
 	Actions *actions.Actions
 	// Documents finds the blocks that an answer goes to; nil has none.
@@ -242,7 +247,7 @@ func (q *Questions) regenerate(ctx context.Context, id string, b *record.Begin) 
 	owner := b.Run.Owner.ID
 	answer, err := q.Store.Message(ctx, owner, b.ConversationID, id)
 	if errors.Is(err, schemas.ErrNotFound) { // it may be under way
-		run, err := q.Store.RunOfAnswer(ctx, owner, b.ConversationID, id)
+		run, err := q.Runs.RunOfAnswer(ctx, owner, b.ConversationID, id)
 		b.Run.UserMessageID = run.UserMessageID
 		return err
 	}
@@ -254,7 +259,7 @@ func (q *Questions) regenerate(ctx context.Context, id string, b *record.Begin) 
 	}
 	b.Supersede = answer.ID
 	if answer.RunID != "" {
-		run, err := q.Store.Run(ctx, answer.RunID)
+		run, err := q.Runs.Run(ctx, answer.RunID)
 		b.Run.UserMessageID = run.UserMessageID
 		return err
 	}

@@ -43,7 +43,7 @@ func (r *Runs) abandoned(run *run) {
 		return
 	}
 	run.stop(answer.ErrDisconnected)
-	if err := r.Store.Queue.RequestCancel(ctx, run.id); err != nil {
+	if err := r.Store.Runs.RequestCancel(ctx, run.id); err != nil {
 		r.Logger.Warn("store a cancel", "run_id", run.id, "error", err)
 	}
 	r.endQueued(run)

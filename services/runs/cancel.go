@@ -40,7 +40,7 @@ func (r *Runs) CancelAll(ctx context.Context, user schemas.User, ids ...string) 
 		stored, err := r.Owned(durable, user, id)
 		if err == nil && !stored.State.Terminal() {
 			open = append(open, stored)
-			err = r.Store.Queue.RequestCancel(durable, id)
+			err = r.Store.Runs.RequestCancel(durable, id)
 		}
 		if err != nil {
 			return err

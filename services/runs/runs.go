@@ -87,8 +87,8 @@ type Options struct {
 	Leases leases.Options
 
 	// Acts are what other replicas do to runs here, and what is done here to theirs;
-	// nil for a process that has its database to itself.
-	Acts acts.Store
+	// empty for a process that has its database to itself.
+	Acts acts.Stores
 	// Looks are made every second where there are other replicas.
 	Looks []func(context.Context) error
 
@@ -203,7 +203,7 @@ func New(o Options) *Runs {
 		cancelledBeforeStart: make(map[string]bool), beginning: make(map[string]bool), parked: make(map[string]parked), unpolledChats: make(map[int64]bool),
 	}
 	r.questions = questions.New(questions.Options{
-		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
+		Store: o.Store.Questions, Runs: o.Store.Runs, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
 	})
 	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages, r.now)
 	o.Prompt.Now = o.Now

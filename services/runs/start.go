@@ -197,7 +197,7 @@ func (r *Runs) busy(ctx context.Context, running string, cancel bool, why string
 		e.RunID = running
 		return e
 	}
-	if err := r.Store.Queue.RequestCancel(ctx, running); err != nil {
+	if err := r.Store.Runs.RequestCancel(ctx, running); err != nil {
 		return err
 	}
 	run := r.find(running)

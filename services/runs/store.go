@@ -33,13 +33,18 @@ type Stores struct {
 	Usage     usage.Store
 }
 
-// RunStore reads runs, for their life.
+// RunStore finds runs, and stores that they are cancelled.
 type RunStore interface {
 	Run(ctx context.Context, id string) (record.Run, error)
 	// RunByKey finds the run that the owner started under an Idempotency-Key.
 	RunByKey(ctx context.Context, owner, key string) (record.Run, error)
 	// RunByMessage finds the run that the owner's message began.
 	RunByMessage(ctx context.Context, owner, messageID string) (record.Run, error)
+	// RunOfAnswer returns the unfinished run of the chat whose answer has the id.
+	RunOfAnswer(ctx context.Context, owner string, id int64, answer string) (record.Run, error)
+	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
+	// ended.
+	RequestCancel(ctx context.Context, id string) error
 }
 
 // QueueStore knows which runs have work left, and which attempt does it.
@@ -64,9 +69,6 @@ type QueueStore interface {
 	// BeginQueued is BeginAttempt for the first attempt of a queued run, whose answer
 	// gets these ids.
 	BeginQueued(ctx context.Context, id, replica string, names []string) (record.Begun, error)
-	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
-	// ended.
-	RequestCancel(ctx context.Context, id string) error
 }
 
 // LogStore reads what runs have written.
