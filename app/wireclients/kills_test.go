@@ -48,7 +48,8 @@ func scriptKill(s *apptest.System, name string, gate chan struct{}) bool {
 	asked := func(r upstream.Request) bool { return strings.HasPrefix(r.Last("user").Text(), name) }
 	switch name {
 	case "killError":
-		s.Model.On(asked, spoken(gate), upstream.Status(401, `{"error":{"message":"no"}}`))
+		refusal := upstream.Reply{upstream.Wait(gate)}.Then(upstream.Status(401, `{"error":{"message":"no"}}`)...)
+		s.Model.On(asked, spoken(gate), refusal)
 	case "killRegenerate":
 		s.Model.On(asked, upstream.Text("answer"), spoken(gate))
 	case "killEdit":

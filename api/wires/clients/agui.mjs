@@ -163,7 +163,15 @@ const cases = {
     return killed(agent, ask(agent, 'killStop'), (again) => client.stop(again))
   },
   async killError(agent) {
-    const again = await killed(agent, ask(agent, 'killError'), null)
+    const asked = ask(agent, 'killError')
+    await streaming(agent)
+    const noticed = failed(asked)
+    await at('streaming')
+    await noticed
+    const { again, follows } = await (client.again ? client.again(agent) : client.back())
+    await until('the page is back', () => again.messages.length > 0)
+    await at('resumed')
+    await follows
     if (errors.length === 0) throw new Error('there is no error')
     return again
   },

@@ -178,6 +178,7 @@ const cases = {
     const sent = client.sendMessage('killError').catch(() => {})
     await streaming(client)
     await at('streaming')
+    await at('resumed')
     await sent
     if (client.getStatus() !== 'error') throw new Error('status ' + client.getStatus())
   },

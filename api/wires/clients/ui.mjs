@@ -286,7 +286,9 @@ Object.assign(cases, {
     await until('the client sees it', () => chat.status === 'error')
     errors.length = 0
     const again = version === '5' ? open(await load()) : chat
-    await again.resumeStream()
+    const resumed = again.resumeStream()
+    await at('resumed')
+    await resumed
     chat.messages = await load() // the answer without text
   },
 })
