@@ -104,3 +104,6 @@ var ErrOverLimit = errOverLimit
 func AppendMessagesFrame(dst []byte, e *runlog.Event) []byte {
 	return appendMessages(dst, e, new(reader))
 }
+
+// OfFrame is the error about a frame that an error about its request becomes.
+var OfFrame = ofFrame

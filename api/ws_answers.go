@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // answer gives the user's decision or the result of a page tool to a waiting
@@ -65,7 +66,7 @@ var wordsOfFrames = strings.NewReplacer(
 
 // ofFrame turns an error about a request's body into one about a frame, with
 // the places of the fields in the frame.
-func ofFrame(err error) error {
+func ofFrame(err error, sent *schemas.SocketEvent) error {
 	e, ok := errors.AsType[*schemas.Error](err)
 	if !ok {
 		return err
@@ -74,11 +75,35 @@ func ofFrame(err error) error {
 	frame.Message = wordsOfFrames.Replace(frame.Message)
 	frame.Fields = slices.Clone(frame.Fields)
 	for i := range frame.Fields {
-		if frame.Fields[i].Pointer == "/message" {
-			frame.Fields[i].Pointer = "/message/content"
-		}
+		frame.Fields[i].Pointer = placeInFrame(frame.Fields[i].Pointer, sent)
 	}
 	return &frame
+}
+
+// placeInFrame returns the member of a frame that became the place in a request.
+// What the frame's own context says stays there.
+func placeInFrame(pointer string, sent *schemas.SocketEvent) string {
+	switch pointer {
+	case "/message":
+		return "/message/content"
+	case "/context/" + turn.ContextBlocks:
+		return blocksMember(sent)
+	case "/context/" + turn.ContextMode:
+		return "/mode"
+	case "/context/" + turn.ContextDocument:
+		if sent.DocumentID != "" || len(sent.Context[turn.ContextDocument]) == 0 {
+			return "/document_id"
+		}
+	}
+	return pointer
+}
+
+// blocksMember is the member in which a frame names its blocks.
+func blocksMember(sent *schemas.SocketEvent) string {
+	if sent.BlockID != "" && sent.BlockIDs == "" {
+		return "/block_id"
+	}
+	return "/block_ids"
 }
 
 // idOf returns the id of a frame that may not have the shape of an event.

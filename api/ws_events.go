@@ -32,7 +32,7 @@ func (k *socket) handle(ctx context.Context, frame []byte) {
 		err = k.act(ctx, &e, blocks)
 	}
 	if err != nil {
-		k.refuse(ctx, ofFrame(err), blocks, schemas.Chunk{EventID: idOf(frame), ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID})
+		k.refuse(ctx, ofFrame(err, &e), blocks, schemas.Chunk{EventID: idOf(frame), ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID})
 	}
 }
 
@@ -45,7 +45,7 @@ func targets(e *schemas.SocketEvent) ([]string, error) {
 		case id == "", slices.Contains(list, id):
 		case !text.IsID(id), len(list) == turn.MaxTargets:
 			return nil, fieldsError(schemas.CodeInvalid, "the event has values that are not allowed", []schemas.FieldError{
-				{Pointer: "/block_ids", Detail: "must be at most 16 ids of letters, digits, - and _, comma separated"},
+				{Pointer: blocksMember(e), Detail: "must be at most 16 ids of letters, digits, - and _, comma separated"},
 			})
 		default:
 			list = append(list, id)
