@@ -220,10 +220,15 @@ test('a draft survives a reload, and a file is sent with the message', async () 
 })
 
 test('reasoning is collapsed when it has ended', async () => {
+  await page.evaluate(() => { // what is shown for a moment only is noted by the page itself
+    window.shown = ''
+    new MutationObserver(() => document.querySelectorAll('.ct-reasoning').forEach((e) => (window.shown += e.textContent))).observe(document.body, { childList: true, subtree: true, characterData: true })
+  })
   await page.ask('think')
-  await page.getByRole('button', { name: 'Reasoning…' }).waitFor()
-  await page.hasText('I say them one by one')
   await page.settled()
+  const shown = await page.evaluate(() => window.shown)
+  assert.match(shown, /Reasoning…/)
+  assert.match(shown, /I say them one by one/)
   assert.equal(await page.locator('.ct-reasoning-body').count(), 0)
   await page.button('Reasoning').click()
   await page.hasText('I say them one by one')
