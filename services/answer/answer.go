@@ -273,6 +273,7 @@ func (wr *Writer) reply(e turn.Reply) {
 	wr.show(rest)
 	wr.found(found)
 	wr.wholeBlocks(&e)
+	wr.answer.replied(wr)
 	wr.levels.Whole(&e)
 	wr.levels.Close("completed")
 	wr.steps = append(wr.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
