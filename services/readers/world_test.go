@@ -1,0 +1,390 @@
+package readers_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/readers"
+)
+
+const lease = 3 * time.Second
+
+// pass lets the time of the bubble pass.
+func pass(d time.Duration) { <-time.After(d) }
+
+var user = schemas.User{ID: "user"}
+
+// database is what the processes store: rows of a journal, segments and runs.
+type database struct {
+	mu       sync.Mutex
+	runs     map[string]*record.Run
+	alive    map[string]bool
+	journal  []row
+	segments map[string][]record.Segment
+	away     bool
+	queries  int
+}
+
+type row struct {
+	n       int64
+	replica string
+	record.Noted
+}
+
+func newDatabase() *database {
+	return &database{runs: map[string]*record.Run{}, alive: map[string]bool{}, segments: map[string][]record.Segment{}}
+}
+
+var errAway = fmt.Errorf("away: %w", record.ErrUnavailable)
+
+func (d *database) ask() (func(), error) {
+	d.mu.Lock()
+	d.queries++
+	if d.away {
+		d.mu.Unlock()
+		return nil, errAway
+	}
+	return d.mu.Unlock, nil
+}
+
+func (d *database) Run(_ context.Context, id string) (record.Run, error) {
+	done, err := d.ask()
+	if err != nil {
+		return record.Run{}, err
+	}
+	defer done()
+	if run := d.runs[id]; run != nil {
+		return *run, nil
+	}
+	return record.Run{}, schemas.ErrNotFound
+}
+
+func (d *database) Noted(_ context.Context, replica string, n int64) (list []record.Noted, last int64, more bool, err error) {
+	done, err := d.ask()
+	if err != nil {
+		return nil, n, false, err
+	}
+	defer done()
+	last = n
+	for _, r := range d.journal {
+		if r.replica == replica && r.n > n {
+			if len(list) == 4 {
+				return list, last, true, nil
+			}
+			list, last = append(list, r.Noted), r.n
+		}
+	}
+	return list, last, false, nil
+}
+
+func (d *database) Stored(_ context.Context, after map[string]int64) (map[string][]record.Segment, func(string) bool, error) {
+	done, err := d.ask()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	found, cut := map[string][]record.Segment{}, ""
+	for _, id := range slices.Sorted(maps.Keys(after)) {
+		for _, s := range d.segments[id] {
+			if s.Last > after[id] {
+				if len(found[id]) == 3 {
+					cut = id
+					break
+				}
+				found[id] = append(found[id], s)
+			}
+		}
+	}
+	return found, func(id string) bool { return id != cut }, nil
+}
+
+func (d *database) Standing(_ context.Context, ids []string) (list []record.Standing, err error) {
+	done, err := d.ask()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, id := range ids {
+		run := d.runs[id]
+		if run == nil {
+			continue
+		}
+		s := record.Standing{ID: id, State: run.State, Attempt: run.Attempt, Replica: run.Replica, Held: d.alive[run.Replica]}
+		if n := len(d.segments[id]); n > 0 {
+			s.Through = d.segments[id][n-1].Last
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// next is NextSegment of the store.
+func (d *database) next(_ context.Context, id string, after int64) (record.Segment, error) {
+	done, err := d.ask()
+	if err != nil {
+		return record.Segment{}, err
+	}
+	defer done()
+	list := slices.Clone(d.segments[id])
+	for _, r := range d.journal {
+		if r.RunID == id && r.replica == d.runs[id].Replica {
+			list = append(list, r.Segment)
+		}
+	}
+	for _, s := range list {
+		if s.Last > after {
+			return s, nil
+		}
+	}
+	return record.Segment{}, nil
+}
+
+// change changes the database.
+func (d *database) change(do func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	do()
+}
+
+// asked returns how often the database was asked since the last call.
+func (d *database) asked() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := d.queries
+	d.queries = 0
+	return n
+}
+
+// process is a process that owns runs.
+type process struct {
+	d    *database
+	name string
+}
+
+// owner is an attempt of a run in a process.
+type owner struct {
+	process
+	id     string
+	log    *eventlog.Log
+	stored int64
+}
+
+// begin makes the run the process's, at its next attempt.
+func (p process) begin(id string) *owner {
+	o := &owner{process: p, id: id}
+	p.d.change(func() {
+		run := p.d.runs[id]
+		if run == nil {
+			run = &record.Run{ID: id, Owner: user}
+			p.d.runs[id] = run
+		}
+		p.d.alive[p.name] = true
+		run.State, run.Replica = schemas.RunRunning, p.name
+		run.Attempt++
+		o.log = eventlog.New(run.Attempt, func() int64 { return time.Now().UnixMilli() })
+	})
+	o.stored = o.log.Base()
+	return o
+}
+
+// write appends n events to the log.
+func (o *owner) write(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		if err := o.log.Append(runlog.Level{}, &runlog.Text{Text: fmt.Sprint("text ", o.log.Last()+1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// flush writes what is new to the journal.
+func (o *owner) flush() {
+	var events []runlog.Event
+	for tail := o.log.Tail(o.stored); ; {
+		next, _ := tail.Next()
+		if events = append(events, next...); len(next) == 0 {
+			break
+		}
+	}
+	if len(events) == 0 {
+		return
+	}
+	s := record.Segment{First: events[0].Seq, Last: events[len(events)-1].Seq, Data: eventlog.Encode(events)}
+	o.stored = s.Last
+	o.d.change(func() {
+		o.d.journal = append(o.d.journal, row{n: int64(len(o.d.journal) + 100), replica: o.name, Noted: record.Noted{RunID: o.id, Segment: s}})
+	})
+}
+
+// tidy moves what the process has in the journal to its final place.
+func (p process) tidy() {
+	p.d.change(func() {
+		for i := range p.d.journal {
+			if r := &p.d.journal[i]; r.replica == p.name {
+				p.d.segments[r.RunID] = append(p.d.segments[r.RunID], r.Segment)
+				r.replica = ""
+			}
+		}
+	})
+}
+
+// finish ends the run.
+func (o *owner) finish() {
+	o.flush()
+	end := runlog.Event{Body: &runlog.Cancelled{}}
+	segments := slices.Collect(func(yield func(record.Segment) bool) {
+		for s := range o.log.Seal(&end) {
+			s.Data = slices.Clone(s.Data)
+			if !yield(s) {
+				return
+			}
+		}
+	})
+	o.d.change(func() {
+		for i := range o.d.journal {
+			if r := &o.d.journal[i]; r.RunID == o.id {
+				r.replica = ""
+			}
+		}
+		list := slices.DeleteFunc(o.d.segments[o.id], func(s record.Segment) bool { return s.First > o.log.Base() })
+		o.d.segments[o.id] = append(list, segments...)
+		run := o.d.runs[o.id]
+		run.State, run.LastSeq = schemas.RunCancelled, end.Seq
+	})
+	o.log.Publish(end)
+}
+
+// elsewhere is a process that has no run at first.
+type elsewhere struct {
+	*readers.Readers
+	mu  sync.Mutex
+	own map[string]*owner
+}
+
+func (e *elsewhere) find(id string) *readers.Run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if o := e.own[id]; o != nil {
+		return &readers.Run{Owner: user.ID, Log: o.log, Came: func() {}, Left: func(leave func() int) { leave() }}
+	}
+	return nil
+}
+
+// takes makes it the owner of a run.
+func (e *elsewhere) takes(o *owner) {
+	e.mu.Lock()
+	e.own[o.id] = o
+	e.mu.Unlock()
+	e.Came(o.id)
+}
+
+// loses makes it forget a run.
+func (e *elsewhere) loses(o *owner) {
+	e.mu.Lock()
+	delete(e.own, o.id)
+	e.mu.Unlock()
+	o.log.Close()
+}
+
+// start starts a process that only reads. It ends with the test.
+func start(t *testing.T, d *database, change ...func(*readers.Options)) *elsewhere {
+	t.Helper()
+	e := &elsewhere{own: map[string]*owner{}}
+	o := readers.Options{
+		Own: e.find, Runs: d, Tail: d, Lease: lease,
+		Replays: eventlog.NewReplays(eventlog.ReplayOptions{Load: d.next}),
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	e.Readers = readers.New(o)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); e.Watch(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return e
+}
+
+// reader is what a reader of a run has got.
+type reader struct {
+	seqs []int64
+	idle int
+	late time.Duration // the longest time from an event to its arrival
+	err  error
+	done chan struct{}
+}
+
+// read follows a run until its end.
+func (e *elsewhere) read(t *testing.T, ctx context.Context, id string, after int64, idle time.Duration) *reader {
+	t.Helper()
+	seq, err := e.Follow(ctx, user, id, after, idle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		for events, err := range seq {
+			if r.err = err; err != nil {
+				return
+			}
+			if len(events) == 0 {
+				r.idle++
+			}
+			for i := range events {
+				r.seqs = append(r.seqs, events[i].Seq)
+				r.late = max(r.late, time.Since(time.UnixMilli(events[i].Time)))
+			}
+		}
+	}()
+	return r
+}
+
+// wants checks the numbers of a reader that has ended.
+func (r *reader) wants(t *testing.T, ranges ...[2]int64) {
+	t.Helper()
+	<-r.done
+	var want []int64
+	for _, from := range ranges {
+		for n := from[0]; n <= from[1]; n++ {
+			want = append(want, n)
+		}
+	}
+	if r.err != nil || !slices.Equal(r.seqs, want) {
+		t.Errorf("got %v, error %v; want %v", r.seqs, r.err, want)
+	}
+}
+
+// number is a number that several goroutines change.
+type number struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (n *number) add(change int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.n += change
+}
+
+func (n *number) get() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.n
+}
+
+type counter struct{ mirrors, gaps number }
+
+func (c *counter) Mirrors(_ string, change int) { c.mirrors.add(change) }
+func (c *counter) MirrorGap()                   { c.gaps.add(1) }
+func (c *counter) MirrorLag(time.Duration)      {}
+func (c *counter) Tail(time.Duration)           {}
