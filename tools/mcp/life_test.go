@@ -1,0 +1,189 @@
+package mcp_test
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/mcp"
+)
+
+func TestDeathOfALocalServer(t *testing.T) {
+	w := newTestEnv(t, nil, local(t, "srv"))
+	w.await("MCP server is connected")
+	slow := make(chan error, 1)
+	begun := make(chan struct{})
+	run := w.tool("srv__slow").Run
+	go func() {
+		_, err := run(t.Context(), &tools.Call{Report: func(turn.Progress) { close(begun) }})
+		slow <- err
+	}()
+	<-begun
+	_, err := w.call("srv__die", "")
+	for _, err := range []error{err, <-slow} {
+		if got := visible(err); got != "the server srv disconnected during the call; whether it had an effect is unknown" {
+			t.Errorf("got %q", got)
+		}
+	}
+	w.await("MCP server is not connected", "retry_in")
+	w.await("MCP server is connected")
+	if got := w.text("srv__greet", `{"name":"again"}`); got != "Hello again" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestDeathOfARemoteServer(t *testing.T) {
+	for name, o := range map[string]*sdk.StreamableHTTPOptions{"with sessions": nil, "without sessions": {Stateless: true}} {
+		t.Run(name, func(t *testing.T) {
+			server := serveRemote(t, o)
+			w := newTestEnv(t, nil, server.named("srv"))
+			w.await("MCP server is connected")
+			server.close()
+			if _, err := w.call("srv__greet", `{"name":"x"}`); !strings.Contains(visible(err), "the server srv ") {
+				t.Errorf("got %v", err)
+			}
+			line := w.await("MCP server is not connected")
+			if strings.Contains(line, "/mcp") {
+				t.Errorf("the log shows the URL: %s", line)
+			}
+			if _, err := w.call("srv__greet", `{"name":"x"}`); !strings.Contains(visible(err), "cannot be reached now") {
+				t.Errorf("while the server is down: got %v", err)
+			}
+			server.start()
+			w.await("MCP server is connected")
+			if got := w.text("srv__greet", `{"name":"again"}`); got != "Hello again" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestServersThatAreDownDoNotStopTheStart(t *testing.T) {
+	hung := make(chan struct{})
+	silent := serveRemote(t, nil)
+	silent.handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hung:
+		case <-r.Context().Done():
+		}
+	})
+	w := newTestEnv(t, func(o *mcp.Options) { o.Connect = 100 * time.Millisecond },
+		mcp.Server{Name: "missing", Command: "/no/such/program"},
+		mcp.Server{Name: "wrong", Command: "/bin/cat"},
+		mcp.Server{Name: "ends", Command: "/bin/true"},
+		mcp.Server{Name: "away", URL: "http://127.0.0.1:1/mcp"},
+		silent.named("silent"))
+	close(hung)
+	if w.names() != "" {
+		t.Errorf("there are tools: %s", w.names())
+	}
+	for _, name := range []string{"missing", "wrong", "ends", "away", "silent"} {
+		w.await("MCP server is not connected", "mcp_server="+name)
+	}
+}
+
+func TestProcessesEndWithTheService(t *testing.T) {
+	w := newTestEnv(t, nil, local(t, "srv"))
+	pids := strings.Fields(w.text("srv__child", ""))
+	w.stop()
+	for _, text := range pids {
+		pid, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ended := gone(pid); !ended {
+			t.Errorf("process %d of %v is still there", pid, pids)
+		}
+	}
+}
+
+// gone waits until a process has ended; a zombie that its new parent has not
+// collected counts.
+func gone(pid int) bool {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.Now().Add(patience); time.Now().Before(late); <-tick.C {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return true
+		}
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if _, after, ok := strings.Cut(string(stat), ") "); err != nil || ok && strings.HasPrefix(after, "Z") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestStubbornProcessIsKilled(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newTestEnv(t, func(o *mcp.Options) {
+		o.Connect = 50 * time.Millisecond // a shell that comes up later is started again
+	},
+		mcp.Server{Name: "ignores_term", Command: shell, Args: []string{"-c", "trap '' TERM; echo $$ >&2; while :; do read x || :; done"}})
+	line := w.await("MCP server says", "line=")
+	pid, err := strconv.Atoi(strings.Fields(line[strings.Index(line, "line=")+len("line="):])[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !gone(pid) {
+		t.Errorf("process %d is still there", pid)
+	}
+}
+
+func TestServersGetNoEnvironmentOfOurs(t *testing.T) {
+	t.Setenv("CHATTRAY_TEST_SECRET", "ours")
+	server := local(t, "srv")
+	server.Env = append(server.Env, "KEY=theirs")
+	w := newTestEnv(t, nil, server)
+	if got := w.text("srv__environment", ""); got != asServer+"=1 "+noWait+" KEY=theirs" {
+		t.Errorf("the process has the environment %q", got)
+	}
+	if line := w.await("MCP server says"); !strings.Contains(line, "line=the server is[31m up") {
+		t.Errorf("its errors are logged as %q", line)
+	}
+}
+
+func TestHeadersGoToTheServerOnly(t *testing.T) {
+	elsewhere := serveRemote(t, nil)
+	server := serveRemote(t, nil)
+	own := server.handler
+	redirect := false
+	server.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if redirect && r.Method == http.MethodPost {
+			http.Redirect(w, r, "http://"+elsewhere.addr+"/mcp", http.StatusTemporaryRedirect)
+			return
+		}
+		own.ServeHTTP(w, r)
+	})
+	w := newTestEnv(t, nil, server.named("srv"))
+	w.text("srv__greet", `{"name":"x"}`)
+	server.mu.Lock()
+	for _, h := range server.headers {
+		if h.Get("Authorization") != "Bearer of-the-operator" || h.Get("X-Team") != "a" {
+			t.Errorf("a request has the headers %v", h)
+		}
+	}
+	redirect = true
+	server.mu.Unlock()
+	if _, err := w.call("srv__greet", `{"name":"x"}`); err == nil {
+		t.Error("a redirect to another origin was followed, want it refused")
+	}
+	elsewhere.mu.Lock()
+	defer elsewhere.mu.Unlock()
+	if len(elsewhere.headers) > 0 {
+		t.Errorf("the other origin got %v", elsewhere.headers)
+	}
+}
