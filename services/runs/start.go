@@ -231,10 +231,15 @@ func (r *Runs) over(ctx context.Context, id string) error {
 	return e
 }
 
-// startedView returns the run as Start returns it.
+// startedView returns the run as Start returns it. A queued run may have begun
+// meanwhile.
 func (r *Runs) startedView(run *run, b *record.Begin) schemas.Run {
+	attempt := 0
+	if b.State == schemas.RunRunning {
+		attempt = 1
+	}
 	return schemas.Run{
-		RunID: run.id, ConversationID: run.conversationID, ChatID: run.chatKey, State: b.State, Attempt: run.attempt,
+		RunID: run.id, ConversationID: run.conversationID, ChatID: run.chatKey, State: b.State, Attempt: attempt,
 		UserMessageID: run.userMessageID, CreatedAt: b.Run.CreatedAt, Begun: true,
 	}
 }
