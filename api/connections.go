@@ -15,7 +15,10 @@ import (
 // it has sent nothing, the beginning of a header, or is between two requests.
 // Further connections wait in the kernel.
 func LimitConnections(server *http.Server, l net.Listener, limit int) net.Listener {
-	c := &connections{Listener: l, limit: limit, idle: list.New(), places: map[net.Conn]*list.Element{}}
+	c := &connections{
+		Listener: l, limit: limit, idle: list.New(), places: map[net.Conn]*list.Element{},
+		closeBelow: sync.OnceValue(l.Close),
+	}
 	c.room.L = &c.mu
 	server.ConnState = c.changed
 	inner, handler := server.ConnContext, server.Handler
@@ -39,7 +42,8 @@ type connKey struct{}
 
 type connections struct {
 	net.Listener
-	limit int
+	limit      int
+	closeBelow func() error // closes the listener once; a later call gets the result of the first
 
 	mu      sync.Mutex
 	room    sync.Cond // a connection has closed, or the listener
@@ -73,13 +77,14 @@ func (c *connections) Accept() (net.Conn, error) {
 	return &countedConn{Conn: conn, release: sync.OnceFunc(c.release)}, nil
 }
 
-// Close ends the wait of Accept too.
+// Close ends the wait of Accept too. The server closes its listener when Accept
+// fails, so two calls may come at once: both get the same result.
 func (c *connections) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.room.Broadcast()
 	c.mu.Unlock()
-	return c.Listener.Close()
+	return c.closeBelow()
 }
 
 func (c *connections) release() {
