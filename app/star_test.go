@@ -121,11 +121,12 @@ func TestStar(t *testing.T) {
 var rooms = map[string][]string{
 	"actions":          {"research"},
 	"acts":             {},
-	"answer":           {"answer/argstream", "answer/levels", "answer/payloads", "answer/visible", "attempts", "documents", "eventlog", "guard", "leases", "modeltext", "trace", "usage"},
+	"answer":           {"answer/argstream", "answer/levels", "answer/payloads", "answer/visible", "answer/written", "attempts", "documents", "eventlog", "guard", "leases", "modeltext", "trace", "usage"},
 	"answer/argstream": {},
 	"answer/levels":    {},
 	"answer/payloads":  {},
 	"answer/visible":   {},
+	"answer/written":   {"answer/argstream", "documents", "eventlog"},
 	"approvals":        {"pages"},
 	"attempts":         {"eventlog"},
 	"chats":            {},

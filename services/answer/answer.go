@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/services/answer/levels"
 	"github.com/chattray/chattray/services/answer/payloads"
 	"github.com/chattray/chattray/services/answer/visible"
+	"github.com/chattray/chattray/services/answer/written"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
@@ -85,8 +86,8 @@ type Writer struct {
 	// markedIdle is the value in the stored mark of this attempt, see markIdle.
 	markedIdle bool
 
-	blocks map[int]*blockCall // calls that write blocks, by index
-	answer answerDraft
+	written *written.Calls // nil without drafts
+	answer  answerDraft
 
 	mu      sync.Mutex
 	started map[int]*eventlog.Commit // writes with the start of a call, for the goroutines of the tools
@@ -110,8 +111,18 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 		elsewhere: make(map[int]bool), payloads: payloads.New(run.ID),
 	}
 	wr.levels = levels.New(levels.Options{Emit: wr.emit, Lookup: wr.tool, Status: threadStatus, Attempt: run.Attempt, Ref: run.MessageID})
+	if deps.Drafts != nil {
+		wr.written = written.New(written.Options{
+			Context: ctx, Run: run.ID, Owner: run.Owner, Document: wr.document(), Title: run.Request.Message, Drafts: deps.Drafts, Levels: wr.levels,
+			Emit: wr.emit, Append: deps.Log.Append, Tool: wr.tool, Asked: wr.asked, Approved: deps.Approve == guard.All, Fenced: wr.stopFenced, Logger: deps.Logger,
+		})
+	}
 	return wr
 }
+
+// shows reports whether the blocks that calls write are shown while the model writes
+// the calls.
+func (wr *Writer) shows() bool { return wr.written != nil && !wr.silent }
 
 // Use gives the writer what was prepared for the run.
 func (wr *Writer) Use(p *Prepared) {
@@ -160,9 +171,9 @@ func (wr *Writer) count(n int, inThread bool) bool {
 	return err == nil
 }
 
-// written is how many bytes of a model's text an event holds. Whole replies
+// size is how many bytes of a model's text an event holds. Whole replies
 // count as 0: their text was counted before.
-func written(event turn.Event) int {
+func size(event turn.Event) int {
 	switch e := event.(type) {
 	case turn.TextDelta:
 		return len(e.Text)
@@ -179,7 +190,7 @@ func written(event turn.Event) int {
 
 func (wr *Writer) handleOther(event turn.Event) {
 	inner, inThread := event.(turn.ThreadEvent)
-	if inThread && !wr.count(written(inner.Event), true) || !wr.count(written(event), false) {
+	if inThread && !wr.count(size(inner.Event), true) || !wr.count(size(event), false) {
 		return
 	}
 	switch e := event.(type) {
@@ -199,7 +210,11 @@ func (wr *Writer) handleOther(event turn.Event) {
 	case turn.FullText:
 		wr.modelText(e.Text)
 	case turn.ToolArguments:
-		wr.arguments(e)
+		if wr.shows() {
+			wr.written.Arguments(e)
+		} else {
+			wr.levels.Arguments(e)
+		}
 	case turn.Reply:
 		wr.reply(e)
 	case turn.ToolWaiting:
@@ -272,7 +287,9 @@ func (wr *Writer) reply(e turn.Reply) {
 	rest, found := wr.filter.End(e.StopReason == schemas.MaxTokens)
 	wr.show(rest)
 	wr.found(found)
-	wr.wholeBlocks(&e)
+	if wr.shows() {
+		wr.written.Reply(&e)
+	}
 	wr.answer.replied(wr)
 	wr.levels.Whole(&e)
 	wr.levels.Close("completed")

@@ -7,6 +7,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/argstream"
 	"github.com/chattray/chattray/services/documents"
 )
 
@@ -30,7 +31,7 @@ func (wr *Writer) claim(e turn.ToolStart) {
 	if !t.Document || wr.deps.Drafts == nil || wr.document() == "" || json.Unmarshal(e.Input, &input) != nil {
 		return
 	}
-	c := wr.claimOf(cmp.Or(argText(input, turn.BlockArgument), turn.BlockID(wr.run.ID, e.Index, e.Name, 0)))
+	c := wr.claimOf(cmp.Or(argstream.Text(input, turn.BlockArgument), turn.BlockID(wr.run.ID, e.Index, e.Name, 0)))
 	if t.Replans {
 		c = wr.claimOf()
 		c.Plan = true

@@ -20,7 +20,10 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 	if end.State != schemas.RunCompleted {
 		wr.breakOff()
 	}
-	wr.endBlocks(levelStatus[end.State])
+	if wr.written != nil {
+		wr.written.End(levelStatus[end.State])
+		wr.answer.end(wr)
+	}
 	wr.levels.Close(levelStatus[end.State])
 	wr.usage = wr.deps.Spent.Total()
 	d := wr.diagnostics(end.State)

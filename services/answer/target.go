@@ -76,7 +76,7 @@ func (a *answerDraft) add(wr *Writer, text string) {
 		a.open(wr, false)
 		return
 	}
-	ctx, done := wr.storing()
+	ctx, done := wr.written.Storing()
 	defer done()
 	for _, b := range a.drafts {
 		if err := b.draft.Write(ctx, piece, nil); err != nil && !errors.Is(err, record.ErrUnavailable) {
@@ -101,7 +101,7 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 		}
 	}
 	a.opened = true
-	ctx, done := wr.storing()
+	ctx, done := wr.written.Storing()
 	defer done()
 	for _, id := range a.blocks {
 		_, unknown := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
@@ -174,7 +174,7 @@ func (b *targetDraft) end(wr *Writer) {
 	}
 	b.ended = true
 	switch {
-	case wr.endDraft(b.draft, runlog.Level{}, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since}):
+	case wr.written.EndDraft(b.draft, runlog.Level{}, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since}):
 	case b.draft.Withdrawn():
 		wr.warn("The block " + b.id + " was rejected or deleted while the answer was written into it.")
 	default:

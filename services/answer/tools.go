@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/argstream"
 	"github.com/chattray/chattray/services/answer/payloads"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/leases"
@@ -90,14 +91,17 @@ func (wr *Writer) repeatable(index int) bool {
 // begin shows that a call begins.
 func (wr *Writer) begin(e turn.ToolStart) {
 	start := runlog.ToolStart{Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: wr.tool(e.Name).Title}
-	if start.Streamed = wr.streamed(e.Index); start.Streamed != "" {
-		start.Beside = without(e.Input, start.Streamed)
+	if wr.written != nil {
+		start.Streamed = wr.written.Streamed(e.Index)
+	}
+	if start.Streamed != "" {
+		start.Beside = argstream.Without(e.Input, start.Streamed)
 	}
 	if wr.decided[e.Index] && !wr.ofPage(e.Name) {
 		wr.emit(wr.levels.OpenTool(e), &runlog.ToolRefused{ToolStart: start})
 	} else {
 		running := runlog.Running(e.Name)
-		running.Shown = wr.blocks[e.Index] != nil && wr.blocks[e.Index].draft != nil
+		running.Shown = wr.written != nil && wr.written.Draft(e.Index) != nil
 		wr.line(e.Index, e.ID, e.Name, running)
 		wr.emit(wr.levels.OpenTool(e), &start)
 	}
@@ -105,7 +109,9 @@ func (wr *Writer) begin(e turn.ToolStart) {
 		return
 	}
 	wr.claim(e)
-	wr.showLater(e.Index)
+	if wr.written != nil {
+		wr.written.Begin(e.Index)
+	}
 }
 
 // line shows a status line of a call.

@@ -1,0 +1,245 @@
+package written
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/argstream"
+	"github.com/chattray/chattray/services/documents"
+)
+
+// blockChunk bounds the content of a block in one chunk, in bytes.
+const blockChunk = 32 << 10
+
+// call is a call while the model writes it: the argument that its tool
+// streams goes into a block and into the log piece by piece.
+type call struct {
+	all    *Calls
+	index  int
+	name   string
+	callID string
+	tool   turn.Tool // empty before the name is known, or when it is not offered
+	unread string    // arguments that arrived before the name
+	args   argstream.Reader
+	held   string // content that is not shown yet
+	place  runlog.Place
+	since  int64            // the document's revision when the block was begun
+	given  string           // the block_id of the arguments when it was opened
+	early  int              // how many arguments were known when it was opened
+	kind   string           // the block's type, "" before it is known
+	shown  bool             // the page has the block already
+	draft  *documents.Draft // nil before it is opened
+	closed bool             // nothing more is shown
+	later  bool             // it is shown when it runs, see Calls.Begin
+	open   bool             // its levels are open; read and written in Show of the draft
+	again  bool             // the block is shown a second time, but not its arguments
+
+	// withheld are the arguments from the content on that are not shown yet, beside
+	// those of them that come after the content; see settle.
+	withheld, beside string
+	streamed         bool // the arguments are shown without the content
+
+	at runlog.Level
+	by *runlog.Caller
+}
+
+// step shows what there is of the content, as far as it can be shown now. The block
+// ends with its content.
+func (c *call) step() {
+	if c.later || c.closed || c.tool.Streams.MustExist && c.args.Head[c.tool.Streams.Block] == nil {
+		return
+	}
+	switch {
+	case c.held == "":
+	case c.draft != nil:
+		c.show(c.held)
+		c.held = ""
+	case c.first():
+		c.start()
+	}
+	if c.args.Ended && c.draft != nil { // blocks are filled one at a time
+		c.end("completed")
+	}
+}
+
+// streams reports whether an argument of the call is shown while the model
+// writes it. It is not if the call may still be refused.
+func (c *call) streams() bool {
+	return c.tool.Streams != nil && !c.tool.Confirm && !c.all.Approved
+}
+
+// first reports whether there is enough content for the first piece: for CSV the
+// header row.
+func (c *call) first() bool {
+	if c.kind == "" {
+		if !c.claim() {
+			return false
+		}
+		c.look()
+	}
+	if strings.HasPrefix(c.kind, "image/") {
+		return c.args.Ended // it is checked first
+	}
+	if c.kind != schemas.BlockCSV || c.args.Ended {
+		return true
+	}
+	_, whole := schemas.HeaderRow(c.held)
+	return whole
+}
+
+// look reads the block that the arguments name or that an earlier attempt of
+// the run has added.
+func (c *call) look() {
+	ctx, done := c.all.Storing()
+	defer done()
+	b, err := c.all.Drafts.Block(ctx, c.all.Owner, c.id())
+	c.shown = err == nil
+	c.kind = cmp.Or(c.argument(c.tool.Streams.Type), b.Type, schemas.BlockMarkdown)
+}
+
+// id returns the block's id: the given one, or one made from run and call.
+func (c *call) id() string {
+	return cmp.Or(c.argument(c.tool.Streams.Block), turn.BlockID(c.all.Run, c.index, c.name, 0))
+}
+
+// argument returns the argument of that name if it is a string, else "".
+func (c *call) argument(name string) string {
+	if name == "" {
+		return ""
+	}
+	return argstream.Text(c.args.Head, name)
+}
+
+// claim claims the block before it is read. If another run writes the block, the
+// content waits until the call runs.
+func (c *call) claim() bool {
+	if c.all.Document == "" { // the tool will report it
+		c.closed = true
+		return false
+	}
+	if holder, err := c.all.Drafts.Claim(c.all.Context, c.all.claimOf(c.id())); holder != "" || err != nil {
+		c.later = true
+	}
+	return !c.closed && !c.later
+}
+
+// start begins the block with the first piece of its content.
+func (c *call) start() {
+	streams, document := c.tool.Streams, c.all.Document
+	c.given, c.early = c.argument(streams.Block), len(c.args.Head)
+	w := record.BlockWrite{Only: c.given != "", Title: c.all.Title, NewBlock: record.NewBlock{
+		ID: c.id(), Type: c.argument(streams.Type), Content: c.held,
+	}}
+	if meta := c.args.Head[streams.Meta]; streams.Meta != "" && len(meta) > 0 && string(meta) != "null" {
+		w.Meta = meta
+	}
+	if after := c.args.Head[streams.After]; streams.After != "" && len(after) > 0 && string(after) != "null" {
+		w.After = new(c.argument(streams.After))
+	}
+	ctx, done := c.all.Storing()
+	defer done()
+	draft, b, err := c.all.Drafts.Draft(ctx, c.all.Owner, document, w, c.all.Run, c.withdrawn)
+	if err != nil { // the tool will report it
+		c.closed = true
+		return
+	}
+	c.draft = draft
+	c.draft.Show(func() {
+		c.open, c.place = true, runlog.Place{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
+		c.since = b.Revision
+		c.begin(documents.Header(&b))
+		if n, whole := schemas.HeaderRow(c.held); whole && b.Type == schemas.BlockCSV {
+			c.content(c.held[:n])
+			c.held = c.held[n:]
+		}
+		c.content(c.held)
+	})
+	c.held = ""
+}
+
+// withdrawn shows at once that the user has withdrawn the block. It is called by
+// the draft, which keeps the run from showing more.
+func (c *call) withdrawn() {
+	if c.open {
+		_ = c.all.Append(c.at, c.reset(true)) // a full log ends the run
+	}
+}
+
+// begin opens the block's own thread and shows what comes before its content.
+func (c *call) begin(header string) {
+	c.at = c.all.Levels.OpenDocument(c.name, c.place.BlockIDs, c.place.Type)
+	if c.shown {
+		c.all.Emit(c.at, c.reset(false))
+	}
+	if header != "" {
+		c.all.Emit(c.at, &runlog.BlockHeader{Place: c.place, Header: header, Revision: c.since, By: c.caller()})
+	}
+}
+
+// content shows a piece of the content in small chunks, however much the
+// model's server sends at once.
+func (c *call) content(text string) {
+	for text != "" {
+		n := min(len(text), blockChunk)
+		for n < len(text) && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		c.all.Emit(c.at, &runlog.BlockContent{Place: c.place, Text: text[:n], Revision: c.since, By: c.caller()})
+		text = text[n:]
+	}
+}
+
+// show adds a piece to the block. Once a piece is refused, nothing more is
+// shown.
+func (c *call) show(piece string) {
+	ctx, done := c.all.Storing()
+	defer done()
+	err := c.draft.Write(ctx, piece, func() { c.content(piece) })
+	c.all.Fenced(err)
+	if err != nil && !errors.Is(err, record.ErrUnavailable) {
+		c.end("partial")
+	}
+}
+
+// end stores the held content and ends the block.
+func (c *call) end(status string) {
+	if c.closed || c.draft == nil {
+		c.closed = true
+		c.settle(true)
+		return
+	}
+	c.closed = true
+	whole := c.all.EndDraft(c.draft, c.at, c.reset(true))
+	if !c.open {
+		return
+	}
+	if whole {
+		c.all.Emit(c.at, &runlog.BlockDone{Place: c.place, By: c.caller()})
+	} else if status == "completed" {
+		status = "partial"
+	}
+	c.all.Levels.CloseDocument(c.at, status)
+}
+
+// takeBack removes a block that was added too early. It reports false if the
+// user has removed it.
+func (c *call) takeBack() bool {
+	if c.given != "" {
+		return true
+	}
+	ctx, done := c.all.Storing()
+	defer done()
+	if _, err := c.all.Drafts.Remove(ctx, c.all.Owner, c.place.DocumentID, c.place.BlockIDs); errors.Is(err, schemas.ErrNotFound) {
+		return false
+	} else if err != nil {
+		c.all.Logger.Warn("remove a block that was added too early", "run_id", c.all.Run, "error", err)
+	}
+	c.all.Emit(runlog.Level{}, c.reset(true))
+	return true
+}
