@@ -1,5 +1,5 @@
-// Package demo is a model for machines without a key or a network. It is a
-// table of stories: what the user asks for, and the steps of the answer. A
+// Package demo is a model for machines without a key or a network. It tells the
+// stories of texts/stories.yaml: what the user asks for, and the steps of the answer. A
 // story writes what a real model writes: text, reasoning, tool calls, payloads
 // and suggestions after their markers. The service can thus do its whole job
 // without configuration, and tests and tours can ask for each behaviour by name
@@ -31,8 +31,6 @@ const DefaultDelay = 15 * time.Millisecond
 
 // Limits of a reply.
 const (
-	// slowPace is how many delays one word of "slow N" takes.
-	slowPace = 10
 	// maxPiece is the longest word of a delta, in characters.
 	maxPiece = 256
 	// charsPerToken is the rule of thumb for the usage.
@@ -48,25 +46,18 @@ type Model struct{ delay time.Duration }
 // New returns a model that waits for delay between two words; 0 does not wait.
 func New(delay time.Duration) *Model { return &Model{delay: delay} }
 
-// reply is one reply of the model: thinking, then text, then calls.
+// reply is one reply of the model: thinking, then text, then calls. Its fields are those of
+// a step (see step). Chips and buttons are suggested if the page allows it.
 type reply struct {
 	thinking string
 	text     string
 	calls    []toolCall
-	// pace multiplies the delay; 0 means 1.
-	pace int
-	// stop is EndTurn when empty.
-	stop schemas.StopReason
-	// fail ends the reply with an error after what was written.
-	fail *schemas.Error
-	// chips and buttons are suggested if the page allows it.
-	chips   []string
-	buttons []schemas.SuggestedAction
-	// bare leaves out the first answer's introduction.
-	bare bool
-	// elsewhere is true if another page does this better: no chip suggests it
-	// here.
-	elsewhere bool
+	pace     int
+	bare     bool
+	stop     schemas.StopReason
+	fail     *schemas.Error
+	chips    []string
+	buttons  []schemas.SuggestedAction
 }
 
 // toolCall is a tool call. Arguments is JSON, and is streamed.

@@ -16,27 +16,9 @@ const (
 	maxDocumentArticles = 12
 )
 
-// gather looks up the material of a document.
-var gather = []step{
-	needTopic("What is the document to be about? Try `Create a research report about gold`.", starters[0]),
-	func(r *request) reply {
-		return r.lookUp(fmt.Sprintf("First I look up what the research data holds on **%s**.", r.Topic()), call("search_articles", query(r)), call("list_reports", object{}))
-	},
-	func(r *request) reply { return r.lookUp("I read the reports that fit.", r.readReports()...) },
-	show("nothing written", starters[0]),
-}
-
-// writeDocument plans a document, fills the planned blocks, and reports it.
-var writeDocument = slices.Concat(gather, []step{
-	planDocument, fill, show("document written", "Shorten the summary", "Move the chart to the top", "Delete the last block"),
-})
-
-// writeAnswer gives the text of the document as the answer, on a page that has no documents.
-var writeAnswer = slices.Concat(gather, []step{show("document in the answer", starters...)})
-
-// readReports asks for the reports that mention the topic and those in which
+// ReportsToRead are the ids of the reports that mention the topic and of those in which
 // articles were found.
-func (r *request) readReports() []toolCall {
+func (r *request) ReportsToRead() []int64 {
 	var ids []int64
 	for _, report := range r.RelevantReports() {
 		ids = append(ids, report.ReportID)
@@ -46,11 +28,8 @@ func (r *request) readReports() []toolCall {
 			ids = append(ids, a.ReportID)
 		}
 	}
-	var calls []toolCall
-	for _, id := range unique(ids) {
-		calls = append(calls, call("get_report", object{"report_id": id}))
-	}
-	return calls[:min(len(calls), maxDocumentReports)]
+	ids = unique(ids)
+	return ids[:min(len(ids), maxDocumentReports)]
 }
 
 // RelevantReports returns the reports that mention the topic, or all listed
@@ -130,39 +109,39 @@ func byYear(found []schemas.Article) string {
 	return strings.Join(rows, "\n") + "\n"
 }
 
-func planDocument(r *request) reply {
+// Plan is the input of plan_document.
+func (r *request) Plan() object {
 	var plan []object
 	for _, b := range r.Draft() {
 		plan = append(plan, object{"type": b.Type, "heading": b.Heading, "brief": b.Brief})
 	}
-	return r.lookUp(fmt.Sprintf("I plan a document of %d blocks.", len(plan)),
-		call("plan_document", object{"title": "Research report: " + r.Topic(), "blocks": plan}))
+	return object{"title": "Research report: " + r.Topic(), "blocks": plan}
 }
 
-// fill writes the planned blocks, all in one reply. The content comes last, so
-// that it is streamed into a known block.
-func fill(r *request) reply {
+// writtenBlock is the input of write_block. The content comes last, so that it is streamed
+// into a known block.
+type writtenBlock struct {
+	Type    string `json:"type"`
+	ID      string `json:"block_id,omitempty"`
+	Meta    object `json:"meta,omitempty"`
+	Content string `json:"content"`
+}
+
+// Fill are the inputs that fill the planned blocks.
+func (r *request) Fill() []writtenBlock {
 	planned := r.Last("plan_document").Blocks
 	if len(planned) == 0 { // after a restart only the tool's text is left
-		if out := lookAtDocument(r); out.text != "" {
-			return out
-		}
 		planned = r.Last("read_document").Blocks
 	}
-	var calls []toolCall
+	var written []writtenBlock
 	for i, b := range r.Draft() {
-		block := struct {
-			Type    string `json:"type"`
-			ID      string `json:"block_id,omitempty"`
-			Meta    object `json:"meta,omitempty"`
-			Content string `json:"content"`
-		}{Type: b.Type, Meta: b.Meta, Content: b.Content}
+		block := writtenBlock{Type: b.Type, Meta: b.Meta, Content: b.Content}
 		if i < len(planned) {
 			block.ID = planned[i].ID
 		}
-		calls = append(calls, call("write_block", block))
+		written = append(written, block)
 	}
-	return r.lookUp("Now I fill the blocks, one after the other.", calls...)
+	return written
 }
 
 // chart returns a Vega-Lite specification without data for a table whose first

@@ -2,54 +2,38 @@ package demo
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/text"
 )
 
-// propose returns an answer with a payload of the story's type after its
-// marker.
-func (r *request) propose(say string, payload any, chips ...string) reply {
-	return reply{text: say + "\n\n" + r.Marker() + " " + text.JSON(payload), chips: chips}
+// schema returns the schema of the stream that was looked at.
+func (r *request) schema() streamSchema { return r.Last("get_stream").Schema() }
+
+// Changes are those of a schema that is to have the topic too.
+func (r *request) Changes(topic string) object {
+	known := r.schema().Semantic
+	changes := object{"semantic.topics": unique(append(known.Topics, topic))}
+	if len(known.Inclusion) > 0 {
+		changes["semantic.inclusion"] = unique(append(known.Inclusion, "studies of "+topic))
+	}
+	return changes
 }
 
-// lookAtStream looks at the stream that the question means or the page shows,
-// if any.
-func lookAtStream(r *request) reply {
-	id := r.id("stream")
-	if id == 0 {
-		return reply{}
-	}
-	return r.lookUp(fmt.Sprintf("Let me look at stream %d first.", id), call("get_stream", object{"stream_id": id}))
-}
-
-func proposeSchema(r *request) reply {
-	schema, topic := r.Last("get_stream").Schema().Semantic, cmp.Or(r.Topic(), "long-term follow-up")
-	changes := object{"semantic.topics": unique(append(schema.Topics, topic))}
-	if len(schema.Inclusion) > 0 {
-		changes["semantic.inclusion"] = unique(append(schema.Inclusion, "studies of "+topic))
-	}
+// Proposal is the payload that proposes the changes.
+func (r *request) Proposal(topic string) object {
 	proposal := object{
-		"title": "Add " + topic, "rationale": fmt.Sprintf("You asked for it: the stream then also finds studies of %s.", topic), "changes": changes,
+		"title": "Add " + topic, "changes": r.Changes(topic),
+		"rationale": fmt.Sprintf("You asked for it: the stream then also finds studies of %s.", topic),
 	}
-	id := r.id("stream")
-	if id > 0 {
+	if id := r.ID("stream"); id > 0 {
 		proposal["stream_id"] = id
 	}
-	out := r.propose(fmt.Sprintf("I propose to add **%s** to the topics. Nothing changes until you accept.", topic), proposal, "Validate the schema", "Suggest a query")
-	if id > 0 {
-		data := json.RawMessage(text.JSON(object{"changes": changes, "stream_id": id}))
-		out.buttons = []schemas.SuggestedAction{{Label: "Apply changes", Action: "apply_schema", Handler: "server", Style: "primary", Data: data}}
-	}
-	return out
+	return proposal
 }
 
-// validate checks the parts that every bundled schema has.
-func validate(r *request) reply {
-	schema := r.Last("get_stream").Schema()
+// Validation checks the parts that every bundled schema has.
+func (r *request) Validation() object {
+	schema := r.schema()
 	query := schema.Retrieval.Query
 	balanced := strings.Count(query, "(") == strings.Count(query, ")") && strings.Count(query, `"`)%2 == 0
 	var results []object
@@ -71,40 +55,38 @@ func validate(r *request) reply {
 			results = append(results, object{"item": c.item, "status": c.status, "message": c.message})
 		}
 	}
-	summary := fmt.Sprintf("%d of %d parts hold.", sound, len(results))
-	return r.propose("I checked the schema part by part: "+summary, object{"results": results, "summary": summary}, "Propose a schema with long-term follow-up")
+	return object{"results": results, "summary": fmt.Sprintf("%d of %d parts hold.", sound, len(results))}
 }
 
-func suggestQuery(r *request) reply {
-	var query, explanation string
-	switch topic, old := r.Topic(), r.Last("get_stream").Schema().Retrieval.Query; {
-	case topic != "":
-		query, explanation = strings.Join(strings.Fields(topic), "[Title/Abstract] AND ")+"[Title/Abstract]", "Every word in title or abstract."
-	case old != "":
-		query = "(" + old + ") AND (clinical trial[Publication Type] OR review[Publication Type])"
-		explanation = "The stream's query, narrowed to clinical trials and reviews."
-	default:
-		return reply{text: "Tell me what the query is to find, as in `suggest a query for base editing`."}
+// Query is a query for PubMed: of the topic, else a narrower one of the stream's; "" if
+// there is neither.
+func (r *request) Query() string {
+	if topic := r.Topic(); topic != "" {
+		return strings.Join(strings.Fields(topic), "[Title/Abstract] AND ") + "[Title/Abstract]"
 	}
-	return r.propose("Here is a query for PubMed: `"+query+"`. "+explanation, object{"query": query, "source": "pubmed", "explanation": explanation},
-		"Suggest a query for prime editing", "Search PubMed for prime editing")
+	if old := r.schema().Retrieval.Query; old != "" {
+		return "(" + old + ") AND (clinical trial[Publication Type] OR review[Publication Type])"
+	}
+	return ""
 }
 
-func categorize(r *request) reply {
-	found := r.Last("get_report").Report.Articles
-	var names []string
-	ids := map[string][]int64{}
-	for _, a := range found {
+// category is a group of a report's articles.
+type category struct {
+	ArticleIDs []int64 `json:"article_ids"`
+	Name       string  `json:"name"`
+}
+
+// Categories are the groups of the report's articles.
+func (r *request) Categories() []*category {
+	var list []*category
+	known := map[string]*category{}
+	for _, a := range r.Last("get_report").Report.Articles {
 		name := cmp.Or(a.Category, "Other")
-		names = append(names, name)
-		ids[name] = unique(append(ids[name], a.ArticleID))
+		if known[name] == nil {
+			known[name] = &category{Name: name}
+			list = append(list, known[name])
+		}
+		known[name].ArticleIDs = unique(append(known[name].ArticleIDs, a.ArticleID))
 	}
-	if names = unique(names); len(names) == 0 {
-		return reply{text: "I see no articles to group. Open a report, or name one: `categorize report 1`."}
-	}
-	var categories []object
-	for _, name := range names {
-		categories = append(categories, object{"name": name, "article_ids": ids[name]})
-	}
-	return r.propose(fmt.Sprintf("%s fall into %s: %s.", text.Plural(len(found), "article"), text.Plural(len(names), "group"), strings.Join(names, ", ")), object{"categories": categories})
+	return list
 }

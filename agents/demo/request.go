@@ -26,9 +26,9 @@ type request struct {
 	first bool
 	// suggests is true if suggestions are taken out of the text and shown.
 	suggests bool
-	// Needs is the story's; matches are those of its expression in the
-	// question.
-	Needs   string
+	// Story is the one that the question asks for; matches are those of its
+	// expression in the question.
+	Story   story
 	matches []string
 	// Results are the tools' results since the question, in order.
 	Results []result
@@ -121,8 +121,8 @@ func paragraph(message string) string {
 	return strings.TrimSpace(message[:text.Offset(message, maxQuestion)])
 }
 
-// offers reports whether the page has the tool.
-func (r *request) offers(name string) bool {
+// Offers reports whether the page has the tool.
+func (r *request) Offers(name string) bool {
 	return slices.ContainsFunc(r.Tools, func(t turn.Tool) bool { return t.Name == name })
 }
 
@@ -130,14 +130,15 @@ func (r *request) offers(name string) bool {
 // allow it.
 func (r *request) Marker() string {
 	for _, p := range r.Facts.Payloads {
-		if p.Name == r.Needs {
+		if p.Name == r.Story.Needs {
 			return p.Marker
 		}
 	}
 	return ""
 }
 
-func (r *request) maySuggest(action string) bool {
+// MaySuggest reports whether the page has the action.
+func (r *request) MaySuggest(action string) bool {
 	return slices.ContainsFunc(r.Facts.Actions, func(a schemas.Action) bool { return a.Action == action })
 }
 
@@ -162,26 +163,27 @@ func (r *request) Last(name string) (last result) {
 }
 
 // Found returns the last result of the tool that the story needs.
-func (r *request) Found() result { return r.Last(r.Needs) }
+func (r *request) Found() result { return r.Last(r.Story.Needs) }
 
-// lookUp calls the tools that are offered and were not called yet; it returns
-// the zero reply if there are none.
-func (r *request) lookUp(text string, calls ...toolCall) reply {
-	missing := slices.DeleteFunc(calls, func(c toolCall) bool { return !r.offers(c.name) || len(r.Of(c.name)) > 0 })
-	if len(missing) == 0 {
-		return reply{}
-	}
-	return reply{text: text, calls: missing}
-}
+// Match returns a group of the story's expression in the question.
+func (r *request) Match(group int) string { return r.matches[group] }
+
+// Next returns the item of the list whose turn it is in this round.
+func (r *request) Next(list ...string) string { return list[r.Rounds%len(list)] }
 
 // Has reports whether the question has the word, which is in lower case.
 func (r *request) Has(word string) bool {
 	return slices.Contains(strings.Fields(strings.ToLower(r.question)), word)
 }
 
-// id returns the number after the thing in the question ("report 3"), else the
+// Mentions reports whether the question contains the text, which is in lower case.
+func (r *request) Mentions(text string) bool {
+	return strings.Contains(strings.ToLower(r.question), text)
+}
+
+// ID returns the number after the thing in the question ("report 3"), else the
 // id of the thing that the page shows, else 0.
-func (r *request) id(thing string) int64 {
+func (r *request) ID(thing string) int64 {
 	if m := regexp.MustCompile(`(?i)\b` + thing + `\W{1,3}(\d{1,9})\b`).FindStringSubmatch(r.question); m != nil {
 		return number(m[1])
 	}
@@ -191,13 +193,8 @@ func (r *request) id(thing string) int64 {
 // object is a JSON object; its keys are written in alphabetical order.
 type object = map[string]any
 
-func call(tool string, arguments any) toolCall { return toolCall{tool, text.JSON(arguments)} }
-
 func number(digits string) int64 {
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.ParseInt(digits, 10, 64) // 0 without digits
 	return n
 }
 

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ const (
 	maxTopicWords = 6
 	maxTitleWords = 6
 	maxWord       = 40
+	// maxParts is the number of sub-questions into which research splits a topic.
+	maxParts = 4
 )
 
 var (
@@ -61,29 +64,44 @@ func pick(words []string, limit int, drop func(word string) bool) string {
 	return strings.Join(kept, " ")
 }
 
-// nameChat gives a chat a title: the words of its first question that name its
-// topic.
-func nameChat(r *request) reply {
+// Title is one for the chat: the words of its first question that name its topic.
+func (r *request) Title() string {
 	title := ""
 	if at := slices.IndexFunc(r.Facts.Older, func(m turn.Message) bool { return m.Role == turn.User }); at >= 0 {
 		title = pick(strings.Fields(r.Facts.Older[at].Content), maxTitleWords, func(word string) bool { return slices.Contains(fillers, word) })
 	}
-	if title == "" {
-		title = "A conversation"
-	}
-	return reply{text: capital(title)}
+	return capital(cmp.Or(title, "A conversation"))
 }
 
-// telling returns the topic's most specific word: one with a digit or an inner
+// Telling returns the topic's most specific word: one with a digit or an inner
 // capital, as in names of genes and drugs, else the longest.
-func telling(topic string) string {
+func (r *request) Telling() string {
 	weight := func(w string) int {
 		if strings.ContainsFunc(w[1:], func(c rune) bool { return unicode.IsUpper(c) || unicode.IsDigit(c) }) {
 			return len(w) + maxWord
 		}
 		return len(w)
 	}
-	return slices.MaxFunc(strings.Fields(topic), func(a, b string) int { return weight(a) - weight(b) })
+	return slices.MaxFunc(strings.Fields(r.Topic()), func(a, b string) int { return weight(a) - weight(b) })
+}
+
+// Searched returns the words of the last search for articles: the topic, or only its most
+// specific word if the topic found nothing.
+func (r *request) Searched() string {
+	if r.Rounds > 1 {
+		return r.Telling()
+	}
+	return r.Topic()
+}
+
+// TopicWords returns the words that research searches for besides the whole
+// topic.
+func (r *request) TopicWords() []string {
+	words := strings.Fields(r.Topic())
+	if len(words) < 2 {
+		return nil
+	}
+	return words[:min(len(words), maxParts-1)]
 }
 
 // mentions reports whether text has one of the topic's words.
