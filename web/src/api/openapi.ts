@@ -13,13 +13,13 @@ export interface paths {
         /**
          * Start a run and follow it
          * @description Answers with the run's events as `text/event-stream`. Each frame is `id: <sequence number>`, one line
-         *     `data: <JSON>` and a blank line; comments fill idle times. In the dialect `chat` the JSON is a ChatEvent: the first is a
-         *     `status` that carries the ids, exactly one of `complete`, `error` and `cancelled` is the last. In the dialect
-         *     `messages` it is a MessageFrame: the first is `stream_start`, the last `stream_end`. The user's message is stored
-         *     before the first event is sent. A disconnect does not cancel the run, unless `on_disconnect` says so. The same
-         *     request with the same `Idempotency-Key` continues the run after `Last-Event-ID`; a new run is read from its start.
-         *     A request with a cursor and without a key is refused with 428: it would start the question again each time a
-         *     client reconnects.
+         *     `data: <JSON>` and a blank line; comments are sent while there are no events. In the dialect `chat` the JSON is a
+         *     ChatEvent: the first is a `status` that carries the ids, exactly one of `complete`, `error` and `cancelled` is the
+         *     last. In the dialect `messages` it is a MessageFrame: the first is `stream_start`, the last `stream_end`. The user's
+         *     message is stored before the first event is sent. A disconnect does not cancel the run, unless `on_disconnect` says
+         *     so. The same request with the same `Idempotency-Key` continues the run after `Last-Event-ID`; a new run is read from
+         *     its start. A request with a cursor and without a key is refused with 428: it would start the question again each
+         *     time a client reconnects.
          */
         post: operations["postStream"];
         delete?: never;
@@ -39,9 +39,10 @@ export interface paths {
         put?: never;
         /**
          * Start a run and wait for its end
-         * @description The same request as `POST /api/chat/stream`, answered with the payload of `complete` when the run ends. A run
-         *     that failed is 502 (the model's service), 500 or 503 with the `code` of its `error` event and its `run_id`; one
-         *     that was cancelled is 409 `cancelled`. With `Last-Event-ID` it needs an `Idempotency-Key`, else it is refused with 428.
+         * @description Takes the same request as `POST /api/chat/stream` and responds with the payload of `complete` when the run ends. The
+         *     response to a run that failed is 502 (the model's service), 500 or 503 with the `code` of its `error` event and its
+         *     `run_id`; to one that was cancelled, 409 `cancelled`. With `Last-Event-ID` it needs an `Idempotency-Key`, else it is
+         *     refused with 428.
          */
         post: operations["postChat"];
         delete?: never;
@@ -99,10 +100,10 @@ export interface paths {
         };
         /**
          * Follow or replay a run
-         * @description Gives exactly the events after the cursor, then follows live. The cursor is the header `Last-Event-ID`, else
-         *     `after`; a cursor that is not a number, or is more than 1000 past the newest event of a live run, reads from the
-         *     start. At or after the terminal event the answer is 204, so that an `EventSource` stops. The stream ends when its
-         *     token expires, at the latest; reconnect with a fresh token.
+         * @description Returns exactly the events after the cursor, then follows the run live. The cursor is the header `Last-Event-ID`,
+         *     else `after`; a cursor that is not a number, or is more than 1000 past the newest event of a live run, reads from
+         *     the start. At or after the terminal event the response is 204, so that an `EventSource` stops. The stream ends when
+         *     its token expires, at the latest; reconnect with a fresh token.
          */
         get: operations["getStream"];
         put?: never;
@@ -127,7 +128,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a run
-         * @description Reaches the model call and the running tools within a second and keeps the partial answer. Cancelling again, or
+         * @description Cancels the model call and the running tools within a second and keeps the partial answer. Cancelling again, or
          *     cancelling a run that has ended, changes nothing. The response is the run's state, which may still be `running`.
          */
         post: operations["cancelRun"];
@@ -461,9 +462,8 @@ export interface paths {
          *     was last current; the current messages from its place on are replaced,
          *     and kept as the other version. The next question continues from there,
          *     and prompts have only current messages. Changes of documents and data by
-         *     tools and decisions remain. It can be done while no run of the chat is
-         *     under way (`busy`), with versions of current messages (`conflict`);
-         *     selecting a version that is already current changes nothing.
+         *     tools and decisions remain. The request is refused with `busy` while a run of the chat is under way, and with
+         *     `conflict` if it is no version of a current message. Selecting a version that is already current changes nothing.
          */
         post: operations["selectVersion"];
         delete?: never;
@@ -852,9 +852,9 @@ export interface paths {
         put?: never;
         /**
          * Apply a message to a document
-         * @description The text of a chat's message, without tool markers, becomes the `new` of the target, or a block that waits to be
-         *     accepted: after `after_block_id`, by default at the end. `If-Match` has the revision of the target, or else of the
-         *     document. Applying the same message to the same document again gives the same block.
+         * @description The text of a chat's message, without tool markers, becomes the `new` of the target. Without a target it becomes a
+         *     new block that waits to be accepted, after `after_block_id` or else at the end. `If-Match` has the revision of the
+         *     target, or else of the document. Applying the same message to the same document again gives the same block.
          */
         post: operations["applyBlock"];
         delete?: never;
@@ -971,7 +971,7 @@ export interface paths {
         };
         /**
          * What a user has used
-         * @description Tokens and cost by day (UTC) and model, of all calls of models: answers, summaries of older turns, tools that ask a model, fallback models, and calls that failed or were cancelled. A run counts on the day on which it ended. Where a model's server reported no tokens they are estimated, at four characters a token.
+         * @description Tokens and cost by day (UTC) and model, of all model calls: answers, summaries of older turns, tools that ask a model, fallback models, and calls that failed or were cancelled. A run counts on the day on which it ended. Where a model's server reported no tokens they are estimated, at four characters per token.
          */
         get: operations["getUsage"];
         put?: never;
@@ -1069,7 +1069,7 @@ export interface paths {
         };
         /**
          * The websocket
-         * @description One JSON object a frame: `SocketEvent` from the client, `Chunk` to it. A message starts a run as `POST
+         * @description One JSON object per frame: `SocketEvent` from the client, `Chunk` to it. A message starts a run as `POST
          *     /api/chat/stream` does, and a run may be watched, resumed and cancelled from both. `stop` ends the runs of a chat
          *     and stops watching it, `pause` ends only the live run; a message that comes while an answer streams is queued.
          *     `mode` `agent` offers the tools of documents; `chat` with a `document_id` writes the answer into that document.
@@ -1124,7 +1124,7 @@ export interface paths {
         put?: never;
         /**
          * Call tools over the Model Context Protocol
-         * @description Streamable HTTP without sessions: one JSON-RPC message a request, the answer as JSON or as a stream of events that
+         * @description Streamable HTTP without sessions: one JSON-RPC message per request, the answer as JSON or as a stream of events that
          *     ends with it; a notification is answered with 202. It offers the tools that every page has and that need neither a
          *     chat nor an approval, as far as the user may call them. Progress is sent to callers that ask for it. A request
          *     counts towards the limits of streams and of requests that start runs.
@@ -1760,9 +1760,10 @@ export interface components {
          *     names its block, except those of the stream as a whole.
          *
          *     A block of type `llm` is a call of the model; a block of type `tool` or `mcp` is what its tools do, `mcp` where all of
-         *     them are of MCP servers. In it each call has a `loading`, its status line, and while that is open a `tool_call` (before it
-         *     an `approval` or a `client_tool_call`, if it had to wait) and a `text`, its result. Calls that run side by side have a
-         *     thread each; beside calls of other tools, a call of an MCP server has in its thread a block of its own.
+         *     them are of MCP servers. In such a block each call has a `loading`, its status line. While that is open the call has
+         *     a `tool_call` (before it an `approval` or a `client_tool_call`, if it had to wait) and a `text`, its result. Calls
+         *     that run at the same time have a thread each. If a call of an MCP server runs at the same time as calls of other
+         *     tools, it has a block of its own in its thread.
          */
         MessageFrame: {
             /**
@@ -1771,16 +1772,17 @@ export interface components {
              */
             type: string;
             /**
-             * @description As the type says; of `loading` a StatusLine, of an `event` its name and `data`, of `stream_end` a StreamEnd. A `tool_call`
-             *     has `id`, `name` and `arguments`; one that runs also `index`, `progress`, `stage`, `status_message`, `data`, `title`, and
-             *     `denied` where the user did not allow it; `streamed` names the argument whose text is the content of a block, and which
-             *     `arguments` do not have. The `text` of a result has `tool_use_id` and `is_error`. A block that
-             *     a tool writes has `meta` and `content`; with `withdrawn` true the user has withdrawn it: it is as it was before, or gone.
-             *     So has the `data` of an event `withdrawn`, whose `ref` is the block of a document that the answer itself was written into
-             *     or, with `tool_use_id`, that a call writes again in another place
+             * @description They depend on the type. A `loading` has those of StatusLine, an `event` has its name and `data`, a `stream_end`
+             *     has those of StreamEnd. A `tool_call` has `id`, `name` and `arguments`; one that runs also has `index`,
+             *     `progress`, `stage`, `status_message`, `data`, `title`, and `denied` if the user did not allow it. `streamed`
+             *     names the argument whose text is the content of a block; `arguments` leaves it out. The `text` of a result has
+             *     `tool_use_id` and `is_error`. A block that a tool writes has `meta` and `content`. `withdrawn: true` means that
+             *     what was written into the block is withdrawn: the block is as it was before, or gone. The `data` of an event
+             *     `withdrawn` says the same of a block of a document, `ref`: the one that the answer itself was written into or,
+             *     with `tool_use_id`, one that a call writes again in another place
              */
             props?: Record<string, unknown>;
-            /** @description C and the sequence number */
+            /** @description `C` and the sequence number */
             chunk_id: string;
             message_id?: string;
             block_id?: string;
@@ -1840,7 +1842,7 @@ export interface components {
             conversation_id?: number;
             /** @description The chat by its own key; an unknown one makes a chat under this key */
             chat_id?: string;
-            /** @description Counts only for a new chat: without `conversation_id` and `chat_id`, or with a `chat_id` that is unknown; kept as the chat's first messages */
+            /** @description Used only for a new chat: without `conversation_id` and `chat_id`, or with a `chat_id` that is unknown. They become the chat's first messages */
             conversation_history?: components["schemas"]["HistoryMessage"][];
             /**
              * @description The id of the user's message, instead of one that the service makes.
@@ -1863,8 +1865,8 @@ export interface components {
              */
             on_disconnect?: "continue" | "cancel";
             /**
-             * @description What to do while the chat works on another message: answer 409, wait until it ends, or first cancel it and all
-             *     messages that wait
+             * @description What to do while another run of the chat is under way: respond with 409, wait until it ends, or first cancel it
+             *     and all messages that wait
              * @default reject
              * @enum {string}
              */
@@ -1977,7 +1979,7 @@ export interface components {
              */
             type: "tool_start";
             tool: string;
-            /** @description The arguments as the model wrote them; of its strings 16,000 characters each, whole at `/api/chat/runs/{run_id}/tools/{index}` */
+            /** @description The arguments as the model wrote them. Each string is cut after 16,000 characters; `/api/chat/runs/{run_id}/tools/{index}` has them whole */
             input: unknown;
             tool_use_id: string;
             /** @description The number of the call in its run, from 0 */
@@ -2036,7 +2038,7 @@ export interface components {
             index: number;
             tool_use_id?: string;
             is_error?: boolean;
-            /** @description What the call has done, for people; with a bar in it, a form for one call and one for `{n}` calls: `Read a report|Read {n} reports` */
+            /** @description What the call has done, for people. With a `|` it has two forms, for one call and for `{n}` calls: `Read a report|Read {n} reports` */
             done?: string;
         };
         /**
@@ -2052,7 +2054,7 @@ export interface components {
             approval_id: string;
             tool: string;
             tool_use_id: string;
-            /** @description The index of the call, as in `tool_start`; absent in old runs */
+            /** @description The number of the call in its run, as in `tool_start`; absent from runs of older versions */
             index?: number;
             /** @description The arguments as the model wrote them */
             input: unknown;
@@ -2101,7 +2103,7 @@ export interface components {
             type: "client_tool_call";
             tool: string;
             tool_use_id: string;
-            /** @description The index of the call, as in `tool_start`; absent in old runs */
+            /** @description The number of the call in its run, as in `tool_start`; absent from runs of older versions */
             index?: number;
             /** @description The arguments; they match the schema */
             input: unknown;
@@ -2123,10 +2125,10 @@ export interface components {
         WaitAnswer: "approved" | "denied" | "expired" | "result";
         /** @description A call that waits for the user or for the page, or has waited */
         Wait: {
-            /** @description The call's, as in `tool_start` */
+            /** @description The number of the call in its run, as in `tool_start` */
             index: number;
             kind: components["schemas"]["WaitKind"];
-            /** @description Of an approval */
+            /** @description The id of the approval; absent from the call of a tool of the page */
             approval_id?: string;
             tool_use_id: string;
             tool: string;
@@ -2215,7 +2217,7 @@ export interface components {
             stop_reason: components["schemas"]["StopReason"];
             usage: components["schemas"]["Usage"];
             warnings?: string[];
-            /** @description For those who may see it */
+            /** @description The trace, for users who may see it */
             diagnostics?: components["schemas"]["Diagnostics"];
         };
         /** @description A chip; a click sends `value` as the next message */
@@ -2255,9 +2257,9 @@ export interface components {
         /** @description An entry of `tool_history`, in the order in which the model asked */
         ToolCall: {
             tool_name: string;
-            /** @description The arguments; of its strings 16,000 characters each, whole at `/api/chat/runs/{run_id}/tools/{index}` */
+            /** @description The arguments. Each string is cut after 16,000 characters; `/api/chat/runs/{run_id}/tools/{index}` has them whole */
             input: unknown;
-            /** @description The output of the tool; cut at 16,000 characters, complete at `/api/chat/runs/{run_id}/tools/{index}` */
+            /** @description The output of the tool. It is cut after 16,000 characters; `/api/chat/runs/{run_id}/tools/{index}` has it whole */
             output: string;
             is_error: boolean;
             tool_use_id?: string;
@@ -2265,7 +2267,7 @@ export interface components {
             duration_ms: number;
             /** @description What the call does, for people */
             title?: string;
-            /** @description What the call has done, for people; with a bar in it, a form for one call and one for `{n}` calls: `Read a report|Read {n} reports` */
+            /** @description What the call has done, for people. With a `|` it has two forms, for one call and for `{n}` calls: `Read a report|Read {n} reports` */
             done?: string;
         };
         /** @description US dollars, rounded to millionths */
@@ -2275,7 +2277,7 @@ export interface components {
             input_tokens: number;
             output_tokens: number;
             total_tokens: number;
-            /** @description Of those calls whose model has a price; absent when there is none */
+            /** @description The cost of the calls whose model has a price; absent if there are none */
             cost_usd?: components["schemas"]["USD"];
         };
         /** @description What one model was used for on one day */
@@ -2333,7 +2335,7 @@ export interface components {
             model?: string;
             messages: components["schemas"]["TraceMessage"][];
             reply: string;
-            /** @description For a reply that asks for tools `tool_calls`; for one that was cut off by the end of the run `error` or `cancelled` */
+            /** @description `tool_calls` if the reply asks for tools; `error` or `cancelled` if the end of the run cut it off */
             stop_reason: string;
             usage: components["schemas"]["Usage"];
             /** Format: date-time */
@@ -2349,10 +2351,10 @@ export interface components {
             /** @description Any JSON */
             input: unknown;
             output?: string;
-            /** @description What the model got of the output, if that is different */
+            /** @description What the model got instead of the whole output */
             model_output?: string;
             is_error?: boolean;
-            /** @description The call's payload; whole in payloads and at GET /api/chats/{conversation_id}/payloads/{payload_id} */
+            /** @description The call's payload; `payloads` and `GET /api/chats/{conversation_id}/payloads/{payload_id}` have it whole */
             payload_id?: string;
             /** Format: int64 */
             duration_ms?: number;
@@ -2362,7 +2364,7 @@ export interface components {
          * @enum {string}
          */
         MessageStatus: "complete" | "incomplete" | "cancelled" | "superseded" | "error";
-        /** @description A turn's text by user or assistant */
+        /** @description A message of the user or of the assistant */
         Message: {
             id: string;
             /** Format: int64 */
@@ -2436,11 +2438,11 @@ export interface components {
         ModelList: {
             items: components["schemas"]["ModelOffer"][];
         };
-        /** @description Names an attachment */
+        /** @description An attachment without its content */
         AttachmentInfo: {
             name: string;
             mime: string;
-            /** @description Bytes of the file */
+            /** @description The size of the file in bytes */
             size: number;
         };
         /** @description Why an assistant message of status `error` has no answer */
@@ -2467,7 +2469,7 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
-            /** @description The run that works on this chat */
+            /** @description The chat's run that is under way */
             active_run_id?: string;
             /** @description Pinned chats come first in the list */
             pinned?: boolean;
@@ -2596,7 +2598,7 @@ export interface components {
             /** @description The text before the JSON in what the model writes */
             parse_marker?: string;
         };
-        /** @description An action that a page declares. One of the server runs only on the pages that declare it, and for users who may do it: 403 otherwise */
+        /** @description An action that a page declares. A server action runs only on the pages that declare it, and for users who may do it: 403 otherwise */
         Action: {
             action: string;
             description: string;
@@ -2607,7 +2609,7 @@ export interface components {
             /** @description The JSON Schema of its data, of an action that a page file handles with `http` */
             schema?: Record<string, unknown>;
         };
-        /** @description A standing question with its schema */
+        /** @description A research question that is followed over time, with its schema */
         Stream: {
             /** Format: int64 */
             stream_id: number;
@@ -2636,7 +2638,7 @@ export interface components {
         StreamList: {
             items: components["schemas"]["Stream"][];
         };
-        /** @description A run of a stream; `articles` are present if one report is requested */
+        /** @description A report of a stream; `articles` are present if one report is requested */
         Report: {
             /** Format: int64 */
             report_id: number;
@@ -2680,7 +2682,7 @@ export interface components {
             title: string;
             /** @description A title that waits to be accepted */
             new_title?: string;
-            /** @description The id of the user whose document it is */
+            /** @description The id of the document's owner */
             owner: string;
             /** Format: date-time */
             created_at: string;
@@ -2713,7 +2715,7 @@ export interface components {
          * @enum {string}
          */
         VersionReason: "accepted" | "edited" | "restored";
-        /** @description What was accepted of a document before a change */
+        /** @description The accepted content of a document before a change */
         DocumentVersion: {
             /**
              * Format: int64
@@ -2790,13 +2792,14 @@ export interface components {
             after_block_id?: string;
         };
         /**
-         * @description What a client sends over the websocket, one JSON object a frame. By `name`:
+         * @description What a client sends over the websocket, one JSON object per frame. By `name`:
          *
          *     | `name` | what | members of its own |
          *     | --- | --- | --- |
          *     | `message`, `chat_message` | a question; it waits for its turn in a busy chat | `message`, `model`, `mode`, `block_id`, `block_ids`, `document_id`, `context`, `interaction_type`, `action_metadata`, `attachments`, `client_tools` |
-         *     | `stop`, `pause` | end all runs of a chat and the watching; the one under way | |
-         *     | `resume` | watch a chat, or go on with a run after `after` | `run_id`, `after` |
+         *     | `stop` | end all runs of a chat, and stop watching it | |
+         *     | `pause` | end the run under way | |
+         *     | `resume` | watch a chat, or continue a run after `after` | `run_id`, `after` |
          *     | `approve` | the user's decision about a call that waits | `run_id`, `approval_id`, `approved`, `input` |
          *     | `tool_result` | the outcome of a tool of the page | `run_id`, `tool_use_id`, `output`, `is_error` |
          */
@@ -2813,13 +2816,13 @@ export interface components {
             model?: string;
             /** @enum {string} */
             mode?: "chat" | "agent";
-            /** @description Where the answer goes; also several, comma separated. In the mode `agent` an answer goes to the chat, and a block of a document is what the message is about: the model reads it and changes it with its tools. In a chat the first is the id of the answer; with the id of another answer of the chat, the new one takes its place when it begins; while that one is being written, the message waits for its turn */
+            /** @description Where the answer goes; also several, comma separated. In the mode `agent` an answer goes to the chat, and a block of a document is what the message is about: the model reads it and changes it with its tools. In a chat the first one is the id of the answer. If another answer of the chat has that id, the new answer replaces it when it begins; while the other one is being written, the message waits for its turn */
             block_id?: string;
             block_ids?: string;
             document_id?: string;
             chat_id?: string;
             /**
-             * @description The authenticated user, where it is given: `ISSUER|SUBJECT`, as `id` in the answer of `GET /api/me`. An event
+             * @description The authenticated user, if given: `ISSUER|SUBJECT`, as `id` in the response of `GET /api/me`. An event
              *     with a different one is refused with `forbidden`
              */
             user_id?: string;
@@ -2852,8 +2855,8 @@ export interface components {
          *     | `type` | what | members of its own |
          *     | --- | --- | --- |
          *     | a block's type, as `md` | a piece of blocks; with `end` their end | `block_ids`, `document_id`, `content`, `end`, `new_doc`, `block_types` |
-         *     | `reset` | what came of the blocks is void; with `kept_through` also all chunks of the run after that number; with `end` nothing more comes: what was written into the blocks is withdrawn, they are as they were before, or gone | `block_ids`, `document_id`, `kept_through`, `end` |
-         *     | `status` | a line that says what goes on; with an `approval_id` one that asks for the user's approval | `content`, `approval_id`, `reason` |
+         *     | `reset` | what was sent for the blocks no longer counts; with `kept_through`, nor do all chunks of the run after that number; with `end` nothing more comes: what was written into the blocks is withdrawn, and they are as they were before, or gone | `block_ids`, `document_id`, `kept_through`, `end` |
+         *     | `status` | a line for the status display; with an `approval_id` one that asks for the user's approval | `content`, `approval_id`, `reason` |
          *     | `tool` | a call: its `event` is `start`, `progress` or `complete` | `tool`, `tool_use_id`, `index`; `input`, `title`; `stage`, `message`, `progress`, `data`, `block_ids`, `document_id`; `output`, `is_error`, `done` |
          *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |
          *     | `approval_resolved` | it waits no longer | `approval_id`, `approved` |
@@ -2869,9 +2872,8 @@ export interface components {
          *     The first chunk of a run carries the ids of run and chat. One without
          *     `run_id` is of the same run as the last one before it that had a
          *     `run_id` and a `seq`; `approval_request`, `client_tool_call` and
-         *     `run_end` always have it. To a client that resumes after a call that
-         *     still waits, that call is shown again, and after the run's end all but
-         *     the content: neither changes anything twice.
+         *     `run_end` always have it. A client that resumes after a call that still waits gets that call again. One that resumes
+         *     after the run's end gets everything but the content again. Neither changes anything twice.
          */
         Chunk: {
             type: string;
@@ -2899,7 +2901,7 @@ export interface components {
             tool_use_id?: string;
             /** @description The number of the call in its run, from 0 */
             index?: number;
-            /** @description The call's input; each string of a `tool` is cut after 16000 characters */
+            /** @description The call's input; each string of a `tool` is cut after 16,000 characters */
             input?: unknown;
             title?: string;
             description?: string;
@@ -2908,7 +2910,7 @@ export interface components {
             stage?: string;
             progress?: number;
             data?: unknown;
-            /** @description Cut after 16000 characters; whole at `GET /api/chat/runs/{run_id}/tools/{index}` */
+            /** @description Cut after 16,000 characters; whole at `GET /api/chat/runs/{run_id}/tools/{index}` */
             output?: string;
             is_error?: boolean;
             done?: string;
@@ -2948,7 +2950,7 @@ export interface components {
             code: components["schemas"]["Code"];
             /** @description Names the request in the log of the service */
             request_id: string;
-            /** @description The run that a busy chat works on, or that failed */
+            /** @description The run that is under way in a busy chat, or that failed */
             run_id?: string;
             /** @description What is wrong, and where; at most 20 */
             errors?: components["schemas"]["FieldError"][];
@@ -3088,7 +3090,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The chat works on another run, the run was cancelled, or the payload that an action accepts has been decided */
+        /** @description Another run of the chat is under way, the run was cancelled, or the payload that an action accepts has been decided */
         Busy: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3098,7 +3100,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The chat works on a run, or the version cannot be selected */
+        /** @description A run of the chat is under way, or the version cannot be selected */
         VersionConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3128,7 +3130,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description A model is writing the block, or a block of the document, so that there is only a part of it to accept */
+        /** @description A model is still writing the block, or a block of the document */
         BeingWritten: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3332,7 +3334,7 @@ export interface components {
          */
         IfMatch: string;
         /**
-         * @description The number of items
+         * @description The most items to return
          * @example 20
          */
         Limit: number;
@@ -3796,7 +3798,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The number of items
+                 * @description The most items to return
                  * @example 20
                  */
                 limit?: components["parameters"]["Limit"];
@@ -3853,7 +3855,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The number of items
+                 * @description The most items to return
                  * @example 20
                  */
                 limit?: components["parameters"]["Limit"];
@@ -4251,7 +4253,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The number of items
+                 * @description The most items to return
                  * @example 20
                  */
                 limit?: components["parameters"]["Limit"];
@@ -6044,7 +6046,7 @@ export interface operations {
                 before?: string;
             };
             header?: {
-                /** @description The number of the last event that the client has; its run is followed after it */
+                /** @description The number of the last event that the client has; the stream continues after it */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -6089,7 +6091,7 @@ export interface operations {
                  * @example 5f2c1c9e
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The number of the last event that the client has; its run is followed after it */
+                /** @description The number of the last event that the client has; the stream continues after it */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -6181,7 +6183,7 @@ export interface operations {
                  * @example 5f2c1c9e
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The number of the last event that the client has; its run is followed after it */
+                /** @description The number of the last event that the client has; the stream continues after it */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -6376,7 +6378,7 @@ export interface operations {
     getResponse: {
         parameters: {
             query?: {
-                /** @description true for the events, live ones too */
+                /** @description true returns the events, and follows the run while it is under way */
                 stream?: string;
                 /** @description The `sequence_number` after which the events are sent */
                 starting_after?: string;
