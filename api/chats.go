@@ -10,7 +10,7 @@ import (
 )
 
 // chats is a user's conversations and what is in them. Each call checks the
-// owner: anything unknown or owned by somebody else is schemas.ErrNotFound. A
+// owner: anything unknown or owned by another user is schemas.ErrNotFound. A
 // cursor that the service did not give out is an error of code bad_request.
 type chats interface {
 	chatIndex

@@ -15,7 +15,7 @@ import (
 )
 
 // documents is a user's documents and their blocks. Each call
-// checks the owner: anything unknown or owned by somebody else is
+// checks the owner: anything unknown or owned by another user is
 // schemas.ErrNotFound. A match without the current revision is
 // schemas.ErrStale, an id in use schemas.ErrTaken.
 type documents interface {

@@ -52,7 +52,7 @@ func exchange(t *testing.T, conn *websocket.Conn, frame string) schemas.Chunk {
 }
 
 // TestFramesHaveARate shows that the frames of all sockets of a user count as
-// requests, and that the socket goes on.
+// requests, and that the socket continues.
 func TestFramesHaveARate(t *testing.T) {
 	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Limits.OthersPerMinute = 4 })
 	first, second := dialSocket(t, ts), dialSocket(t, ts) // two of the four

@@ -8,7 +8,7 @@ import (
 )
 
 // runs gives access to runs. Each call checks the owner: anything unknown or
-// owned by somebody else is schemas.ErrNotFound.
+// owned by another user is schemas.ErrNotFound.
 type runs interface {
 	Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
 	// ByKey returns the run that an Idempotency-Key started.

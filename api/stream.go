@@ -32,7 +32,7 @@ type streams interface {
 	// Follow returns the events after the cursor, and then live ones to the
 	// end; an empty batch after each idle period. At or past the terminal event
 	// the error is runlog.ErrEnded; runlog.ErrInterrupted ends the events of a
-	// run that goes on later.
+	// run that continues later.
 	Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error)
 	// Live returns the unfinished runs of a user's chat, the running one first.
 	Live(ctx context.Context, user schemas.User, chat string) ([]string, error)
@@ -266,7 +266,7 @@ func (s *server) postChat(c echo.Context) error {
 			}
 		}
 	}
-	e := schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted and goes on; follow its stream")
+	e := schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted and continues; follow its stream")
 	e.RunID = run
 	return e
 }

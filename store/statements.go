@@ -133,7 +133,7 @@ const (
 )
 
 // The statements of Take. They name the replicas that the runs are taken from: with a
-// join, a run that somebody else has just taken would be taken again, because the
+// join, a run that another replica has just taken would be taken again, because the
 // joined rows are not read again when the run's row is.
 const (
 	takeRuns = `WITH open AS (SELECT id FROM runs WHERE replica {among}` + takeOpen

@@ -80,7 +80,7 @@ type Service struct {
 }
 
 // Runs starts, follows and answers runs. Each call checks the owner: anything
-// unknown or owned by somebody else is schemas.ErrNotFound.
+// unknown or owned by another user is schemas.ErrNotFound.
 type Runs interface {
 	Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error)
 	// Follow returns the events after the cursor, and then live ones to the end; an empty

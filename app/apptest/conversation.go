@@ -240,7 +240,7 @@ func (c *Conversation) broken(p *Process, err error) error {
 	if c.System.hasEnded(p) && !errors.Is(err, errFrame) {
 		return nil
 	}
-	return fmt.Errorf("the stream of a running process ended after %d frames: %w, want it to go on", len(c.Frames), err)
+	return fmt.Errorf("the stream of a running process ended after %d frames: %w, want it to continue", len(c.Frames), err)
 }
 
 // take checks a frame and records its ids and times.

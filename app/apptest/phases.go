@@ -15,7 +15,7 @@ import (
 // LastEventRead is the phase in which a client reads the end of a run.
 const LastEventRead = "a last event is read"
 
-// OnPhase calls do the first time that a run enters the phase, before the run goes on.
+// OnPhase calls do the first time that a run enters the phase, before the run continues.
 func (s *System) OnPhase(phase string, do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -127,7 +127,7 @@ func (p *Process) Wait() *os.ProcessState {
 	select {
 	case <-p.gone:
 	case <-time.After(Limit):
-		p.t.Fatalf("the process goes on after %v, want its end:\n%s", Limit, p.LastLines())
+		p.t.Fatalf("the process continues after %v, want its end:\n%s", Limit, p.LastLines())
 	}
 	return p.cmd.ProcessState
 }

@@ -160,6 +160,6 @@ func TestLosersConnectionIsClosed(t *testing.T) {
 		t.Errorf("the run ends with %s, want complete with the first answer", last.Data)
 	}
 	if got := system.Model.Running(); got != 0 {
-		t.Errorf("%d calls of the model go on, want 0", got)
+		t.Errorf("%d calls of the model continue, want 0", got)
 	}
 }

@@ -114,7 +114,7 @@ func TestReadsOfAPostgresThatHangs(t *testing.T) {
 	}
 	all.Wait()
 	resume()
-	apptest.Eventually(t, "reads go on", func() bool {
+	apptest.Eventually(t, "reads continue", func() bool {
 		var list schemas.ChatList
 		status, err := system.Call(t.Context(), http.MethodGet, "/api/chats", &list)
 		return err == nil && status == http.StatusOK

@@ -130,7 +130,7 @@ func checkHungUp(t *testing.T, c *apptest.Conversation, run string) {
 	select {
 	case <-system.Model.Gone():
 	case <-time.After(apptest.Limit):
-		t.Fatal("the call of the model goes on, want it ended")
+		t.Fatal("the call of the model continues, want it ended")
 	}
 	apptest.Eventually(t, "the run is cancelled", func() bool { return runState(system, t, run).State == schemas.RunCancelled })
 	var chat schemas.Chat

@@ -60,8 +60,8 @@ type Config struct {
 	History         History
 	// Drain is how long runs may continue after a signal to stop.
 	Drain time.Duration
-	// ShutdownDelay is how long all goes on after a signal to stop, except that the
-	// service says that it is not ready.
+	// ShutdownDelay is how long the service takes requests after a signal to stop, while it
+	// says that it is not ready.
 	ShutdownDelay time.Duration
 	LogLevel      slog.Level
 	// LogFormat is json, text, or auto: text on a terminal, else json.

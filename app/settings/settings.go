@@ -112,7 +112,7 @@ var table = []setting{
 	{"history.budget", vars("HISTORY_BUDGET"), "24000", "tokens of earlier messages in a prompt", plain, integer(func(c *Config) *int { return &c.History.Budget }, 256, 10_000_000)},
 	{"history.compact", vars("HISTORY_COMPACT"), "true", "keep a running summary of the messages that no longer fit", plain, boolean(func(c *Config) *bool { return &c.History.Compact })},
 	{"drain", vars("DRAIN"), "30s", "time that running runs have to finish after SIGTERM", plain, duration(func(c *Config) *span { return &c.Drain })},
-	{"shutdown_delay", vars("SHUTDOWN_DELAY"), "0s", "after SIGTERM, how long `/readyz` already fails while all goes on, so that balancers notice", plain, durationOrZero(func(c *Config) *span { return &c.ShutdownDelay })},
+	{"shutdown_delay", vars("SHUTDOWN_DELAY"), "0s", "after SIGTERM, how long `/readyz` fails before any request is refused, so that balancers notice", plain, durationOrZero(func(c *Config) *span { return &c.ShutdownDelay })},
 	{"log_level", vars("LOG_LEVEL"), "info", "`debug`, `info`, `warn` or `error`", plain, logLevel},
 	{"log_format", vars("LOG_FORMAT"), "auto", "`json`, `text`, or `auto`: text on a terminal, else json", plain, oneOf(func(c *Config) *string { return &c.LogFormat }, "auto", "json", "text")},
 	{"approve_after_untrusted", vars("APPROVE_AFTER_UNTRUSTED"), "effects", "calls that wait for the user's approval once the model has read text from outside: `off`, `effects` (tools with effects, and URLs that the model composed itself), or `all`", plain, oneOf(func(c *Config) *string { return &c.ApproveAfterUntrusted }, "off", "effects", "all")},

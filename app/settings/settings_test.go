@@ -129,7 +129,7 @@ func TestSettings(t *testing.T) {
 			},
 		},
 		{
-			"models that stand in",
+			"fallback models",
 			sources{
 				environ: []string{"CHATTRAY_FALLBACK=b,a", "CHATTRAY_BUDGET_TOKENS=1000"},
 				file:    "models: [{name: a, price: {output: 1}}, {name: b, fallback: []}, {name: c, fallback: b}]\nlimits: {budget_usd: 0.5}",

@@ -293,7 +293,7 @@ func TestSocketStopsAndDisconnects(t *testing.T) {
 					s.t.Fatal(err)
 				}
 				if got := s.readWire(watching); !strings.Contains(got, `"status":"cancelled"`) {
-					s.t.Errorf("the run goes on, want it cancelled:\n%s", got)
+					s.t.Errorf("the run continues, want it cancelled:\n%s", got)
 				}
 				_ = watching.conn.CloseNow()
 			})

@@ -128,7 +128,7 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 	}
 }
 
-// replied begins a chart at the end of a reply, if its header may still be going on.
+// replied begins a chart at the end of a reply, if its header may still be incomplete.
 func (a *answerDraft) replied(wr *Writer) {
 	if a.document != "" && a.target.Type == schemas.BlockChart && !a.opened && !wr.silent && a.text.Len() > 0 {
 		a.open(wr, true)

@@ -13,7 +13,7 @@ import (
 )
 
 // The parts of the store that Chats needs. Each call checks the owner: an unknown id or
-// somebody else's is schemas.ErrNotFound.
+// another user's is schemas.ErrNotFound.
 
 // Conversations reads and changes conversations.
 type Conversations interface {

@@ -34,7 +34,7 @@ const (
 const untitled = "Untitled document"
 
 // The parts of the store that Documents needs. Each call checks the owner: an unknown
-// id or somebody else's is schemas.ErrNotFound. A match that is not met is
+// id or another user's is schemas.ErrNotFound. A match that is not met is
 // schemas.ErrStale, an id in use is schemas.ErrTaken.
 
 // Records reads and changes documents.

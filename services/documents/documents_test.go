@@ -269,6 +269,6 @@ func TestExport(t *testing.T) {
 		t.Errorf("an empty document is %q, %v", got, err)
 	}
 	if _, _, err := documents.New(s, s, s, s).Export(t.Context(), schemas.User{ID: "bob"}, "d"); !errors.Is(err, schemas.ErrNotFound) {
-		t.Errorf("somebody else's: %v", err)
+		t.Errorf("another user's: %v", err)
 	}
 }

@@ -57,7 +57,7 @@ func (o *Options) OffersModel(name string) bool {
 type Store interface {
 	// Payloads returns the chat's payloads without their data: message by message, those
 	// of one in its order. Those of superseded messages and of the run except are left
-	// out. An unknown chat, or somebody else's, is schemas.ErrNotFound.
+	// out. An unknown chat, or another user's, is schemas.ErrNotFound.
 	Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error)
 }
 

@@ -57,7 +57,7 @@ func TestPromptShowsTheDocument(t *testing.T) {
 		fails error
 		want  string
 	}{
-		"somebody else's":  {"bob", page, nil, "does not exist yet"},
+		"another user's":   {"bob", page, nil, "does not exist yet"},
 		"the chat's own":   {ann.ID, nil, nil, "does not exist yet"},
 		"an odd id":        {ann.ID, schemas.Object{"document_id": json.RawMessage(`"a b"`)}, nil, "names no valid document_id"},
 		"a number":         {ann.ID, schemas.Object{"document_id": json.RawMessage(`7`)}, nil, "names no valid document_id"},

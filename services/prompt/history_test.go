@@ -296,7 +296,7 @@ func TestHistoryErrors(t *testing.T) {
 		want                 error
 	}{
 		{"database away", alice, "u0", &storedChat{err: errDatabase}, errDatabase},
-		{"somebody else's", "bob", "u0", &storedChat{}, schemas.ErrNotFound},
+		{"another user's", "bob", "u0", &storedChat{}, schemas.ErrNotFound},
 		{"no such question", alice, "u9", &storedChat{}, schemas.ErrNotFound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

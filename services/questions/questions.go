@@ -24,7 +24,7 @@ import (
 	"github.com/chattray/chattray/services/prompt"
 )
 
-// Store reads chats and runs; anything unknown or owned by somebody else is
+// Store reads chats and runs; anything unknown or owned by another user is
 // schemas.ErrNotFound.
 type Store interface {
 	// Chat returns the chat without messages.

@@ -26,7 +26,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	r.draining = true
 	r.mu.Unlock()
 	began, handsOver := time.Now(), r.leases.HandOver(ctx)
-	if !handsOver { // nobody goes on with what is followed here
+	if !handsOver { // nobody continues with what is followed here
 		r.readers.End(ctx, 0)
 	}
 	var queued []*run

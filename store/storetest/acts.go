@@ -42,7 +42,7 @@ func testActs(t *testing.T, url string) {
 
 	open, err := r.OpenIn(f.ctx, first.Begin.Run.Owner.ID, first.Begin.Run.ChatKey)
 	list("open in the chat", open, err, first.RunID, second.RunID, third.RunID)
-	open, err = r.OpenIn(f.ctx, "somebody else", first.Begin.Run.ChatKey)
+	open, err = r.OpenIn(f.ctx, "another user", first.Begin.Run.ChatKey)
 	list("open in the chat of another user", open, err)
 	all, err := r.OpenOf(f.ctx, first.Begin.Run.Owner.ID)
 	must(t, err)

@@ -53,7 +53,7 @@ func testBeginFindsChat(f *fixture) {
 
 func testBeginForeign(f *fixture) {
 	mine := f.turn("one", "two", key("same key"))
-	other := f.somebody()
+	other := f.anotherUser()
 	w := other.begin("three", in(mine.Run.ConversationID))
 	unknown := other.begin("four", in(1<<40))
 	own := other.begin("five", key("same key"))
@@ -133,12 +133,12 @@ func testBeginDuplicate(f *fixture) {
 	with := func(k string) func(*record.Begin) { return func(g *record.Begin) { g.Run.IdempotencyKey = k } }
 	first := f.begin("one", with("k"))
 	f.mustCommit(first)
-	again, twin, twin2, foreign := f.begin("two", with("k")), f.begin("three", with("l")), f.begin("four", with("l")), f.somebody().begin("five", with("k"))
+	again, twin, twin2, foreign := f.begin("two", with("k")), f.begin("three", with("l")), f.begin("four", with("l")), f.anotherUser().begin("five", with("k"))
 	f.commit(again, twin, twin2, foreign)
 	fails(f, "a used key", again.Err, record.ErrDuplicate)
 	fails(f, "a new key", twin.Err, nil)
 	fails(f, "the same key in the same commit", twin2.Err, record.ErrDuplicate)
-	fails(f, "somebody else's key", foreign.Err, nil)
+	fails(f, "another user's key", foreign.Err, nil)
 	list, err := f.store.Chats(f.ctx, f.owner, record.ChatQuery{})
 	must(f, err)
 	equal(f, "number of chats", len(list.Items), 2)
@@ -155,10 +155,10 @@ func testBeginRepeated(f *fixture) {
 	equal(f, "ids", []any{w.Begin.Run.ConversationID, w.Begin.Run.ChatKey, w.Begin.State}, []any{first.Run.ConversationID, "k", schemas.RunRunning})
 	equal(f, "messages", f.messages(first.Run.ConversationID, false), []string{"one"})
 
-	thief := f.somebody()
+	thief := f.anotherUser()
 	stolen := thief.begin("two", func(g *record.Begin) { g.Run.ID = w.RunID })
 	f.commit(stolen)
-	failsWith(f, "somebody else's run id", stolen.Err, schemas.CodeConflict)
+	failsWith(f, "another user's run id", stolen.Err, schemas.CodeConflict)
 	equal(f, "what the thief learns", stolen.Begin.Run.ConversationID, 0)
 }
 
@@ -231,7 +231,7 @@ func testSupersede(f *fixture) {
 }
 
 func testSupersedeUnknown(f *fixture) {
-	mine, foreign := f.turn("q", "a"), f.somebody().turn("q", "a")
+	mine, foreign := f.turn("q", "a"), f.anotherUser().turn("q", "a")
 	for i, id := range []string{newID(), foreign.Run.UserMessageID} {
 		w := f.begin("x", in(mine.Run.ConversationID), func(g *record.Begin) { g.Supersede = id })
 		fresh := f.begin("y", key(fmt.Sprint("new", i)), func(g *record.Begin) { g.Supersede = id })

@@ -72,14 +72,14 @@ func testChatSearch(f *fixture) {
 		}
 		equal(f, fmt.Sprintf("chats with %q", tt.text), got, tt.want)
 	}
-	list, err := f.store.Chats(f.ctx, f.somebody().owner, record.ChatQuery{Text: "crispr"})
+	list, err := f.store.Chats(f.ctx, f.anotherUser().owner, record.ChatQuery{Text: "crispr"})
 	must(f, err)
-	equal(f, "found by somebody else", len(list.Items), 0)
+	equal(f, "found by another user", len(list.Items), 0)
 }
 
 func testChatOwners(f *fixture) {
 	f.turn("q", "a")
-	list, err := f.store.Chats(f.ctx, f.somebody().owner, record.ChatQuery{})
+	list, err := f.store.Chats(f.ctx, f.anotherUser().owner, record.ChatQuery{})
 	must(f, err)
 	if list.Items == nil || len(list.Items) != 0 || list.NextCursor != "" {
 		f.Errorf("got %#v, want an empty page", list)
@@ -196,7 +196,7 @@ func testOwnership(f *fixture) {
 	id := g.Run.ConversationID
 	w := f.begin("q2", in(id))
 	f.mustCommit(w, &record.Write{RunID: w.RunID, Attempt: 1, Payloads: []record.Payload{{CustomPayload: payload("0000000c", "p", `1`)}}})
-	other := f.somebody()
+	other := f.anotherUser()
 	g2 := other.turn("q", "a")
 	type ask struct {
 		owner   string
@@ -232,17 +232,17 @@ func testOwnership(f *fixture) {
 	foreign := ask{other.owner, id, g.Run.MessageID, "0000000c"}
 	unknown := ask{f.owner, 1 << 40, g.Run.MessageID, "0000000c"}
 	for name, call := range calls {
-		fails(f, name+" of somebody else", call(foreign), schemas.ErrNotFound)
+		fails(f, name+" of another user", call(foreign), schemas.ErrNotFound)
 		fails(f, name+" of no chat", call(unknown), schemas.ErrNotFound)
 	}
 	for name, call := range inside {
-		fails(f, name+" of somebody else", call(foreign), schemas.ErrNotFound)
+		fails(f, name+" of another user", call(foreign), schemas.ErrNotFound)
 		fails(f, name+" of no chat", call(unknown), schemas.ErrNotFound)
 		fails(f, name+" in another chat", call(ask{other.owner, g2.Run.ConversationID, g.Run.MessageID, "0000000c"}), schemas.ErrNotFound)
 		fails(f, name+" that is not there", call(ask{f.owner, id, newID(), "00000000"}), schemas.ErrNotFound)
 	}
 	_, err := f.store.ChatByKey(f.ctx, other.owner, g.Run.ChatKey)
-	fails(f, "chat by key of somebody else", err, schemas.ErrNotFound)
+	fails(f, "chat by key of another user", err, schemas.ErrNotFound)
 	chat, err := f.store.Chat(f.ctx, f.owner, id)
 	must(f, err)
 	equal(f, "title", chat.Title, "About q")
@@ -305,8 +305,8 @@ func testPinArchive(f *fixture) {
 	c = patch(ids[2], schemas.ChatPatch{Pinned: &no})
 	equal(f, "title stays", c.Title, "About q")
 	equal(f, "as before", listed(false, 2), []int64{ids[0], ids[4], ids[3], ids[2], ids[1]})
-	_, err := f.store.PatchChat(f.ctx, f.somebody().owner, ids[0], schemas.ChatPatch{Pinned: &yes})
-	fails(f, "somebody else's", err, schemas.ErrNotFound)
+	_, err := f.store.PatchChat(f.ctx, f.anotherUser().owner, ids[0], schemas.ChatPatch{Pinned: &yes})
+	fails(f, "another user's", err, schemas.ErrNotFound)
 
 	done, err := f.store.RetitleChat(f.ctx, f.owner, ids[3], "Old", "New")
 	must(f, err)
@@ -323,7 +323,7 @@ func testChatUsage(f *fixture) {
 	u, err := f.store.ChatUsage(f.ctx, f.owner, chat)
 	must(f, err)
 	equal(f, "usage", u, schemas.Usage{InputTokens: 6, OutputTokens: 8, TotalTokens: 14})
-	u, err = f.store.ChatUsage(f.ctx, f.somebody().owner, chat)
+	u, err = f.store.ChatUsage(f.ctx, f.anotherUser().owner, chat)
 	must(f, err)
-	equal(f, "usage of somebody else", u, schemas.Usage{})
+	equal(f, "usage of another user", u, schemas.Usage{})
 }

@@ -201,7 +201,7 @@ func testConcurrent(f *fixture) {
 	var wg sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
-			own := f.somebody()
+			own := f.anotherUser()
 			own.clock = start
 			chat := int64(0)
 			for range turns {

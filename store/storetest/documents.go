@@ -255,7 +255,7 @@ func testBlockRefusals(f *fixture) {
 				fails(f, what+" at a stale revision", do(s, s.owner, record.Match{1, before.Revision + 1}), schemas.ErrStale)
 				fails(f, what+" at no revision", do(s, s.owner, record.Match{}), schemas.ErrStale)
 			}
-			fails(f, what+" by somebody else", do(s, f.somebody().owner, nil), schemas.ErrNotFound)
+			fails(f, what+" by another user", do(s, f.anotherUser().owner, nil), schemas.ErrNotFound)
 			equal(f, what+" refused", f.document(s.doc), before)
 			if unmatched[name] {
 				continue

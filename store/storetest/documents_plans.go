@@ -19,7 +19,7 @@ func testDocumentPages(f *fixture) {
 	}
 	slices.Reverse(want)
 	f.write(want[0], newID(), "text")
-	f.somebody().doc()
+	f.anotherUser().doc()
 	for _, limit := range []int{1, 2, 5, 0} {
 		var got []string
 		q := record.DocumentQuery{Limit: limit}
@@ -66,9 +66,9 @@ func testDocumentIDs(f *fixture) {
 	fails(f, "no document", err, schemas.ErrNotFound)
 
 	// The same ids of another user are different documents and blocks.
-	bob := f.somebody()
+	bob := f.anotherUser()
 	_, err = bob.store.Document(f.ctx, bob.owner, id)
-	fails(f, "somebody else's document", err, schemas.ErrNotFound)
+	fails(f, "another user's document", err, schemas.ErrNotFound)
 	create := &record.NewDocument{ID: id, Title: "Bob's", CreatedAt: start}
 	for range 2 {
 		_, err = f.store.WriteBlock(f.ctx, bob.owner, id, record.BlockWrite{NewBlock: record.NewBlock{ID: block, Content: "b"}, Create: create})
@@ -89,10 +89,10 @@ func testDocumentRename(f *fixture) {
 	equal(f, "renamed again", d.Revision, 3)
 	_, err = f.store.RenameDocument(f.ctx, f.owner, id, "x", record.Match{2})
 	fails(f, "stale", err, schemas.ErrStale)
-	_, err = f.store.RenameDocument(f.ctx, f.somebody().owner, id, "x", nil)
+	_, err = f.store.RenameDocument(f.ctx, f.anotherUser().owner, id, "x", nil)
 	fails(f, "foreign", err, schemas.ErrNotFound)
 	fails(f, "stale", f.store.DeleteDocument(f.ctx, f.owner, id, record.Match{2}), schemas.ErrStale)
-	fails(f, "foreign", f.store.DeleteDocument(f.ctx, f.somebody().owner, id, nil), schemas.ErrNotFound)
+	fails(f, "foreign", f.store.DeleteDocument(f.ctx, f.anotherUser().owner, id, nil), schemas.ErrNotFound)
 	block := f.document(id).Blocks[0].ID
 	must(f, f.store.DeleteDocument(f.ctx, f.owner, id, record.Match{3}))
 	fails(f, "again", f.store.DeleteDocument(f.ctx, f.owner, id, nil), schemas.ErrNotFound)

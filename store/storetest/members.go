@@ -19,7 +19,7 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 		"join, renew and mark as gone":                   testMembers,
 		"one that is alone":                              testAlone,
 		"the same key sent to two":                       testKeyAtOnce,
-		"a lock does not outlive its owner":              testLockEnds,
+		"a lock ends with its owner":                     testLockEnds,
 		"acts on runs of others":                         testActs,
 		"what others write":                              testTail,
 		"a wait that has expired by the process's clock": testExpiry,

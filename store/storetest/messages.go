@@ -122,8 +122,8 @@ func testFeedback(f *fixture) {
 	m, err = f.store.SetFeedback(f.ctx, f.owner, chat, g.Run.MessageID, schemas.Feedback{})
 	must(f, err)
 	equal(f, "feedback that was taken back", m.Feedback, (*schemas.Feedback)(nil))
-	_, err = f.store.SetFeedback(f.ctx, f.somebody().owner, chat, g.Run.MessageID, schemas.Feedback{})
-	fails(f, "somebody else's feedback", err, schemas.ErrNotFound)
+	_, err = f.store.SetFeedback(f.ctx, f.anotherUser().owner, chat, g.Run.MessageID, schemas.Feedback{})
+	fails(f, "another user's feedback", err, schemas.ErrNotFound)
 }
 
 func testPayloads(f *fixture) {

@@ -23,12 +23,12 @@ func testReserve(f *fixture) {
 	fails(f, "the block before there is an answer", err, schemas.ErrNotFound)
 
 	again, both, twin := f.begin("three", key("new"), answered(id)), f.begin("four", answered("x"+id)), f.begin("five", key("twin"), answered("x"+id))
-	other := f.somebody().begin("six", answered(id))
+	other := f.anotherUser().begin("six", answered(id))
 	f.commit(again, both, twin, other)
 	fails(f, "an id under way", again.Err, schemas.ErrTaken)
 	fails(f, "a free id", both.Err, nil)
 	fails(f, "the same id in the same commit", twin.Err, schemas.ErrTaken)
-	fails(f, "somebody else's id", other.Err, nil)
+	fails(f, "another user's id", other.Err, nil)
 	for _, k := range []string{"new", "twin"} {
 		_, err = f.store.ChatByKey(f.ctx, f.owner, k)
 		fails(f, "the chat of a refused run", err, schemas.ErrNotFound)
@@ -63,13 +63,13 @@ func testNamedMessage(f *fixture) {
 	first := f.begin("one", key("k"), named(id))
 	f.mustCommit(first)
 	f.mustCommit(first) // its outcome was lost
-	again, elsewhere, other := f.begin("two", key("k"), queued, named(id)), f.begin("three", named(id)), f.somebody().begin("four", named(id))
+	again, elsewhere, other := f.begin("two", key("k"), queued, named(id)), f.begin("three", named(id)), f.anotherUser().begin("four", named(id))
 	free, twin, answer := f.begin("five", named("x"+id)), f.begin("six", named("x"+id)), f.begin("seven", answered("x"+id))
 	both := f.begin("eight", named("y"+id), answered("y"+id))
 	f.commit(again, elsewhere, other, free, twin, answer, both)
 	fails(f, "an id in use in the chat", again.Err, schemas.ErrTaken)
 	fails(f, "an id in use elsewhere", elsewhere.Err, schemas.ErrTaken)
-	fails(f, "somebody else's id", other.Err, nil)
+	fails(f, "another user's id", other.Err, nil)
 	fails(f, "a free id", free.Err, nil)
 	fails(f, "the same id in the same commit", twin.Err, schemas.ErrTaken)
 	fails(f, "the same id for an answer", answer.Err, schemas.ErrTaken)
@@ -123,8 +123,8 @@ func testReserveAliases(f *fixture) {
 			f.Errorf("accepted under %s is %+v", name, settled)
 		}
 	}
-	_, err = f.store.Block(f.ctx, f.somebody().owner, second)
-	fails(f, "somebody else's name", err, schemas.ErrNotFound)
+	_, err = f.store.Block(f.ctx, f.anotherUser().owner, second)
+	fails(f, "another user's name", err, schemas.ErrNotFound)
 	must(f, f.store.DeleteChat(f.ctx, f.owner, chat))
 	f.mustCommit(f.begin("three", named(third, second, id)))
 }

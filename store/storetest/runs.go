@@ -96,7 +96,7 @@ func testSegments(t *testing.T, url string) {
 // or by the commit with which it grows too large, and only once.
 func testJournal(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
-	under, over := f.begin("goes on"), f.begin("ends")
+	under, over := f.begin("continues"), f.begin("ends")
 	f.mustCommit(under, over)
 	var want []byte
 	var through int64
@@ -249,8 +249,8 @@ func testRunByKey(f *fixture) {
 	run, err := f.store.RunByKey(f.ctx, f.owner, "k-1")
 	must(f, err)
 	equal(f, "run", []string{run.ID, run.IdempotencyKey, run.BodyHash}, []string{g.Run.ID, "k-1", "hash"})
-	_, err = f.store.RunByKey(f.ctx, f.somebody().owner, "k-1")
-	fails(f, "somebody else's key", err, schemas.ErrNotFound)
+	_, err = f.store.RunByKey(f.ctx, f.anotherUser().owner, "k-1")
+	fails(f, "another user's key", err, schemas.ErrNotFound)
 	_, err = f.store.RunByKey(f.ctx, f.owner, "")
 	fails(f, "no key", err, schemas.ErrNotFound)
 }

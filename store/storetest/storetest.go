@@ -41,7 +41,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 var sharedTests = map[string]func(f *fixture){
 	"begin makes a chat":                         testBeginMakesChat,
 	"begin finds the chat":                       testBeginFindsChat,
-	"begin in somebody else's chat":              testBeginForeign,
+	"begin in another user's chat":               testBeginForeign,
 	"begin stores the history of a new chat":     testBeginHistory,
 	"begin twice for one new key":                testBeginTwiceNewKey,
 	"begin in a busy chat":                       testBeginBusy,
@@ -107,7 +107,7 @@ var sharedTests = map[string]func(f *fixture){
 	"payloads in the order of their message":     testPayloadOrder,
 	"payload id of another run":                  testPayloadCollision,
 	"summary":                                    testSummary,
-	"everything of somebody else is not found":   testOwnership,
+	"everything of another user is not found":    testOwnership,
 	"usage":                     testUsage,
 	"usage is counted once":     testUsageOnce,
 	"usage of many at once":     testUsageAtOnce,
@@ -172,8 +172,8 @@ func newFixture(t testing.TB, s *store.Store) *fixture {
 	return &fixture{TB: t, ctx: t.Context(), store: s, owner: "https://issuer|" + newID(), clock: start}
 }
 
-// somebody returns another owner.
-func (f *fixture) somebody() *fixture {
+// anotherUser returns the fixture for another owner.
+func (f *fixture) anotherUser() *fixture {
 	other := *f
 	other.owner = "https://issuer|" + newID()
 	return &other

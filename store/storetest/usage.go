@@ -42,7 +42,7 @@ func testUsage(f *fixture) {
 	f.mustCommit(f.spend(day, spent("large", 1, 1, 1, 1)))
 	f.mustCommit(f.spend(elsewhere, spent("large", 1, 2, 2, 2)))
 	f.mustCommit(f.spend(day)) // a run that called no model
-	other := f.somebody()
+	other := f.anotherUser()
 	other.mustCommit(other.spend(day, spent("large", 1, 1_000, 1_000, 1_000)))
 
 	first := []schemas.UsageItem{

@@ -65,7 +65,7 @@ func testVersions(f *fixture) {
 	equal(f, "its status", m.Status, schemas.MessageComplete)
 
 	f.turn("q4", "a4", in(chat))
-	equal(f, "goes on", f.current(chat), "q1 a1 q2 a2 q3 a3 q4 a4")
+	equal(f, "continues", f.current(chat), "q1 a1 q2 a2 q3 a3 q4 a4")
 	f.choose(chat, edited.Run.UserMessageID)
 	equal(f, "forward again", f.current(chat), "q1 a1 q2b a2b")
 	f.choose(chat, edited.Run.UserMessageID)
@@ -91,10 +91,10 @@ func testVersions(f *fixture) {
 	for what, id := range map[string]string{"unknown": newID(), "no text": "a\x00b"} {
 		fails(f, what, f.store.SelectVersion(f.ctx, f.owner, chat, id), schemas.ErrNotFound)
 	}
-	other := f.somebody()
-	fails(f, "somebody else's", f.store.SelectVersion(f.ctx, other.owner, chat, third.Run.UserMessageID), schemas.ErrNotFound)
+	other := f.anotherUser()
+	fails(f, "another user's", f.store.SelectVersion(f.ctx, other.owner, chat, third.Run.UserMessageID), schemas.ErrNotFound)
 	_, err = f.store.Versions(f.ctx, other.owner, chat, third.Run.UserMessageID)
-	fails(f, "somebody else's versions", err, schemas.ErrNotFound)
+	fails(f, "another user's versions", err, schemas.ErrNotFound)
 }
 
 func testAnswerVersions(f *fixture) {

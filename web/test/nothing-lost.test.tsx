@@ -18,7 +18,7 @@ describe('what is typed', () => {
     expect(input().value).toBe('')
   })
 
-  it('goes on when a panel opens by itself', async () => {
+  it('continues when a panel opens by itself', async () => {
     const { response, send } = live('r')
     const payload = { payload_id: 'p1', data: {}, summary: 'A thing', source: 'tool' }
     const { user } = show(({ method }) => (method === 'POST' ? response : undefined), { openPayloads: 'all', payloadHandlers: { thing: { render: () => <p>card</p>, renderOptions: { headerTitle: 'Mine' } } } })

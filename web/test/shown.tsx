@@ -18,7 +18,7 @@ export const message = (id: string, role: string, content: string, more: object 
 export const chat = (messages: object[], more: object = {}) => json({ conversation_id: 7, chat_id: 'c', title: 't', created_at: '', updated_at: '', messages, ...more })
 export const busy = () => json({ detail: 'this chat is being answered', code: 'busy', status: 409 }, 409)
 
-/** A response that goes on when it is told to. */
+/** A response that continues when it is told to. */
 export function slow() {
   let go: (response: Response) => void = () => undefined
   const response = new Promise<Response>((resolve) => {

@@ -31,7 +31,7 @@ describe('ChatTray', () => {
     await screen.findByRole('button', { name: 'Senden' })
   })
 
-  it('sends what the page tells, and goes on in the same chat', async () => {
+  it('sends what the page tells, and continues in the same chat', async () => {
     const { user, calls } = show(answers({}), {}, <Teller />)
     await ask(user, 'one')
     await settled()

@@ -87,7 +87,7 @@ it('reverts what is being written without a revision, and has nothing to undo', 
   expect(screen.queryByRole('button', { name: 'Undo reverting' })).toBeNull()
 })
 
-it('shows a block as decided at once, while the run goes on', async () => {
+it('shows a block as decided at once, while the run continues', async () => {
   const { send, user, keep, block, calls, reads } = await writing()
   const proposed = { ...block, state: 'pending_edit', new: 'Not wanted', revision: 2 }
   keep([proposed])

@@ -1,5 +1,5 @@
 // Runs one case with an unmodified client of OpenAI's APIs: node openai.mjs CLIENT URL CASE.
-// It writes "at POINT" where the test is to do something, goes on at the next line of
+// It writes "at POINT" where the test is to do something, continues at the next line of
 // its input, and ends with what the client shows and what the chat has.
 import { createInterface } from 'node:readline'
 import { open } from './openai-kinds.mjs'

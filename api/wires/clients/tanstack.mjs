@@ -34,7 +34,7 @@ const decide = async (client, approved) => {
   await until('the user is asked', () => client.getInterrupts().length > 0)
   for (const i of client.getInterrupts()) i.resolveInterrupt(i.metadata?.kind === 'client_tool' ? 'Basel' : { approved })
 }
-// killed goes on by itself: the client resumes after the last event that it has.
+// killed continues by itself: the client resumes after the last event that it has.
 const killed = async (client, then = () => at('resumed')) => {
   await streaming(client)
   const before = client.getMessages().at(-1).id

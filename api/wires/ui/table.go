@@ -157,7 +157,7 @@ func (t *table) start(out *wires.Frames, run *runlog.Run, message string) {
 	}})
 }
 
-// startStep starts a step. It stays the same step if a later attempt goes on with calls whose
+// startStep starts a step. It stays the same step if a later attempt continues with calls whose
 // input is not shown yet: the client looks for their parts in the last step only.
 func (t *table) startStep(out *wires.Frames) {
 	for _, c := range t.calls {
