@@ -15,6 +15,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/r3labs/sse/v2"
 
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/api/wires/all"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -124,10 +126,7 @@ type server struct {
 	events  *sse.Server
 	tickets ticketBox
 	origins *http.CrossOriginProtection // nil lets every page call
-	// failures are those of the routes whose errors are no problems, by path.
-	failures map[string]failure
-	// wirePaths are the paths of wires.
-	wirePaths map[string]bool
+	wires   []wires.Wire
 }
 
 // New returns the handler of every route. It is safe for concurrent use.
@@ -156,7 +155,7 @@ func New(o Options) http.Handler {
 		streams: newStreamCount(o.Limits.StreamsPerUser),
 		events:  newEvents(),
 		tickets: newTickets(time.Now),
-		origins: newOriginCheck(o.CORSOrigins), failures: make(map[string]failure), wirePaths: make(map[string]bool),
+		origins: newOriginCheck(o.CORSOrigins), wires: all.Wires(),
 	}
 	if o.Tickets != nil {
 		s.tickets = sharedTickets{o.Tickets}
@@ -165,8 +164,6 @@ func New(o Options) http.Handler {
 	e.HTTPErrorHandler = s.fail
 	e.Use(s.accessLog, s.recoverPanics, securityHeaders, s.boundBody, s.guardOrigins, s.cors())
 	for _, r := range s.routes() {
-		s.failures[r.path] = r.fail
-		s.wirePaths[r.path] = r.wire
 		e.Add(r.method, r.path, s.guard(r))
 		if r.method == http.MethodGet && !r.stream {
 			e.HEAD(r.path, s.guard(r))
@@ -198,10 +195,6 @@ type route struct {
 	// body is read, even if no run starts.
 	starts bool
 	body   body
-	// wire routes are those of a wire.
-	wire bool
-	// fail answers errors in another form than that of a problem; nil of most routes.
-	fail failure
 }
 
 // routes is the one table of routes. All but the files of the page are in

@@ -94,8 +94,8 @@ func visible(err error) *schemas.Error {
 	return seen
 }
 
-// fail answers a request with the visible part of err as problem+json. It
-// writes nothing if a stream has begun or the client has disconnected.
+// fail answers a request with the visible part of err as problem+json, or in the form of
+// the path's wire. It writes nothing if the answer has begun or the client has disconnected.
 func (s *server) fail(err error, c echo.Context) {
 	seen := visible(err)
 	a, known := statusByCode[seen.Code]
@@ -123,8 +123,8 @@ func (s *server) sendProblem(c echo.Context, a answer, seen *schemas.Error) {
 	if retry := cmp.Or(seen.RetryAfter, a.retry); retry > 0 {
 		h.Set(echo.HeaderRetryAfter, strconv.Itoa(retry))
 	}
-	if fail := s.failures[c.Path()]; fail != nil {
-		fail(c.Response(), a.status, seen)
+	if w := s.wireOf(c.Request().URL.Path); w != nil {
+		w.Fail(c.Response(), a.status, seen)
 		return
 	}
 	h.Set(echo.HeaderContentType, "application/problem+json")

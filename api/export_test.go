@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/chattray/chattray/api/wires/all"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 )
@@ -25,9 +26,10 @@ func AppendChatFrame(dst []byte, e *runlog.Event) []byte { return appendChat(dst
 // Table returns the route table without the files of the web page.
 func Table() []Row {
 	var rows []Row
-	for _, r := range (&server{}).routes() {
+	s := &server{wires: all.Wires()}
+	for _, r := range s.routes() {
 		if r.path != pageFiles {
-			rows = append(rows, Row{r.method, r.path, r.public, r.stream, r.body != noBody, r.wire})
+			rows = append(rows, Row{r.method, r.path, r.public, r.stream, r.body != noBody, s.wireOf(r.path) != nil})
 		}
 	}
 	return rows

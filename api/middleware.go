@@ -20,16 +20,21 @@ import (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// accessLog gives the request an id, answers its error and logs the outcome. Bodies
-// and query strings are never logged.
+// accessLog gives the request an id, answers its error and logs the outcome. An answer that
+// has begun when the error comes is cut: its clean end would look like success. Bodies and
+// query strings are never logged.
 func (s *server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		start := time.Now()
+		start, cut := time.Now(), false
 		setRequestID(c)
 		if err := next(c); err != nil {
+			cut = c.Response().Committed
 			c.Error(err)
 		}
 		s.logAccess(c, start)
+		if cut {
+			panic(http.ErrAbortHandler)
+		}
 		return nil
 	}
 }

@@ -43,7 +43,7 @@ func (s *server) cors() echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		own, ofWires := own(next), ofWires(next)
 		return func(c echo.Context) error {
-			if s.wirePaths[c.Path()] {
+			if s.wireOf(c.Request().URL.Path) != nil {
 				return ofWires(c)
 			}
 			return own(c)

@@ -4,17 +4,26 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/api/wires"
-	"github.com/chattray/chattray/api/wires/all"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// failure answers a request with an error in the form of a wire.
-type failure func(w http.ResponseWriter, status int, e *schemas.Error)
+// wireOf returns the wire that has the path, nil if none has it.
+func (s *server) wireOf(path string) *wires.Wire {
+	for i := range s.wires {
+		for _, own := range s.wires[i].Paths {
+			if rest, ok := strings.CutPrefix(path, own); ok && (rest == "" || rest[0] == '/') {
+				return &s.wires[i]
+			}
+		}
+	}
+	return nil
+}
 
 // wireRoutes are the rows of the wires in the table of routes.
 func (s *server) wireRoutes() []route {
@@ -23,9 +32,9 @@ func (s *server) wireRoutes() []route {
 		Pages: func() []schemas.Page { return s.Pages.List() }, Models: s.Models,
 	}
 	var rows []route
-	for _, w := range all.Wires() {
+	for _, w := range s.wires {
 		for _, r := range w.Routes {
-			row := route{method: r.Method, path: r.Path, stream: r.Stream, starts: r.Starts, wire: true, fail: w.Fail, handle: s.wireHandler(service, r)}
+			row := route{method: r.Method, path: r.Path, stream: r.Stream, starts: r.Starts, handle: s.wireHandler(service, r)}
 			if r.Body {
 				row.body = blockBody
 			}

@@ -19,6 +19,9 @@ import (
 type Wire struct {
 	Name   string
 	Routes []Route
+	// Paths are the paths below which all is the wire's: an error there has its form, also
+	// where no route is. Wires with the same path have the same form.
+	Paths []string
 	// Fail answers a request with an error in the wire's own form; nothing has been sent.
 	Fail func(w http.ResponseWriter, status int, e *schemas.Error)
 	// Tables are the wire's tables, by the versions of its clients, the newest first.

@@ -17,7 +17,7 @@ import (
 // Wire returns the wire.
 func Wire() wires.Wire {
 	return wires.Wire{
-		Name: "agui",
+		Name: "agui", Paths: []string{"/api/agui", "/api/copilotkit"}, Fail: fail,
 		Routes: []wires.Route{
 			{Method: http.MethodPost, Path: "/api/agui", Body: true, Starts: true, Stream: true, Handle: post},
 			{Method: http.MethodGet, Path: "/api/agui", Stream: true, Handle: get},

@@ -16,7 +16,7 @@ import (
 func Wire() wires.Wire {
 	handle := openaiwire.Handler
 	return wires.Wire{
-		Name: "completions",
+		Name: "completions", Paths: []string{"/v1"},
 		Routes: []wires.Route{
 			{Method: http.MethodPost, Path: "/v1/chat/completions", Body: true, Starts: true, Stream: true, Handle: handle(post)},
 			{Method: http.MethodGet, Path: "/v1/models", Handle: handle(models)},

@@ -19,7 +19,7 @@ import (
 func Wire() wires.Wire {
 	handle := openaiwire.Handler
 	return wires.Wire{
-		Name: "responses",
+		Name: "responses", Paths: []string{"/v1"},
 		Routes: []wires.Route{
 			{Method: http.MethodPost, Path: "/v1/responses", Body: true, Starts: true, Stream: true, Handle: handle(post)},
 			{Method: http.MethodGet, Path: "/v1/responses/:id", Stream: true, Handle: handle(get)},

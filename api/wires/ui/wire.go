@@ -13,7 +13,7 @@ import (
 // Wire returns the wire.
 func Wire() wires.Wire {
 	return wires.Wire{
-		Name: "ui",
+		Name: "ui", Paths: []string{"/api/ui"},
 		Routes: []wires.Route{
 			{Method: http.MethodPost, Path: "/api/ui", Body: true, Starts: true, Stream: true, Handle: post},
 			{Method: http.MethodGet, Path: "/api/ui/:id/stream", Stream: true, Handle: resume},
