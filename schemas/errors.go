@@ -93,6 +93,9 @@ var ErrNotFound = NewError(CodeNotFound, "there is nothing under this id")
 // ErrStale is for a change of something that has changed since it was read.
 var ErrStale = NewError(CodePrecondition, "it has been changed since; read it again")
 
+// ErrKeyReused is for an Idempotency-Key that the owner used with another body.
+var ErrKeyReused = NewError(CodeInvalid, "this Idempotency-Key was used with another body")
+
 // ErrTaken is for a new id that its owner already uses.
 var ErrTaken = NewError(CodeConflict, "this id is already in use")
 

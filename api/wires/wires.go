@@ -8,6 +8,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -26,6 +27,19 @@ type Wire struct {
 	Fail func(w http.ResponseWriter, status int, e *schemas.Error)
 	// Tables are the wire's tables, by the versions of its clients, the newest first.
 	Tables []Version
+}
+
+// Sentence returns the message of an error together with what is wrong in the body, for
+// clients that show only one text.
+func Sentence(e *schemas.Error) string {
+	var parts []string
+	for _, f := range e.Fields {
+		parts = append(parts, f.Pointer+" "+f.Detail)
+	}
+	if len(parts) == 0 {
+		return e.Message
+	}
+	return e.Message + ": " + strings.Join(parts, "; ")
 }
 
 // Version is a table for clients of a version.

@@ -22,6 +22,7 @@ const uuidPattern = `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{1
 
 var (
 	idField     = regexp.MustCompile(`"(\w+)": ?"(` + uuidPattern + `|[0-9a-f]{8}|[0-9a-f]{24}|[A-Z2-7]{26})"`)
+	partField   = regexp.MustCompile(`"(?:id|messageId|parentMessageId)": ?"(` + uuidPattern + `)-[rs]?\d+"`) // a part of a message
 	convText    = regexp.MustCompile(`"conv_(` + uuidPattern + `)"`)
 	blockField  = regexp.MustCompile(`"(?:block_ids?|ref)": ?"([^"]+)"`)
 	generated   = regexp.MustCompile(`^(?:` + uuidPattern + `|[0-9a-f]{24})$`)
@@ -54,6 +55,9 @@ func (n *aliases) named(text string) string {
 		if kind := kinds[m[1]]; kind != "" {
 			n.name(kind, m[2])
 		}
+	}
+	for _, m := range partField.FindAllStringSubmatch(text, -1) {
+		n.name("MSG", m[1])
 	}
 	for _, m := range blockField.FindAllStringSubmatch(text, -1) {
 		for id := range strings.SplitSeq(m[1], ",") {

@@ -122,7 +122,7 @@ func pausing(v wires.Version, waits []schemas.Wait) []schemas.Wait {
 
 // ofWire reports whether a path is a wire's, whose frames are not those of the contract.
 func ofWire(path string) bool {
-	return strings.HasPrefix(path, "/api/ui") || strings.HasPrefix(path, "/v1/")
+	return strings.HasPrefix(path, "/api/ui") || strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/api/agui") || strings.HasPrefix(path, "/api/copilotkit")
 }
 
 func frameNumber(dst []byte, number int64) []byte {

@@ -170,7 +170,7 @@ func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOp
 		return schemas.Run{}, err
 	}
 	if stored.BodyHash != o.BodyHash {
-		return schemas.Run{}, schemas.NewError(schemas.CodeInvalid, "this Idempotency-Key was used with another body")
+		return schemas.Run{}, schemas.ErrKeyReused
 	}
 	return r.View(ctx, stored), nil
 }

@@ -3,10 +3,11 @@ package agui
 import (
 	"net/http"
 
+	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
 )
 
-// problem is a problem whose detail CopilotKit finds too: it shows the member message.
+// problem is a problem with the member message, the only one that CopilotKit shows.
 type problem struct {
 	schemas.Problem
 
@@ -21,5 +22,5 @@ func fail(w http.ResponseWriter, status int, e *schemas.Error) {
 	_, _ = w.Write(append(schemas.Encode(problem{schemas.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code,
 		RequestID: h.Get("X-Request-Id"), RunID: e.RunID, Errors: e.Fields,
-	}, e.Message}), '\n'))
+	}, wires.Sentence(e)}), '\n'))
 }

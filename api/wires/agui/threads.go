@@ -175,7 +175,7 @@ func cancel(c *wires.Call, thread, id string) (bool, error) {
 		return false, err
 	}
 	if id != "" && id != chat.ActiveRunID {
-		run, err := c.Service.Runs.ByKey(c.Context(), c.User, key(thread, id))
+		run, err := begunAs(c, thread, id)
 		switch {
 		case errors.Is(err, schemas.ErrNotFound): // of a request that continued the live run
 		case err != nil:

@@ -131,22 +131,33 @@ func isNew(c *wires.Call, chat schemas.Chat, id string) (bool, error) {
 // question answers a message of the user. What the request also answers is answered first;
 // a run that is only told of cancellations is replaced.
 func question(c *wires.Call, to wires.Stream, in *input, chat schemas.Chat, at int) error {
-	c.Key = key(in.ThreadID, in.RunID)
 	c.KeyBody = strings.Join([]string{in.ThreadID, in.Messages[at].ID, in.Messages[at].text()}, "\n")
-	run, repeated, err := c.Repeated()
-	if err == nil && !repeated {
-		queue := false
-		if len(in.Resume) > 0 {
-			if queue, err = settle(c, chat, in); err != nil {
-				return err
-			}
+	var run schemas.Run
+	err := error(schemas.ErrKeyReused)
+	for _, c.Key = range append(keys(in.ThreadID, in.RunID), questionKey(in.RunID, c.KeyBody)) {
+		if run, err = attach(c, in, chat, at); !errors.Is(err, schemas.ErrKeyReused) {
+			break
 		}
-		run, err = begin(c, in, chat, at, queue)
 	}
 	if err != nil {
 		return err
 	}
 	return serve(c, to, in.client(), run, nil)
+}
+
+// attach returns the run that the same request began, or begins one.
+func attach(c *wires.Call, in *input, chat schemas.Chat, at int) (schemas.Run, error) {
+	run, repeated, err := c.Repeated()
+	if err != nil || repeated {
+		return run, err
+	}
+	queue := false
+	if len(in.Resume) > 0 {
+		if queue, err = settle(c, chat, in); err != nil {
+			return run, err
+		}
+	}
+	return begin(c, in, chat, at, queue)
 }
 
 // settle gives the answers that come with a new message. It reports whether the message
@@ -163,17 +174,28 @@ func settle(c *wires.Call, chat schemas.Chat, in *input) (queue bool, err error)
 	return true, err
 }
 
-// key is the Idempotency-Key of a run of the client. Only a run id that is long enough to
-// be unique finds its run without its thread.
-func key(thread, run string) string {
-	const unique, longest = 16, 200
+// keys are the Idempotency-Keys of a run of the client. Its id belongs to the client: one
+// that is long enough to be unique finds its run without the thread, unless another thread
+// has used it before.
+func keys(thread, run string) []string {
+	const unique, longest, longestOfThread = 16, 200, 100
+	var list []string
 	switch {
 	case len(run) > longest:
-		return "agui:" + wires.ChatKey(run)
+		list = []string{"agui:" + wires.ChatKey(run)}
 	case len(run) >= unique:
-		return "agui:" + run
+		list = []string{"agui:" + run}
 	}
-	return "agui:" + wires.ChatKey(thread) + ":" + run
+	if len(run) > longestOfThread {
+		run = wires.ChatKey(run)
+	}
+	return append(list, "agui:"+wires.ChatKey(thread)+":"+run)
+}
+
+// questionKey is the Idempotency-Key of a run whose id its thread has used for another
+// question.
+func questionKey(run, question string) string {
+	return "agui:" + wires.ChatKey("\n"+run+"\n"+question)
 }
 
 // begin starts a run for the last user message, or returns the run that answers it.
@@ -282,7 +304,7 @@ func follow(c *wires.Call, id, thread string) error {
 		run, err = c.Service.Runs.Run(c.Context(), c.User, id)
 	}
 	if errors.Is(err, schemas.ErrNotFound) {
-		run, err = c.Service.Runs.ByKey(c.Context(), c.User, key(thread, id))
+		run, err = begunAs(c, thread, id)
 	}
 	if err != nil {
 		return err
@@ -291,6 +313,21 @@ func follow(c *wires.Call, id, thread string) error {
 		thread = run.ChatID
 	}
 	return serve(c, to, client{thread: thread, run: id}, run, nil)
+}
+
+// begunAs returns the run that the client's request with the id began; without a thread it
+// may be of any.
+func begunAs(c *wires.Call, thread, id string) (run schemas.Run, err error) {
+	for _, key := range keys(thread, id) {
+		run, err = c.Service.Runs.ByKey(c.Context(), c.User, key)
+		if err == nil && thread != "" && run.ChatID != wires.ChatKey(thread) {
+			err = schemas.ErrNotFound
+		}
+		if !errors.Is(err, schemas.ErrNotFound) {
+			break
+		}
+	}
+	return run, err
 }
 
 // respond answers with JSON.

@@ -5,7 +5,6 @@ package openaiwire
 import (
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
@@ -57,16 +56,9 @@ func Fail(w http.ResponseWriter, status int, e *schemas.Error) {
 	if status == http.StatusUnprocessableEntity {
 		status = http.StatusBadRequest
 	}
-	p := Problem{Message: e.Message, Type: kindOf(status), Code: string(e.Code)}
-	var parts []string
-	for i, f := range e.Fields {
-		if i == 0 {
-			p.Param = pointer(f.Pointer)
-		}
-		parts = append(parts, f.Pointer+" "+f.Detail)
-	}
-	if len(parts) > 0 {
-		p.Message += ": " + strings.Join(parts, "; ")
+	p := Problem{Message: wires.Sentence(e), Type: kindOf(status), Code: string(e.Code)}
+	if len(e.Fields) > 0 {
+		p.Param = pointer(e.Fields[0].Pointer)
 	}
 	began := e.RunID != "" && e.Code != schemas.CodeInterrupted
 	write(w, status, p, (status == http.StatusTooManyRequests || status >= http.StatusInternalServerError) && e.Code.Retryable() && !began)
