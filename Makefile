@@ -21,7 +21,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/
 # Many tests wait for times to pass: more of them at once than there are processors.
 TOGETHER := -p 4 -parallel 4
 
-.PHONY: run pack example build setup test test-go test-postgres crash-test mcp-everything wire-clients contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth clean
+.PHONY: run pack example build setup test test-go test-others test-postgres postgres-store postgres-service crash-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth clean
 
 run:
 	go run .
@@ -29,7 +29,11 @@ run:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
 
-test: setup test-go test-postgres mcp-everything wire-clients contract-clients web-test
+test: setup test-go
+	$(MAKE) --no-print-directory --jobs=2 --output-sync test-others
+
+# All but test-go. They wait much of their time, so two of them run at once.
+test-others: test-postgres mcp-everything wire-clients contract-clients web-test
 
 # Installs what the tests need, or says what is missing.
 setup:
@@ -40,8 +44,12 @@ test-go:
 
 # What test-go has done on SQLite, on Postgres: the store with the race detector,
 # and the tests of the service that depend on their database.
-test-postgres:
+test-postgres: postgres-store postgres-service
+
+postgres-store:
 	.ci/with-postgres go test $(RACE) $(TOGETHER) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
+
+postgres-service:
 	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/crash ./app/outage ./app/replicas ./app/resume ./app/sockets ./app/transcripts
 
 # Kills the program a thousand times, on both databases, and one of several processes 300 times.
@@ -51,11 +59,11 @@ crash-test:
 
 # The test server of the Model Context Protocol itself; it needs node.
 mcp-everything: tools/mcp/everything/node_modules
-	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything ./app/endtoend ./tools/mcp
+	go test $(RACE) -tags everything -count=1 -timeout 20m -run Everything ./app/endtoend ./tools/mcp
 
 # Clients of other protocols, unmodified and at exact versions; they need node.
 wire-clients: api/wires/clients/node_modules api/wires/clients/runtime/node_modules
-	go test -tags wireclients -count=1 -timeout 10m ./app/wireclients
+	go test -tags wireclients -count=1 -timeout 20m ./app/wireclients
 
 api/wires/clients/node_modules: api/wires/clients/package.json api/wires/clients/package-lock.json
 	cd api/wires/clients && npm ci --ignore-scripts
@@ -105,8 +113,16 @@ web-check: web/node_modules
 	[ "$$before" = "$$(git status --porcelain web | sha256sum)" ] || { git status --short web; echo "web/dist or the types are out of date: make web" >&2; exit 1; }
 
 # Components and reducers on both versions of React, then the page in Chromium against the service.
-web-test: web/node_modules
-	cd web && npm test && npm run test:react18 && npm run e2e
+web-test: web-units web-react18 web-browser
+
+web-units: web/node_modules
+	cd web && npm test
+
+web-react18: web/node_modules
+	cd web && npm run test:react18
+
+web-browser: web/node_modules
+	cd web && npm run e2e
 
 check: tidy vet lint test-go generated web-check vuln
 
