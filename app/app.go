@@ -52,6 +52,6 @@ func untilSignal() context.Context {
 // All output goes to Stdout; a failure is returned as the error.
 func Run(ctx context.Context, p Program) error {
 	root := newRoot(&program{Program: p})
-	root.SetArgs(p.Args)
+	root.SetArgs(append([]string{}, p.Args...)) // never nil, for which those of the process would be taken
 	return root.ExecuteContext(ctx)
 }
