@@ -12,6 +12,7 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -30,18 +31,31 @@ type Registry struct {
 // NewRegistry returns a registry with the bundled types. An error is a defect
 // of the bundled files.
 func NewRegistry() (*Registry, error) {
+	types, err := bundledTypes()
+	if err != nil {
+		return nil, err
+	}
 	r := &Registry{byName: make(map[string]turn.PayloadType)}
-	for _, b := range bundled {
-		t, err := b.payloadType()
-		if err == nil {
-			err = r.Add(t)
-		}
-		if err != nil {
+	for _, t := range types {
+		if err := r.Add(t); err != nil {
 			return nil, fmt.Errorf("bundled payload type: %w", err)
 		}
 	}
 	return r, nil
 }
+
+// bundledTypes compiles the bundled types once for the process.
+var bundledTypes = sync.OnceValues(func() ([]turn.PayloadType, error) {
+	types := make([]turn.PayloadType, 0, len(bundled))
+	for _, b := range bundled {
+		t, err := b.payloadType()
+		if err != nil {
+			return nil, fmt.Errorf("bundled payload type: %w", err)
+		}
+		types = append(types, t)
+	}
+	return types, nil
+})
 
 // Add adds a type made by NewType. Name and marker must be new.
 func (r *Registry) Add(t turn.PayloadType) error {

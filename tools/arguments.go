@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -37,13 +38,28 @@ type arguments struct {
 	names []string
 }
 
-func inferred[In any]() (*jsonschema.Schema, error) {
-	s, err := jsonschema.For[In](nil)
-	if err != nil {
-		return nil, err
+// ofTypes has the arguments of each Go type that a tool has been made for, as a
+// function that compiles them once.
+var ofTypes sync.Map
+
+// inferred returns the arguments that a Go type describes, with changes.
+func inferred[In any](changes []func(*jsonschema.Schema)) (*arguments, error) {
+	made := func() (*arguments, error) {
+		s, err := jsonschema.For[In](nil)
+		if err != nil {
+			return nil, err
+		}
+		withoutNull(s)
+		for _, change := range changes {
+			change(s)
+		}
+		return compile(s)
 	}
-	withoutNull(s)
-	return s, nil
+	if len(changes) > 0 {
+		return made()
+	}
+	once, _ := ofTypes.LoadOrStore(reflect.TypeFor[In](), sync.OnceValues(made))
+	return once.(func() (*arguments, error))() //nolint:forcetypeassert // only such functions are in it
 }
 
 // withoutNull removes the type null that a Go slice or pointer allows: no model needs it.

@@ -103,22 +103,19 @@ func Refine(change func(*jsonschema.Schema)) Option {
 // New makes a tool from fn. The schema of its arguments is inferred from In, a
 // struct: names from the json tags, descriptions from the jsonschema tags,
 // every field without omitempty or omitzero required, no others allowed. It is
-// compiled once, here; fn gets only arguments that fit.
+// compiled once; fn gets only arguments that fit.
 //
 // New does not fail: NewRegistry refuses a tool that cannot be made.
 func New[In any](name, description string, fn func(context.Context, *Call, In) (Result, error), opts ...Option) turn.Tool {
-	schema, err := inferred[In]()
 	d := define(name, description, opts)
-	if err != nil {
-		return d.broken(err)
-	}
-	for _, change := range d.refine {
-		change(schema)
-	}
 	if fn == nil {
 		return d.broken(errNoFunction)
 	}
-	return d.finish(schema, func(ctx context.Context, call *Call) (Result, error) {
+	args, err := inferred[In](d.refine)
+	if err != nil {
+		return d.broken(err)
+	}
+	return d.finish(args, func(ctx context.Context, call *Call) (Result, error) {
 		var in In
 		if err := decode(call.Input, &in); err != nil {
 			return Result{}, err
@@ -147,7 +144,11 @@ func NewRaw(name, description string, schema json.RawMessage, fn func(context.Co
 	if err != nil {
 		return d.broken(err)
 	}
-	return d.finish(s, fn)
+	args, err := compile(s)
+	if err != nil {
+		return d.broken(err)
+	}
+	return d.finish(args, fn)
 }
 
 // NewForeign makes a tool for another server, which checks the arguments: here
@@ -212,11 +213,7 @@ func (d *definition) broken(err error) turn.Tool {
 	return t
 }
 
-func (d *definition) finish(schema *jsonschema.Schema, run func(context.Context, *Call) (Result, error)) turn.Tool {
-	args, err := compile(schema)
-	if err != nil {
-		return d.broken(err)
-	}
+func (d *definition) finish(args *arguments, run func(context.Context, *Call) (Result, error)) turn.Tool {
 	t := d.tool
 	t.InputSchema, t.Check, t.Run = args.raw, args.check, run
 	return t
