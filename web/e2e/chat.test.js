@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { browser, call, service, until } from './world.js'
+import { browser, call, counting, service, until } from './world.js'
 
 let server, chromium, page
 before(async () => {
@@ -21,10 +21,12 @@ afterEach(async () => {
 
 test('a question is answered word by word; the answer is kept', async () => {
   await page.hasText('How can I help?')
+  const streamed = await page.noting('.ct-message[data-status=streaming]')
+  const stoppable = await page.noting('[aria-label=Stop]')
   await page.ask('help')
   assert.equal(await page.questions.last().locator('.ct-bubble').textContent(), 'help')
-  await page.locator('.ct-message[data-status=streaming]').waitFor()
-  await page.button('Stop').waitFor()
+  await streamed()
+  await stoppable()
   await page.settled()
   assert.match(await page.answers.last().textContent(), /I am a table of rules/)
   assert.equal(await page.answers.last().locator('table').count(), 1)
@@ -67,13 +69,13 @@ test('chips send their value', async () => {
 })
 
 test('stop keeps the partial answer, by button and by Escape', async () => {
-  await page.ask('slow 50')
+  await page.ask('slow 400')
   await page.hasText(/\b2 3/)
   await page.button('Stop').click()
   await page.settled()
   await page.hasText('You stopped this answer.')
   const partial = await page.answers.last().locator('.ct-md').last().textContent()
-  await page.ask('slow 50')
+  await page.ask('slow 400')
   await page.answers.nth(1).getByText(/2 3/).waitFor()
   await page.keyboard.press('Escape')
   await page.settled()
@@ -87,8 +89,9 @@ test('a failed answer can be retried, with and without text', async () => {
   await page.settled()
   await page.hasText('begins well enough')
   await page.hasText('the demo model was asked to break off, and did')
+  const streamed = await page.noting('.ct-message[data-status=streaming]')
   await page.button('Try again').click()
-  await page.locator('.ct-message[data-status=streaming]').waitFor()
+  await streamed()
   await page.settled()
   assert.equal(await page.questions.count(), 1)
   assert.equal(await page.answers.count(), 1)
@@ -112,8 +115,9 @@ test('a question can be edited and an answer generated again', async () => {
   await page.settled()
   assert.equal(await page.questions.count(), 1)
   await page.locator('.ct-tool[data-tool=list_reports]').waitFor()
+  const again = await page.noting('.ct-message[data-status=streaming], .ct-thinking')
   await page.button('Answer again').click()
-  await page.locator('.ct-message[data-status=streaming], .ct-thinking').first().waitFor()
+  await again()
   await page.settled()
   assert.equal(await page.questions.count(), 1)
   assert.equal(await page.answers.count(), 1)
@@ -252,27 +256,37 @@ test('reasoning and parallel work are shown again after a reload, in their place
 })
 
 test('a question goes to the top of the view and its answer fills the rest, until the reader goes to the end', async () => {
-  await page.setViewportSize({ width: 1360, height: 420 })
-  await page.ask('help')
-  await page.settled()
-  const place = () => page.evaluate(() => {
-    const list = document.querySelector('.ct-list')
-    return { asked: [...document.querySelectorAll('.ct-message[data-role=user]')].at(-1).getBoundingClientRect().top - list.getBoundingClientRect().top, left: list.scrollHeight - list.scrollTop - list.clientHeight }
-  })
-  await page.ask('slow 400')
-  await page.hasText(/\b2 3/)
-  assert.ok((await place()).asked < 40, JSON.stringify(await place()))
-  assert.equal(await page.button('Jump to the latest').count(), 0, 'the end is in sight while the answer is short')
-  await page.button('Jump to the latest').waitFor({ timeout: 30_000 })
-  assert.ok((await place()).asked < 40, 'it stays where it is when the answer is longer than the view')
-  await page.button('Jump to the latest').click()
-  const { left } = await place()
-  assert.ok(left < 60, 'the end is followed')
-  await page.button('Stop').click()
-  await page.settled()
-  await page.reload()
-  await page.hasText('You stopped this answer.')
-  assert.ok((await place()).left < 60, 'a chat that is opened is at its end')
+  const counts = await counting()
+  const reader = await chromium.open(`${counts.url}/#/reports`, { viewport: { width: 1360, height: 420 } })
+  try {
+    counts.upTo(200)
+    await reader.ask('count 200')
+    await reader.settled()
+    const place = () => reader.evaluate(() => {
+      const list = document.querySelector('.ct-list')
+      return { asked: [...document.querySelectorAll('.ct-message[data-role=user]')].at(-1).getBoundingClientRect().top - list.getBoundingClientRect().top, left: list.scrollHeight - list.scrollTop - list.clientHeight }
+    })
+    counts.upTo(3)
+    await reader.ask('count 600')
+    await reader.answers.nth(1).getByText(/\b2 3/).waitFor()
+    await until('the question is at the top', async () => (await place()).asked < 40)
+    assert.equal(await reader.button('Jump to the latest').count(), 0, 'the end is in sight while the answer is short')
+    counts.upTo(500)
+    await reader.answers.nth(1).getByText(/\b500\b/).waitFor()
+    await reader.button('Jump to the latest').waitFor()
+    assert.ok((await place()).asked < 40, 'it stays where it is when the answer is longer than the view')
+    await reader.button('Jump to the latest').click()
+    await until('the end is followed', async () => (await place()).left < 60)
+    await reader.button('Stop').click()
+    await reader.settled()
+    await reader.reload()
+    await reader.hasText('You stopped this answer.')
+    await until('a chat that is opened is at its end', async () => (await place()).left < 60)
+    assert.deepEqual(reader.bad, [])
+  } finally {
+    await reader.context().close()
+    await counts.close()
+  }
 })
 
 test('a pasted log is shown in part', async () => {

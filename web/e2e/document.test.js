@@ -22,9 +22,10 @@ test('a document is planned, filled while it is watched, accepted and reverted b
   const page = await chromium.open(`${server.url}/#/document`)
   await page.button('New document').click()
   await page.getByText('This document is empty').waitFor()
+  const written = await page.noting('.ct-block[data-writing] .ct-md')
   await page.ask('Create a research report about gold')
   await page.getByText('7 changes wait for you').waitFor()
-  await page.locator('.ct-block[data-writing] .ct-md').first().waitFor()
+  await written()
   await page.settled()
   await page.locator('.ct-chart canvas').waitFor()
   await page.locator('.ct-block .ct-table').first().waitFor()
@@ -62,8 +63,9 @@ test('a document that the assistant creates is shown', async () => {
   for (const { id } of (await call(server.url, 'GET', '/api/documents')).items) await call(server.url, 'DELETE', `/api/documents/${id}`)
   await page.reload()
   await page.hasText('Write with the assistant')
+  const written = await page.noting('.ct-block[data-writing] .ct-md')
   await page.ask('Create a research report about gold')
-  await page.locator('.ct-block[data-writing] .ct-md').first().waitFor()
+  await written()
   await page.settled()
   await until('all blocks are there', async () => (await states(page)).join() === Array(6).fill('pending_new').join())
   assert.deepEqual(page.bad, [])
@@ -147,7 +149,7 @@ test('a chart takes the available width', async () => {
 test('a chart takes the colours of the theme, also when the theme changes', async () => {
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Colours' })
   await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } } })
-  const page = await chromium.open(`${server.url}/#/document/${made.id}`)
+  const page = await chromium.open(`${server.url}/#/document/${made.id}`, { reducedMotion: 'no-preference' })
   await page.locator('.ct-chart canvas').waitFor()
   const picture = () => page.locator('.ct-chart canvas').evaluate((canvas) => canvas.toDataURL()).catch(() => '')
   const choose = async (theme) => {
@@ -315,8 +317,8 @@ test('a chart says what is under the pointer and is saved as PNG; CSV sorts', as
   const page = await chromium.open(`${server.url}/#/document/${made.id}`, { acceptDownloads: true })
   const canvas = page.locator('.ct-chart canvas')
   await canvas.waitFor()
-  const box = await canvas.boundingBox()
   await until('a bar is found', async () => {
+    const box = await canvas.boundingBox()
     for (const x of [0.3, 0.4, 0.6, 0.7]) {
       await page.mouse.move(box.x + box.width * x, box.y + box.height * 0.6)
       if (await page.locator('.ct-chart-tip.visible').count()) return true

@@ -9,7 +9,7 @@ export async function openTray(page) {
 
 const ask = (text) => async (page) => {
   await page.ask(text)
-  await page.settled(60_000)
+  await page.settled()
 }
 
 const begin = (text) => async (page) => {
@@ -58,14 +58,14 @@ export const states = [
   } },
   { name: 'approval', path: 'reports', wide: { width: 1024, height: 740 }, run: async (page) => {
     await page.ask('Order 2 printed copies of report 1')
-    await page.getByRole('group', { name: 'May I do this?' }).waitFor({ timeout: 10_000 })
+    await page.getByRole('group', { name: 'May I do this?' }).waitFor()
   } },
   { name: 'error', path: 'streams', run: ask('error late') },
   { name: 'offline', path: 'streams', run: async (page) => {
     await ask('hello')(page)
     await page.context().setOffline(true)
     await page.ask('Are you still there?')
-    await page.locator('.ct-banners .ct-note').waitFor({ timeout: 15_000 })
+    await page.locator('.ct-banners .ct-note').waitFor()
   } },
   { name: 'history', path: 'streams', layout: 'Fill the page', scheme: 'dark', run: async (page) => {
     await ask('List the research streams')(page)

@@ -18,7 +18,8 @@ const out = fileURLToPath(new URL('./out/', import.meta.url))
 /** Starts the service with the settings in env and no others; kill and start again keep address and data. */
 export async function service(env = {}) {
   const folder = mkdtempSync(join(process.env.E2E_WORK, 'data-'))
-  let process_, address = '127.0.0.1:0'
+  let process_
+  const address = `127.0.0.1:${await freePort()}`
   const start = async () => {
     process_ = spawn(process.env.E2E_BINARY, [], {
       cwd: folder, stdio: ['ignore', 'pipe', 'inherit'],
@@ -37,7 +38,6 @@ export async function service(env = {}) {
         }
       })
     })
-    address = new URL(url).host
     return url
   }
   const kill = async (signal = 'SIGKILL') => {
@@ -50,11 +50,13 @@ export async function service(env = {}) {
   return { url, start, kill, folder }
 }
 
-/** A line to a service that can be cut; new connections go through again. */
+/** A line to a service that can be cut; new connections go through again, unless it stays down until it is up. */
 export async function line(url) {
   const { hostname, port } = new URL(url)
   const open = new Set()
+  let isDown = false
   const server = createServer((socket) => {
+    if (isDown) return void socket.destroy()
     const there = connect(Number(port), hostname)
     for (const s of [socket, there]) {
       open.add(s)
@@ -73,6 +75,13 @@ export async function line(url) {
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     cut,
+    down: () => {
+      isDown = true
+      cut()
+    },
+    up: () => {
+      isDown = false
+    },
     close: () => {
       cut()
       server.close()
@@ -92,6 +101,41 @@ export function model(reply) {
     send({ delta: {}, finish_reason: called ? 'tool_calls' : 'stop' })
     response.end('data: [DONE]\n\n')
   })
+}
+
+/** The service with a model that counts as far as upTo has said, and answers anything else in one sentence. */
+export async function counting(env = {}) {
+  let limit = 0, raised = () => undefined
+  let next = new Promise((resolve) => (raised = resolve))
+  const upstream = createHttpServer(async (request, response) => {
+    let body = ''
+    for await (const piece of request) body += piece
+    const asked = JSON.parse(body).messages.findLast((message) => message.role === 'user').content
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    const send = (choice) => response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`)
+    const end = Number(/count (\d+)/.exec(asked)?.[1] ?? 0)
+    if (end === 0) send({ delta: { content: 'I am the model.' } })
+    for (let i = 1; i <= end && !request.socket.destroyed; i++) {
+      while (i > limit && !request.socket.destroyed) await Promise.race([next, once(request.socket, 'close')])
+      send({ delta: { content: `${i} ` } })
+    }
+    send({ delta: {}, finish_reason: 'stop' })
+    response.end('data: [DONE]\n\n')
+  })
+  const server = await service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'counts', ...env })
+  return {
+    ...server,
+    upTo(n) {
+      limit = n
+      raised()
+      next = new Promise((resolve) => (raised = resolve))
+    },
+    async close() {
+      await server.kill()
+      upstream.closeAllConnections()
+      upstream.close()
+    },
+  }
 }
 
 /** Has a server listen, and gives its port. */
@@ -120,7 +164,10 @@ export async function shop() {
   return { server, removed, tools }
 }
 
-/** Starts Chromium. Pages of a context note everything that must not happen: errors, and requests to elsewhere. */
+/**
+ * Starts Chromium. Pages of a context note everything that must not happen: errors, and requests to elsewhere.
+ * Nothing moves in them, unless a test asks for it: what is measured is at its place.
+ */
 export async function browser() {
   const launched = await chromium.launch({
     executablePath: process.env.CHROMIUM,
@@ -133,7 +180,7 @@ export async function browser() {
     version: launched.version(),
     async open(url, options = {}) {
       const { storage, ...rest } = options
-      const context = await launched.newContext({ viewport: { width: 1360, height: 860 }, locale: 'en-GB', ...rest })
+      const context = await launched.newContext({ viewport: { width: 1360, height: 860 }, locale: 'en-GB', reducedMotion: 'reduce', ...rest })
       context.setDefaultTimeout(LIMIT)
       if (storage) await context.addInitScript((entries) => Object.entries(entries).forEach(([key, value]) => sessionStorage.setItem(key, value)), storage)
       return tab(context, url)
@@ -167,6 +214,17 @@ export async function tab(context, url) {
         return ready.isVisible()
       })
       await page.input.press('Enter')
+    },
+    /** Notes from now on whether something is in the page, if only for a moment; what it gives waits until it was. */
+    async noting(selector) {
+      const noted = await page.evaluateHandle((wanted) => {
+        const found = { once: false }
+        const look = () => (found.once ||= document.querySelector(wanted) !== null)
+        new MutationObserver(look).observe(document.body, { childList: true, subtree: true, attributes: true })
+        look()
+        return found
+      }, selector)
+      return () => until(`there was ${selector}`, () => noted.evaluate((found) => found.once))
     },
     /** Waits until the answer has come in whole. */
     async settled() {
@@ -202,13 +260,18 @@ export function installPack(app, others) {
   return pack
 }
 
-/** A port that nobody uses. */
+/** A port that nobody uses; the system gives it to nobody until it is used, as it does with those that it chooses itself. */
 export async function freePort() {
-  const server = createServer()
-  const port = await listening(server)
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000)
+    const server = createServer()
+    server.listen(port, '127.0.0.1')
+    const free = await once(server, 'listening').then(() => true, () => false)
+    if (!free) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
 
 /** Calls the service as a user. */
