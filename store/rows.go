@@ -48,7 +48,7 @@ type runRow struct {
 	Replica         string
 	State           schemas.RunState
 	Attempt         int
-	Spared          int
+	Uncounted       int `gorm:"column:spared"`
 	Request         []byte
 	UserMessageID   string
 	MessageID       string
@@ -74,7 +74,7 @@ func (r *runRow) run() (record.Run, error) {
 	}
 	run := record.Run{
 		ID: r.ID, ConversationID: r.ChatID, ChatKey: r.ChatKey, Owner: schemas.User{ID: r.Owner, Name: r.OwnerName}, Replica: r.Replica, State: r.State,
-		Attempt: r.Attempt, Spared: r.Spared, Request: request, UserMessageID: r.UserMessageID, MessageID: r.MessageID, LastSeq: r.LastSeq,
+		Attempt: r.Attempt, Uncounted: r.Uncounted, Request: request, UserMessageID: r.UserMessageID, MessageID: r.MessageID, LastSeq: r.LastSeq,
 		CreatedAt: moment(r.CreatedAt), EndedAt: moment(r.EndedAt), StopReason: r.StopReason,
 		Usage:    schemas.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, TotalTokens: r.TotalTokens, CostUSD: r.CostNano},
 		BodyHash: r.BodyHash, CancelRequested: r.CancelRequested,

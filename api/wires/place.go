@@ -100,7 +100,7 @@ func Find(have []schemas.Message, list []Message, live string) Place {
 		}
 		return Place{Edit: have[at].ID}
 	}
-	if at := Behind(have, list); at >= 0 {
+	if at := FirstAfter(have, list); at >= 0 {
 		return Place{Edit: have[at].ID}
 	}
 	return Place{}
@@ -127,9 +127,9 @@ func sameFiles(have []schemas.AttachmentInfo, asked []schemas.Attachment) bool {
 	return slices.EqualFunc(have, asked, func(h schemas.AttachmentInfo, a schemas.Attachment) bool { return h.Name == a.Name })
 }
 
-// Behind returns the index of the first user message after the anchor, -1 if there is
+// FirstAfter returns the index of the first user message after the anchor, -1 if there is
 // none.
-func Behind(have []schemas.Message, list []Message) int {
+func FirstAfter(have []schemas.Message, list []Message) int {
 	for _, m := range slices.Backward(list[:len(list)-1]) {
 		anchor := index(have, m)
 		if anchor < 0 {

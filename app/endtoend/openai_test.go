@@ -53,7 +53,7 @@ func chatsOf(t *testing.T, s *apptest.System) []listed {
 // message is a message as Open WebUI and LibreChat send it.
 type message map[string]any
 
-func said(role string, content any) message { return message{"role": role, "content": content} }
+func from(role string, content any) message { return message{"role": role, "content": content} }
 
 // completions sends a request and returns the text of its answer.
 func completions(t *testing.T, s *apptest.System, body map[string]any, header ...string) string {
@@ -145,18 +145,18 @@ func TestOpenWebUI(t *testing.T) {
 	}
 	id := []string{"X-OpenWebUI-Chat-Id", "0b0f3f6a-7d3c-4c58-9b57-7d2b1d3f6a10", "X-OpenWebUI-Task", ""}
 	task := "### Task:\nGenerate a concise title summarizing the chat history."
-	hello, more, less := said("user", "Hello"), said("user", "More"), said("user", "Less")
-	system := said("system", "Be brief.")
+	hello, more, less := from("user", "Hello"), from("user", "More"), from("user", "Less")
+	system := from("system", "Be brief.")
 	playChat(t, s, map[string]any{"stream_options": map[string]bool{"include_usage": true}, "temperature": 0.7}, []chatStep{
 		{name: "first", messages: []message{system, hello}, header: id, want: "To Hello", chat: "Hello | To Hello"},
-		{name: "title", messages: []message{said("user", task)}, header: id, whole: true, want: "To chat history.", chat: "Hello | To Hello"},
+		{name: "title", messages: []message{from("user", task)}, header: id, whole: true, want: "To chat history.", chat: "Hello | To Hello"},
 		{
-			name: "title by the header", messages: []message{said("user", "A title for the chat history.")}, whole: true,
+			name: "title by the header", messages: []message{from("user", "A title for the chat history.")}, whole: true,
 			header: []string{"X-OpenWebUI-Chat-Id", id[1], "X-OpenWebUI-Task", "title_generation"}, want: "To chat history.", chat: "Hello | To Hello",
 		},
-		{name: "second", messages: []message{system, hello, said("assistant", "To Hello"), more}, header: id, want: "To More", chat: "Hello | To Hello | More | To More"},
-		{name: "regenerate", messages: []message{system, hello, said("assistant", "To Hello"), more}, header: id, want: "To More", chat: "Hello | To Hello | More | To More"},
-		{name: "edit", messages: []message{system, hello, said("assistant", "To Hello"), less}, header: id, want: "To Less", chat: "Hello | To Hello | Less | To Less"},
+		{name: "second", messages: []message{system, hello, from("assistant", "To Hello"), more}, header: id, want: "To More", chat: "Hello | To Hello | More | To More"},
+		{name: "regenerate", messages: []message{system, hello, from("assistant", "To Hello"), more}, header: id, want: "To More", chat: "Hello | To Hello | More | To More"},
+		{name: "edit", messages: []message{system, hello, from("assistant", "To Hello"), less}, header: id, want: "To Less", chat: "Hello | To Hello | Less | To Less"},
 	})
 	s.CheckScripted()
 }
@@ -170,11 +170,11 @@ func TestLibreChat(t *testing.T) {
 	}
 	id := []string{"X-Chattray-Chat-Id", "0b0f3f6a-7d3c-4c58-9b57-7d2b1d3f6a10"}
 	parts := func(text string) []map[string]string { return []map[string]string{{"type": "text", "text": text}} }
-	hello := said("user", parts("Hello"))
+	hello := from("user", parts("Hello"))
 	extra := map[string]any{"user": "66b2", "stream_options": map[string]bool{"include_usage": true}}
 	playChat(t, s, extra, []chatStep{
 		{name: "first", messages: []message{hello}, header: id, want: "To Hello", chat: "Hello | To Hello"},
-		{name: "second", messages: []message{hello, said("assistant", parts("To Hello")), said("user", parts("More"))}, header: id, want: "To More", chat: "Hello | To Hello | More | To More"},
+		{name: "second", messages: []message{hello, from("assistant", parts("To Hello")), from("user", parts("More"))}, header: id, want: "To More", chat: "Hello | To Hello | More | To More"},
 		{name: "without an id yet", messages: []message{hello}, header: []string{id[0], "new"}, want: "To Hello", chat: "Hello | To Hello | More | To More"},
 	})
 	s.CheckScripted()

@@ -59,8 +59,9 @@ type Run struct {
 	Replica string
 	State   schemas.RunState
 	Attempt int // 0 until it is started
-	// Spared is how many attempts ended while the run was waiting.
-	Spared         int
+	// Uncounted is the number of attempts that do not count as failed: the run waited, or was
+	// handed over, when they ended.
+	Uncounted      int
 	Request        json.RawMessage
 	UserMessageID  string
 	MessageID      string // the answer's id, chosen at the start

@@ -37,8 +37,8 @@ type Mark struct {
 	Attempt int `json:"attempt"`
 	// Steps is how many replies there were: more of them mean progress.
 	Steps int `json:"steps"`
-	// Spared are the attempts that do not count for the run.
-	Spared int `json:"spared,omitempty"`
+	// Uncounted is the number of attempts that do not count as failed.
+	Uncounted int `json:"spared,omitempty"`
 	// Alone is when the run's trial began, in milliseconds; 0 means that it is
 	// not, or no longer, on trial.
 	Alone int64 `json:"alone,omitempty"`

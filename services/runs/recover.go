@@ -249,7 +249,7 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, taken bool) error 
 		}
 		stored.Attempt++
 		if stored.State == schemas.RunWaiting {
-			stored.Spared++
+			stored.Uncounted++
 		}
 		r.park(stored.ID, parked{taken: true}) // if it cannot be read now
 	}
@@ -281,13 +281,13 @@ func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
 	case err != nil:
 		e = broken(err)
 	}
-	e.cancel, e.waited = stored.CancelRequested, stored.Spared
+	e.cancel, e.uncounted = stored.CancelRequested, stored.Uncounted
 	if e.Mark != nil {
-		spared := e.Mark.Spared
+		uncounted := e.Mark.Uncounted
 		if stored.State == schemas.RunWaiting {
-			spared++ // the attempt before this one
+			uncounted++ // the attempt before this one
 		}
-		e.waited = max(e.waited, spared)
+		e.uncounted = max(e.uncounted, uncounted)
 	}
 	return e, nil
 }

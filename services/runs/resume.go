@@ -14,8 +14,8 @@ type earlier struct {
 	*attempts.Earlier
 
 	cancel bool // the user has cancelled the run
-	// waited is how many earlier attempts were only waiting when they ended.
-	waited int
+	// uncounted is the number of earlier attempts that do not count as failed.
+	uncounted int
 	// broken is why the stored data cannot be read; nil if it can.
 	broken error
 	// bare is true if the finished steps are not processed again; fatal is true
@@ -51,7 +51,7 @@ func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over boo
 		end = answer.Outcome{State: schemas.RunCancelled, Err: answer.ErrCancelled}
 	case cause != nil:
 		end = stopped(run.ctx, cause)
-	case run.attempt-e.waited > MaxAttempts, run.attempt > maxAttemptsEver:
+	case run.attempt-e.uncounted > MaxAttempts, run.attempt > maxAttemptsEver:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted several times and was given up")}
 	case e.Action:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInterrupted, "the service was interrupted while the action ran; it is not known whether it took effect")}

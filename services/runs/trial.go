@@ -90,7 +90,7 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 	}
 	for _, f := range slices.Concat(now, later) {
 		if len(alone) > 0 || f.earlier.Mark.Crashed(f.last()) {
-			f.earlier.waited = f.last() // attempts that other runs ended do not count
+			f.earlier.uncounted = f.last() // attempts that other runs ended do not count
 		}
 	}
 	return now, later, limit
@@ -111,7 +111,7 @@ func (r *Runs) note(ctx context.Context, run *run, m attempts.Mark) error {
 
 // mark writes the mark of the run's attempt.
 func (r *Runs) mark(run *run, m attempts.Mark) *eventlog.Commit {
-	m.Attempt, m.Steps, m.Spared, m.Fresh = run.attempt, len(run.earlier.Steps), run.earlier.waited, run.earlier.fresh
+	m.Attempt, m.Steps, m.Uncounted, m.Fresh = run.attempt, len(run.earlier.Steps), run.earlier.uncounted, run.earlier.fresh
 	w := &record.Write{RunID: run.id, Attempt: run.attempt, Checkpoint: &record.Checkpoint{N: attempts.MarkNumber, Data: schemas.Encode(attempts.Checkpoint{Mark: &m, WorkedMS: run.limit.Used().Milliseconds()})}}
 	return r.committer.Submit(w, nil, false)
 }

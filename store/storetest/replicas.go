@@ -64,7 +64,7 @@ func testTake(t *testing.T, url string) {
 	}{{running, 2, 0, "c"}, {waiting, 2, 1, "c"}, {queue, 0, 0, "c"}, {other, 1, 0, "b"}, {nobodys, 1, 0, ""}} {
 		run, err := f.store.Run(f.ctx, tt.w.RunID)
 		must(t, err)
-		equal(t, "run", []any{run.Attempt, run.Spared, run.Replica}, []any{tt.attempt, tt.spared, tt.replica})
+		equal(t, "run", []any{run.Attempt, run.Uncounted, run.Replica}, []any{tt.attempt, tt.spared, tt.replica})
 	}
 	f.mustCommit(&record.Write{RunID: running.RunID, Attempt: 2, Segment: &record.Segment{First: 1_000_001, Last: 1_000_001, Data: []byte("y")}})
 	segments, err := f.store.Segments(f.ctx, running.RunID, 0)
@@ -73,7 +73,7 @@ func testTake(t *testing.T, url string) {
 	equal(t, "runs of nobody", f.take("c", ""), []record.Taken{{ID: nobodys.RunID, State: schemas.RunRunning, Attempt: 2}})
 	run, err := f.store.Run(f.ctx, nobodys.RunID)
 	must(t, err)
-	equal(t, "spared attempts of a run that was let go", run.Spared, 1)
+	equal(t, "uncounted attempts of a run that was let go", run.Uncounted, 1)
 }
 
 // testTakeEverything is the start of a process that is alone.

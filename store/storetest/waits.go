@@ -90,7 +90,7 @@ func (f *fixture) spared(run *record.Write, want int) {
 	f.Helper()
 	got, err := f.store.Run(f.ctx, run.RunID)
 	must(f, err)
-	equal(f, "attempts spared", got.Spared, want)
+	equal(f, "uncounted attempts", got.Uncounted, want)
 }
 
 func testWaitsEnded(f *fixture) {

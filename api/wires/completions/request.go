@@ -101,22 +101,23 @@ func (r *request) supported() error {
 
 // settings reads what the metadata and the headers say.
 func (r *request) settings(c *wires.Call) error {
-	var said [3]string
+	var values [3]string
 	for i, name := range []string{"chat_id", "tool_activity", "approvals"} {
 		v, err := openaiwire.Member(r.Metadata, name)
 		if err != nil {
 			return err
 		}
-		said[i] = v
+		values[i] = v
 	}
+	thread, activity, approvals := values[0], values[1], values[2]
 	switch {
-	case said[1] != "" && said[1] != "on" && said[1] != "off":
+	case activity != "" && activity != "on" && activity != "off":
 		return schemas.Invalid("/metadata/tool_activity", "must be on or off")
-	case said[2] != "" && said[2] != "wait" && said[2] != "deny":
+	case approvals != "" && approvals != "wait" && approvals != "deny":
 		return schemas.Invalid("/metadata/approvals", "must be deny or wait")
 	}
-	r.activity, r.patient = said[1] != "off", said[2] == "wait"
-	if r.thread = said[0]; r.thread == "" {
+	r.activity, r.patient = activity != "off", approvals == "wait"
+	if r.thread = thread; thread == "" {
 		r.thread = r.named(c)
 	}
 	return nil

@@ -149,7 +149,7 @@ func (r *request) place(have []schemas.Message, list []wires.Message, live strin
 	}
 	question := find(list[len(list)-1].ID, "user")
 	if question < 0 {
-		question = wires.Behind(have, list)
+		question = wires.FirstAfter(have, list)
 	}
 	if question < 0 {
 		return wires.Place{}

@@ -7,9 +7,9 @@ import "strings"
 // Text is the visible text of an answer. As long as it equals the beginning of
 // the first reply, it shares the reply's memory. The zero value is empty.
 type Text struct {
-	shared string
-	own    strings.Builder // once apart
-	apart  bool
+	shared   string
+	own      strings.Builder // used if separate
+	separate bool            // the text no longer equals the beginning of the reply
 	// shown is true if there is any text, worded if it has more than white
 	// space.
 	shown, worded bool
@@ -27,7 +27,7 @@ func (t *Text) Put(text, reply string) {
 	} else {
 		t.newlines = len(text) - len(trimmed)
 	}
-	if end := len(t.shared) + len(text); !t.apart && len(reply) >= end && reply[len(t.shared):end] == text {
+	if end := len(t.shared) + len(text); !t.separate && len(reply) >= end && reply[len(t.shared):end] == text {
 		t.shared = reply[:end]
 		return
 	}
@@ -37,8 +37,8 @@ func (t *Text) Put(text, reply string) {
 
 // Part ends the sharing, because the text of the reply ends or is dropped.
 func (t *Text) Part() {
-	if !t.apart && t.shown {
-		t.apart = true
+	if !t.separate && t.shown {
+		t.separate = true
 		t.own.WriteString(t.shared)
 		t.shared = ""
 	}
@@ -68,13 +68,13 @@ func (t *Text) Worded() bool { return t.worded }
 
 // Keep replaces the text.
 func (t *Text) Keep(text string) {
-	*t = Text{apart: true, shown: text != "", worded: strings.TrimSpace(text) != "", newlines: t.newlines, atMarker: t.atMarker}
+	*t = Text{separate: true, shown: text != "", worded: strings.TrimSpace(text) != "", newlines: t.newlines, atMarker: t.atMarker}
 	t.own.WriteString(text)
 }
 
 // String returns the text so far.
 func (t *Text) String() string {
-	if t.apart {
+	if t.separate {
 		return t.own.String()
 	}
 	return t.shared
