@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/leases"
+	"github.com/chattray/chattray/services/retention"
 	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
 )
@@ -51,6 +53,15 @@ func (s *Service) share(c settings.Config, o *runs.Options) {
 		s.documents.Share(table, func() string { return s.runs.Replica() })
 		o.Acts, o.Looks = acts.Stores{Open: table, Reading: table}, append(o.Looks, s.sockets.LookForStarts)
 	}
+}
+
+// sweeper returns what deletes old data. Of several replicas one deletes.
+func (s *Service) sweeper(c settings.Config, log *slog.Logger) *retention.Sweeper {
+	o := retention.Options{Store: s.store, Logs: c.Retention.Logs, Chats: c.Retention.Chats, Deleted: s.deleted, Logger: log}
+	if table := shared(c, s.store); table != nil {
+		o.Mine = func(ctx context.Context) (bool, error) { return table.First(ctx, s.runs.Replica()) }
+	}
+	return retention.New(o)
 }
 
 // newSockets returns the sockets of a process.

@@ -65,9 +65,10 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 		return errors.Join(err, listener.Close())
 	}
 	tuning, tuned := context.WithCancel(context.WithoutCancel(ctx))
-	var memory sync.WaitGroup
-	memory.Go(func() { tuneMemory(tuning) })
-	defer memory.Wait()
+	var beside sync.WaitGroup
+	beside.Go(func() { tuneMemory(tuning) })
+	beside.Go(func() { s.sweeper(c, log).Run(tuning) })
+	defer beside.Wait()
 	defer tuned()
 	server := api.NewServer(c.Addr, s.handler)
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)

@@ -144,6 +144,7 @@ var rooms = map[string][]string{
 	"questions":        {"actions", "documents", "pages", "pdftext", "prompt"},
 	"readers":          {"eventlog", "meters"},
 	"research":         {},
+	"retention":        {},
 	"runs":             {"actions", "acts", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "leases", "meters", "modeltext", "pdftext", "prepare", "prompt", "questions", "readers", "timers", "trace", "usage", "views"},
 	"timers":           {},
 	"trace":            {},

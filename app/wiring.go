@@ -48,7 +48,8 @@ type Service struct {
 	mcp       *mcpParts
 	sockets   *api.Sockets
 	handler   http.Handler
-	stopping  atomic.Bool // it says that it is not ready
+	deleted   func(kind string, n int) // counts old data that is deleted
+	stopping  atomic.Bool              // it says that it is not ready
 }
 
 // Options are what the service is built from besides its settings. All except
@@ -89,7 +90,7 @@ func StoresOf(s RunsStore) runs.Stores {
 // Build opens the database and assembles the parts. It recovers no runs. The
 // MCP servers' connections last until s.mcp.stop.
 func Build(ctx context.Context, c settings.Config, with Options, watch *telemetry.Telemetry, log *slog.Logger) (_ *Service, err error) {
-	s := new(Service)
+	s := &Service{deleted: watch.Deleted}
 	defer func() {
 		if err != nil && s.store != nil {
 			err = errors.Join(err, s.store.Close())
@@ -183,7 +184,7 @@ func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActi
 		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), RunsPerUser: c.Limits.RunsPerUser,
 		Text:           c.TextLimits(),
 		PDF:            pdftext.New(pdftext.Limits{Pages: c.Limits.PDFPages, Time: c.Limits.PDFTime, Memory: c.Limits.PDFMemory, Processes: c.Limits.PDFProcesses}),
-		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache, MirrorBytes: c.Limits.Mirrors,
+		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache, KeepLogs: c.Retention.Logs, MirrorBytes: c.Limits.Mirrors,
 		Logger: log, Carry: telemetry.CarryTrace, Leases: leaseOptions(c, s.store, log),
 	}
 	if c.Many() {

@@ -58,6 +58,9 @@ type SuggestedAction struct {
 	PayloadID string `json:"payload_id,omitempty"`
 }
 
+// TypeToolHistory is the type of the payload with the tools that ran.
+const TypeToolHistory = "tool_history"
+
 // CustomPayload is structured data for the page to render. PayloadID is 8 hex
 // digits, unique in its chat; it is absent for type tool_history.
 type CustomPayload struct {

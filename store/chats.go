@@ -186,16 +186,19 @@ func bit(b bool) int64 {
 // DeleteChat deletes the owner's chat and everything that belongs to it. Later
 // writes of its runs are fenced.
 func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
-	err := s.write(ctx, func(tx *gorm.DB) error {
-		err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved+
-			" AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)", owner, id).Error
-		if err != nil {
-			return err
-		}
-		return found(tx.Exec("DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
-	})
+	err := s.write(ctx, func(tx *gorm.DB) error { return deleteChat(tx, owner, id) })
 	s.journal.ripen() // the next commit removes the chat's entries
 	return s.fault("delete chat", err)
+}
+
+// deleteChat deletes the owner's chat with everything that belongs to it.
+func deleteChat(tx *gorm.DB, owner string, id int64) error {
+	err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved+
+		" AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)", owner, id).Error
+	if err != nil {
+		return err
+	}
+	return found(tx.Exec("DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
 }
 
 // change runs a statement that must change a row.

@@ -157,7 +157,7 @@ func joinCustomPayload(m *schemas.Message) error {
 		if i := slices.IndexFunc(m.Payloads, func(q schemas.CustomPayload) bool { return q.PayloadID == p.PayloadID }); i >= 0 {
 			*p = m.Payloads[i]
 		}
-	case p.Type == typeToolHistory:
+	case p.Type == schemas.TypeToolHistory:
 		calls := m.ToolHistory
 		if calls == nil {
 			calls = []schemas.ToolCall{}

@@ -142,3 +142,11 @@ func (r *Replicas) Unfinished(ctx context.Context) ([]string, error) {
 	return r.ids(ctx, `SELECT id FROM replicas WHERE gone_at IS NOT NULL AND `+hasLeft+`
 		UNION ALL SELECT '' WHERE EXISTS (SELECT 1 FROM runs WHERE replica = '' AND `+openStates+`)`)
 }
+
+// First reports whether the replica is the one of the live ones that does what only one
+// of them does.
+func (r *Replicas) First(ctx context.Context, id string) (first bool, err error) {
+	err = r.each(ctx, func(row scanner) error { return row.Scan(&first) },
+		`SELECT COALESCE(MIN(id) = $1, false) FROM replicas WHERE gone_at IS NULL AND NOT draining AND expires_at > clock_timestamp()`, id)
+	return first, err
+}

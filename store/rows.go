@@ -201,9 +201,6 @@ type blockData struct {
 	Attachments []schemas.AttachmentInfo `json:"attachments,omitempty"`
 }
 
-// typeToolHistory is the type of the payload with the tools that ran.
-const typeToolHistory = "tool_history"
-
 // messageData returns the column data of a message: JSON, or nil if there is only text.
 func messageData(m *schemas.Message) (any, error) {
 	d := blockData{
@@ -220,7 +217,7 @@ func messageData(m *schemas.Message) (any, error) {
 	}
 	if p := m.CustomPayload; p != nil {
 		stripped := *p
-		if p.PayloadID != "" || p.Type == typeToolHistory {
+		if p.PayloadID != "" || p.Type == schemas.TypeToolHistory {
 			stripped.Data = nil
 		}
 		d.CustomPayload = &stripped

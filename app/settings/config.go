@@ -58,6 +58,7 @@ type Config struct {
 	Timeouts        Timeouts
 	Limits          Limits
 	History         History
+	Retention       Retention
 	// Drain is how long runs may continue after a signal to stop.
 	Drain time.Duration
 	// ShutdownDelay is how long the service takes requests after a signal to stop, while it
@@ -126,6 +127,14 @@ type Timeouts struct {
 type Replica struct {
 	Name  string
 	Lease time.Duration
+}
+
+// Retention is how long data is kept; 0 means forever.
+type Retention struct {
+	// Logs is for the event logs and traces of runs, after their end.
+	Logs time.Duration
+	// Chats is for chats with all that is in them, after their last run.
+	Chats time.Duration
 }
 
 // Limits of leases.

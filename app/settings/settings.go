@@ -111,6 +111,8 @@ var table = []setting{
 	{"limits.budget_tokens", vars("BUDGET_TOKENS"), "0", "tokens of prompts and replies that a user may use on one day (UTC); 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.BudgetTokens }, 0, 1_000_000_000_000)},
 	{"history.budget", vars("HISTORY_BUDGET"), "24000", "tokens of earlier messages in a prompt", plain, integer(func(c *Config) *int { return &c.History.Budget }, 256, 10_000_000)},
 	{"history.compact", vars("HISTORY_COMPACT"), "true", "keep a running summary of the messages that no longer fit", plain, boolean(func(c *Config) *bool { return &c.History.Compact })},
+	{"retention.logs", vars("RETENTION_LOGS"), "30d", "how long event logs and traces of ended runs are kept, such as `30d` or `12h`; answers stay, and an old answer is resumed as one text; 0 means forever", plain, kept(func(c *Config) *span { return &c.Retention.Logs })},
+	{"retention.chats", vars("RETENTION_CHATS"), "0", "how long a chat is kept after its last run, with all its messages; 0 means forever", plain, kept(func(c *Config) *span { return &c.Retention.Chats })},
 	{"drain", vars("DRAIN"), "30s", "time that running runs have to finish after SIGTERM", plain, duration(func(c *Config) *span { return &c.Drain })},
 	{"shutdown_delay", vars("SHUTDOWN_DELAY"), "0s", "after SIGTERM, how long `/readyz` fails before any request is refused, so that balancers notice", plain, durationOrZero(func(c *Config) *span { return &c.ShutdownDelay })},
 	{"log_level", vars("LOG_LEVEL"), "info", "`debug`, `info`, `warn` or `error`", plain, logLevel},

@@ -53,7 +53,8 @@ func defaults() Config {
 		MaxTokens: 4096, MaxIterations: 5, Titles: "first_words", Diagnostics: "admin",
 		PubMed:    PubMed{BaseURL: "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"},
 		KeepAlive: 15 * time.Second, SessionIdle: 15 * time.Minute, DisconnectGrace: 5 * time.Second, Drain: 30 * time.Second,
-		Timeouts: Timeouts{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 5 * time.Second},
+		Retention: Retention{Logs: 30 * 24 * time.Hour},
+		Timeouts:  Timeouts{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 5 * time.Second},
 		Limits: Limits{
 			Body: 1 << 20, LargeBody: 8 << 20, Message: 100_000, ToolOutput: 16_000,
 			RunsPerUser: 8, StreamsPerUser: 32, ReplaysPerUser: 16, Replays: 1024, ReplayCache: 32 << 20, Mirrors: 256 << 20, RequestsPerMinute: 120, OthersPerMinute: 3000, BodiesPerUser: 16 << 20, Bodies: 256 << 20, PDFPages: 200, PDFTime: 10 * time.Second, PDFMemory: 256 << 20, PDFProcesses: 2, StoragePerUser: 1 << 30,
@@ -253,6 +254,10 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"several processes on Postgres", []string{"CHATTRAY_REPLICAS=many", "CHATTRAY_DATABASE_URL=postgres://h/db"}, ""},
 		{"a lease that is too short", []string{"CHATTRAY_REPLICA_LEASE=400ms"}, "must be from 500ms to 60s"},
 		{"a lease that is too long", []string{"CHATTRAY_REPLICA_LEASE=61s"}, "must be from 500ms to 60s"},
+		{"logs that are kept for minutes", []string{"CHATTRAY_RETENTION_LOGS=30m"}, "must be a time such as 30d or 12h"},
+		{"chats that are kept for no days", []string{"CHATTRAY_RETENTION_CHATS=0d"}, "must be"},
+		{"chats that are kept for ever and a day", []string{"CHATTRAY_RETENTION_CHATS=36501d"}, "must be"},
+		{"days and hours", []string{"CHATTRAY_RETENTION_LOGS=12h", "CHATTRAY_RETENTION_CHATS=365d"}, ""},
 		{"a model twice", []string{"CHATTRAY_MODELS=a,a"}, "a is given twice"},
 	}
 	for _, tt := range tests {

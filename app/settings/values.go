@@ -143,6 +143,30 @@ func durationOrZero(field func(*Config) *span) binder {
 	})
 }
 
+// The limits of times for which data is kept.
+const (
+	day       = 24 * time.Hour
+	minKept   = time.Hour
+	maxKept   = 36500 * day
+	keptError = "must be a time such as 30d or 12h, from 1h to 36500d, or 0"
+)
+
+// kept is how long data is kept, in days or as another duration; 0 means forever.
+func kept(field func(*Config) *span) binder {
+	return scalar(field, func(s string) (span, error) {
+		d, err := time.ParseDuration(s)
+		if days, ok := strings.CutSuffix(s, "d"); ok {
+			var n int
+			n, err = wholeNumber(days, 1, int(maxKept/day))
+			d = span(n) * day
+		}
+		if err != nil || d != 0 && d < minKept || d > maxKept {
+			return 0, errors.New(keptError)
+		}
+		return d, nil
+	})
+}
+
 func parseSpan(s string) (span, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < minDuration || d > maxDuration {

@@ -155,7 +155,7 @@ func start(t *testing.T, diagnostics string) string {
 	}
 	environ := []string{
 		"CHATTRAY_DATABASE_URL=sqlite:" + path, "CHATTRAY_DIAGNOSTICS=" + diagnostics, "CHATTRAY_DRAIN=1s",
-		"CHATTRAY_REQUESTS_PER_MINUTE=0", "CHATTRAY_OTHER_REQUESTS_PER_MINUTE=0",
+		"CHATTRAY_REQUESTS_PER_MINUTE=0", "CHATTRAY_OTHER_REQUESTS_PER_MINUTE=0", "CHATTRAY_RETENTION_LOGS=0", // the logs are old
 	}
 	config, _, err := settings.Load(nil, environ, "")
 	if err != nil {

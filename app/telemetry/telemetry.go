@@ -69,6 +69,7 @@ type Telemetry struct {
 	mirrorGaps    prometheus.Counter
 	mirrorLag     prometheus.Histogram
 	tail          prometheus.Histogram
+	deleted       *prometheus.CounterVec
 }
 
 // Options are the settings of New.
@@ -107,12 +108,15 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		}, []string{"via"}),
 		mirrorGaps: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "mirror_gaps_total", Help: "Gaps in the events of other processes' runs."}),
 		mirrorLag:  histogram("mirror_lag_seconds", "From an event of another process to its arrival here.", prometheus.ExponentialBuckets(0.0001, 2, 18)),
-		tail:       histogram("tail_seconds", "Time to look at what other processes have stored.", prometheus.ExponentialBuckets(0.0005, 2, 14)),
+		deleted: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "deleted_total", Help: "What was deleted because of its age, by kind (logs of runs, chats).",
+		}, []string{"kind"}),
+		tail: histogram("tail_seconds", "Time to look at what other processes have stored.", prometheus.ExponentialBuckets(0.0005, 2, 14)),
 	}
 	t.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		t.runs, t.runsActive, t.streamsActive, t.firstToken, t.events, t.modelCalls, t.modelTokens, t.contained, t.toolCalls,
-		t.batchWrites, t.batchSeconds, t.mirrors, t.mirrorGaps, t.mirrorLag, t.tail,
+		t.batchWrites, t.batchSeconds, t.mirrors, t.mirrorGaps, t.mirrorLag, t.tail, t.deleted,
 	)
 	if o.Tracer != nil {
 		t.tracer, t.stop = o.Tracer, func(context.Context) error { return nil }
@@ -156,6 +160,9 @@ func (t *Telemetry) RunEnded(outcome string, took time.Duration) {
 
 // RunContained counts a run that is ended because an earlier process died while it ran.
 func (t *Telemetry) RunContained() { t.contained.Inc() }
+
+// Deleted counts what was deleted because of its age: logs of runs, or chats.
+func (t *Telemetry) Deleted(kind string, n int) { t.deleted.WithLabelValues(kind).Add(float64(n)) }
 
 // FirstToken counts the time from a run's start to its first text.
 func (t *Telemetry) FirstToken(took time.Duration) { t.firstToken.Observe(took.Seconds()) }

@@ -135,6 +135,7 @@ func (s *fixture) checkLog(steps []step) {
 // that hold for every log.
 func (s *fixture) checkRuns() {
 	s.t.Helper()
+	logs := make(map[string][]apitest.Frame)
 	for _, r := range s.runs {
 		var run schemas.Run
 		if !s.fetch(r, "/api/chat/runs/"+r.id, &run) {
@@ -148,14 +149,17 @@ func (s *fixture) checkRuns() {
 			s.t.Errorf("the log of run %s has no events, want some", s.aliases.of[r.id])
 			continue
 		}
+		logs[r.id] = frames
 		apptest.CheckFrames(s.t, frames)
 		s.checkMessages(r, frames)
 		for _, live := range r.live {
 			apptest.CheckUnion(s.t, frames, live)
 		}
 		s.checkEnd(r, &run, frames)
-		s.checkWires(r)
+		events, waits := s.logOf(r.id)
+		s.checkWires(r, events, waits)
 	}
+	s.checkDropped(logs)
 }
 
 // fetch reads JSON as the user of the run; false is 404.

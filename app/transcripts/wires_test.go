@@ -26,9 +26,8 @@ const wiresDir = "../../api/wires/"
 // checkWires runs the log of an ended run through every table of every wire. The clients
 // accept the frames, show the same text as the dialect chat, pause at each wait and nowhere
 // else, and get the same frames wherever they resume.
-func (s *fixture) checkWires(r seenRun) {
+func (s *fixture) checkWires(r seenRun, events []runlog.Event, waits []schemas.Wait) {
 	s.t.Helper()
-	events, waits := s.logOf(r.id)
 	if len(events) == 0 {
 		return
 	}

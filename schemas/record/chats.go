@@ -40,3 +40,9 @@ type Summary struct {
 	Through   string // message id
 	UpdatedAt time.Time
 }
+
+// OldChat names a chat that has had no run for a long time.
+type OldChat struct {
+	Owner          string
+	ConversationID int64
+}

@@ -18,6 +18,10 @@ var marker = regexp.MustCompile(`\[\[tool:(\d+)\]\]`)
 // StripMarkers removes the tool markers from a text and nothing else.
 func StripMarkers(s string) string { return marker.ReplaceAllString(s, "") }
 
+// Markers returns where the tool markers of a text are, from and to, each with the blank
+// lines around it.
+func Markers(s string) [][]int { return markerLines.FindAllStringIndex(s, -1) }
+
 // WithoutMarkers returns a message's text without tool markers.
 func WithoutMarkers(s string) string {
 	s = strings.Trim(markerLines.ReplaceAllString(s, "\n\n"), "\n")

@@ -108,7 +108,7 @@ func (wr *Writer) customPayload() *schemas.CustomPayload {
 		return p
 	}
 	if history := wr.history(); len(history) > 0 {
-		return &schemas.CustomPayload{Type: "tool_history", Data: schemas.Encode(history)}
+		return &schemas.CustomPayload{Type: schemas.TypeToolHistory, Data: schemas.Encode(history)}
 	}
 	return nil
 }

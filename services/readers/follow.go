@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/services/eventlog"
 )
@@ -42,7 +43,7 @@ func (f *follower) follow(ctx context.Context, yield func([]runlog.Event, error)
 			return
 		}
 		if stored.State.Terminal() || f.Tail == nil {
-			f.rest(ctx, stored.State.Terminal(), yield)
+			f.rest(ctx, stored, yield)
 			return
 		}
 		var m *mirror
@@ -102,19 +103,33 @@ func (f *follower) mirrored(ctx context.Context, m *mirror, yield func([]runlog.
 
 // rest yields what the store has of a run after the cursor. A run that has not ended
 // continues later.
-func (f *follower) rest(ctx context.Context, ended bool, yield func([]runlog.Event, error) bool) {
+func (f *follower) rest(ctx context.Context, stored record.Run, yield func([]runlog.Event, error) bool) {
 	done, err := f.turns.take(ctx, f.user)
 	if err != nil {
 		yield(nil, err)
 		return
 	}
 	defer done()
-	f.replay(ctx, ended, yield)
+	f.replay(ctx, stored, yield)
 }
 
-// replay is rest within a turn of the user's.
-func (f *follower) replay(ctx context.Context, ended bool, yield func([]runlog.Event, error) bool) {
-	if _, more := f.Replays.Read(ctx, f.id, f.after, 0, yield); more && !ended {
+// replay is rest within a turn of the user's. The log may go while it is read.
+func (f *follower) replay(ctx context.Context, stored record.Run, yield func([]runlog.Event, error) bool) {
+	if stored.State.Terminal() && f.Keep > 0 && time.Since(stored.EndedAt) > f.Keep { // it may still be in memory
+		f.dropped(ctx, stored, yield)
+		return
+	}
+	whole := false
+	after, more := f.Replays.Read(ctx, f.id, f.after, 0, func(events []runlog.Event, err error) bool {
+		whole = len(events) > 0 && events[len(events)-1].Terminal()
+		return yield(events, err)
+	})
+	f.after = after
+	switch {
+	case !more || whole:
+	case stored.State.Terminal():
+		f.dropped(ctx, stored, yield)
+	default:
 		yield(nil, runlog.ErrInterrupted)
 	}
 }

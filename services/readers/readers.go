@@ -16,6 +16,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/meters"
 )
@@ -39,11 +40,14 @@ type Runs interface {
 	Run(ctx context.Context, id string) (record.Run, error)
 }
 
-// Options are what Readers reads from. Own, Runs and Replays must be set.
+// Options are what Readers reads from. All up to Replays must be set.
 type Options struct {
 	// Own returns a run of this process, nil for any other one.
 	Own     func(id string) *Run
 	Runs    Runs
+	Answers Answers
+	// Words returns the words in which the user is shown a tool's calls.
+	Words   func(tool string, user schemas.User) turn.Words
 	Replays *eventlog.Replays
 	// Tail reads what other processes store; nil for a process that has the database to
 	// itself.
@@ -52,6 +56,8 @@ type Options struct {
 	Lease time.Duration
 	// Bytes bounds the bytes of all mirrors; 0 means DefaultBytes.
 	Bytes int64
+	// Keep is how long a log is shown after the end of its run; 0 is forever.
+	Keep time.Duration
 	// PerUser and All bound how many stored logs are read at once; 0 means no limit.
 	PerUser, All int
 
@@ -96,7 +102,8 @@ func New(o Options) *Readers {
 // comes back with its cursor. It ends with an error when ctx ends. A cursor at or
 // after the terminal event gives runlog.ErrEnded. A cursor after the newest
 // event of a running run gets the events after it, unless it is far ahead
-// (runlog.Future): then it reads from the start.
+// (runlog.Future): then it reads from the start. An ended run whose log is no longer
+// kept is shown as one more attempt, which is its answer as one text.
 //
 // Readers of stored events take turns. A reader whose turn does not come within a
 // few seconds gets an error of code too_many_streams, which may also end the
@@ -133,7 +140,7 @@ func (r *Readers) Follow(ctx context.Context, user schemas.User, id string, afte
 	return func(yield func([]runlog.Event, error) bool) {
 		defer stop()
 		defer done()
-		f.replay(ctx, stored.State.Terminal(), yield)
+		f.replay(ctx, stored, yield)
 	}, nil
 }
 

@@ -122,6 +122,8 @@ type Options struct {
 	// memory.
 	ReplaysPerUser, Replays int
 	ReplayCache             int64
+	// KeepLogs is how long a log is shown after the end of its run; 0 is forever.
+	KeepLogs time.Duration
 	// Tail reads what other processes store of their runs, and MirrorBytes bounds what
 	// is kept of that in memory.
 	Tail          readers.Tail
@@ -215,8 +217,8 @@ func New(o Options) *Runs {
 		return o.Store.Logs.NextSegment(ctx, id, after)
 	}
 	r.readers = readers.New(readers.Options{
-		Own: r.own, Runs: o.Store.Runs, Tail: o.Tail, Bytes: o.MirrorBytes, Lease: o.Leases.Time, Metrics: o.ReaderMetrics, Logger: o.Logger,
-		Replays: eventlog.NewReplays(eventlog.ReplayOptions{Load: load, Cache: o.ReplayCache}), PerUser: o.ReplaysPerUser, All: o.Replays,
+		Own: r.own, Runs: o.Store.Runs, Answers: o.Store.Logs, Words: o.Pages.Words, Tail: o.Tail, Bytes: o.MirrorBytes, Lease: o.Leases.Time, Metrics: o.ReaderMetrics, Logger: o.Logger,
+		Replays: eventlog.NewReplays(eventlog.ReplayOptions{Load: load, Cache: o.ReplayCache}), Keep: o.KeepLogs, PerUser: o.ReplaysPerUser, All: o.Replays,
 	})
 	r.Views = views.New(views.Options{Store: o.Store.Views, Words: o.Pages.Words, Last: r.readers.Last, Trace: r.traceOf})
 	r.base, r.stop = context.WithCancelCause(context.Background())

@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/approvals"
@@ -76,6 +77,8 @@ type LogStore interface {
 	// NextSegment returns the first segment of the run's log with events after the
 	// sequence number, decompressed; one whose Last is 0 if there is none.
 	NextSegment(ctx context.Context, id string, after int64) (record.Segment, error)
+	// Message returns a message of the owner's chat.
+	Message(ctx context.Context, owner string, conversationID int64, id string) (schemas.Message, error)
 }
 
 // ChatStore decides payloads of chats.

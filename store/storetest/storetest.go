@@ -135,6 +135,8 @@ var ownTests = map[string]func(t *testing.T, url string){
 	"update stream":     testUpdateStream,
 	"search articles":   testSearch,
 	"hostile searches":  testHostileSearch,
+	"old logs":          testOldLogs,
+	"old chats":         testOldChats,
 	"mcp tools":         testMCPTools,
 	"many mcp tools":    testMCPToolsBounded,
 }

@@ -100,10 +100,11 @@ export interface paths {
         };
         /**
          * Follow or replay a run
-         * @description Returns exactly the events after the cursor, then follows the run live. The cursor is the header `Last-Event-ID`,
-         *     else `after`; a cursor that is not a number, or is more than 1000 past the newest event of a live run, reads from
-         *     the start. At or after the terminal event the response is 204, so that an `EventSource` stops. The stream ends when
-         *     its token expires, at the latest; reconnect with a fresh token.
+         * @description Returns exactly the events after the cursor, then follows the run live. Of a run that ended longer ago than its
+         *     log is kept (setting `retention.logs`) it returns one more attempt, with the answer as one text, and the same last
+         *     event. The cursor is the header `Last-Event-ID`, else `after`; a cursor that is not a number, or is more than 1000
+         *     past the newest event of a live run, reads from the start. At or after the terminal event the response is 204, so
+         *     that an `EventSource` stops. The stream ends when its token expires, at the latest; reconnect with a fresh token.
          */
         get: operations["getStream"];
         put?: never;

@@ -1,0 +1,146 @@
+// Package retention deletes what is no longer to be kept: the event logs and traces of
+// runs that have ended long ago, and chats that have not been used for long. It works in
+// small steps with pauses between them, so that no user notices.
+package retention
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+const (
+	// afterStart is the time from the start of the process to its first sweep, every
+	// that between two sweeps.
+	afterStart, every = time.Minute, time.Hour
+	// idleShare is how many times longer than a step the pause after it is, at least
+	// shortestPause.
+	idleShare     = 9
+	shortestPause = 10 * time.Millisecond
+)
+
+// Store deletes old data.
+type Store interface {
+	// DropLogs deletes the logs and traces of the next runs that ended before a time.
+	// More says that there may be more of them.
+	DropLogs(ctx context.Context, before time.Time) (dropped int, more bool, err error)
+	// OldChats returns those of the next chats that have had no run since a time; with
+	// more false it has come to the last chat.
+	OldChats(ctx context.Context, before time.Time) (old []record.OldChat, more bool, err error)
+	// DeleteOldChat deletes a chat that still has had no run since a time.
+	DeleteOldChat(ctx context.Context, chat record.OldChat, before time.Time) (bool, error)
+}
+
+// Options say how long data is kept. Store must be set.
+type Options struct {
+	Store Store
+	// Logs is how long the logs and traces of ended runs are kept, and Chats how long a
+	// chat is kept after its last run; 0 is forever.
+	Logs, Chats time.Duration
+	// Mine reports whether this process is the one that deletes; nil is true.
+	Mine func(context.Context) (bool, error)
+	// Deleted counts what was deleted, by kind: logs or chats. It may be nil.
+	Deleted func(kind string, n int)
+	Logger  *slog.Logger
+}
+
+// Sweeper deletes old data.
+type Sweeper struct{ options Options }
+
+// New returns a Sweeper of the options.
+func New(o Options) *Sweeper {
+	if o.Mine == nil {
+		o.Mine = func(context.Context) (bool, error) { return true, nil }
+	}
+	if o.Deleted == nil {
+		o.Deleted = func(string, int) {}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Sweeper{o}
+}
+
+// Run sweeps every hour until ctx ends. A sweep that fails is continued by the next one.
+func (s *Sweeper) Run(ctx context.Context) {
+	if s.options.Logs == 0 && s.options.Chats == 0 {
+		return
+	}
+	for wait := afterStart; pause(ctx, wait) == nil; wait = every {
+		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.options.Logger.Warn("old data could not be deleted; the next sweep continues", "error", err)
+		}
+	}
+}
+
+// Sweep deletes all that is old by now.
+func (s *Sweeper) Sweep(ctx context.Context) error {
+	now := time.Now()
+	if s.options.Logs > 0 {
+		if err := s.logs(ctx, now.Add(-s.options.Logs)); err != nil {
+			return err
+		}
+	}
+	if s.options.Chats > 0 {
+		return s.chats(ctx, now.Add(-s.options.Chats))
+	}
+	return nil
+}
+
+// logs deletes the logs and traces of the runs that ended before a time.
+func (s *Sweeper) logs(ctx context.Context, before time.Time) error {
+	return s.steps(ctx, func() (bool, error) {
+		n, more, err := s.options.Store.DropLogs(ctx, before)
+		s.options.Deleted("logs", n)
+		return more, err
+	})
+}
+
+// chats deletes the chats without a run since a time.
+func (s *Sweeper) chats(ctx context.Context, before time.Time) error {
+	var old []record.OldChat
+	more := true
+	return s.steps(ctx, func() (_ bool, err error) {
+		if len(old) == 0 {
+			old, more, err = s.options.Store.OldChats(ctx, before)
+			return more || len(old) > 0, err
+		}
+		chat := old[0]
+		old = old[1:]
+		deleted, err := s.options.Store.DeleteOldChat(ctx, chat, before)
+		if deleted {
+			s.options.Deleted("chats", 1)
+		}
+		return more || len(old) > 0, err
+	})
+}
+
+// steps calls step, with pauses, until there is no more to do or this process is not the
+// one that deletes.
+func (s *Sweeper) steps(ctx context.Context, step func() (more bool, err error)) error {
+	for {
+		if mine, err := s.options.Mine(ctx); err != nil || !mine {
+			return err
+		}
+		begun := time.Now()
+		more, err := step()
+		if err != nil || !more {
+			return err
+		}
+		if err := pause(ctx, max(shortestPause, idleShare*time.Since(begun))); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits, at most until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,118 @@
+package retention_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/retention"
+)
+
+// data is a store whose steps take some time.
+type data struct {
+	logs, chats int // steps that are left
+	used        int64
+	err         error
+	did         []string
+	before      []time.Time
+	stepped     []time.Duration // between the end of a step and the next one
+	idle        time.Time
+}
+
+func (d *data) step(what string, before time.Time) error {
+	if !d.idle.IsZero() {
+		d.stepped = append(d.stepped, time.Since(d.idle))
+	}
+	<-time.After(20 * time.Millisecond)
+	d.idle = time.Now()
+	d.did, d.before = append(d.did, what), append(d.before, before)
+	return d.err
+}
+
+func (d *data) DropLogs(_ context.Context, before time.Time) (int, bool, error) {
+	d.logs--
+	return 50, d.logs > 0, d.step("logs", before)
+}
+
+func (d *data) OldChats(_ context.Context, before time.Time) ([]record.OldChat, bool, error) {
+	d.chats--
+	return []record.OldChat{{Owner: "una", ConversationID: 1}, {Owner: "ben", ConversationID: 2}}, d.chats > 0, d.step("chats", before)
+}
+
+func (d *data) DeleteOldChat(_ context.Context, chat record.OldChat, before time.Time) (bool, error) {
+	return chat.ConversationID != d.used, d.step("chat of "+chat.Owner, before)
+}
+
+func TestSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &data{logs: 3, chats: 2, used: 2}
+		deleted := map[string]int{}
+		s := retention.New(retention.Options{
+			Store: d, Logs: time.Hour, Chats: 24 * time.Hour, Deleted: func(kind string, n int) { deleted[kind] += n },
+		})
+		now := time.Now()
+		if err := s.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		chats := []string{"chats", "chat of una", "chat of ben"}
+		if want := slices.Concat([]string{"logs", "logs", "logs"}, chats, chats); !slices.Equal(d.did, want) {
+			t.Errorf("the steps are %q, want %q", d.did, want)
+		}
+		if deleted["logs"] != 150 || deleted["chats"] != 2 {
+			t.Errorf("%v were deleted, want 150 logs and 2 chats", deleted)
+		}
+		for i, at := range d.before {
+			want := now.Add(-time.Hour)
+			if d.did[i] != "logs" {
+				want = now.Add(-24 * time.Hour)
+			}
+			if !at.Equal(want) {
+				t.Errorf("step %d (%s) is for the time before %v, want %v", i, d.did[i], at, want)
+			}
+		}
+		for i, pause := range d.stepped {
+			if pause < 9*20*time.Millisecond && i != 2 { // between logs and chats
+				t.Errorf("pause %d is %v, want nine times as long as a step", i, pause)
+			}
+		}
+	})
+}
+
+func TestSweepsEveryHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &data{logs: 1, err: errors.New("away")}
+		mine := true
+		s := retention.New(retention.Options{
+			Store: d, Logs: time.Hour, Mine: func(context.Context) (bool, error) { return mine, nil },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); s.Run(ctx) }()
+		after := func(wait time.Duration, want int) {
+			t.Helper()
+			<-time.After(wait)
+			synctest.Wait()
+			if len(d.did) != want {
+				t.Errorf("got %d sweeps, want %d", len(d.did), want)
+			}
+		}
+		after(59*time.Second, 0)
+		after(2*time.Second, 1)
+		d.err = nil
+		after(time.Hour, 2)
+		mine = false // another replica does it
+		after(2*time.Hour, 2)
+		mine = true
+		after(time.Hour, 3)
+		cancel()
+		<-done
+	})
+}
+
+func TestNothingToDelete(t *testing.T) {
+	retention.New(retention.Options{Store: &data{}}).Run(t.Context()) // it returns at once
+}

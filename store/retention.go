@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// The most that one step of a sweep looks at. sweptRows bounds the rows of logs that it
+// deletes: of the last run it deletes all.
+const (
+	sweptRuns  = 50
+	sweptRows  = 200
+	sweptChats = 200
+)
+
+// The kinds of sweeps, which are rows of a table that says how far each has come.
+const (
+	sweepLogs  = "logs"
+	sweepChats = "chats"
+)
+
+// DropLogs deletes the event logs and traces of the next runs that ended before a time,
+// in the order of their start. It stops at the first run that has not ended, or ended
+// later. It returns how many runs it has gone through, and whether there may be more.
+func (s *Store) DropLogs(ctx context.Context, before time.Time) (dropped int, more bool, err error) {
+	err = s.write(ctx, func(tx *gorm.DB) error {
+		dropped, more = 0, false
+		at, err := s.sweepAt(tx, sweepLogs)
+		if err != nil {
+			return err
+		}
+		var rows []struct {
+			ID      string
+			Place   int64
+			State   schemas.RunState
+			EndedAt int64
+		}
+		if err := tx.Raw("SELECT id, place, state, ended_at FROM runs WHERE place > ? ORDER BY place LIMIT ?", at, sweptRuns).Scan(&rows).Error; err != nil {
+			return err
+		}
+		more = len(rows) == sweptRuns
+		for deleted := int64(0); dropped < len(rows) && deleted < sweptRows; dropped++ {
+			r := &rows[dropped]
+			if !r.State.Terminal() || r.EndedAt >= micros(before) {
+				more = false
+				break
+			}
+			log := tx.Exec("DELETE FROM segments WHERE run_id = ?", r.ID)
+			if log.Error != nil {
+				return log.Error
+			}
+			if err := tx.Exec("DELETE FROM traces WHERE run_id = ?", r.ID).Error; err != nil {
+				return err
+			}
+			deleted += log.RowsAffected
+			at = r.Place
+		}
+		if dropped == 0 {
+			return nil
+		}
+		more = more || dropped < len(rows) && rows[dropped].State.Terminal() && rows[dropped].EndedAt < micros(before)
+		return sweptTo(tx, sweepLogs, at)
+	})
+	return dropped, more, s.fault("drop logs", err)
+}
+
+// OldChats goes through the next chats of all owners and returns those without a run
+// since a time. After the last chat it begins again with the first; more is false then.
+func (s *Store) OldChats(ctx context.Context, before time.Time) (old []record.OldChat, more bool, err error) {
+	err = s.write(ctx, func(tx *gorm.DB) error {
+		old = nil
+		at, err := s.sweepAt(tx, sweepChats)
+		if err != nil {
+			return err
+		}
+		var rows []struct {
+			ID        int64
+			Owner     string
+			UpdatedAt int64
+		}
+		if err := tx.Raw("SELECT id, owner, updated_at FROM chats WHERE id > ? ORDER BY id LIMIT ?", at, sweptChats).Scan(&rows).Error; err != nil {
+			return err
+		}
+		at = 0
+		for _, r := range rows {
+			if r.UpdatedAt < micros(before) {
+				old = append(old, record.OldChat{Owner: r.Owner, ConversationID: r.ID})
+			}
+		}
+		if more = len(rows) == sweptChats; more {
+			at = rows[len(rows)-1].ID
+		}
+		return sweptTo(tx, sweepChats, at)
+	})
+	return old, more, s.fault("old chats", err)
+}
+
+// DeleteOldChat is DeleteChat for a chat that still has had no run since a time. It
+// reports whether it was deleted.
+func (s *Store) DeleteOldChat(ctx context.Context, chat record.OldChat, before time.Time) (deleted bool, err error) {
+	err = s.write(ctx, func(tx *gorm.DB) error {
+		deleted = false
+		var rows []chatRow
+		err := tx.Clauses(s.db.rowLock()...).Where("owner = ? AND id = ? AND updated_at < ?", chat.Owner, chat.ConversationID, micros(before)).Find(&rows).Error
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		open, err := number(tx, "SELECT COUNT(*) FROM runs WHERE chat_id = ? AND "+openStates, chat.ConversationID)
+		if err != nil || open > 0 {
+			return err
+		}
+		deleted = true
+		return deleteChat(tx, chat.Owner, chat.ConversationID)
+	})
+	if deleted {
+		s.journal.ripen() // the next commit removes the chat's entries
+	}
+	return deleted && err == nil, s.fault("delete an old chat", err)
+}
+
+// sweepAt returns how far a sweep has come, and locks that until the end of the
+// transaction.
+func (s *Store) sweepAt(tx *gorm.DB, kind string) (int64, error) {
+	var row struct{ At int64 }
+	err := tx.Table("sweeps").Clauses(s.db.rowLock()...).Select("at").Where("kind = ?", kind).Take(&row).Error
+	return row.At, err
+}
+
+// sweptTo stores how far a sweep has come.
+func sweptTo(tx *gorm.DB, kind string, at int64) error {
+	return tx.Exec("UPDATE sweeps SET at = ? WHERE kind = ?", at, kind).Error
+}

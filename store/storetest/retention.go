@@ -1,0 +1,135 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// logged makes an ended run with a log of so many segments, and a trace.
+func (f *fixture) logged(segments int) string {
+	w := f.begin("q")
+	f.mustCommit(w)
+	end := f.finish(w, "a")
+	end.Finish.Log = func(yield func(record.Segment) bool) {
+		for i := range int64(segments) {
+			if !yield(segment(1+10*i, 1+10*i, "not a neighbour")) {
+				return
+			}
+		}
+	}
+	end.Finish.LastSeq = 1 + 10*int64(segments-1)
+	f.mustCommit(end)
+	return w.RunID
+}
+
+// kept reports whether a run's log and trace are stored.
+func (f *fixture) kept(id string) (log, trace bool) {
+	f.Helper()
+	list, err := f.store.Segments(f.ctx, id, 0)
+	must(f, err)
+	_, err = f.store.Trace(f.ctx, id)
+	if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+		f.Fatal(err)
+	}
+	return len(list) > 0, err == nil
+}
+
+// drop deletes the logs of runs that ended before a time, and returns the number of runs and
+// of steps.
+func (f *fixture) drop(before time.Time) (runs, steps int) {
+	f.Helper()
+	for more := true; more; steps++ {
+		var n int
+		var err error
+		n, more, err = f.store.DropLogs(f.ctx, before)
+		must(f, err)
+		runs += n
+	}
+	return runs, steps
+}
+
+func testOldLogs(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	var old []string
+	for range 60 {
+		old = append(old, f.logged(1))
+	}
+	large := f.logged(300) // more rows than a step deletes
+	between := f.now()
+	open := f.begin("still open")
+	f.mustCommit(open)
+	late := f.logged(1)
+
+	if runs, _ := f.drop(start); runs != 0 {
+		t.Errorf("got %d runs without their logs, want none that ended before all of them", runs)
+	}
+	if runs, steps := f.drop(between); runs != 61 || steps < 2 {
+		t.Errorf("got %d runs in %d steps, want 61 in several", runs, steps)
+	}
+	for _, id := range append(old, large) {
+		if log, trace := f.kept(id); log || trace {
+			t.Fatalf("the run %s has its log: %v, its trace: %v, want neither", id, log, trace)
+		}
+	}
+	if run, err := f.store.Run(f.ctx, old[0]); err != nil || run.State != schemas.RunCompleted {
+		t.Errorf("got the run %+v, %v, want it as it was", run, err)
+	}
+	if runs, _ := f.drop(f.now()); runs != 0 {
+		t.Errorf("got %d runs, want none after one that has not ended", runs)
+	}
+	if log, _ := f.kept(late); !log {
+		t.Error("the log of a later run has gone, want it there")
+	}
+	f.mustCommit(f.finish(open, "a"))
+	if runs, _ := f.drop(f.now()); runs != 2 {
+		t.Errorf("got %d runs, want the last 2", runs)
+	}
+	if log, _ := f.kept(late); log {
+		t.Error("the last log is there, want it deleted")
+	}
+}
+
+func testOldChats(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	old := f.turn("q", "a")
+	busy := f.begin("q")
+	f.mustCommit(busy)
+	again := f.turn("q", "a")
+	between := f.now()
+	used := f.turn("q", "a")
+	list, more, err := f.store.OldChats(f.ctx, between)
+	must(f, err)
+	if len(list) != 3 || more {
+		t.Fatalf("got the old chats %+v, more: %v, want 3 and no more", list, more)
+	}
+	f.turn("more", "a", func(g *record.Begin) { g.ConversationID = again.Run.ConversationID })
+	deleted := 0
+	for _, chat := range list {
+		ok, err := f.store.DeleteOldChat(f.ctx, chat, between)
+		must(f, err)
+		if ok {
+			deleted++
+			if chat.ConversationID != old.Run.ConversationID {
+				t.Errorf("the chat %d was deleted, want only %d", chat.ConversationID, old.Run.ConversationID)
+			}
+		}
+	}
+	if deleted != 1 {
+		t.Errorf("got %d deleted chats, want 1: of the others one has an open run, one was used", deleted)
+	}
+	if _, err := f.store.Chat(f.ctx, f.owner, old.Run.ConversationID); !errors.Is(err, schemas.ErrNotFound) {
+		t.Errorf("the old chat gives %v, want not found", err)
+	}
+	for _, id := range []int64{busy.Begin.Run.ConversationID, again.Run.ConversationID, used.Run.ConversationID} {
+		if _, err := f.store.Chat(f.ctx, f.owner, id); err != nil {
+			t.Errorf("the chat %d gives %v, want it there", id, err)
+		}
+	}
+	if list, _, err := f.store.OldChats(f.ctx, start); err != nil || len(list) != 0 {
+		t.Errorf("got %+v, %v, want no chat from before all of them", list, err)
+	}
+}
