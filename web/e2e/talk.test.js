@@ -69,7 +69,7 @@ test('a chat gets its title from the model, is pinned, archived and saved', asyn
   await page.button('Archive: Research streams gold').click()
   await until('it is out of the list', async () => (await chat()) === undefined)
   await page.button('Archived chats').click()
-  await page.button('Take out of the archive: Research streams gold').click()
+  await page.button('Unarchive: Research streams gold').click()
   await until('it is back', async () => (await chat())?.pinned === true)
 })
 

@@ -145,7 +145,7 @@ describe('asking about a document over the socket', () => {
     draft = 'Half'
     await shown('Half')
     await userEvent.click(screen.getByRole('button', { name: 'Accept all' }))
-    expect((await screen.findByRole('alert')).textContent).toBe('This is being written. Decide when it is whole, or revert it now.')
+    expect((await screen.findByRole('alert')).textContent).toBe('This is being written. Decide when it is complete, or revert it now.')
   })
 
   it('gives a question back that the service refuses, and says why', async () => {

@@ -29,8 +29,8 @@ describe('a tool of the page', () => {
     ['gives nothing', () => undefined, { output: null }],
     ['throws', () => { throw new Error('nothing is selected') }, { output: 'nothing is selected', is_error: true }],
     ['rejects at length', () => Promise.reject(new Error('x'.repeat(9_000))), { output: 'x'.repeat(CLIENT_TOOL_LIMITS.error), is_error: true }],
-    ['gives what is no JSON', () => { const a: any = {}; a.a = a; return a }, expect.objectContaining({ is_error: true }) as object],
-    ['gives a function', () => () => 1, { output: 'The tool pick gave what is no JSON.', is_error: true }],
+    ['returns what is not JSON', () => { const a: any = {}; a.a = a; return a }, expect.objectContaining({ is_error: true }) as object],
+    ['gives a function', () => () => 1, { output: 'The tool pick returned a value that is not JSON.', is_error: true }],
   ])('that %s tells the model', async (_, handler, want) => {
     const { tools, told } = world()
     tools.register({ ...spec, handler })

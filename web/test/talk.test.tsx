@@ -259,7 +259,7 @@ describe('the list of chats', () => {
     expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/chats/2', { pinned: true }], ['/api/chats/3', { archived: true }]])
     await user.click(screen.getByRole('button', { name: 'Archived chats' }))
     await screen.findByText('Put away')
-    await user.click(screen.getByRole('button', { name: 'Take out of the archive: Put away' }))
+    await user.click(screen.getByRole('button', { name: 'Unarchive: Put away' }))
     await waitFor(() => expect(screen.queryByText('Put away')).toBeNull())
   })
 })

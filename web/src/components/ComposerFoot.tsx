@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from 'react'
 import type { ModelOffer } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
-import { useAllLabels } from '../state/asideWords'
+import { useAllLabels } from '../state/allLabels'
 import { ChipIcon } from './arrows'
 
 export interface ComposerFootProps {

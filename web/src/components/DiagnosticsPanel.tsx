@@ -5,7 +5,7 @@ import { copyText } from '../markdown/copy'
 import { JsonCard } from '../payloads/PayloadContent'
 import { useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
-import { useAllLabels } from '../state/asideWords'
+import { useAllLabels } from '../state/allLabels'
 import { CopyIcon } from './icons'
 import { SidePanel } from './SidePanel'
 

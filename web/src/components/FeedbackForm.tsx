@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Feedback } from '../api/types'
-import { useAllLabels } from '../state/asideWords'
+import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
 import { useTray } from '../state/tray'

@@ -1,4 +1,4 @@
-import { useAllLabels } from '../state/asideWords'
+import { useAllLabels } from '../state/allLabels'
 import { SidePanel } from './SidePanel'
 import { keysOf } from './useShortcut'
 

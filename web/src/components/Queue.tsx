@@ -1,6 +1,6 @@
 import { useChatState, useChatStore } from '../state/context'
 import type { Queued } from '../state/state'
-import { useAllLabels } from '../state/asideWords'
+import { useAllLabels } from '../state/allLabels'
 import { ClockIcon } from './arrows'
 import { IconButton } from './IconButton'
 import { CloseIcon, EditIcon, SendIcon } from './icons'

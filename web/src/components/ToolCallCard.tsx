@@ -52,11 +52,11 @@ function hint(tool: ToolView): string {
   return first === undefined ? '' : String(first).slice(0, 80)
 }
 
-/** A time worth to be told, as words. */
+/** A duration that is worth showing, in words. */
 export function duration(ms: number | undefined, labels: Labels): string {
   if (!ms || ms < BRIEF) return ''
   return ms < 1000 ? labels.milliseconds(Math.round(ms)) : labels.seconds(Math.round(ms / 100) / 10)
 }
 
-/** A call that takes less, in milliseconds, is one that nobody waits for. */
+/** Milliseconds below which the duration of a call is not shown. */
 const BRIEF = 100

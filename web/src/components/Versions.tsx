@@ -1,6 +1,6 @@
 import { useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
-import { useAllLabels } from '../state/asideWords'
+import { useAllLabels } from '../state/allLabels'
 import { useTray } from '../state/tray'
 import { NextIcon, PreviousIcon } from './arrows'
 import { IconButton } from './IconButton'

@@ -1,7 +1,7 @@
 import Papa from 'papaparse'
 import { lazy, memo, Suspense, useMemo } from 'react'
 import type { Props } from '../api/types'
-import { useAllLabels } from '../state/asideWords'
+import { useAllLabels } from '../state/allLabels'
 import { Markdown } from '../markdown/Markdown'
 import { TableFrame } from '../markdown/TableFrame'
 
@@ -11,7 +11,7 @@ const DataGrid = lazy(() => import('../markdown/DataGrid'))
 /** Rows of a table that are shown. */
 const MAX_ROWS = 10_000
 
-/** A block's content by its type; types that nobody knows are shown as text. */
+/** A block's content by its type; unknown types are shown as text. */
 export const BlockContent = memo(function BlockContent({ type, content, meta, streaming = false }: { type: string; content: string; meta?: Props; streaming?: boolean }) {
   const labels = useAllLabels()
   if (type === 'md') return <Markdown text={content} streaming={streaming} />

@@ -8,7 +8,7 @@ import type { Props } from '../api/types'
 import { DownloadIcon } from '../components/icons'
 import { download } from '../markdown/copy'
 import { Tool } from '../markdown/TableFrame'
-import { useAllLabels } from '../state/asideWords'
+import { useAllLabels } from '../state/allLabels'
 
 /** Rows that are drawn. */
 const MAX_ROWS = 20_000

@@ -4,7 +4,7 @@ import { IconButton } from '../components/IconButton'
 import { Skeleton } from '../components/Skeleton'
 import { useFocusKept } from '../components/useFocusKept'
 import type { Labels } from '../labels/tray'
-import { useAllLabels } from '../state/asideWords'
+import { useAllLabels } from '../state/allLabels'
 import { LabelsProvider } from '../state/words'
 import { BlockView, EditBlock } from './BlockView'
 import type { DocumentState } from './useDocument'
@@ -42,7 +42,7 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
         {toolbar && <div className="ct-own">{toolbar}</div>}
       </div>
       {problem && <p className="ct-note" data-tone="error" role="alert">{problem}</p>}
-      {state.withdrawn && <p className="ct-doc-said" role="status">{labels.docWithdrawn}</p>}
+      {state.withdrawn && <p className="ct-doc-notice" role="status">{labels.docWithdrawn}</p>}
       {ask}
       {(pending > 0 || state.undoable) && (
         <div className="ct-doc-pending" role="status" data-done={pending === 0 || undefined}>

@@ -4,7 +4,7 @@ import type { Props } from '../api/types'
 import { Markdown, MarkdownChunk } from '../markdown/Markdown'
 import type { TreePlugin } from '../markdown/tree'
 import { fencedCode, splitMarkdown } from '../markdown/split'
-import { useAllLabels } from '../state/asideWords'
+import { useAllLabels } from '../state/allLabels'
 import { BlockContent, csvRows } from './BlockContent'
 import { changedWords, rehypeChanges, wordsOf, wordsOfMarkdown, type Change } from './words'
 

@@ -1,5 +1,5 @@
-import { asideLabels } from './aside'
+import { laterLabels } from './later'
 import { defaultLabels, type Labels } from './tray'
 
 /** Every word in English. */
-export const en: Labels = { ...defaultLabels, ...asideLabels }
+export const en: Labels = { ...defaultLabels, ...laterLabels }

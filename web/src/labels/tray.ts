@@ -1,9 +1,9 @@
 import type { StatusLine } from '../state/run'
-import type { asideLabels } from './aside'
+import type { laterLabels } from './later'
 
 /**
  * The words of a tray; the words of parts that are loaded later are in
- * asideLabels, and Labels has both. Pass your own to ChatProvider, or to one
+ * laterLabels, and Labels has both. Pass your own to ChatProvider, or to one
  * ChatTray or DocumentPane; missing words are English. Texts of a model, a tool
  * or the service are shown unchanged; `failure` may replace them by your words.
  */
@@ -15,7 +15,7 @@ export const defaultLabels = {
   history: 'Chats',
   historySearch: 'Search chats',
   historyEmpty: 'No chats yet.',
-  historyNone: 'No chat has these words.',
+  historyNone: 'No chat contains these words.',
   historyMore: 'More',
   rename: 'Rename',
   remove: 'Delete',
@@ -27,7 +27,7 @@ export const defaultLabels = {
   layoutTray: 'Float over the page',
   layoutSidebar: 'Dock to the side',
   layoutFull: 'Fill the page',
-  themeAuto: 'Theme: as the system',
+  themeAuto: 'Theme: system',
   themeLight: 'Theme: light',
   themeDark: 'Theme: dark',
   resize: 'Resize',
@@ -49,7 +49,7 @@ export const defaultLabels = {
   attach: 'Attach files',
   detach: 'Remove',
   attachTooLarge: 'is too large.',
-  attachUnsupported: 'is no text, no image and no PDF.',
+  attachUnsupported: 'is neither text, an image nor a PDF.',
   attachTooMany: 'At most 10 files.',
   log: 'Conversation',
   you: 'You',
@@ -88,7 +88,7 @@ export const defaultLabels = {
   goodAnswer: 'Good answer',
   badAnswer: 'Bad answer',
   feedbackComment: 'What was wrong? (optional)',
-  feedbackTaken: 'Your rating was taken back.',
+  feedbackTaken: 'Your rating was removed.',
   keys: 'Keyboard',
   feedbackThanks: 'Thank you for telling us.',
   diagnostics: 'Diagnostics',
@@ -154,8 +154,8 @@ export const defaultLabels = {
   applied: 'Added to the document',
   approvalTitle: 'May I do this?',
   approvalAlways: 'Always allow this in this chat',
-  approvalInput: 'What it is given',
-  approvalNoJson: 'This is no JSON.',
+  approvalInput: 'Its input',
+  approvalNoJson: 'This is not JSON.',
   approve: 'Approve',
   approveChanged: 'Approve with changes',
   deny: 'Deny',
@@ -177,7 +177,7 @@ export const defaultLabels = {
 export type TrayLabels = typeof defaultLabels
 
 /** Every word that the package shows. */
-export type Labels = TrayLabels & typeof asideLabels
+export type Labels = TrayLabels & typeof laterLabels
 
 /** Why a call needs the user's approval, in words; empty for an unknown code. */
 export function approvalReason(labels: TrayLabels, code: string): string {

@@ -6,7 +6,7 @@ export interface ScrollerProps {
   /** Within a line of text. */
   inline?: boolean
   children: ReactNode
-  /** Told whether it is wider than its place. */
+  /** Called with whether it is wider than its place. */
   onEdges?: (wide: boolean) => void
 }
 

@@ -38,7 +38,7 @@ export interface ImageProps {
   children: ReactNode
 }
 
-/** Components that stand for parts of an answer. Each gets its props, and the default as `children`. */
+/** Components that replace parts of an answer. Each gets its props, and the default as `children`. */
 export interface MarkdownComponents {
   Code?: ComponentType<CodeProps>
   Link?: ComponentType<LinkProps>

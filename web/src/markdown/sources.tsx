@@ -3,13 +3,13 @@ import { createContext, useContext, useEffect, useId, useMemo, useRef, useState,
 import { useLabels } from '../state/tray'
 import { OutsideLink } from './Link'
 
-/** What a number in brackets stands for. */
+/** The source that a number in brackets names. */
 export interface Source {
   number: number
   title: string
-  /** What more is said of it. */
+  /** More about it. */
   detail: string
-  /** Where it is; empty when nobody says. */
+  /** Where it is; empty if unknown. */
   url: string
 }
 

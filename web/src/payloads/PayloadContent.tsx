@@ -11,11 +11,11 @@ export interface PayloadContentProps {
   place: 'inline' | 'render'
   decide: (outcome: Decided, data?: unknown) => void
   close: () => void
-  /** Told, before the browser paints, whether the card has buttons of its own. */
+  /** Called, before the browser paints, with whether the card has buttons of its own. */
   onOwnButtons: (own: boolean) => void
 }
 
-/** Whether a payload's card has buttons of its own, and who is told. What is not said shows once the card has rendered. */
+/** Whether a payload's card has buttons of its own, and a function to report it. If the handler does not say, it is known once the card has rendered. */
 export function useOwnButtons(handler: PayloadHandler | undefined): [boolean, (own: boolean) => void] {
   const [seen, setSeen] = useState(false)
   return [handler?.ownButtons ?? seen, setSeen]

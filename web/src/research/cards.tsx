@@ -1,29 +1,29 @@
 import type { ReactNode } from 'react'
 import type { Article, Report, Stream } from './api'
 import type { Labels } from '../labels/tray'
-import { asideLabels } from '../labels/aside'
-import { useAllLabels } from '../state/asideWords'
+import { laterLabels } from '../labels/later'
+import { useAllLabels } from '../state/allLabels'
 import { OutsideLink } from '../markdown/Link'
 import { Markdown, safeUrl } from '../markdown/Markdown'
 import { registerPayloadHandler } from '../payloads/registry'
 
 /** Cards of the payload types that the service brings along. Nothing is registered before you ask for it. */
 export function registerBundledPayloads(): void {
-  registerPayloadHandler<Articles>('pubmed_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: said('cardPubMed') } })
-  registerPayloadHandler<Articles>('article_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: said('cardArticles') } })
-  registerPayloadHandler<PubMedArticle>('pubmed_article', { render: (d) => <PubMedCard data={d} />, renderOptions: { panelWidth: '640px', headerTitle: said('cardArticle') } })
-  registerPayloadHandler<{ query: string; results: WebResult[] }>('web_search_results', { render: (d) => <WebResults data={d} />, renderOptions: { panelWidth: '560px', headerTitle: said('cardWeb') } })
-  registerPayloadHandler<{ url: string; title?: string; content: string; truncated?: boolean }>('webpage_content', { render: (d) => <WebPage data={d} />, renderOptions: { panelWidth: '680px', headerTitle: said('cardPage') } })
-  registerPayloadHandler<{ reports: Report[] }>('report_list', { render: (d) => <Reports reports={d.reports} />, renderOptions: { panelWidth: '520px', headerTitle: said('cardReports') } })
-  registerPayloadHandler<{ report: Report }>('report_summary', { render: (d) => <ReportCard report={d.report} />, renderOptions: { panelWidth: '640px', headerTitle: said('cardReport') } })
-  registerPayloadHandler<{ streams: Stream[] }>('stream_list', { render: (d) => <Streams streams={d.streams} />, renderOptions: { panelWidth: '520px', headerTitle: said('cardStreams') } })
-  registerPayloadHandler<{ stream: Stream; reports?: Report[] }>('stream_details', { render: (d) => <StreamCard data={d} />, renderOptions: { panelWidth: '560px', headerTitle: said('cardStream') } })
-  registerPayloadHandler<SchemaProposal>('schema_proposal', { render: (d) => <SchemaProposalCard data={d} />, renderOptions: { panelWidth: '520px', headerTitle: said('cardSchema') } })
-  registerPayloadHandler<{ query: string; source?: string; explanation?: string }>('query_suggestion', { inline: (d) => <QueryCard data={d} />, render: (d) => <QueryCard data={d} />, renderOptions: { panelWidth: '480px', headerTitle: said('cardQuery') } })
-  registerPayloadHandler<{ suggestions: StreamSuggestion[] }>('stream_suggestions', { render: (d) => <Suggestions data={d} />, renderOptions: { panelWidth: '520px', headerTitle: said('cardSuggestions') } })
-  registerPayloadHandler<{ results: Validation[]; summary?: string }>('validation_results', { inline: (d) => <Validations data={d} />, render: (d) => <Validations data={d} />, renderOptions: { panelWidth: '480px', headerTitle: said('cardValidation') } })
-  registerPayloadHandler<{ categories: Category[] }>('presentation_categories', { render: (d) => <Categories data={d} />, renderOptions: { panelWidth: '460px', headerTitle: said('cardCategories') } })
-  registerPayloadHandler<Column>('ai_column_suggestion', { inline: (d) => <ColumnCard data={d} />, render: (d) => <ColumnCard data={d} />, renderOptions: { panelWidth: '440px', headerTitle: said('cardColumn') } })
+  registerPayloadHandler<Articles>('pubmed_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: titleOf('cardPubMed') } })
+  registerPayloadHandler<Articles>('article_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: titleOf('cardArticles') } })
+  registerPayloadHandler<PubMedArticle>('pubmed_article', { render: (d) => <PubMedCard data={d} />, renderOptions: { panelWidth: '640px', headerTitle: titleOf('cardArticle') } })
+  registerPayloadHandler<{ query: string; results: WebResult[] }>('web_search_results', { render: (d) => <WebResults data={d} />, renderOptions: { panelWidth: '560px', headerTitle: titleOf('cardWeb') } })
+  registerPayloadHandler<{ url: string; title?: string; content: string; truncated?: boolean }>('webpage_content', { render: (d) => <WebPage data={d} />, renderOptions: { panelWidth: '680px', headerTitle: titleOf('cardPage') } })
+  registerPayloadHandler<{ reports: Report[] }>('report_list', { render: (d) => <Reports reports={d.reports} />, renderOptions: { panelWidth: '520px', headerTitle: titleOf('cardReports') } })
+  registerPayloadHandler<{ report: Report }>('report_summary', { render: (d) => <ReportCard report={d.report} />, renderOptions: { panelWidth: '640px', headerTitle: titleOf('cardReport') } })
+  registerPayloadHandler<{ streams: Stream[] }>('stream_list', { render: (d) => <Streams streams={d.streams} />, renderOptions: { panelWidth: '520px', headerTitle: titleOf('cardStreams') } })
+  registerPayloadHandler<{ stream: Stream; reports?: Report[] }>('stream_details', { render: (d) => <StreamCard data={d} />, renderOptions: { panelWidth: '560px', headerTitle: titleOf('cardStream') } })
+  registerPayloadHandler<SchemaProposal>('schema_proposal', { render: (d) => <SchemaProposalCard data={d} />, renderOptions: { panelWidth: '520px', headerTitle: titleOf('cardSchema') } })
+  registerPayloadHandler<{ query: string; source?: string; explanation?: string }>('query_suggestion', { inline: (d) => <QueryCard data={d} />, render: (d) => <QueryCard data={d} />, renderOptions: { panelWidth: '480px', headerTitle: titleOf('cardQuery') } })
+  registerPayloadHandler<{ suggestions: StreamSuggestion[] }>('stream_suggestions', { render: (d) => <Suggestions data={d} />, renderOptions: { panelWidth: '520px', headerTitle: titleOf('cardSuggestions') } })
+  registerPayloadHandler<{ results: Validation[]; summary?: string }>('validation_results', { inline: (d) => <Validations data={d} />, render: (d) => <Validations data={d} />, renderOptions: { panelWidth: '480px', headerTitle: titleOf('cardValidation') } })
+  registerPayloadHandler<{ categories: Category[] }>('presentation_categories', { render: (d) => <Categories data={d} />, renderOptions: { panelWidth: '460px', headerTitle: titleOf('cardCategories') } })
+  registerPayloadHandler<Column>('ai_column_suggestion', { inline: (d) => <ColumnCard data={d} />, render: (d) => <ColumnCard data={d} />, renderOptions: { panelWidth: '440px', headerTitle: titleOf('cardColumn') } })
 }
 
 interface Articles { query: string; total: number; articles: Partial<Article>[] }
@@ -181,7 +181,7 @@ function day(iso: string): string {
   return new Date(iso).toLocaleDateString(undefined, { day: 'numeric', month: 'short', year: 'numeric' })
 }
 
-/** A title of a card, in the page's words. */
-function said(key: keyof typeof asideLabels & `card${string}`) {
-  return (labels: Partial<Labels>): string => labels[key] ?? asideLabels[key]
+/** Returns a function to the title of a card, in the page's own labels. */
+function titleOf(key: keyof typeof laterLabels & `card${string}`) {
+  return (labels: Partial<Labels>): string => labels[key] ?? laterLabels[key]
 }

@@ -145,7 +145,7 @@ export class ClientTools {
       const checked = await tool.schema?.['~standard'].validate(call.input)
       if (checked?.issues) return failed(`The arguments do not fit: ${issueWords(checked.issues)}`)
       const output = (await tool.handler(checked ? checked.value : call.input, { runId: call.runId, toolUseId: call.id, signal })) ?? null
-      return JSON.stringify(output) === undefined ? failed(`The tool ${call.name} gave what is no JSON.`) : { output }
+      return JSON.stringify(output) === undefined ? failed(`The tool ${call.name} returned a value that is not JSON.`) : { output }
     } catch (error) {
       return failed(error instanceof Error && error.message ? error.message : `The tool ${call.name} failed.`)
     }

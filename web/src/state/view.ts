@@ -219,7 +219,7 @@ function withResult(call: ToolView, props: Props, output: string): ToolView {
   return { ...call, output, isError, done: text(props.done), status: call.status === 'denied' ? 'denied' : isError ? 'error' : 'completed', progress: 1 }
 }
 
-/** The payload of a completed run has the durations of the calls, and what no frame said. */
+/** The payload of a completed run has the durations of the calls, and what no frame had. */
 function finished(run: RunView, tools: Map<string, ToolView>): Map<string, ToolView> {
   const history = run.outcome?.status === 'completed' ? (run.outcome.payload.tool_history ?? []) : []
   for (const [id, tool] of tools) {
