@@ -84,7 +84,7 @@ func (b *batch) misfit(ctx context.Context, c *call) string {
 func (b *batch) check(ctx context.Context, c *call) (fault string) {
 	defer func() {
 		if p := recover(); p != nil {
-			b.opts.Logger.ErrorContext(ctx, "checking panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
+			b.opts.Logger.ErrorContext(ctx, "the check of a call panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
 			fault = panickedText
 		}
 	}()
@@ -107,7 +107,7 @@ func (b *batch) wait(ctx context.Context, c *call) {
 		a := answered{call: c, err: errAwaitPanicked}
 		defer func() {
 			if p := recover(); p != nil {
-				b.opts.Logger.ErrorContext(ctx, "waiting panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
+				b.opts.Logger.ErrorContext(ctx, "the wait of a call panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
 			}
 			b.answers <- a
 		}()

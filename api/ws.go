@@ -247,7 +247,7 @@ func (k *socket) sendOf(ctx context.Context, run string, since map[string]int64,
 func (k *socket) send(ctx context.Context, c *schemas.Chunk) bool {
 	frame, err := text.Encode(c)
 	if err != nil {
-		k.server.Log.ErrorContext(ctx, "websocket", "user", k.user.ID, "error", err)
+		k.server.Log.ErrorContext(ctx, "a websocket event failed", "user", k.user.ID, "error", err)
 		return true // a later run writes these blocks
 	}
 	wait, done := context.WithTimeout(ctx, k.server.WriteWait)
@@ -273,7 +273,7 @@ func (k *socket) refuse(ctx context.Context, err error, blocks []string, to sche
 func (k *socket) fail(ctx context.Context, err error, to schemas.Chunk) {
 	seen := visible(err)
 	if seen.Code == schemas.CodeInternal {
-		k.server.Log.ErrorContext(ctx, "websocket", "user", k.user.ID, "error", err)
+		k.server.Log.ErrorContext(ctx, "a websocket event failed", "user", k.user.ID, "error", err)
 	}
 	text := seen.Message
 	for _, f := range seen.Fields {

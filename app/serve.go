@@ -84,7 +84,7 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	}
 	s.stopping.Store(true)
 	if c.ShutdownDelay > 0 {
-		log.Info("not ready any more", "shutdown_delay", c.ShutdownDelay.String())
+		log.Info("no longer ready", "shutdown_delay", c.ShutdownDelay.String())
 		select {
 		case err := <-done:
 			s.end(ctx)

@@ -36,7 +36,7 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	if grown := s.journal.grown(); len(grown) > 0 {
 		if err := s.Tidy(ctx, grown); err != nil { // the writes of this commit do not depend on it
-			s.logger.Warn("tidy the journal", "error", err)
+			s.logger.Warn("could not tidy the journal", "error", err)
 		}
 	}
 	var b *batch

@@ -335,7 +335,7 @@ func (s *Store) takeJournal(ctx context.Context, tx session, replicas []string) 
 	for _, row := range rows {
 		entries, broken := decodeEntries(row.data)
 		if broken != nil {
-			s.logger.Error("the journal", "row", row.n, "error", broken)
+			s.logger.Error("a row of the journal is broken", "row", row.n, "error", broken)
 		}
 		for _, e := range entries {
 			key := attemptKey{e.run, e.attempt}

@@ -29,7 +29,7 @@ func (r *Replicas) Noted(ctx context.Context, replica string, n int64) (list []r
 		rows++
 		entries, broken := decodeEntries(data)
 		if broken != nil {
-			r.store.logger.Error("the journal", "row", last, "error", broken)
+			r.store.logger.Error("a row of the journal is broken", "row", last, "error", broken)
 		}
 		for _, e := range entries {
 			if e.segment != nil {

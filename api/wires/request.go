@@ -180,7 +180,7 @@ func File(address, media, name string, n int, pointer string) (schemas.Attachmen
 	}
 	head, data, ok := strings.Cut(rest, ",")
 	if !ok {
-		return none, schemas.Invalid(pointer, "is no data: URL")
+		return none, schemas.Invalid(pointer, "is not a data: URL")
 	}
 	encoded := false
 	if at := strings.LastIndexByte(head, ';'); at >= 0 && strings.EqualFold(strings.TrimSpace(head[at+1:]), "base64") {
@@ -197,14 +197,14 @@ func File(address, media, name string, n int, pointer string) (schemas.Attachmen
 		plain = []byte(text)
 	}
 	if err != nil {
-		return none, schemas.Invalid(pointer, "is no data: URL")
+		return none, schemas.Invalid(pointer, "is not a data: URL")
 	}
 	media, _, _ = strings.Cut(strings.ToLower(a.MIME), ";")
 	switch {
 	case !schemas.TextMedia(strings.TrimSpace(media)):
 		a.Content = base64.StdEncoding.EncodeToString(plain)
 	case !utf8.Valid(plain):
-		return none, schemas.Invalid(pointer, "is no text in UTF-8")
+		return none, schemas.Invalid(pointer, "is not UTF-8 text")
 	default:
 		a.Content = string(plain)
 	}

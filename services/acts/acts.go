@@ -105,7 +105,7 @@ func (a *Acts) Run(ctx context.Context) {
 			}
 		}
 		if err != nil && ctx.Err() == nil && !failing {
-			a.logger.Warn("look for what other replicas have stored for runs here", "error", err)
+			a.logger.Warn("could not look for what other replicas have stored for runs here", "error", err)
 		}
 		failing = err != nil
 	}

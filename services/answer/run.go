@@ -180,7 +180,7 @@ func (wr *Writer) Repair(ask func(ctx context.Context, req turn.Request) (string
 			" Write that JSON value again, complete and as short as it can be, and nothing else."})
 	text, err := ask(wr.ctx, req)
 	if err != nil {
-		wr.deps.Logger.Warn("ask again for a value that was cut off", "run_id", wr.run.ID, "error", err)
+		wr.deps.Logger.Warn("could not ask again for a value that was cut off", "run_id", wr.run.ID, "error", err)
 		return true
 	}
 	wr.levels.BeginReply()

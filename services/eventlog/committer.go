@@ -279,7 +279,7 @@ func (c *Committer) commit(batch []*Commit) {
 			return
 		}
 		if !errors.Is(err, record.ErrUnavailable) {
-			c.Logger.Error("commit", "error", err, "writes", len(batch))
+			c.Logger.Error("a commit failed", "error", err, "writes", len(batch))
 			for _, w := range batch {
 				w.finish(err)
 			}

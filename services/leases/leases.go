@@ -264,7 +264,7 @@ func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from [
 			err = take(ctx, unfinished)
 		}
 		if err != nil && ctx.Err() == nil && !failing {
-			l.Logger.Warn("take what replicas that are gone have left", "error", err)
+			l.Logger.Warn("could not take the runs of replicas that are gone", "error", err)
 		}
 		failing = err != nil
 	}
@@ -311,7 +311,7 @@ func (l *Leases) HandOver(ctx context.Context) bool {
 	}
 	others, err := within(context.WithoutCancel(ctx), leaveTime, func(ctx context.Context) (bool, error) { return l.Table.Drain(ctx, lease.ID) })
 	if err != nil {
-		l.Logger.Warn("look for a replica to hand runs over to", "error", err)
+		l.Logger.Warn("could not look for a replica to hand runs over to", "error", err)
 	}
 	return others
 }
@@ -333,6 +333,6 @@ func (l *Leases) Leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
 	if err := l.Table.Leave(ctx, lease.ID); err != nil && !errors.Is(err, context.Canceled) {
-		l.Logger.Warn("leave the replicas; the others wait for the end of the lease", "error", err)
+		l.Logger.Warn("could not leave the replicas; the others wait for the end of the lease", "error", err)
 	}
 }

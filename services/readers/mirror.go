@@ -297,7 +297,7 @@ func (s *mirrors) feed(m *mirror, segment record.Segment, whole bool) {
 	case errors.Is(err, eventlog.ErrGap):
 		s.gap(m)
 	case err != nil:
-		s.Logger.Warn("follow a run of another process", "run_id", m.id, "error", err)
+		s.Logger.Warn("could not follow a run of another process", "run_id", m.id, "error", err)
 		s.end(m, runlog.ErrInterrupted)
 	}
 }

@@ -68,7 +68,7 @@ func (s *mirrors) watch(ctx context.Context) {
 		}
 		if err != nil && ctx.Err() == nil {
 			if !s.tail.failing {
-				s.Logger.Warn("read what other processes have stored", "error", err)
+				s.Logger.Warn("could not read what other processes have stored", "error", err)
 			}
 			clear(s.tail.rows) // it begins again
 			for _, m := range list {

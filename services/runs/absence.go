@@ -44,7 +44,7 @@ func (r *Runs) abandoned(run *run) {
 	}
 	run.stop(answer.ErrDisconnected)
 	if err := r.Store.Runs.RequestCancel(ctx, run.id); err != nil {
-		r.Logger.Warn("store a cancel", "run_id", run.id, "error", err)
+		r.Logger.Warn("could not store a cancel", "run_id", run.id, "error", err)
 	}
 	r.endQueued(run)
 }

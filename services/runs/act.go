@@ -55,6 +55,6 @@ func (r *Runs) reopen(run *run, payload string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.ctx), reopenWait)
 	defer cancel()
 	if err := r.Store.Chats.ReopenPayload(ctx, run.owner.ID, run.conversationID, payload); err != nil {
-		r.Logger.Warn("reopen a payload", "run_id", run.id, "error", err)
+		r.Logger.Warn("could not reopen a payload", "run_id", run.id, "error", err)
 	}
 }

@@ -58,7 +58,7 @@ func (r *Runs) readElsewhere(ctx context.Context, id string, events iter.Seq2[[]
 			done, err := r.acts.Reads(ctx, id)
 			defer done()
 			if err != nil {
-				r.Logger.Warn("tell that a run has a reader here", "run_id", id, "error", err)
+				r.Logger.Warn("could not store that a run has a reader here", "run_id", id, "error", err)
 			}
 		}
 		events(yield)

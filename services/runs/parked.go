@@ -81,7 +81,7 @@ func (r *Runs) reviveAll(ctx context.Context) {
 		case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
 			return // the next tick tries again
 		default:
-			r.Logger.Error("recover a run", "run_id", id, "error", err)
+			r.Logger.Error("could not recover a run", "run_id", id, "error", err)
 		}
 	}
 	for _, chat := range unpolledChats {
@@ -102,7 +102,7 @@ func (r *Runs) reviveOne(ctx context.Context, id string, p parked) error {
 			return err
 		}
 		if err != nil && !errors.Is(err, record.ErrFenced) {
-			r.Logger.Error("store a parked write", "run_id", id, "error", err)
+			r.Logger.Error("could not store a parked write", "run_id", id, "error", err)
 		}
 	}
 	stored, err := r.Store.Runs.Run(ctx, id)

@@ -92,7 +92,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		r.Logger.Warn("another process works on this run", "run_id", run.id)
 		r.abandon(run)
 	default: // the attempt may have begun; the outcome is unknown
-		r.Logger.Error("start a queued run", "run_id", run.id, "error", err)
+		r.Logger.Error("could not start a queued run", "run_id", run.id, "error", err)
 		r.abandon(run)
 		r.park(run.id, parked{})
 	}
@@ -142,7 +142,7 @@ func (r *Runs) next(conversationID int64) {
 			}
 		}
 	case err != nil:
-		r.Logger.Error("find a queued run", "conversation_id", conversationID, "error", err)
+		r.Logger.Error("could not look for a queued run", "conversation_id", conversationID, "error", err)
 		r.noteUnpolled(conversationID)
 	default:
 		if run := r.find(stored.ID); run != nil && r.markStarting(run) { // acts looks for those of other replicas

@@ -60,7 +60,7 @@ func (r *Runs) lookAgain(ctx context.Context) {
 		return
 	}
 	if err := r.takeFrom(ctx, nil); err != nil {
-		r.Logger.Warn("look for unfinished runs again", "error", err)
+		r.Logger.Warn("could not look for unfinished runs again", "error", err)
 		return // the next tick tries again
 	}
 	r.mu.Lock()
@@ -96,7 +96,7 @@ func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
 		return err
 	}
 	if len(all) > 0 && from != nil {
-		r.Logger.Info("runs are taken up", "runs", len(all), "of", from, "replica", lease.ID)
+		r.Logger.Info("runs are recovered", "runs", len(all), "of", from, "replica", lease.ID)
 	}
 	r.takeUpAll(ctx, lease, all)
 	return nil
@@ -112,7 +112,7 @@ func (r *Runs) adopt(ctx context.Context) {
 		list, err = r.Store.Queue.Held(ctx, lease.ID)
 	}
 	if err != nil {
-		r.Logger.Warn("look for runs that may have been taken", "error", err)
+		r.Logger.Warn("could not look for runs that may have been taken", "error", err)
 		return // the next tick tries again
 	}
 	r.mu.Lock()
@@ -205,7 +205,7 @@ func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, taken record.Tak
 // run stays at its attempt.
 func (r *Runs) postpone(id string, err error) {
 	if !errors.Is(err, record.ErrFenced) && !errors.Is(err, schemas.ErrNotFound) {
-		r.Logger.Error("recover a run", "run_id", id, "error", err)
+		r.Logger.Error("could not recover a run", "run_id", id, "error", err)
 		r.park(id, parked{taken: true})
 	}
 }

@@ -303,7 +303,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 	case errors.Is(err, errShutdown):
 		r.leave(run)
 		if err := wr.Interrupt(); err != nil {
-			r.Logger.Warn("store the events of an interrupted run", "run_id", run.id, "error", err)
+			r.Logger.Warn("could not store the events of an interrupted run", "run_id", run.id, "error", err)
 		}
 		r.letGo(run.lease, run.id)
 		run.log.Close()

@@ -97,7 +97,7 @@ func (r *Runs) letGo(lease *leases.Lease, ids ...string) {
 		err = r.leases.LetGo(ctx, lease, ids)
 	}
 	if err != nil {
-		r.Logger.Warn("hand runs over; others take them when this replica has gone", "run_ids", ids, "error", err)
+		r.Logger.Warn("could not hand runs over; others take them when this replica has gone", "run_ids", ids, "error", err)
 	}
 }
 

@@ -153,7 +153,7 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		}
 		err := r.note(ctx, run, attempts.Mark{Alone: r.nowMilli()})
 		if err != nil {
-			r.Logger.Error("start a run that was held", "run_id", run.id, "error", err)
+			r.Logger.Error("could not start a held run", "run_id", run.id, "error", err)
 			r.abandon(run)
 			r.park(run.id, parked{taken: true})
 			r.work.Done()

@@ -238,7 +238,7 @@ func (c *call) takeBack() bool {
 	if _, err := c.all.Drafts.Remove(ctx, c.all.Owner, c.place.DocumentID, c.place.BlockIDs); errors.Is(err, schemas.ErrNotFound) {
 		return false
 	} else if err != nil {
-		c.all.Logger.Warn("remove a block that was added too early", "run_id", c.all.Run, "error", err)
+		c.all.Logger.Warn("could not remove a block that was added too early", "run_id", c.all.Run, "error", err)
 	}
 	c.all.Emit(runlog.Level{}, c.reset(true))
 	return true

@@ -166,11 +166,11 @@ func (a *Calls) EndDraft(d *documents.Draft, at runlog.Level, reset *runlog.Bloc
 	case errors.Is(err, record.ErrFenced): // the block is the later attempt's
 		return false
 	case errors.Is(err, record.ErrUnavailable): // the run stops too
-		a.Logger.Warn("store a piece of a block", "run_id", a.Run, "error", err)
+		a.Logger.Warn("could not store a piece of a block", "run_id", a.Run, "error", err)
 		return true
 	}
 	if _, err := a.Drafts.Settle(ctx, a.Owner, d.Block(), record.Revert, nil); err != nil {
-		a.Logger.Warn("remove an incomplete block", "run_id", a.Run, "error", err)
+		a.Logger.Warn("could not remove an incomplete block", "run_id", a.Run, "error", err)
 	}
 	a.Emit(at, reset)
 	return false
