@@ -27,6 +27,9 @@ import (
 //   - two of net/http's for the connection to the model server, over HTTP/1.1.
 const heldGoroutines = 5
 
+// heldPatience ends only waits that hang.
+const heldPatience = 3 * time.Minute
+
 // An open stream has no other goroutine: a token wakes only the run and the
 // handler.
 func TestHeldStreamGoroutines(t *testing.T) { //nolint:paralleltest // it counts goroutines
@@ -35,7 +38,7 @@ func TestHeldStreamGoroutines(t *testing.T) { //nolint:paralleltest // it counts
 	h.open(t, 1) // what is started only once
 	before := runtime.NumGoroutine()
 	h.open(t, streams)
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(heldPatience)
 	for tick := time.NewTicker(10 * time.Millisecond); ; <-tick.C {
 		got := float64(runtime.NumGoroutine()-before)/streams - upstreams
 		if got <= heldGoroutines {
@@ -117,7 +120,7 @@ func (h *held) open(t testing.TB, n int) {
 		conns = append(conns, conn)
 	}
 	for _, conn := range conns {
-		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+		_ = conn.SetReadDeadline(time.Now().Add(heldPatience))
 		lines := bufio.NewScanner(conn)
 		for lines.Scan() && !strings.Contains(lines.Text(), "token ") {
 		}

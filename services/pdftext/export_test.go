@@ -12,3 +12,15 @@ const (
 // A program with the race detector sleeps for a second before it exits, unless it is
 // told not to.
 func init() { childEnv = []string{"GORACE=atexit_sleep_ms=0"} }
+
+// Busy takes all turns until it is over.
+func (r *Reader) Busy() (over func()) {
+	for range cap(r.slots) {
+		r.slots <- struct{}{}
+	}
+	return func() {
+		for range cap(r.slots) {
+			<-r.slots
+		}
+	}
+}
