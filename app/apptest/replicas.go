@@ -9,15 +9,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ShortLease is the lease of the processes of StartReplica.
-const ShortLease = "1s"
+// The leases of replicas, by what a test does to them. A busy machine may hold a
+// process up for longer than a short one.
+const (
+	// ShortLease is that of a replica whose runs others take soon.
+	ShortLease = "1s"
+	// TakerLease is that of a replica that takes them, which it does only after
+	// its own first lease.
+	TakerLease = "3s"
+	// LongLease is that of a replica that keeps its runs.
+	LongLease = "10s"
+)
 
 // StartReplica starts the program as one of several replicas on the system's
 // database, which it reaches through way; nil means directly. Clients go to any
 // of them.
-func (s *System) StartReplica(way *Way) *Process {
+func (s *System) StartReplica(lease string, way *Way) *Process {
 	s.T.Helper()
-	settings := append(slices.Clip(s.Settings), "REPLICAS=many", "REPLICA_LEASE="+ShortLease)
+	settings := append(slices.Clip(s.Settings), "REPLICAS=many", "REPLICA_LEASE="+lease)
 	if way != nil {
 		settings = append(settings, "DATABASE_URL="+way.URL)
 	}

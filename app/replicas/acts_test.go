@@ -114,7 +114,7 @@ var acts = []struct {
 // process of the run.
 func TestActs(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		one, two := system.StartReplica(nil), system.StartReplica(nil)
+		one, two := system.StartReplica(apptest.LongLease, nil), system.StartReplica(apptest.LongLease, nil)
 		t.Run("all", func(t *testing.T) {
 			for _, act := range acts {
 				for side, p := range map[string]pair{"first": {owner: one, b: two}, "second": {owner: two, b: one}} {
@@ -295,7 +295,7 @@ func TestLastReaderElsewhere(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		const grace = time.Second
 		system.Settings = append(system.Settings, "ON_DISCONNECT_GRACE="+grace.String())
-		p := pair{T: t, system: system, owner: system.StartReplica(nil), b: system.StartReplica(nil)}
+		p := pair{T: t, system: system, owner: system.StartReplica(apptest.LongLease, nil), b: system.StartReplica(apptest.LongLease, nil)}
 		gate := make(chan struct{})
 		c, alone := p.question("chat", "queue", gate), p.question("other", "queue", gate)
 		c.Body["on_disconnect"], alone.Body["on_disconnect"] = "cancel", "cancel"

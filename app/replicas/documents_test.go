@@ -21,7 +21,7 @@ func (p pair) into(block, chat, ifBusy string, gate <-chan struct{}) *apptest.Co
 // first one has ended, also if the process of the first one dies.
 func TestOneWriterOverTwo(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		p := pair{T: t, system: system, owner: system.StartReplica(nil), b: system.StartReplica(nil)}
+		p := pair{T: t, system: system, owner: system.StartReplica(apptest.TakerLease, nil), b: system.StartReplica(apptest.TakerLease, nil)}
 		gate := make(chan struct{})
 		first := p.into("block", "first", "queue", gate)
 		p.begin(p.owner, first)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
@@ -13,7 +14,7 @@ import (
 func TestLimitsOverTwo(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		system.Settings = append(system.Settings, "MAX_RUNS_PER_USER=18", "REQUESTS_PER_MINUTE=24")
-		p := pair{T: t, system: system, owner: system.StartReplica(nil), b: system.StartReplica(nil)}
+		p := pair{T: t, system: system, owner: system.StartReplica(apptest.LongLease, nil), b: system.StartReplica(apptest.LongLease, nil)}
 		refused := func(what string, at *apptest.Process, chat string, code schemas.Code) {
 			t.Helper()
 			var problem schemas.Problem
@@ -49,18 +50,44 @@ func TestLimitsOverTwo(t *testing.T) {
 			p.ends("completed", c)
 		}
 		for _, at := range both {
-			refused("the 25th of a minute", at, "too-many", schemas.CodeTooManyRequests)
+			for began := time.Now(); !p.refusedAfter(at, 24); { // where the minute has passed, more are accepted
+				if time.Since(began) > apptest.Limit {
+					t.Fatal("questions are always accepted, want at most 24 in a minute")
+				}
+			}
 		}
 		apptest.CheckInvariants(t, system)
 		system.CheckScripted()
 	})
 }
 
+// refusedAfter asks a question, which may be accepted only if the last minute has fewer
+// than that many, and reports whether it was refused.
+func (p pair) refusedAfter(at *apptest.Process, most int) bool {
+	p.Helper()
+	c := p.question("too-many", "queue", nil)
+	p.system.Script(c.Question, c.Turns, nil)
+	resp := p.open(at, http.MethodPost, "/api/chat/stream", c.Body)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		if problem := apptest.ReadProblem(p.T, resp); problem.Code != schemas.CodeTooManyRequests {
+			p.Fatalf("the question after %d of a minute: refused with %s, want %s", most, problem.Code, schemas.CodeTooManyRequests)
+		}
+		return true
+	}
+	if n := p.system.Number("SELECT COUNT(*) FROM runs WHERE created_at > $1", time.Now().Add(-time.Minute).UnixMicro()); n > most {
+		p.Fatalf("%d questions of the last minute are accepted, want at most %d", n, most)
+	}
+	c.RunID = resp.Header.Get("X-Run-Id")
+	p.ends("completed", c)
+	return false
+}
+
 // A budget is that of all processes.
 func TestBudgetOverTwo(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		system.Settings = append(system.Settings, "BUDGET_TOKENS=13") // a reply counts 12
-		p := pair{T: t, system: system, owner: system.StartReplica(nil), b: system.StartReplica(nil)}
+		p := pair{T: t, system: system, owner: system.StartReplica(apptest.LongLease, nil), b: system.StartReplica(apptest.LongLease, nil)}
 		for _, at := range []*apptest.Process{p.owner, p.b} {
 			c := p.question("chat", "queue", nil)
 			p.begin(at, c)

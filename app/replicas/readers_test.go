@@ -116,12 +116,12 @@ func (r *reading) whole(t *testing.T) string {
 // Every stream of a run gives the same bytes at another process, while the model writes.
 func TestReadElsewhere(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		owner := system.StartReplica(nil)
+		owner := system.StartReplica(apptest.LongLease, nil)
 		gate := make(chan struct{})
 		c := one(system, gate, []string{"look", "book"})
 		done := c.Start(t)
 		system.AwaitModel(t, c)
-		other := system.StartReplica(nil)
+		other := system.StartReplica(apptest.LongLease, nil)
 		system.OnlyUse(owner)
 		at := map[*apptest.Process][]*reading{}
 		for _, p := range []*apptest.Process{owner, other, other} {
@@ -178,12 +178,12 @@ func (r *reading) frames(t *testing.T, c *apptest.Conversation, after int64) []a
 // is killed and the run continues elsewhere.
 func TestOwnerOfFollowedKilled(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		owner := system.StartReplica(nil)
+		owner := system.StartReplica(apptest.ShortLease, nil)
 		gate := make(chan struct{})
 		c := one(system, gate, []string{"book"}, []string{"look"})
 		done := c.Start(t)
 		system.AwaitModel(t, c)
-		others := []*apptest.Process{system.StartReplica(nil), system.StartReplica(nil)}
+		others := []*apptest.Process{system.StartReplica(apptest.TakerLease, nil), system.StartReplica(apptest.TakerLease, nil)}
 		var all []*reading
 		for _, p := range others {
 			all = append(all, doors[0].read(t, system, p, c))
@@ -208,12 +208,12 @@ func TestOwnerOfFollowedKilled(t *testing.T) {
 // next process writes.
 func TestStreamsOfHandedOver(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		owner := system.StartReplica(nil)
+		owner := system.StartReplica(apptest.TakerLease, nil)
 		gate := make(chan struct{})
 		c := one(system, gate, []string{"look"})
 		done := c.Start(t)
 		system.AwaitModel(t, c)
-		other := system.StartReplica(nil)
+		other := system.StartReplica(apptest.TakerLease, nil)
 		var all []*reading
 		for range 8 {
 			all = append(all, doors[0].read(t, system, owner, c))

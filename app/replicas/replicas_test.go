@@ -28,7 +28,7 @@ var kills = flag.Int("kills", 6, "how often to kill a process")
 func TestKilled(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		for range 3 {
-			system.StartReplica(nil)
+			system.StartReplica(apptest.TakerLease, nil)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -63,7 +63,7 @@ func TestKilled(t *testing.T) {
 			victim := all[rand.IntN(len(all))]
 			system.OnlyUse(slices.DeleteFunc(all, func(p *apptest.Process) bool { return p == victim })...)
 			victim.Kill()
-			system.StartReplica(nil)
+			system.StartReplica(apptest.TakerLease, nil)
 		}
 		enough.Store(true)
 		clients.Wait()
@@ -80,7 +80,7 @@ func TestKilled(t *testing.T) {
 // also a question in the queue. A tool that had begun does not run again.
 func TestOwnerKilled(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		owner := system.StartReplica(nil)
+		owner := system.StartReplica(apptest.ShortLease, nil)
 		gate := make(chan struct{})
 		first := one(system, gate, []string{"book"}, []string{"look"})
 		firstDone := first.Start(t)
@@ -90,7 +90,7 @@ func TestOwnerKilled(t *testing.T) {
 		apptest.Eventually(t, "the second question waits", func() bool {
 			return system.Number("SELECT COUNT(*) FROM runs WHERE state = 'queued'") == 1
 		})
-		other := system.StartReplica(nil)
+		other := system.StartReplica(apptest.TakerLease, nil)
 		called := make(chan struct{})
 		system.OnPhase("a tool is called", func() {
 			system.OnlyUse(other)
@@ -113,12 +113,12 @@ func TestOwnerKilled(t *testing.T) {
 // it calls neither a tool nor a model for them, and takes other runs.
 func TestOwnerSuspended(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		owner := system.StartReplica(nil)
+		owner := system.StartReplica(apptest.ShortLease, nil)
 		gate := make(chan struct{})
 		c := one(system, gate, []string{"book"}, []string{"look"})
 		done := c.Start(t)
 		system.AwaitModel(t, c)
-		other := system.StartReplica(nil)
+		other := system.StartReplica(apptest.TakerLease, nil)
 		owner.Signal(syscall.SIGSTOP)
 		system.OnlyUse(other)
 		apptest.Eventually(t, "the model is asked by the other one", func() bool { return len(system.ModelCalls(c.Question)) == 2 })
@@ -151,12 +151,12 @@ func TestOwnerSuspended(t *testing.T) {
 func TestOwnerCutOff(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		way := apptest.NewWay(t, system.Database())
-		owner := system.StartReplica(way)
+		owner := system.StartReplica(apptest.ShortLease, way)
 		gate := make(chan struct{})
 		c := one(system, gate, []string{"look", "look"}, []string{"book"})
 		done := c.Start(t)
 		system.AwaitModel(t, c)
-		other := system.StartReplica(nil)
+		other := system.StartReplica(apptest.TakerLease, nil)
 		way.Cut()
 		system.OnlyUse(other)
 		apptest.Eventually(t, "the model is asked by the other one", func() bool { return len(system.ModelCalls(c.Question)) == 2 })
@@ -193,7 +193,7 @@ func TestDatabaseOutage(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		ways := []*apptest.Way{apptest.NewWay(t, system.Database()), apptest.NewWay(t, system.Database())}
 		for _, way := range ways {
-			system.StartReplica(way)
+			system.StartReplica(apptest.TakerLease, way)
 		}
 		gate := make(chan struct{})
 		all := map[*apptest.Conversation]<-chan error{}
@@ -227,7 +227,7 @@ func TestDatabaseOutage(t *testing.T) {
 func TestKeySentToBoth(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		for range 2 {
-			system.StartReplica(nil)
+			system.StartReplica(apptest.LongLease, nil)
 		}
 		for n := range 20 {
 			c := system.NewConversation("chat-"+strconv.Itoa(n), "queue")
@@ -270,7 +270,7 @@ func TestKeySentToBoth(t *testing.T) {
 // its answer, begins one run.
 func TestMessageSentToBoth(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		p := pair{T: t, system: system, owner: system.StartReplica(nil), b: system.StartReplica(nil)}
+		p := pair{T: t, system: system, owner: system.StartReplica(apptest.LongLease, nil), b: system.StartReplica(apptest.LongLease, nil)}
 		for n := range 20 {
 			gate := make(chan struct{})
 			c := p.question("chat-"+strconv.Itoa(n), "queue", gate)
@@ -310,12 +310,12 @@ func TestMessageSentToBoth(t *testing.T) {
 // process.
 func TestQueueOverTwo(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		a := system.StartReplica(nil)
+		a := system.StartReplica(apptest.LongLease, nil)
 		gate := make(chan struct{})
 		first := one(system, gate)
 		firstDone := first.Start(t)
 		system.AwaitModel(t, first)
-		b := system.StartReplica(nil)
+		b := system.StartReplica(apptest.LongLease, nil)
 		system.OnlyUse(b)
 		second := one(system, nil)
 		secondDone := second.Start(t)
@@ -372,7 +372,7 @@ func TestSingleProcess(t *testing.T) {
 		system.Stop()
 		old.Signal(syscall.SIGTERM)
 		old.Wait()
-		system.StartReplica(nil)
+		system.StartReplica(apptest.ShortLease, nil)
 		refused(t, system, "together", "REPLICAS=one")
 	})
 }

@@ -12,7 +12,7 @@ import (
 // one that has ended before it is found.
 func TestSocketShowsRunsOfOthers(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		p := pair{T: t, system: system, owner: system.StartReplica(nil), b: system.StartReplica(nil)}
+		p := pair{T: t, system: system, owner: system.StartReplica(apptest.LongLease, nil), b: system.StartReplica(apptest.LongLease, nil)}
 		earlier := p.asks("chat", "queue", nil)
 		p.ends("completed", earlier)
 		client := apptest.Client{T: t, URL: p.b.URL}

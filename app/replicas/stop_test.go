@@ -35,7 +35,7 @@ func spared(t *testing.T, system *apptest.System) {
 func TestRollingRestart(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		for range 3 {
-			system.StartReplica(nil)
+			system.StartReplica(apptest.TakerLease, nil)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
 		defer cancel()
@@ -74,7 +74,7 @@ func TestRollingRestart(t *testing.T) {
 			before := ended.Load()
 			apptest.Eventually(t, "some runs have ended", func() bool { return t.Failed() || ended.Load() >= before+3 })
 			victim := system.Replicas()[0]
-			system.StartReplica(nil)
+			system.StartReplica(apptest.TakerLease, nil)
 			system.OnlyUse(slices.DeleteFunc(system.Replicas(), func(p *apptest.Process) bool { return p == victim })...)
 			stop(t, victim)
 		}
@@ -94,7 +94,7 @@ func TestRollingRestart(t *testing.T) {
 // over queued runs, and runs that wait for the user, at once.
 func TestHandOver(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		owner := system.StartReplica(nil)
+		owner := system.StartReplica(apptest.TakerLease, nil)
 		gate := make(chan struct{})
 		writes := one(system, gate, []string{"book"}, []string{"look"})
 		writesDone := writes.Start(t)
@@ -108,7 +108,7 @@ func TestHandOver(t *testing.T) {
 			return system.Number("SELECT COUNT(*) FROM runs WHERE state IN ('queued', 'waiting')") == 2
 		})
 		id := system.Text("SELECT id FROM replicas")
-		other := system.StartReplica(nil)
+		other := system.StartReplica(apptest.TakerLease, nil)
 		system.OnlyUse(other)
 		owner.Signal(syscall.SIGTERM)
 		apptest.Eventually(t, "the other process has the runs that wait", func() bool {
@@ -161,7 +161,7 @@ func approve(t *testing.T, system *apptest.System, at *apptest.Process, c *appte
 func TestShutdownDelay(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		system.Settings = append(system.Settings, "SHUTDOWN_DELAY=3s")
-		p := system.StartReplica(nil)
+		p := system.StartReplica(apptest.LongLease, nil)
 		p.Signal(syscall.SIGTERM)
 		apptest.Eventually(t, "readiness fails", func() bool {
 			resp, err := http.Get(p.URL + "/readyz")

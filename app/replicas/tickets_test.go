@@ -13,7 +13,7 @@ import (
 // A ticket of one process opens one websocket, or the stream of one run, at any of them.
 func TestTicketsOverTwo(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		p := pair{T: t, system: system, owner: system.StartReplica(nil), b: system.StartReplica(nil)}
+		p := pair{T: t, system: system, owner: system.StartReplica(apptest.LongLease, nil), b: system.StartReplica(apptest.LongLease, nil)}
 		both := []*apptest.Process{p.owner, p.b}
 		ticket := func() string {
 			t.Helper()
