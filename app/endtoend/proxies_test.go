@@ -20,6 +20,7 @@ import (
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/porttest"
 )
 
 // proxyProgram is a proxy program with its snippet in docs/operating.md.
@@ -93,7 +94,7 @@ func startProxy(t *testing.T, p proxyProgram, service string) string {
 	if found == nil {
 		t.Fatalf("docs/operating.md has 0 examples in %s, want 1", p.language)
 	}
-	listen, dir := freeAddress(t), t.TempDir()
+	listen, dir := porttest.Address(t), t.TempDir()
 	snippet := strings.ReplaceAll(string(found[1]), "127.0.0.1:8080", strings.TrimPrefix(service, "http://"))
 	file := filepath.Join(dir, "config")
 	if err := os.WriteFile(file, []byte(p.config(snippet, listen, dir)), 0o600); err != nil {
@@ -130,17 +131,6 @@ func startProxy(t *testing.T, p proxyProgram, service string) string {
 		return err == nil
 	})
 	return "http://" + listen
-}
-
-// freeAddress returns an address on which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // With each proxy configured as in docs/operating.md, tokens arrive one at a

@@ -27,7 +27,7 @@ func TestAGUI(t *testing.T) {
 			t.Run(client+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-				s.Start()
+				start(t, s)
 				var gate chan struct{}
 				if c.gated {
 					gate = make(chan struct{})

@@ -35,7 +35,7 @@ func TestOpenAI(t *testing.T) {
 			t.Run(client+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-				s.Start()
+				start(t, s)
 				var gate chan struct{}
 				if c.gated {
 					gate = make(chan struct{})
@@ -72,7 +72,6 @@ func killOnce(_ *testing.T, s *apptest.System, gate chan struct{}, point string)
 		close(gate)
 		return
 	}
-	s.Settings = append(s.Settings, "ADDR="+strings.TrimPrefix(s.Process().URL, "http://"))
 	s.Restart()
 }
 

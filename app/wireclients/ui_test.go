@@ -96,7 +96,7 @@ func TestAISDK(t *testing.T) {
 			t.Run("ai "+version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-				s.Start()
+				start(t, s)
 				var gate chan struct{}
 				if c.gated {
 					gate = make(chan struct{})

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/chattray/chattray/schemas/porttest"
 	"github.com/chattray/chattray/store"
 )
 
@@ -30,16 +31,15 @@ func StartPooler(t testing.TB, server string, conns int) string {
 	}
 	config, err := pgx.ParseConfig(server)
 	must(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address := porttest.Address(t)
+	_, port, err := net.SplitHostPort(address)
 	must(t, err)
-	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
-	must(t, listener.Close())
 	file := filepath.Join(t.TempDir(), "pgbouncer.ini")
 	must(t, os.WriteFile(file, fmt.Appendf(nil, `[databases]
 * = host=%s port=%d user=%s password='%s'
 [pgbouncer]
 listen_addr = 127.0.0.1
-listen_port = %d
+listen_port = %s
 unix_socket_dir =
 auth_type = any
 pool_mode = transaction
@@ -62,7 +62,7 @@ max_client_conn = 500
 		}
 	})
 	u := url.URL{
-		Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: fmt.Sprintf("127.0.0.1:%d", port),
+		Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: address,
 		Path: "/" + config.Database, RawQuery: "sslmode=disable",
 	}
 	tick := time.NewTicker(10 * time.Millisecond)

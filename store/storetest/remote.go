@@ -15,6 +15,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // registers pgx
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/porttest"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
 )
@@ -220,10 +221,9 @@ type wire struct {
 func newWire(t testing.TB, to string) *wire {
 	config, err := pgx.ParseConfig(to)
 	must(t, err)
-	w := &wire{t: t, name: "wire-" + newID(), conns: make(map[net.Conn]bool)}
+	w := &wire{t: t, name: "wire-" + newID(), listen: porttest.Address(t), conns: make(map[net.Conn]bool)}
 	w.network, w.address = pgconn.NetworkAddress(config.Host, config.Port)
 	w.restore()
-	w.listen = w.listener.Addr().String()
 	q := url.Values{"sslmode": {"disable"}, "application_name": {w.name}, "connect_timeout": {"5"}}
 	if path, ok := config.RuntimeParams["search_path"]; ok {
 		q.Set("search_path", path)
@@ -247,12 +247,7 @@ func (w *wire) cut() {
 
 // restore accepts connections again, at the same address.
 func (w *wire) restore() {
-	var config net.ListenConfig
-	address := w.listen
-	if address == "" {
-		address = "127.0.0.1:0"
-	}
-	listener, err := config.Listen(context.Background(), "tcp", address)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", w.listen)
 	must(w.t, err)
 	w.mu.Lock()
 	w.listener = listener

@@ -4,15 +4,14 @@ package mcp_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/chattray/chattray/schemas/porttest"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/mcp"
@@ -40,16 +39,13 @@ func everything(t *testing.T) (node, program string) {
 func everythingRemote(t *testing.T) mcp.Server {
 	t.Helper()
 	node, program := everything(t)
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address := porttest.Address(t)
+	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
 	cmd := exec.CommandContext(t.Context(), node, program, "streamableHttp") // ends with the test
-	cmd.Env = []string{"PORT=" + strconv.Itoa(port)}
+	cmd.Env = []string{"PORT=" + port}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +53,7 @@ func everythingRemote(t *testing.T) mcp.Server {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	return mcp.Server{Name: "everything", URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", port), TrustHints: true}
+	return mcp.Server{Name: "everything", URL: "http://" + address + "/mcp", TrustHints: true}
 }
 
 func TestEverything(t *testing.T) {

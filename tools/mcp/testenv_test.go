@@ -19,6 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/porttest"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
@@ -256,7 +257,7 @@ type remoteServer struct {
 func serveRemote(t *testing.T, o *sdk.StreamableHTTPOptions) *remoteServer {
 	t.Helper()
 	server := newServer()
-	r := &remoteServer{t: t, addr: "127.0.0.1:0", handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, o)}
+	r := &remoteServer{t: t, addr: porttest.Address(t), handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, o)}
 	r.start()
 	t.Cleanup(r.close)
 	return r
@@ -275,7 +276,6 @@ func (r *remoteServer) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.addr = listener.Addr().String()
 	r.server = httptest.NewUnstartedServer(r)
 	_ = r.server.Listener.Close()
 	r.server.Listener = listener

@@ -1,0 +1,43 @@
+// Package porttest gives tests ports of this machine that they may close and open again,
+// or name before a program listens on them. The system gives nobody a port of this range
+// who does not ask for that one; it would do so with the ports that it chooses itself.
+package porttest
+
+import (
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"testing"
+)
+
+// The range of the ports, and how many of them are tried.
+const (
+	first, count = 10_000, 20_000
+	tries        = 1_000
+)
+
+// Listen listens on a port of 127.0.0.1. The test closes it.
+func Listen(t testing.TB) net.Listener {
+	t.Helper()
+	var failed error
+	for range tries {
+		port := first + rand.IntN(count) //nolint:gosec // it guards nothing
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			return listener
+		}
+		failed = err
+	}
+	t.Fatalf("no port is free: %v", failed)
+	return nil
+}
+
+// Address returns an address of 127.0.0.1 on which nothing listens.
+func Address(t testing.TB) string {
+	t.Helper()
+	listener := Listen(t)
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String()
+}
