@@ -193,6 +193,9 @@ func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
 
 // deleteChat deletes the owner's chat with everything that belongs to it.
 func deleteChat(tx *gorm.DB, owner string, id int64) error {
+	if err := noteChat(tx, owner, id); err != nil {
+		return err
+	}
 	err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved+
 		" AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)", owner, id).Error
 	if err != nil {

@@ -242,7 +242,7 @@ func (s *Store) DeleteDocument(ctx context.Context, owner, id string, match reco
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
-		if err := d.exec("DELETE FROM blocks WHERE owner = ? AND document_id = ?", owner, id); err != nil {
+		if _, err := d.remove(""); err != nil {
 			return err
 		}
 		if err := d.exec("DELETE FROM document_versions WHERE owner = ? AND document_id = ?", owner, id); err != nil {

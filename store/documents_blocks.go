@@ -113,10 +113,13 @@ func (d *change) add(b *record.NewBlock, pending bool) error {
 	done := d.tx.Exec(`INSERT INTO blocks (owner, id, document_id, type, current, new, meta, state, position, revision, changed_at, size, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING`,
 		d.owner, b.ID, d.row.ID, clean(b.Type), current, proposed, meta, state, position, d.next(), d.now, size, d.row.CreatedAt)
-	if done.Error == nil && done.RowsAffected == 0 {
+	switch {
+	case done.Error != nil:
+		return done.Error
+	case done.RowsAffected == 0:
 		return schemas.ErrTaken
 	}
-	return done.Error
+	return d.follow(" AND id = ?", b.ID)
 }
 
 func metaText(meta json.RawMessage) *string {
@@ -263,7 +266,7 @@ func (s *Store) DeleteBlock(ctx context.Context, owner, id string, match record.
 		if err := d.keepOften(); err != nil {
 			return err
 		}
-		if err := d.exec("DELETE FROM blocks WHERE owner = ? AND id = ?", owner, id); err != nil {
+		if _, err := d.remove(" AND id = ?", id); err != nil {
 			return err
 		}
 		return d.touch()

@@ -147,17 +147,16 @@ var (
 // acceptance includes hidden ones. Gone reports whether some were deleted,
 // changed whether there was anything to decide about.
 func (d *change) settle(decision record.Settle, scope string, args ...any) (gone, changed bool, err error) {
-	scope = " WHERE owner = ? AND document_id = ?" + scope + " AND "
-	args = append([]any{d.owner, d.row.ID}, args...)
-	deleted := d.tx.Exec("DELETE FROM blocks"+scope+settleGone[decision], args...)
-	if deleted.Error != nil {
-		return false, false, deleted.Error
+	if gone, err = d.remove(scope+" AND "+settleGone[decision], args...); err != nil {
+		return false, false, err
 	}
-	if gone = deleted.RowsAffected > 0; gone {
+	if gone {
 		if err := d.touch(); err != nil {
 			return true, true, err
 		}
 	}
+	scope = " WHERE owner = ? AND document_id = ?" + scope + " AND "
+	args = append([]any{d.owner, d.row.ID}, args...)
 	kept := d.tx.Exec("UPDATE blocks SET "+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, state = 'clean', revision = ?, changed_at = ?"+
 		scope+"kept_plan = 0 AND state <> 'clean'", append([]any{d.upcoming(), d.now}, args...)...)
 	if kept.RowsAffected > 0 {

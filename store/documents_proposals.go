@@ -177,7 +177,7 @@ func (s *Store) ProposeDelete(ctx context.Context, owner, document, id string) (
 			return nil
 		case h.CurrentSize == nil:
 			out.Gone = true
-			if err := d.exec("DELETE FROM blocks WHERE owner = ? AND id = ?", owner, id); err != nil {
+			if _, err := d.remove(" AND id = ?", id); err != nil {
 				return err
 			}
 			return d.touch()

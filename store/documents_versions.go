@@ -220,7 +220,7 @@ func (d *change) replace(title string, blocks []versionBlock) error {
 	if err := d.grow(len(blocks)-d.blocks, size-d.size); err != nil {
 		return err
 	}
-	if err := d.exec("DELETE FROM blocks WHERE owner = ? AND document_id = ?", d.owner, d.row.ID); err != nil {
+	if _, err := d.remove(""); err != nil {
 		return err
 	}
 	for _, b := range blocks {
@@ -233,6 +233,9 @@ func (d *change) replace(title string, blocks []versionBlock) error {
 		if done.Error != nil {
 			return done.Error
 		}
+	}
+	if err := d.follow(""); err != nil {
+		return err
 	}
 	return d.exec("UPDATE documents SET title = ?, revision = ?, changed_at = ? WHERE owner = ? AND id = ?", title, d.next(), d.now, d.owner, d.row.ID)
 }

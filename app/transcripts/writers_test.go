@@ -32,8 +32,8 @@ const (
 
 // TestConcurrentWriters has three sockets write one document and the blocks of answers in
 // chats, each in all three chats and watching them, while the user stops, accepts, rejects,
-// deletes and plans at random. In the end every viewer that folds the chunks has what is
-// stored, no block is lost that nobody deleted or rejected, and no refusal has ended a
+// deletes blocks, chats and the document, whose ids are used again, and plans at random. In the
+// end every viewer that folds the chunks has what is stored, no block is lost that nobody deleted or rejected, and no refusal has ended a
 // block that was being written. A failure names its seed.
 func TestConcurrentWriters(t *testing.T) {
 	for _, d := range apptest.Databases() {
@@ -67,6 +67,7 @@ type viewer struct {
 	read    int
 	shown   map[string]string
 	writing map[string]bool
+	gone    map[string]bool // shown, but no longer there; nobody has told the viewer
 }
 
 func writeAtOnce(t *testing.T, database, pages string, seed uint64) {
@@ -81,7 +82,7 @@ func writeAtOnce(t *testing.T, database, pages string, seed uint64) {
 	s.up.On(upstream.Any, upstream.Text("Done."))
 	w.ask("POST", "/api/documents", `{"id":"d","title":"D"}`)
 	for i := range 3 {
-		v := &viewer{t: t, wire: s.openWire(step{arg: "/api/ws", user: "una"}), shown: map[string]string{}, writing: map[string]bool{}}
+		v := &viewer{t: t, wire: s.openWire(step{arg: "/api/ws", user: "una"}), shown: map[string]string{}, writing: map[string]bool{}, gone: map[string]bool{}}
 		for chat := range 3 {
 			s.sendWire(v.wire, fmt.Sprintf(`{"name":"resume","chat_id":"c%d"}`, chat))
 		}
@@ -143,7 +144,7 @@ func (w *writers) step() {
 		w.sendWire(w.viewers[v].wire, frame)
 		synctest.Wait()
 	}
-	switch w.random.IntN(20) {
+	switch w.random.IntN(22) {
 	case 0, 1, 2, 3:
 		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"document_id":"d","block_id":"%s","chat_id":"c%d"}`, w.block(), chat))
 	case 4, 5:
@@ -170,6 +171,31 @@ func (w *writers) step() {
 		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"block_id":"%s","chat_id":"c%d","model":"none"}`, w.chatBlocks(chat), chat))
 	case 19:
 		send(fmt.Sprintf(`{"name":"pause","block_id":"%s"}`, w.chatBlocks(chat)))
+	case 20:
+		w.decide("DELETE", "/api/documents/d")
+	case 21:
+		w.deleteChat(chat)
+	}
+}
+
+// deleteChat deletes a chat, if there is one with the name.
+func (w *writers) deleteChat(chat int) {
+	var list schemas.ChatList
+	if err := json.Unmarshal(w.body("GET", "/api/chats", ""), &list); err != nil {
+		w.t.Fatal(err)
+	}
+	name := fmt.Sprintf("c%d", chat)
+	for _, c := range list.Items {
+		if c.ChatID == name {
+			w.decide("DELETE", fmt.Sprintf("/api/chats/%d", c.ConversationID))
+			for _, v := range w.viewers {
+				for id := range v.shown {
+					if inChat(id) && id[1:] == name[1:] && !v.writing[id] {
+						v.gone[id] = true
+					}
+				}
+			}
+		}
 	}
 }
 
@@ -190,8 +216,8 @@ func (w *writers) decide(method, path string) {
 			}
 			if b, ok := doc[id]; ok {
 				v.shown[id] = textOf(b)
-			} else {
-				delete(v.shown, id)
+			} else if _, ok := v.shown[id]; ok {
+				v.gone[id] = true
 			}
 		}
 	}
@@ -222,6 +248,9 @@ func (w *writers) compare() {
 	doc := w.document()
 	for n, v := range w.viewers {
 		for _, id := range slices.Sorted(maps.Keys(v.shown)) {
+			if v.gone[id] {
+				continue
+			}
 			if inChat(id) {
 				if stored, here := w.answer(id); here && (strings.TrimSpace(v.shown[id]) != stored || v.writing[id]) {
 					w.t.Errorf("viewer %d sees %s as %q (being written: %v), stored is %q", n, id, v.shown[id], v.writing[id], stored)
@@ -318,14 +347,14 @@ func (v *viewer) fold() {
 			case c.DocumentID != "d" && !inChat(id):
 			case c.Type == schemas.ChunkReset && c.End:
 				delete(v.shown, id)
-				v.writing[id] = false
+				v.writing[id], v.gone[id] = false, false
 			case c.Type == schemas.ChunkReset:
-				v.shown[id], v.writing[id] = "", true
+				v.shown[id], v.writing[id], v.gone[id] = "", true, false
 			case c.End:
 				v.writing[id] = false
 			case apptest.IsContent(c) && c.Type == schemas.BlockMarkdown:
 				v.shown[id] += *c.Content
-				v.writing[id] = true
+				v.writing[id], v.gone[id] = true, false
 			}
 		}
 	}

@@ -138,9 +138,7 @@ type Prepared struct {
 // Begin logs that the run begins.
 func (wr *Writer) Begin(target runlog.Target) {
 	wr.emit(runlog.Level{}, &runlog.Started{Run: wr.run.names(), Message: thinkingStatus, Code: schemas.StatusThinking, Target: target})
-	if wr.run.Replaces {
-		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: target.BlockIDs}})
-	}
+	wr.clear(&target)
 	for _, id := range wr.run.Lost {
 		wr.warn("The answer could not be written into the block " + id + ": this id is already in use.")
 	}

@@ -62,6 +62,27 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 	return t
 }
 
+// clear clears the blocks of an answer in the chat that pages may show already: an
+// earlier answer, or a block that was removed. The answer counts as later than those.
+func (wr *Writer) clear(t *runlog.Target) {
+	replaces, replaced := wr.run.Replaces, []string{t.BlockIDs}
+	if t.DocumentID == "" && t.Awaited { // the client has chosen the ids
+		replaced = strings.Split(t.BlockIDs, ",")
+		removed, err := wr.deps.Drafts.Removed(wr.ctx, wr.run.Owner, replaced)
+		replaces = replaces || err != nil
+		replaced = slices.DeleteFunc(replaced, func(id string) bool {
+			last, reused := removed[id]
+			if reused {
+				wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: id}, Revision: last + 1})
+			}
+			return reused
+		})
+	}
+	if replaces && len(replaced) > 0 {
+		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: strings.Join(replaced, ",")}})
+	}
+}
+
 // add takes visible text of the answer.
 func (a *answerDraft) add(wr *Writer, text string) {
 	piece := a.joiner.Text(text)
@@ -104,7 +125,7 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 	ctx, done := wr.written.Storing()
 	defer done()
 	for _, id := range a.blocks {
-		_, unknown := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
+		_, known := wr.deps.Drafts.Known(ctx, wr.run.Owner, id)
 		b := &targetDraft{answer: a, id: id}
 		w := record.BlockWrite{Title: wr.run.Request.Message, NewBlock: record.NewBlock{ID: id, Content: content, Meta: meta}}
 		draft, written, err := wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
@@ -122,7 +143,7 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 		draft.Show(func() {
 			b.place = runlog.Place{BlockIDs: id, DocumentID: a.document, Type: written.Type}
 			b.since = written.Revision
-			wr.emit(runlog.Level{}, &runlog.BlockReset{Place: b.place, Revision: b.since, New: unknown != nil})
+			wr.emit(runlog.Level{}, &runlog.BlockReset{Place: b.place, Revision: b.since, New: !known})
 		})
 		a.drafts = append(a.drafts, b)
 	}

@@ -47,11 +47,15 @@ type Records interface {
 	SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error)
 }
 
-// Versions reads and restores earlier states of documents.
+// Versions reads and restores earlier states of documents, and knows removed blocks.
 type Versions interface {
 	DocumentVersions(ctx context.Context, owner, id string) (schemas.DocumentVersionList, error)
 	DocumentVersion(ctx context.Context, owner, id string, revision int64) (schemas.Document, error)
 	RestoreDocument(ctx context.Context, owner, id string, revision int64, match record.Match) (schemas.Document, error)
+	// Removed returns which of these ids blocks of the owner had that were removed, each
+	// with a number that is not smaller than the revision of any of them. A block that
+	// gets such an id has a greater revision.
+	Removed(ctx context.Context, owner string, ids []string) (map[string]int64, error)
 }
 
 // Blocks reads blocks, and makes the user's own changes.
@@ -224,6 +228,27 @@ func (d *Documents) Find(ctx context.Context, user schemas.User, id string) (b s
 		return schemas.Block{}, false, nil
 	}
 	return b, err == nil, err
+}
+
+// Known returns a block of a document or a chat, empty if there is none, and whether a
+// client may show something under the id: the block, or an earlier one with it.
+func (d *Documents) Known(ctx context.Context, user schemas.User, id string) (b schemas.Block, known bool) {
+	b, found, err := d.Find(ctx, user, id)
+	if found || err != nil {
+		return b, true
+	}
+	removed, err := d.Removed(ctx, user, []string{id})
+	return b, len(removed) > 0 || err != nil
+}
+
+// Removed returns which of these ids blocks of the user had that were removed, each
+// with a number that is not smaller than the revision of any of them. A nil Documents
+// had none.
+func (d *Documents) Removed(ctx context.Context, user schemas.User, ids []string) (map[string]int64, error) {
+	if d == nil {
+		return nil, nil
+	}
+	return d.versions.Removed(ctx, user.ID, ids)
 }
 
 // Add adds a block of the user. The match is for the document's revision.

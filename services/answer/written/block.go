@@ -94,12 +94,12 @@ func (c *call) first() bool {
 }
 
 // look reads the block that the arguments name or that an earlier attempt of
-// the run has added.
+// the run has added. The page may show one that was removed meanwhile.
 func (c *call) look() {
 	ctx, done := c.all.Storing()
 	defer done()
-	b, err := c.all.Drafts.Block(ctx, c.all.Owner, c.id())
-	c.shown = err == nil
+	b, known := c.all.Drafts.Known(ctx, c.all.Owner, c.id())
+	c.shown = known && (b.ID != "" || !c.again) // it was just taken back
 	c.kind = cmp.Or(c.argument(c.tool.Streams.Type), b.Type, schemas.BlockMarkdown)
 }
 

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// maxRemoved is how many ids of an owner's removed blocks are stored at least, the
+// newest ones. One change may remove as many again.
+const maxRemoved = 10_000
+
+// The statements of removed blocks.
+const (
+	// An answer in a chat has no revisions of its own, so each one counts as later
+	// than what had the id before.
+	noteRemoved = `INSERT INTO removed_blocks (owner, id, revision, removed_at) SELECT owner, id, revision, CAST(? AS BIGINT) FROM blocks WHERE owner = ? AND `
+	noteAgain   = ` ON CONFLICT (owner, id) DO UPDATE SET removed_at = excluded.removed_at,
+		revision = CASE WHEN excluded.revision > removed_blocks.revision THEN excluded.revision ELSE removed_blocks.revision + 1 END`
+	dropRemoved = `DELETE FROM removed_blocks WHERE owner = ? AND removed_at <
+		(SELECT removed_at FROM removed_blocks WHERE owner = ? ORDER BY removed_at DESC LIMIT 1 OFFSET ?)`
+	// chatAnswers are the newest answers of a chat, with all their ids.
+	chatAnswers = `id IN (SELECT id FROM blocks WHERE owner = ? AND role = 'assistant'
+		AND (chat_id = ? OR ` + reserved + ` AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)) ORDER BY seq DESC LIMIT ?)`
+)
+
+// remove removes the document's blocks in scope, and notes that their ids were in
+// use; gone reports whether there were any.
+func (d *change) remove(scope string, args ...any) (gone bool, err error) {
+	scope, args = "document_id = ?"+scope, append([]any{d.row.ID}, args...)
+	if err := note(d.tx, d.owner, d.now, scope, args...); err != nil {
+		return false, err
+	}
+	done := d.tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+scope, append([]any{d.owner}, args...)...)
+	return done.RowsAffected > 0, done.Error
+}
+
+// noteChat notes the ids of the answers of a chat that is about to be deleted.
+func noteChat(tx *gorm.DB, owner string, chat int64) error {
+	return note(tx, owner, micros(time.Now()), chatAnswers, owner, chat, chat, maxRemoved)
+}
+
+func note(tx *gorm.DB, owner string, now int64, scope string, args ...any) error {
+	noted := tx.Exec(noteRemoved+scope+noteAgain, append([]any{now, owner}, args...)...)
+	if noted.Error != nil || noted.RowsAffected == 0 {
+		return noted.Error
+	}
+	return tx.Exec(dropRemoved, owner, owner, maxRemoved).Error
+}
+
+// follow gives added blocks in scope, and with them the change, a greater revision
+// than any removed block with one of their ids.
+func (d *change) follow(scope string, args ...any) error {
+	args = append([]any{d.owner, d.row.ID}, args...)
+	var revision int64
+	err := d.tx.Raw("SELECT COALESCE(MAX(revision), 0) FROM removed_blocks WHERE owner = ? AND id IN"+
+		" (SELECT id FROM blocks WHERE owner = ? AND document_id = ?"+scope+")", append([]any{d.owner}, args...)...).Row().Scan(&revision)
+	if err != nil || revision < d.revision {
+		return err
+	}
+	d.revision, d.changed = revision+1, true
+	return d.exec("UPDATE blocks SET revision = ? WHERE owner = ? AND document_id = ?"+scope, append([]any{d.revision}, args...)...)
+}
+
+// Removed returns which of these ids blocks of the owner had that were removed, each
+// with a number that is not smaller than the revision of any of them.
+func (s *Store) Removed(ctx context.Context, owner string, ids []string) (map[string]int64, error) {
+	var rows []struct {
+		ID       string
+		Revision int64
+	}
+	err := s.read(ctx).Raw("SELECT id, revision FROM removed_blocks WHERE owner = ? AND id IN ?", owner, ids).Scan(&rows).Error
+	removed := make(map[string]int64, len(rows))
+	for _, r := range rows {
+		removed[r.ID] = r.Revision
+	}
+	return removed, s.fault("removed blocks", err)
+}
