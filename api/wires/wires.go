@@ -46,9 +46,6 @@ func Sentence(e *schemas.Error) string {
 type Version struct {
 	Name  string
 	Table func(p Params) Table
-	// Check returns the text that a client of that version shows for the responses to one
-	// run, each of which continues the one before. The error says what the client refuses.
-	Check func(responses [][]byte) (text string, err error)
 }
 
 // Route is one route of a wire. Path has its parameters as ":name".

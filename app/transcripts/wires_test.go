@@ -14,6 +14,7 @@ import (
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/all"
+	"github.com/chattray/chattray/api/wires/wirestest"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -31,19 +32,22 @@ func (s *fixture) checkWires(r seenRun, events []runlog.Event, waits []schemas.W
 	if len(events) == 0 {
 		return
 	}
+	stored := wirestest.Run{ID: r.id, Events: events, Waits: waits}
 	for _, w := range all.Wires() {
 		for _, v := range w.Tables {
 			name := w.Name + "/" + v.Name
-			responses, beginnings := wires.Stretches(v.Table, r.id, events, waits)
-			shown, err := v.Check(responses)
+			responses, beginnings, err := stored.Responses(v.Table)
+			if err != nil {
+				s.t.Fatalf("%s of the run %s: %v", name, s.aliases.of[r.id], err)
+			}
+			shown, err := wirestest.Check(w.Name, responses)
 			if err != nil {
 				s.t.Errorf("%s refuses the run %s: %v", name, s.aliases.of[r.id], err)
 			}
 			s.checkWireText(name, shown, events)
 			s.checkPauses(name, pausing(v, waits), beginnings)
-			whole := wires.Replayed(v.Table, r.id, events, waits, 0, frameNumber)
-			s.checkCuts(name, v, r.id, events, waits, whole)
-			if _, err := v.Check([][]byte{wires.Replayed(v.Table, r.id, events, waits, 0, nil)}); err != nil {
+			s.checkCuts(name, v, stored)
+			if _, err := wirestest.Check(w.Name, [][]byte{s.replay(v, stored, 0, nil)}); err != nil {
 				s.t.Errorf("%s refuses the replay of the run %s: %v", name, s.aliases.of[r.id], err)
 			}
 			s.noteFrames(w.Name, v.Name, r.id, responses)
@@ -129,8 +133,9 @@ func frameNumber(dst []byte, number int64) []byte {
 }
 
 // checkCuts resumes a run after its frames.
-func (s *fixture) checkCuts(name string, v wires.Version, run string, events []runlog.Event, waits []schemas.Wait, whole []byte) {
+func (s *fixture) checkCuts(name string, v wires.Version, run wirestest.Run) {
 	s.t.Helper()
+	whole := s.replay(v, run, 0, frameNumber)
 	frames := bytes.SplitAfter(whole, []byte("\n\n"))
 	frames = frames[:len(frames)-1]
 	last, at := int64(0), 0
@@ -145,10 +150,20 @@ func (s *fixture) checkCuts(name string, v wires.Version, run string, events []r
 		if i%7 > 0 && i < len(frames)-3 { // a cut at every seventh frame, and at the last ones
 			continue
 		}
-		if rest := wires.Replayed(v.Table, run, events, waits, number, frameNumber); !bytes.Equal(rest, whole[at:]) {
+		if rest := s.replay(v, run, number, frameNumber); !bytes.Equal(rest, whole[at:]) {
 			s.t.Errorf("%s after frame %d differs from the uninterrupted stream", name, number)
 		}
 	}
+}
+
+// replay returns the frames after the cursor.
+func (s *fixture) replay(v wires.Version, run wirestest.Run, cursor int64, number func([]byte, int64) []byte) []byte {
+	s.t.Helper()
+	frames, err := run.Replay(v.Table, cursor, number)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return frames
 }
 
 // noteFrames records the frames of a run for the golden file; those of older versions only

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/api/wires/wirestest"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -60,7 +61,7 @@ func TestReplacedEventsAreTakenBack(t *testing.T) {
 		again.Event(&after, &e)
 	}
 	seen, shown := written(&before), written(&after)
-	if _, err := check([][]byte{[]byte(seen + shown)}); err != nil {
+	if _, err := wirestest.Check("agui", [][]byte{[]byte(seen + shown)}); err != nil {
 		t.Errorf("the client refuses the stream: %v\n%s", err, seen+shown)
 	}
 	at := strings.Index(shown, "MESSAGES_SNAPSHOT")

@@ -30,8 +30,8 @@ func Wire() wires.Wire {
 			{Method: http.MethodGet, Path: "/api/copilotkit/threads/:thread/messages", Handle: threadMessages},
 		},
 		Tables: []wires.Version{
-			{Name: "1.0", Table: newTable(client{thread: "T", run: "R", v1: true}), Check: check},
-			{Name: "0.0.59", Table: newTable(client{thread: "T", run: "R"}), Check: check},
+			{Name: "1.0", Table: newTable(client{thread: "T", run: "R", v1: true})},
+			{Name: "0.0.59", Table: newTable(client{thread: "T", run: "R"})},
 		},
 	}
 }

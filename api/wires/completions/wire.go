@@ -24,7 +24,7 @@ func Wire() wires.Wire {
 			{Method: http.MethodGet, Path: "/v1/models/:id/:page", Handle: handle(model)},
 		},
 		Fail:   openaiwire.Fail,
-		Tables: []wires.Version{{Name: "1", Table: newTable(options{model: "chattray", activity: true, usage: true}), Check: check}},
+		Tables: []wires.Version{{Name: "1", Table: newTable(options{model: "chattray", activity: true, usage: true})}},
 	}
 }
 

@@ -28,7 +28,7 @@ func Wire() wires.Wire {
 			{Method: http.MethodGet, Path: "/v1/responses/:id/input_items", Handle: handle(inputItems)},
 		},
 		Fail:   openaiwire.Fail,
-		Tables: []wires.Version{{Name: "1", Table: newTable(options{model: "chattray"}), Check: check}},
+		Tables: []wires.Version{{Name: "1", Table: newTable(options{model: "chattray"})}},
 	}
 }
 

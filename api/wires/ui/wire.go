@@ -22,8 +22,8 @@ func Wire() wires.Wire {
 		},
 		Fail: fail,
 		Tables: []wires.Version{
-			{Name: "7", Table: newTable(newest), Check: check},
-			{Name: "5", Table: newTable(noApprovals), Check: check},
+			{Name: "7", Table: newTable(newest)},
+			{Name: "5", Table: newTable(noApprovals)},
 		},
 	}
 }

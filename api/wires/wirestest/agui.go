@@ -1,4 +1,4 @@
-package agui
+package wirestest
 
 import (
 	"encoding/json"
@@ -10,8 +10,8 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// state is what the clients track to decide which events they refuse.
-type state struct {
+// aguiClient is what the clients track to decide which events they refuse.
+type aguiClient struct {
 	open     map[string]bool // messages, reasoning, calls and steps
 	started  bool
 	finished bool
@@ -19,14 +19,14 @@ type state struct {
 	joiner   runlog.Joiner
 }
 
-// event is an event of the protocol, with the members that are checked.
-type event struct {
+// aguiEvent is an event of the protocol, with the members that are checked.
+type aguiEvent struct {
 	Type, MessageID, ToolCallID, StepName, Delta string
 	Content                                      json.RawMessage
 }
 
-// members are the members that each type may have; clients before 1.0 throw at others.
-var members = map[string]string{
+// aguiMembers are the members that each type may have; clients before 1.0 throw at others.
+var aguiMembers = map[string]string{
 	"RUN_STARTED": "threadId runId parentRunId? protocolVersion?", "RUN_FINISHED": "threadId runId outcome? usage?", "RUN_ERROR": "message code",
 	"STEP_STARTED": "stepName", "STEP_FINISHED": "stepName", "CUSTOM": "name value", "MESSAGES_SNAPSHOT": "messages",
 	"TEXT_MESSAGE_START": "messageId role", "TEXT_MESSAGE_CONTENT": "messageId delta", "TEXT_MESSAGE_END": "messageId",
@@ -36,11 +36,10 @@ var members = map[string]string{
 	"TOOL_CALL_RESULT": "messageId toolCallId role content metadata?", "ACTIVITY_SNAPSHOT": "messageId activityType content",
 }
 
-// check returns the text that a client shows, and an error for what it would refuse: an
-// event of an unknown type or with unknown members, null, an end of what is not open, or
-// anything that is open at the end.
-func check(responses [][]byte) (string, error) {
-	var s state
+// agui refuses an event of an unknown type or with unknown members, null, an end of what is
+// not open, or anything that is open at the end.
+func agui(responses [][]byte) (string, error) {
+	var s aguiClient
 	for n, r := range responses {
 		s.open, s.started, s.finished = map[string]bool{}, false, false
 		for frame := range strings.SplitSeq(strings.TrimSuffix(string(r), "\n\n"), "\n\n") {
@@ -62,8 +61,8 @@ func check(responses [][]byte) (string, error) {
 	return s.words.String(), nil
 }
 
-func (s *state) take(data string) error {
-	var e event
+func (s *aguiClient) take(data string) error {
+	var e aguiEvent
 	var have map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(data), &e); err != nil {
 		return err
@@ -97,7 +96,7 @@ func (s *state) take(data string) error {
 
 // fits reports what is wrong with the members of an event.
 func fits(kind string, have map[string]json.RawMessage) error {
-	want, ok := members[kind]
+	want, ok := aguiMembers[kind]
 	if !ok {
 		return fmt.Errorf("the clients do not know the type")
 	}
@@ -117,7 +116,7 @@ func fits(kind string, have map[string]json.RawMessage) error {
 }
 
 // pair checks that ends follow starts.
-func (s *state) pair(e *event) error {
+func (s *aguiClient) pair(e *aguiEvent) error {
 	id := map[string]string{
 		"TEXT": "text " + e.MessageID, "REASONING": "reasoning " + e.MessageID, "REASONING_MESSAGE": "thought " + e.MessageID,
 		"TOOL_CALL": "call " + e.ToolCallID, "STEP": "step " + e.StepName,

@@ -1,4 +1,4 @@
-package ui
+package wirestest
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// state is what the client tracks of a message to decide which chunks it refuses.
-type state struct {
+// uiClient is what the client tracks of a message to decide which chunks it refuses.
+type uiClient struct {
 	message string
 	texts   map[string]bool // open parts
 	partial map[string]bool // calls whose input streams
@@ -20,8 +20,8 @@ type state struct {
 	joiner  runlog.Joiner
 }
 
-// chunk is a chunk of the stream, with the members that are checked.
-type chunk struct {
+// uiChunk is a chunk of the stream, with the members that are checked.
+type uiChunk struct {
 	Type       string
 	ID         string
 	Delta      string
@@ -29,27 +29,14 @@ type chunk struct {
 	ToolCallID string
 }
 
-// check returns the text that a client shows, and an error for what it would refuse: a part
-// that ends before it begins, an unknown call, another message, a chunk of an unknown type,
-// null, or anything after the end.
-func check(responses [][]byte) (string, error) {
-	s := state{calls: map[string]bool{}}
+// ui refuses a part that ends before it begins, an unknown call, another message, a chunk of
+// an unknown type, null, or anything after the end.
+func ui(responses [][]byte) (string, error) {
+	s := uiClient{calls: map[string]bool{}}
 	for n, r := range responses {
 		s.texts, s.partial, s.open = map[string]bool{}, map[string]bool{}, false
-		frames := strings.Split(strings.TrimSuffix(string(r), "\n\n"), "\n\n")
-		for i, frame := range frames {
-			data, ok := strings.CutPrefix(frame, "data: ")
-			switch {
-			case !ok || strings.ContainsAny(data, "\n\r"):
-				return "", fmt.Errorf("response %d: frame %q", n, frame)
-			case data == done != (i == len(frames)-1):
-				return "", fmt.Errorf("response %d: the end is frame %d of %d", n, i, len(frames))
-			case data == done:
-				continue
-			}
-			if err := s.take(data, i == 0); err != nil {
-				return "", fmt.Errorf("response %d: %s: %w", n, data, err)
-			}
+		if err := doneFrames(r, s.take); err != nil {
+			return "", fmt.Errorf("response %d: %w", n, err)
 		}
 		if len(s.texts) > 0 && !strings.Contains(string(r), `{"type":"error"`) {
 			return "", fmt.Errorf("response %d leaves parts open", n)
@@ -58,11 +45,11 @@ func check(responses [][]byte) (string, error) {
 	return s.words.String(), nil
 }
 
-// free are the types of chunks that are allowed at any time.
-var free = []string{"finish", "abort", "error", "data-status", "data-approval", "data-payload", "data-suggestions", "data-block-delta", "data-block", "data-error"}
+// uiFree are the types of chunks that are allowed at any time.
+var uiFree = []string{"finish", "abort", "error", "data-status", "data-approval", "data-payload", "data-suggestions", "data-block-delta", "data-block", "data-error"}
 
-func (s *state) take(data string, first bool) error {
-	var c chunk
+func (s *uiClient) take(data string, first bool) error {
+	var c uiChunk
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(data), &c); err != nil {
 		return err
@@ -89,14 +76,14 @@ func (s *state) take(data string, first bool) error {
 	case "text-start", "reasoning-start", "text-delta", "text-end", "reasoning-delta", "reasoning-end":
 		return s.part(c)
 	default:
-		if !slices.Contains(free, c.Type) {
+		if !slices.Contains(uiFree, c.Type) {
 			return s.call(c)
 		}
 	}
 	return nil
 }
 
-func (s *state) step(begins bool) error {
+func (s *uiClient) step(begins bool) error {
 	if s.open == begins {
 		return fmt.Errorf("a step is open: %v", s.open)
 	}
@@ -104,7 +91,7 @@ func (s *state) step(begins bool) error {
 	return nil
 }
 
-func (s *state) part(c chunk) error {
+func (s *uiClient) part(c uiChunk) error {
 	begins := strings.HasSuffix(c.Type, "-start")
 	if s.texts[c.ID] == begins {
 		return fmt.Errorf("the part is open: %v", !begins)
@@ -120,7 +107,7 @@ func (s *state) part(c chunk) error {
 	return nil
 }
 
-func (s *state) call(c chunk) error {
+func (s *uiClient) call(c uiChunk) error {
 	switch c.Type {
 	case "tool-input-start":
 		s.partial[c.ToolCallID], s.calls[c.ToolCallID] = true, true

@@ -1,16 +1,15 @@
-package responses
+package wirestest
 
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// event is an event of the stream, with the members that are checked.
-type event struct {
+// responseEvent is an event of the stream, with the members that are checked.
+type responseEvent struct {
 	Type     string
 	Sequence int64  `json:"sequence_number"`
 	Index    int    `json:"output_index"`
@@ -29,8 +28,8 @@ type shownItem struct {
 	Content                     []struct{ Text string }
 }
 
-// state is what a client knows of a response.
-type state struct {
+// responsesClient is what a client knows of a response.
+type responsesClient struct {
 	id    string
 	last  int64
 	items []shownItem
@@ -41,13 +40,12 @@ type state struct {
 	join  runlog.Joiner
 }
 
-// check returns the text that a client shows, and an error for what it would refuse: a
-// number that does not rise, an item that is not the next one, a piece of an item that is
-// not open, a text that differs from its pieces, a response that does not end, or ends with
-// an item that it has not shown.
-func check(responses [][]byte) (string, error) {
-	s := state{}
-	for n, r := range responses {
+// responses refuses a number that does not rise, an item that is not the next one, a piece of
+// an item that is not open, a text that differs from its pieces, a response that does not
+// end, or ends with an item that it has not shown.
+func responses(list [][]byte) (string, error) {
+	var s responsesClient
+	for n, r := range list {
 		s.id, s.last, s.items, s.final = "", 0, nil, ""
 		s.texts, s.ended = map[string]string{}, map[string]bool{}
 		s.join.Marker()
@@ -68,8 +66,8 @@ func check(responses [][]byte) (string, error) {
 	return s.words.String(), nil
 }
 
-func (s *state) take(name, data string) error {
-	var e event
+func (s *responsesClient) take(name, data string) error {
+	var e responseEvent
 	if err := json.Unmarshal([]byte(data), &e); err != nil {
 		return err
 	}
@@ -87,7 +85,7 @@ func (s *state) take(name, data string) error {
 	if e.Response != nil {
 		return s.response(name, &e)
 	}
-	if err := noNull(data); err != nil {
+	if err := noNull(data, "output", "error", "approval_request_id"); err != nil {
 		return err
 	}
 	if name == "response.output_item.added" {
@@ -104,7 +102,7 @@ func (s *state) take(name, data string) error {
 }
 
 // piece checks an event about an item that was added.
-func (s *state) piece(name string, e *event) error {
+func (s *responsesClient) piece(name string, e *responseEvent) error {
 	id := s.items[e.Index].ID
 	if e.Item != nil && e.Item.ID != id || e.Item == nil && e.ItemID != id || s.ended[id] {
 		return fmt.Errorf("the item %d is %s, and ended: %v", e.Index, id, s.ended[id])
@@ -119,7 +117,7 @@ func (s *state) piece(name string, e *event) error {
 	case "response.output_item.done":
 		s.ended[id] = true
 		s.items[e.Index] = *e.Item
-		if e.Item.Status == inProgress {
+		if e.Item.Status == "in_progress" {
 			return fmt.Errorf("an ended item is in progress")
 		}
 	case "response.content_part.added", "response.content_part.done", "response.mcp_call.in_progress", "response.mcp_call.completed", "response.mcp_call.failed",
@@ -130,7 +128,7 @@ func (s *state) piece(name string, e *event) error {
 	return nil
 }
 
-func (s *state) known(id string) bool {
+func (s *responsesClient) known(id string) bool {
 	for _, i := range s.items {
 		if i.ID == id {
 			return true
@@ -140,7 +138,7 @@ func (s *state) known(id string) bool {
 }
 
 // response checks an event that has the response.
-func (s *state) response(name string, e *event) error {
+func (s *responsesClient) response(name string, e *responseEvent) error {
 	if s.id != "" && s.id != e.Response.ID || e.Response.ID == "" {
 		return fmt.Errorf("another response than %s", s.id)
 	}
@@ -158,42 +156,8 @@ func (s *state) response(name string, e *event) error {
 		if !s.ended[i.ID] {
 			return fmt.Errorf("the item %s was not shown", i.ID)
 		}
-		if i.Type == string(message) {
+		if i.Type == "message" {
 			s.words.WriteString(s.join.Text(i.Content[0].Text))
-		}
-	}
-	return nil
-}
-
-// nullable are the members that may be null.
-var nullable = []string{"output", "error", "approval_request_id"}
-
-// noNull returns an error for a null in any other member.
-func noNull(data string) error {
-	var v any
-	if err := json.Unmarshal([]byte(data), &v); err != nil {
-		return err
-	}
-	return find("", v)
-}
-
-func find(name string, v any) error {
-	switch v := v.(type) {
-	case nil:
-		if !slices.Contains(nullable, name) {
-			return fmt.Errorf("%s is null", name)
-		}
-	case map[string]any:
-		for name, member := range v {
-			if err := find(name, member); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for _, member := range v {
-			if err := find(name, member); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

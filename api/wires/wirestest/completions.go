@@ -1,4 +1,4 @@
-package completions
+package wirestest
 
 import (
 	"encoding/json"
@@ -8,8 +8,8 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// chunk is a chunk of the stream, with the members that are checked.
-type chunk struct {
+// completionChunk is a chunk of the stream, with the members that are checked.
+type completionChunk struct {
 	ID      string
 	Object  string
 	Model   string
@@ -30,8 +30,8 @@ type chunk struct {
 	Error *struct{ Message, Type, Code string }
 }
 
-// state is what a client knows of a response.
-type state struct {
+// completionsClient is what a client knows of a response.
+type completionsClient struct {
 	id       string
 	calls    int
 	finished bool
@@ -40,28 +40,15 @@ type state struct {
 	joiner   runlog.Joiner
 }
 
-// check returns the text that a client shows, and an error for what it would refuse: a
-// chunk of another answer, calls that are not counted from 0, an end that is missing or not
-// the last, or null where a value is expected.
-func check(responses [][]byte) (string, error) {
-	var s state
+// completions refuses a chunk of another answer, calls that are not counted from 0, an end
+// that is missing or not the last, or null where a value is expected.
+func completions(responses [][]byte) (string, error) {
+	var s completionsClient
 	for n, r := range responses {
 		s.calls, s.finished, s.failed = 0, false, false
 		s.joiner.Marker()
-		frames := strings.Split(strings.TrimSuffix(string(r), "\n\n"), "\n\n")
-		for i, frame := range frames {
-			data, ok := strings.CutPrefix(frame, "data: ")
-			switch {
-			case !ok || strings.ContainsAny(data, "\n\r"):
-				return "", fmt.Errorf("response %d: frame %q", n, frame)
-			case data == done != (i == len(frames)-1):
-				return "", fmt.Errorf("response %d: the end is frame %d of %d", n, i, len(frames))
-			case data == done:
-				continue
-			}
-			if err := s.take(data, i == 0); err != nil {
-				return "", fmt.Errorf("response %d: %s: %w", n, data, err)
-			}
+		if err := doneFrames(r, s.take); err != nil {
+			return "", fmt.Errorf("response %d: %w", n, err)
 		}
 		if !s.finished && !s.failed {
 			return "", fmt.Errorf("response %d has no finish reason", n)
@@ -70,8 +57,8 @@ func check(responses [][]byte) (string, error) {
 	return s.words.String(), nil
 }
 
-func (s *state) take(data string, first bool) error {
-	var c chunk
+func (s *completionsClient) take(data string, first bool) error {
+	var c completionChunk
 	if err := json.Unmarshal([]byte(data), &c); err != nil {
 		return err
 	}
@@ -81,7 +68,7 @@ func (s *state) take(data string, first bool) error {
 		}
 		return nil
 	}
-	if err := noNull(data); err != nil {
+	if err := noNull(data, "finish_reason"); err != nil {
 		return err
 	}
 	if s.id != "" && s.id != c.ID || c.ID == "" || c.Object != "chat.completion.chunk" || c.Model == "" {
@@ -115,36 +102,4 @@ func (s *state) take(data string, first bool) error {
 		s.words.WriteString(s.joiner.Text(*choice.Delta.Content))
 	}
 	return nil
-}
-
-// noNull returns an error for a null outside finish_reason and what the service adds.
-func noNull(data string) error {
-	var v map[string]any
-	if err := json.Unmarshal([]byte(data), &v); err != nil {
-		return err
-	}
-	delete(v, "chattray")
-	var find func(name string, v any) error
-	find = func(name string, v any) error {
-		switch v := v.(type) {
-		case nil:
-			if name != "finish_reason" {
-				return fmt.Errorf("%s is null", name)
-			}
-		case map[string]any:
-			for name, member := range v {
-				if err := find(name, member); err != nil {
-					return err
-				}
-			}
-		case []any:
-			for _, item := range v {
-				if err := find(name, item); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	return find("the chunk", v)
 }
