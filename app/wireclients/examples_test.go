@@ -4,7 +4,7 @@ package wireclients
 
 import (
 	"bufio"
-	"net/http"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -15,29 +15,84 @@ import (
 	"github.com/chattray/chattray/app/apptest"
 )
 
-// TestExampleAISDK builds the example from the package registry, and asks the program
-// through the server that serves its page.
+// TestExampleAISDK asks the program on the page of the example, whose answer follows a
+// reload.
 func TestExampleAISDK(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../../examples/ai-sdk")); err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
 	s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
 	s.Start()
-	s.Model.On(upstream.Any, upstream.Text("all is well"))
-	npm := func(args ...string) *exec.Cmd {
-		c := exec.CommandContext(t.Context(), "npm", args...)
-		c.Dir = dir
-		c.Env = append(os.Environ(), "SERVICE_URL="+s.URL(t), "NO_COLOR=1")
+	gate := make(chan struct{})
+	s.Model.On(upstream.Any, spoken(gate))
+	b := openBrowser(t)
+	b.do("open " + serveExample(t, s, "ai-sdk"))
+	b.do("fill hi")
+	b.do("click Send")
+	b.do("see one two three")
+	b.do("reload")
+	b.do("see one two three")
+	close(gate)
+	b.do("see " + long)
+}
+
+// TestExampleCopilotKit talks to the program on the page of the example: with the service
+// as the runtime, and with CopilotKit's own runtime in front of it. A question is answered,
+// a tool of the page runs, a call is approved, and an answer goes on after a reload.
+func TestExampleCopilotKit(t *testing.T) {
+	t.Parallel()
+	s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	s.Start()
+	address := serveExample(t, s, "copilotkit", "VITE_PAGE=lab")
+	for runtime, query := range map[string]string{"service": "", "own": "?runtime"} {
+		t.Run(runtime, func(t *testing.T) {
+			gate := make(chan struct{})
+			s.Model.On(upstream.LastUser("hello "+runtime), upstream.Text("all is well"))
+			s.Model.On(upstream.LastUser("title "+runtime), called("page_title", "{}"), upstream.Text("the page has a title"))
+			s.Model.On(upstream.LastUser("book "+runtime), called("order", `{"key":"`+runtime+`"}`), upstream.Text("it is booked"))
+			s.Model.On(upstream.LastUser("count "+runtime), spoken(gate))
+			b := openBrowser(t)
+			b.do("open " + address + "/" + query)
+			b.do("ask hello " + runtime)
+			b.do("see all is well")
+			b.do("ask title " + runtime)
+			b.do("see the page has a title")
+			b.do("ask book " + runtime)
+			b.do("click Approve")
+			b.do("see it is booked")
+			b.do("ask count " + runtime)
+			b.do("see one two three")
+			b.do("reload")
+			b.do("see one two three")
+			close(gate)
+			b.do("see " + long)
+			b.do("see it is booked")
+		})
+	}
+}
+
+// called is a reply that calls a tool.
+func called(tool, arguments string) upstream.Reply {
+	return upstream.Open(upstream.Call(0, "call_"+tool, tool, arguments), upstream.Finish("tool_calls"), upstream.Usage(10, 2), upstream.Done())
+}
+
+// serveExample builds an example from the package registry, serves it with one command, and
+// returns the page's address.
+func serveExample(t *testing.T, s *apptest.System, name string, env ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../examples/"+name)); err != nil {
+		t.Fatal(err)
+	}
+	command := func(name string, args ...string) *exec.Cmd {
+		c := exec.CommandContext(t.Context(), name, args...)
+		c.Dir, c.Env = dir, append(append(os.Environ(), "SERVICE_URL="+s.URL(t), "NO_COLOR=1"), env...)
 		return c
 	}
 	for _, args := range [][]string{{"install", "--no-audit", "--no-fund", "--ignore-scripts"}, {"run", "build"}} {
-		if out, err := npm(args...).CombinedOutput(); err != nil {
+		if out, err := command("npm", args...).CombinedOutput(); err != nil {
 			t.Fatalf("npm %s: %v\n%s", args, err, out)
 		}
 	}
-	preview := exec.CommandContext(t.Context(), "node_modules/.bin/vite", "preview", "--host", "127.0.0.1", "--port", "0")
-	preview.Dir, preview.Env = dir, npm().Env
+	preview := command("node_modules/.bin/vite", "preview", "--host", "127.0.0.1", "--port", "0")
 	out, err := preview.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -45,37 +100,57 @@ func TestExampleAISDK(t *testing.T) {
 	if err := preview.Start(); err != nil {
 		t.Fatal(err)
 	}
-	address := ""
-	for lines := bufio.NewScanner(out); address == "" && lines.Scan(); {
-		address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(lines.Text())
+	t.Cleanup(func() {
+		_ = preview.Process.Kill()
+		_ = preview.Wait()
+	})
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(lines.Text()); address != "" {
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return address
+		}
 	}
-	if page := read(t, http.MethodGet, address+"/", ""); !strings.Contains(page, "/assets/") {
-		t.Errorf("the page is %q, want one with its script", page)
-	}
-	body := `{"id":"ai-sdk-example","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"hi"}]}]}`
-	if answer := read(t, http.MethodPost, address+"/api/ui", body); !strings.Contains(answer, "all is well") || !strings.HasSuffix(answer, "data: [DONE]\n\n") {
-		t.Errorf("the answer is %q, want what the model says", answer)
-	}
-	_ = preview.Process.Kill()
-	_ = preview.Wait()
+	t.Fatal("the page is not served")
+	return ""
 }
 
-// read returns the body of an answer.
-func read(t *testing.T, method, address, body string) string {
+// browser is Chromium with a page.
+type browser struct {
+	t    *testing.T
+	in   io.Writer
+	said *bufio.Scanner
+}
+
+// openBrowser starts Chromium, as page.mjs says.
+func openBrowser(t *testing.T) *browser {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	node := exec.CommandContext(t.Context(), "node", "page.mjs")
+	node.Dir, node.Stderr = clients, os.Stderr
+	in, err := node.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	out, err := node.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	var b strings.Builder
-	if _, err := bufio.NewReader(resp.Body).WriteTo(&b); err != nil {
+	if err := node.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	t.Cleanup(func() {
+		_ = in.Close() // Chromium ends with its page
+		_ = node.Wait()
+	})
+	return &browser{t, in, bufio.NewScanner(out)}
+}
+
+// do has the page do something, and fails the test if it cannot.
+func (b *browser) do(action string) {
+	b.t.Helper()
+	if _, err := io.WriteString(b.in, action+"\n"); err != nil {
+		b.t.Fatal(err)
+	}
+	if !b.said.Scan() || !strings.HasPrefix(b.said.Text(), "ok") {
+		b.t.Fatalf("%s: %s", action, b.said.Text())
+	}
 }
