@@ -200,26 +200,13 @@ func (b breaking) Follow(ctx context.Context, user schemas.User, id string, afte
 	}, err
 }
 
-// newChats has no chat, so that each request of a wire begins one.
-type newChats struct{ fakeChats }
-
-func (newChats) ByKey(context.Context, schemas.User, string) (schemas.Chat, error) {
-	return schemas.Chat{}, schemas.ErrNotFound
-}
-
 // TestAnswersThatBreakAreCut has a handler that panics in the middle of an answer: the
 // client must not take the end for success.
 func TestAnswersThatBreakAreCut(t *testing.T) {
 	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
 		o.Streams, o.Chats = breaking{fakeStreams{w}}, newChats{fakeChats{w}}
 	})
-	for path, body := range map[string]string{
-		"/api/chat/stream":     `{"message":"hi"}`,
-		"/api/ui":              `{"id":"c","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"hi"}]}]}`,
-		"/v1/chat/completions": `{"model":"chattray","stream":true,"messages":[{"role":"user","content":"hi"}]}`,
-		"/v1/responses":        `{"model":"chattray","stream":true,"input":"hi"}`,
-		"/api/agui":            `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"hi"}],"tools":[],"context":[],"state":{}}`,
-	} {
+	for path, body := range questions {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, ts.URL+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)

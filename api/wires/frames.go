@@ -20,6 +20,10 @@ type Frames struct {
 	mute   bool  // nothing is shown: only the state of the table matters
 	shown  bool  // the beginning of a response that continues has been shown
 	number func(dst []byte, number int64) []byte
+	// write takes the frames when they are many; nil keeps them all. failed says that it
+	// has returned false.
+	write  func(frames []byte) bool
+	failed bool
 }
 
 // event starts the frames of the event with number seq.
@@ -83,12 +87,30 @@ func (f *Frames) count() (number int64, shown bool) {
 }
 
 // Close ends the frame that Open began.
-func (f *Frames) Close(dst []byte) { f.buf = append(dst, "\n\n"...) }
+func (f *Frames) Close(dst []byte) {
+	f.buf = append(dst, "\n\n"...)
+	if f.write != nil && len(f.buf) >= maxFrames {
+		f.flush()
+	}
+}
+
+// flush writes the frames so far.
+func (f *Frames) flush() {
+	if frames := f.take(); len(frames) > 0 && !f.failed {
+		f.failed = !f.write(frames)
+	}
+}
+
+// keepBuffer is the size from which a buffer is not used again: a stream keeps it as long
+// as it is open.
+const keepBuffer = 2 * maxFrames
 
 // take returns the frames so far; they are valid until the next frame is added.
 func (f *Frames) take() []byte {
 	frames := f.buf
-	f.buf = f.buf[:0]
+	if f.buf = f.buf[:0]; cap(f.buf) > keepBuffer {
+		f.buf = nil
+	}
 	return frames
 }
 

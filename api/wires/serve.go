@@ -66,7 +66,8 @@ type Response struct {
 	Interrupted string
 }
 
-// maxFrames is the number of buffered bytes at which frames are written.
+// maxFrames is the number of buffered bytes at which frames are written, without further
+// frames.
 const maxFrames = 16 << 10
 
 // cancelWait bounds the cancelling of a run whose client has gone.
@@ -206,25 +207,18 @@ func (s *Service) gone(c *Call, to Stream, r Response) {
 // write writes the frames of events. It reports whether the response has ended, and
 // whether every write succeeded.
 func (f *fold) write(to Stream, batch []runlog.Event) (ended, ok bool) {
+	f.out.write = to.Write
 	list := f.ready(batch)
 	for i := range list {
 		if err := f.event(&list[i]); err != nil {
 			return false, false
 		}
-		if frames := f.out.buf; f.ended || len(frames) >= maxFrames {
-			if !to.Write(f.out.take()) {
-				return f.ended, false
-			}
-		}
-		if f.ended {
-			return true, true
+		if f.ended || f.out.failed {
+			break
 		}
 	}
-	if len(f.out.buf) > 0 {
-		ok = to.Write(f.out.take())
-		return false, ok
-	}
-	return false, true
+	f.out.flush()
+	return f.ended, !f.out.failed
 }
 
 // fold turns the events of a run into the frames of one response.

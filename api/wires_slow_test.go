@@ -1,0 +1,137 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/schemas"
+)
+
+// longRuns are the runs of a longRun.
+type longRuns struct {
+	fakeRuns
+
+	last int64
+}
+
+func (l longRuns) Run(context.Context, schemas.User, string) (schemas.Run, error) {
+	return schemas.Run{RunID: aRun, State: schemas.RunCancelled, LastSequence: l.last}, nil
+}
+
+func (longRuns) Waits(context.Context, schemas.User, string) ([]schemas.Wait, error) { return nil, nil }
+
+// newChats has no chat, so that each request of a wire begins one.
+type newChats struct{ fakeChats }
+
+func (newChats) ByKey(context.Context, schemas.User, string) (schemas.Chat, error) {
+	return schemas.Chat{}, schemas.ErrNotFound
+}
+
+// questions have a request of each wire that streams an answer.
+var questions = map[string]string{
+	"/api/ui":                           `{"id":"c","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"hi"}]}]}`,
+	"/v1/chat/completions":              `{"model":"chattray","stream":true,"messages":[{"role":"user","content":"hi"}]}`,
+	"/v1/responses":                     `{"model":"chattray","stream":true,"input":"hi"}`,
+	"/api/agui":                         `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"hi"}],"tools":[],"context":[],"state":{}}`,
+	"/api/copilotkit/agent/lab/run":     `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"hi"}],"tools":[],"context":[],"state":{}}`,
+	"/api/chat/stream":                  `{"message":"hi"}`,
+	"/api/chat/stream?dialect=messages": `{"message":"hi"}`,
+}
+
+// serveWires starts the service over a run with so many events of that size.
+func serveWires(t *testing.T, events, size int, wait time.Duration) (addr string, streams *longRun, open *atomic.Int64) {
+	t.Helper()
+	streams, open = newLongRun(events, size), new(atomic.Int64)
+	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+		o.Streams, o.Runs, o.Chats = streams, longRuns{fakeRuns{w}, int64(events)}, newChats{fakeChats{w}}
+		o.WriteWait, o.OpenStreams = wait, func(change int) { open.Add(int64(change)) }
+	})
+	return ts.Listener.Addr().String(), streams, open
+}
+
+// askWire sends the question of a wire; a window bounds what the kernel takes in while the
+// answer is not read.
+func askWire(t *testing.T, addr, path string, window int) net.Conn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if tcp, ok := conn.(*net.TCPConn); ok && window > 0 {
+		_ = tcp.SetReadBuffer(window)
+	}
+	body := questions[path]
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// TestStalledReadersOfWires has clients of every wire that never read: they are cut, hold
+// nothing, and do not keep another one from its answer.
+func TestStalledReadersOfWires(t *testing.T) {
+	const events, size, stalled = 2000, 1000, 5
+	for path := range questions {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			addr, streams, open := serveWires(t, events, size, 2*time.Second)
+			var idle []net.Conn
+			for range stalled {
+				idle = append(idle, askWire(t, addr, path, 4096))
+			}
+			got, err := io.ReadAll(askWire(t, addr, path, 0))
+			if err != nil || bytes.Count(got, []byte("x")) < (events-1)*size {
+				t.Errorf("a client that reads gets %d bytes, %v; want all", len(got), err)
+			}
+			eventually(t, patience, func() (string, bool) {
+				followers, streams := streams.readers.Load(), open.Load()
+				return fmt.Sprintf("%d followers, %d streams", followers, streams), followers == 0 && streams == 0
+			})
+			for _, conn := range idle {
+				_ = conn.Close()
+			}
+		})
+	}
+}
+
+// TestSlowReadersOfWires has clients of every wire that read slowly, but read: they get an
+// event that takes longer than the deadline of a write.
+func TestSlowReadersOfWires(t *testing.T) {
+	const size, wait, pause, steps = 2 << 20, 2 * time.Second, 50 * time.Millisecond, 100
+	for path := range questions {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			addr, _, _ := serveWires(t, 2, size, wait)
+			whole, err := io.ReadAll(askWire(t, addr, path, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, began, got := askWire(t, addr, path, 64<<10), time.Now(), 0
+			tick := time.NewTicker(pause)
+			defer tick.Stop()
+			for buf := make([]byte, len(whole)/steps); ; <-tick.C {
+				n, err := io.ReadFull(conn, buf)
+				if got += strings.Count(string(buf[:n]), "x"); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got < size || time.Since(began) < 2*wait {
+				t.Errorf("got %d bytes of the answer in %v, want %d in more than %v", got, time.Since(began), size, 2*wait)
+			}
+		})
+	}
+}
