@@ -53,20 +53,6 @@ func (l *Log) Feed(segments []byte) (last *runlog.Event, err error) {
 	}
 }
 
-// Encode returns events as a segment, which Feed takes.
-func Encode(events []runlog.Event) []byte {
-	size, seq, at := 1, int64(0), int64(0)
-	for i := range events {
-		size += packedSize(&events[i])
-	}
-	data := append(make([]byte, 0, size), version2)
-	for i := range events {
-		data = appendEvent(data, &events[i], seq, at)
-		seq, at = events[i].Seq, events[i].Time
-	}
-	return data
-}
-
 // Bytes returns the size of the events' bodies.
 func (l *Log) Bytes() int {
 	l.mu.Lock()

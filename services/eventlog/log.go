@@ -41,6 +41,7 @@ type Log struct {
 	stored place       // what comes before it is in the store
 	closed bool
 	bells  []chan struct{}
+	heard  []*func() // see Listen
 
 	// tell is called when there are events to store; told is set until due has
 	// taken them.
@@ -118,6 +119,22 @@ func (l *Log) ring() {
 		default:
 		}
 	}
+	for _, ring := range l.heard {
+		(*ring)()
+	}
+}
+
+// Listen calls ring after each change of the log until leave is called. Ring must return
+// at once and must not use the log.
+func (l *Log) Listen(ring func()) (leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.heard = append(l.heard, &ring)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.heard = slices.DeleteFunc(l.heard, func(r *func()) bool { return r == &ring })
+	}
 }
 
 // Seal returns the whole log with a terminal event e after it, as segments.
@@ -171,6 +188,13 @@ func (l *Log) Closed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closed
+}
+
+// Given reports whether the log was closed before its run has ended.
+func (l *Log) Given() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed && !l.ended
 }
 
 // Base returns the number before the first event's.

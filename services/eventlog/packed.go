@@ -89,6 +89,19 @@ func (l *packedLog) with(seq int64) int {
 	return min(l.end.part, sort.Search(len(l.parts), func(i int) bool { return l.parts[i].last >= seq }))
 }
 
+// move moves the place to the part with the next event, or to the one to which it will be
+// added, and returns that part.
+func (l *packedLog) move(at *place) (p part) {
+	for at.part < len(l.parts) {
+		p = l.parts[at.part]
+		if p.last > at.seq || at.part == l.end.part {
+			break
+		}
+		*at = place{seq: at.seq, part: at.part + 1}
+	}
+	return p
+}
+
 // appendTo appends the part as a segment.
 func (p *part) appendTo(dst []byte) []byte {
 	if p.whole != nil {

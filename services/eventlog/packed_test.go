@@ -15,7 +15,13 @@ import (
 
 // appendEvents appends events to dst as a segment.
 func appendEvents(dst []byte, events []runlog.Event) []byte {
-	return append(dst, Encode(events)...)
+	dst = append(dst, version2)
+	seq, at := int64(0), int64(0)
+	for i := range events {
+		dst = appendEvent(dst, &events[i], seq, at)
+		seq, at = events[i].Seq, events[i].Time
+	}
+	return dst
 }
 
 // segmentsOf are the segments of a log with these events and the last one.

@@ -77,14 +77,7 @@ func (t *Tail) Rest() {
 func (l *Log) next(at *place) (p part, open bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for at.part < len(l.packed.parts) {
-		p = l.packed.parts[at.part]
-		if p.last > at.seq || at.part == l.packed.end.part {
-			break
-		}
-		*at = place{seq: at.seq, part: at.part + 1}
-	}
-	return p, !l.closed
+	return l.packed.move(at), !l.closed
 }
 
 // decode appends the next events of a part, at most about batchSize. What this process has
