@@ -20,7 +20,7 @@ const module = "github.com/chattray/chattray"
 
 // folders are the points of the star: each imports schemas and itself. Only app may
 // import them all, and main imports app alone.
-var folders = []string{"api", "services", "agents", "tools", "payloads", "store", "web", "schemas"}
+var folders = []string{"api", "services", "agents", "tools", "payloads", "relay", "store", "web", "schemas"}
 
 // homes has the folder of each vendor library, by the beginning of its import
 // path.
@@ -35,6 +35,7 @@ var homes = map[string][]string{
 	"modernc.org":                            {"store"},
 	"github.com/pressly/goose":               {"store"},
 	"github.com/jackc":                       {"store", "app/apptest"},
+	"github.com/nats-io":                     {"relay"},
 	"github.com/sashabaranov/go-openai":      {"agents/openai"},
 	"github.com/modelcontextprotocol/go-sdk": {"tools"},
 	"github.com/JohannesKaufmann":            {"tools"},
@@ -120,7 +121,7 @@ func TestStar(t *testing.T) {
 // cycle, and answer does not import runs.
 var rooms = map[string][]string{
 	"actions":          {"research"},
-	"acts":             {},
+	"acts":             {"exchange"},
 	"answer":           {"answer/argstream", "answer/levels", "answer/payloads", "answer/visible", "answer/written", "attempts", "documents", "eventlog", "guard", "leases", "modeltext", "trace", "usage"},
 	"answer/argstream": {},
 	"answer/levels":    {},
@@ -132,6 +133,7 @@ var rooms = map[string][]string{
 	"chats":            {},
 	"documents":        {},
 	"eventlog":         {},
+	"exchange":         {"eventlog", "meters"},
 	"guard":            {},
 	"leases":           {},
 	"meters":           {},
@@ -142,10 +144,10 @@ var rooms = map[string][]string{
 	"prepare":          {"actions", "answer", "documents", "pages", "prompt"},
 	"prompt":           {"pages", "pdftext"},
 	"questions":        {"actions", "documents", "pages", "pdftext", "prompt"},
-	"readers":          {"eventlog", "meters"},
+	"readers":          {"eventlog", "exchange", "meters"},
 	"research":         {},
 	"retention":        {},
-	"runs":             {"actions", "acts", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "leases", "meters", "modeltext", "pdftext", "prepare", "prompt", "questions", "readers", "timers", "trace", "usage", "views"},
+	"runs":             {"actions", "acts", "answer", "approvals", "attempts", "documents", "eventlog", "exchange", "guard", "leases", "meters", "modeltext", "pdftext", "prepare", "prompt", "questions", "readers", "timers", "trace", "usage", "views"},
 	"timers":           {},
 	"trace":            {},
 	"usage":            {},

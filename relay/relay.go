@@ -1,0 +1,166 @@
+// Package relay carries messages between the processes that serve one database, over
+// NATS. It is the only package that knows NATS. A message may be lost, doubled or late:
+// what must not get lost is in the database.
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// pingEvery and pingsLost are how a connection is found dead that does not say so.
+	pingEvery = time.Second
+	pingsLost = 2
+	// retryMin and retryMax are between two attempts to connect.
+	retryMin, retryMax = 100 * time.Millisecond, time.Second
+	// maxPending and maxPendingBytes bound what has arrived and was not taken; more is
+	// lost.
+	maxPending, maxPendingBytes = 64 << 10, 64 << 20
+	// writeWait bounds a write to a connection that takes nothing, and flushWait bounds
+	// Close.
+	writeWait, flushWait = 2 * time.Second, time.Second
+)
+
+// away is what is logged when there is no connection.
+const away = "nats is away; other processes' runs are read from the database"
+
+// ErrDown is the error of a message that cannot be sent now.
+var ErrDown = errors.New("relay: there is no connection")
+
+// Options configure a NATS carrier.
+type Options struct {
+	// URL are the servers, comma separated; Creds is a file with credentials, empty for
+	// none.
+	URL, Creds string
+	// Service names the database: processes of different ones do not hear each other.
+	Service string
+	Logger  *slog.Logger
+}
+
+// NATS carries messages over NATS core. It is safe for concurrent use.
+type NATS struct {
+	service string
+	conn    *nats.Conn
+
+	mu      sync.Mutex
+	me      string
+	inbox   *nats.Subscription
+	receive func([]byte)
+}
+
+// Connect returns a carrier, which connects as soon as a server can be reached, and again
+// whenever it has lost the connection. The error is about the options.
+func Connect(o Options) (*NATS, error) {
+	n := &NATS{service: o.Service, receive: func([]byte) {}}
+	options := []nats.Option{
+		nats.Name("chattray"), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsLost), nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.FlusherTimeout(writeWait), nats.NoEcho(),
+		nats.CustomReconnectDelay(func(int) time.Duration { return retryMin + rand.N(retryMax-retryMin) }), //nolint:gosec // it guards nothing
+		nats.ConnectHandler(func(*nats.Conn) { o.Logger.Info("nats is connected") }),
+		nats.ReconnectHandler(func(*nats.Conn) { o.Logger.Info("nats is connected again") }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				o.Logger.Warn(away, "error", err)
+			}
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Logger.Warn("nats", "error", err) }),
+	}
+	if o.Creds != "" {
+		if _, err := os.Stat(o.Creds); err != nil {
+			return nil, fmt.Errorf("relay: the file with the credentials of NATS: %w", err)
+		}
+		options = append(options, nats.UserCredentials(o.Creds))
+	}
+	conn, err := nats.Connect(o.URL, options...)
+	if err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	n.conn = conn
+	if !conn.IsConnected() {
+		o.Logger.Warn(away, "error", conn.LastError())
+	}
+	if _, err := n.subscribe(n.subject("all")); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return n, nil
+}
+
+// subject returns a subject of this database.
+func (n *NATS) subject(name string) string { return "chattray." + n.service + "." + name }
+
+// inboxOf returns the subject of one process.
+func (n *NATS) inboxOf(id string) string { return n.subject("r." + id) }
+
+// subscribe takes messages off the library's queue at once.
+func (n *NATS) subscribe(subject string) (*nats.Subscription, error) {
+	s, err := n.conn.Subscribe(subject, func(m *nats.Msg) {
+		n.mu.Lock()
+		receive := n.receive
+		n.mu.Unlock()
+		receive(m.Data)
+	})
+	if err == nil {
+		err = s.SetPendingLimits(maxPending, maxPendingBytes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("relay: subscribe: %w", err)
+	}
+	return s, nil
+}
+
+// Receive sets who gets the messages to all and to the process with this id, those of each
+// kind one at a time. It replaces what was set before.
+func (n *NATS) Receive(id string, f func(message []byte)) error {
+	n.mu.Lock()
+	same, before := n.me == id, n.inbox
+	n.receive = f
+	n.mu.Unlock()
+	if same {
+		return nil
+	}
+	inbox, err := n.subscribe(n.inboxOf(id))
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	n.me, n.inbox = id, inbox
+	n.mu.Unlock()
+	if before != nil {
+		return before.Unsubscribe()
+	}
+	return nil
+}
+
+// Send sends a message to one process.
+func (n *NATS) Send(to string, message []byte) error { return n.publish(n.inboxOf(to), message) }
+
+// SendAll sends a message to all other processes.
+func (n *NATS) SendAll(message []byte) error { return n.publish(n.subject("all"), message) }
+
+func (n *NATS) publish(subject string, message []byte) error {
+	if !n.Up() {
+		return ErrDown
+	}
+	if err := n.conn.Publish(subject, message); err != nil {
+		return fmt.Errorf("relay: send: %w", err)
+	}
+	return nil
+}
+
+// Up reports whether there is a connection.
+func (n *NATS) Up() bool { return n.conn.IsConnected() }
+
+// Close ends the connection after what was sent.
+func (n *NATS) Close() {
+	_ = n.conn.FlushTimeout(flushWait) // nobody relies on the last messages
+	n.conn.Close()
+}

@@ -1,0 +1,122 @@
+package relay_test
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/relay"
+	"github.com/chattray/chattray/relay/relaytest"
+)
+
+// wait bounds every wait.
+const wait = 30 * time.Second
+
+// carrier is what both carriers do.
+type carrier interface {
+	Up() bool
+	Send(to string, message []byte) error
+	SendAll(message []byte) error
+	Receive(id string, f func([]byte)) error
+}
+
+func connect(t *testing.T, url, service string) *relay.NATS {
+	t.Helper()
+	n, err := relay.Connect(relay.Options{URL: url, Service: service, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	return n
+}
+
+// until sends until a message arrives: what is sent before the other one listens is lost.
+func until(t *testing.T, send func() error, got <-chan string, want string) {
+	t.Helper()
+	deadline := time.After(wait)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if err := send(); err != nil && !errors.Is(err, relay.ErrDown) {
+			t.Fatal(err)
+		}
+		select {
+		case message := <-got:
+			if message == want {
+				return
+			}
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%q has not arrived after %v", want, wait)
+		}
+	}
+}
+
+func listen(t *testing.T, c carrier, id string) <-chan string {
+	t.Helper()
+	got := make(chan string, 10_000)
+	if err := c.Receive(id, func(m []byte) { got <- string(m) }); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// Messages reach the participant that they are for, and all others if they are for all.
+func TestCarriers(t *testing.T) {
+	var memory relay.Memory
+	server := relaytest.Start(t)
+	for name, port := range map[string]func() carrier{
+		"memory": func() carrier { return memory.Port() },
+		"nats":   func() carrier { return connect(t, server.URL, "s") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b, c := port(), port(), port()
+			atA, atB, atC := listen(t, a, "a"), listen(t, b, "b"), listen(t, c, "c")
+			until(t, func() error { return a.Send("b", []byte("to b")) }, atB, "to b")
+			until(t, func() error { return a.SendAll([]byte("to all")) }, atB, "to all")
+			until(t, func() error { return nil }, atC, "to all")
+			until(t, func() error { return b.Send("a", []byte("to a")) }, atA, "to a")
+			for len(atC) > 0 {
+				if m := <-atC; m != "to all" {
+					t.Errorf("c got %q, want only what is for all", m)
+				}
+			}
+			for len(atA) > 0 {
+				if m := <-atA; m != "to a" {
+					t.Errorf("a got %q, want nothing of its own", m)
+				}
+			}
+			again := listen(t, b, "b2")
+			until(t, func() error { return a.Send("b2", []byte("new id")) }, again, "new id")
+		})
+	}
+}
+
+// A carrier is there before its server, is down while that is away, loses what is sent
+// meanwhile, and works again afterwards. Other databases' messages do not arrive.
+func TestServerAway(t *testing.T) {
+	server := relaytest.Start(t)
+	server.Kill()
+	a, b, other := connect(t, server.URL, "one"), connect(t, server.URL, "one"), connect(t, server.URL, "two")
+	atB, atOther := listen(t, b, "b"), listen(t, other, "b")
+	if err := a.Send("b", []byte("x")); !errors.Is(err, relay.ErrDown) {
+		t.Errorf("without a server: got %v, want ErrDown", err)
+	}
+	server.Start()
+	until(t, func() error { return a.Send("b", []byte("first")) }, atB, "first")
+	server.Kill()
+	for deadline := time.Now().Add(wait); a.Up(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is up without a server, want down")
+		}
+	}
+	if err := a.SendAll([]byte("lost")); !errors.Is(err, relay.ErrDown) {
+		t.Errorf("while the server is away: got %v, want ErrDown", err)
+	}
+	server.Start()
+	until(t, func() error { return a.Send("b", []byte("again")) }, atB, "again")
+	if n := len(atOther); n != 0 {
+		t.Errorf("another database's process got %d messages, want none", n)
+	}
+}

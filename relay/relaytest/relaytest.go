@@ -1,0 +1,89 @@
+// Package relaytest starts NATS servers for tests, each in a process of its own.
+package relaytest
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas/porttest"
+)
+
+// startWait bounds the start of a server.
+const startWait = 30 * time.Second
+
+// Server is a NATS server that can be killed and started again under its address.
+type Server struct {
+	URL string
+
+	t   testing.TB
+	cmd *exec.Cmd
+}
+
+// built is the server's program, which is built once.
+var built = sync.OnceValues(func() (string, error) {
+	_, here, _, _ := runtime.Caller(0)
+	module := filepath.Join(filepath.Dir(filepath.Dir(here)), "server")
+	dir, err := os.MkdirTemp("", "nats-server")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "nats-server")
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", program, "github.com/nats-io/nats-server/v2")
+	build.Dir = module
+	build.Stderr = os.Stderr
+	return program, build.Run()
+})
+
+// Start starts a server on a free port. It is killed at the end of the test.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{URL: "nats://" + porttest.Address(t), t: t}
+	s.Start()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// Start starts the server, and waits until it takes connections.
+func (s *Server) Start() {
+	s.t.Helper()
+	program, err := built()
+	if err != nil {
+		s.t.Fatalf("build the NATS server: %v", err)
+	}
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(s.URL, "nats://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.cmd = exec.CommandContext(context.Background(), program, "-a", host, "-p", port)
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(startWait); ; <-time.After(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", net.JoinHostPort(host, port))
+		if err == nil {
+			_ = conn.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the NATS server takes no connections after %v: %v", startWait, err)
+		}
+	}
+}
+
+// Kill ends the server at once.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill() // it may have ended
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
