@@ -29,6 +29,14 @@ type Readers interface {
 	Tail(took time.Duration)
 }
 
+// Bus is told about the messages between processes.
+type Bus interface {
+	// BusUp records whether messages can be sent.
+	BusUp(up bool)
+	// BusMessage counts a message of a kind, which was sent or has come.
+	BusMessage(kind string, sent bool, bytes int)
+}
+
 // None counts nothing.
 type None struct{}
 
@@ -61,3 +69,9 @@ func (None) MirrorLag(time.Duration) {}
 
 // Tail counts nothing.
 func (None) Tail(time.Duration) {}
+
+// BusUp counts nothing.
+func (None) BusUp(bool) {}
+
+// BusMessage counts nothing.
+func (None) BusMessage(string, bool, int) {}

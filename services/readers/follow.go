@@ -27,7 +27,7 @@ func (f *follower) follow(ctx context.Context, yield func([]runlog.Event, error)
 	f.readers(1)
 	defer f.readers(-1)
 	for {
-		if run := f.Own(f.id); run != nil && (f.Tail == nil || !given(run.Log)) {
+		if run := f.Own(f.id); run != nil && (f.Tail == nil || !run.Log.Given()) {
 			if !f.own(ctx, run, yield) {
 				return
 			}
@@ -63,12 +63,6 @@ func (f *follower) follow(ctx context.Context, yield func([]runlog.Event, error)
 			return
 		}
 	}
-}
-
-// given reports whether a log was closed before its run has ended.
-func given(log *eventlog.Log) bool {
-	_, over := log.Ended()
-	return !over && log.Closed()
 }
 
 // own reads a run of this process. More reports that the run is no longer here, and that

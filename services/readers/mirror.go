@@ -55,6 +55,7 @@ type mirror struct {
 	replica string
 	held    time.Time // when its replica's lease was last seen to be valid
 	missing bool      // there are events that it does not have
+	carried
 }
 
 // current returns the newest attempt.
@@ -122,7 +123,8 @@ func attemptOf(seq int64) int { return int((seq-1)/runlog.AttemptSpan) + 1 }
 // mirrors are the mirrors of a process. It is safe for concurrent use.
 type mirrors struct {
 	Options
-	wake chan struct{}
+	wake chan struct{} // some have to be filled
+	ask  chan struct{} // some have to be asked for
 
 	mu      sync.Mutex
 	all     map[string]*mirror
@@ -133,7 +135,7 @@ type mirrors struct {
 }
 
 func newMirrors(o Options) *mirrors {
-	return &mirrors{Options: o, wake: make(chan struct{}, 1), all: make(map[string]*mirror), tail: tail{rows: make(map[string]int64)}}
+	return &mirrors{Options: o, wake: make(chan struct{}, 1), ask: make(chan struct{}, 1), all: make(map[string]*mirror), tail: tail{rows: make(map[string]int64)}}
 }
 
 // open returns the mirror of an unfinished run for a reader, once it has events or is
@@ -144,7 +146,7 @@ func (s *mirrors) open(ctx context.Context, stored record.Run) (*mirror, error) 
 	if err != nil {
 		return nil, err
 	}
-	if run := s.Own(m.id); run != nil && !given(run.Log) { // it came here before the mirror was made
+	if run := s.Own(m.id); run != nil && !run.Log.Given() { // it came here before the mirror was made
 		s.came(m.id)
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, fillWait, record.ErrUnavailable)
@@ -179,10 +181,7 @@ func (s *mirrors) join(stored record.Run) (*mirror, error) {
 		}
 		s.all[m.id] = m
 		s.Metrics.Mirrors(viaLog, 1)
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
+		ring(s.wake)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -190,8 +189,13 @@ func (s *mirrors) join(stored record.Run) (*mirror, error) {
 	return m, nil
 }
 
-// viaLog is a mirror that is fed from the database.
-const viaLog = "log"
+// ring tells the goroutine that waits for it.
+func ring(bell chan<- struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default:
+	}
+}
 
 // leave ends the reading of a mirror.
 func (s *mirrors) leave(m *mirror) {
@@ -215,13 +219,16 @@ func (s *mirrors) came(id string) {
 // end ends a mirror: its readers leave with err, or look for the run again if it is nil.
 func (s *mirrors) end(m *mirror, err error) {
 	m.mu.Lock()
-	ended, head := m.ended, m.head
+	ended, head, replica := m.ended, m.head, m.replica
 	if m.ended = true; !ended {
 		m.err = err
 	}
 	m.mu.Unlock()
 	if !ended {
 		s.forget(m)
+		if s.Bus != nil && head != nil {
+			s.Bus.Leave(replica, m.id)
+		}
 		if head == nil {
 			close(m.done)
 		} else {
@@ -237,7 +244,9 @@ func (s *mirrors) forget(m *mirror) {
 	if s.all[m.id] == m {
 		delete(s.all, m.id)
 		s.bytes -= m.size
-		s.Metrics.Mirrors(viaLog, -1)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		s.Metrics.Mirrors(m.via(), -1)
 	}
 }
 
@@ -266,25 +275,24 @@ func (s *mirrors) list() (list []*mirror) {
 	return list[:n]
 }
 
-// feed appends a segment of a run's events. Whole says that it comes from the store,
-// with all that is stored before it.
-func (s *mirrors) feed(m *mirror, segment record.Segment, whole bool) {
+// feed appends segments of an attempt of the run. Whole says that they come from the
+// store, with all that is stored before them. It reports whether the mirror then has all
+// events up to the last one of the segments.
+func (s *mirrors) feed(m *mirror, number int, segments []byte, whole bool) bool {
 	m.feeding.Lock()
 	defer m.feeding.Unlock()
 	head := m.current()
-	number := attemptOf(segment.First)
 	if head == nil && !whole || head != nil && number < head.number || !m.live() {
-		return
+		return true
 	}
 	if head == nil || number > head.number {
 		if !whole {
-			s.gap(m)
-			return
+			return false
 		}
 		head = s.begin(m, number)
 	}
 	before := head.Bytes()
-	last, err := head.Feed(segment.Data)
+	last, err := head.Feed(segments)
 	s.grow(m, head.Bytes()-before)
 	if last != nil {
 		s.Metrics.MirrorLag(time.Since(time.UnixMilli(last.Time)))
@@ -295,11 +303,12 @@ func (s *mirrors) feed(m *mirror, segment record.Segment, whole bool) {
 		m.ended = true
 		m.mu.Unlock()
 	case errors.Is(err, eventlog.ErrGap):
-		s.gap(m)
+		return false
 	case err != nil:
 		s.Logger.Warn("could not follow a run of another process", "run_id", m.id, "error", err)
 		s.end(m, runlog.ErrInterrupted)
 	}
+	return true
 }
 
 // begin begins the log of an attempt after that of the one before.
@@ -311,7 +320,9 @@ func (s *mirrors) begin(m *mirror, number int) *attempt {
 	if before != nil {
 		before.next = next
 	}
+	m.due = true
 	m.mu.Unlock()
+	ring(s.ask)
 	if before == nil {
 		close(m.done)
 		return next

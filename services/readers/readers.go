@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/meters"
 )
 
@@ -52,6 +53,9 @@ type Options struct {
 	// Tail reads what other processes store; nil for a process that has the database to
 	// itself.
 	Tail Tail
+	// Bus asks other processes for the events of their runs, so that they come at once;
+	// nil for none.
+	Bus *exchange.Exchange
 	// Lease is how long the leases of the processes are valid.
 	Lease time.Duration
 	// Bytes bounds the bytes of all mirrors; 0 means DefaultBytes.
@@ -148,7 +152,7 @@ func (r *Readers) Follow(ctx context.Context, user schemas.User, id string, afte
 // its newest event, and nil with the stored run if it can only be read from the store.
 func (r *Readers) find(ctx context.Context, user schemas.User, id string) (log *eventlog.Log, newest int64, stored record.Run, err error) {
 	for {
-		if run := r.Own(id); run != nil && (r.Tail == nil || !given(run.Log)) {
+		if run := r.Own(id); run != nil && (r.Tail == nil || !run.Log.Given()) {
 			if run.Owner != user.ID {
 				err = schemas.ErrNotFound
 			}

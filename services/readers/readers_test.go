@@ -18,7 +18,7 @@ import (
 func TestElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
-		a := process{d, "a"}
+		a := process{d: d, name: "a"}
 		o := a.begin("r")
 		o.write(t, 5)
 		o.flush()
@@ -62,7 +62,7 @@ func TestElsewhere(t *testing.T) {
 func TestTidiedBeforeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
-		a := process{d, "a"}
+		a := process{d: d, name: "a"}
 		o := a.begin("r")
 		r := start(t, d).read(t, t.Context(), "r", 0, 0)
 		pass(time.Second)
@@ -84,7 +84,7 @@ func TestTidiedBeforeRead(t *testing.T) {
 func TestMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
-		a, c := process{d, "a"}, process{d, "c"}
+		a, c := process{d: d, name: "a"}, process{d: d, name: "c"}
 		o := a.begin("r")
 		o.write(t, 5)
 		o.flush()
@@ -100,7 +100,7 @@ func TestMoves(t *testing.T) {
 		second.flush()
 		pass(time.Second)
 		c.tidy()
-		third := process{d, "b"}.begin("r")
+		third := process{d: d, name: "b"}.begin("r")
 		b.takes(third)
 		third.write(t, 2)
 		synctest.Wait()
@@ -108,7 +108,7 @@ func TestMoves(t *testing.T) {
 			t.Errorf("got %d events, want 14: those of its own process come at once", n)
 		}
 		third.flush()
-		process{d, "b"}.tidy()
+		process{d: d, name: "b"}.tidy()
 		last := a.begin("r")
 		b.loses(third)
 		last.write(t, 1)
@@ -124,7 +124,7 @@ func TestMoves(t *testing.T) {
 func TestCursorInJournalOfTheGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
-		a, c := process{d, "a"}, process{d, "c"}
+		a, c := process{d: d, name: "a"}, process{d: d, name: "c"}
 		o := a.begin("r")
 		o.write(t, 5)
 		o.flush()
@@ -148,7 +148,7 @@ func TestCursorInJournalOfTheGone(t *testing.T) {
 func TestCursorOfALaterAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
-		a, c := process{d, "a"}, process{d, "c"}
+		a, c := process{d: d, name: "a"}, process{d: d, name: "c"}
 		o := a.begin("r")
 		o.write(t, 5)
 		o.flush()
@@ -180,7 +180,7 @@ func TestCursorOfALaterAttempt(t *testing.T) {
 func TestNobodyHasIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
-		o := process{d, "a"}.begin("r")
+		o := process{d: d, name: "a"}.begin("r")
 		o.write(t, 2)
 		o.flush()
 		b := start(t, d)
@@ -208,7 +208,7 @@ func TestNobodyHasIt(t *testing.T) {
 func TestAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
-		o := process{d, "a"}.begin("r")
+		o := process{d: d, name: "a"}.begin("r")
 		b := start(t, d)
 		r := b.read(t, t.Context(), "r", 0, 0)
 		o.write(t, 2)
@@ -218,7 +218,7 @@ func TestAway(t *testing.T) {
 		pass(20 * time.Second)
 		o.write(t, 2)
 		o.flush()
-		process{d, "a"}.tidy()
+		process{d: d, name: "a"}.tidy()
 		d.change(func() { d.away = false })
 		pass(time.Second)
 		o.finish()
@@ -231,7 +231,7 @@ func TestAway(t *testing.T) {
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()
-		o := process{d, "a"}.begin("r")
+		o := process{d: d, name: "a"}.begin("r")
 		o.write(t, 2)
 		o.flush()
 		b := start(t, d)
@@ -270,14 +270,14 @@ func TestBounds(t *testing.T) {
 		d := newDatabase()
 		counts := &counter{}
 		b := start(t, d, func(o *readers.Options) { o.Bytes, o.Metrics = 10_000, counts })
-		large := process{d, "a"}.begin("large")
+		large := process{d: d, name: "a"}.begin("large")
 		if err := large.log.Append(runlog.Level{}, &runlog.Text{Text: strings.Repeat("x", 9_000)}); err != nil {
 			t.Fatal(err)
 		}
 		large.flush()
 		ctx, cancel := context.WithCancel(t.Context())
 		r := b.read(t, ctx, "large", 0, 0)
-		process{d, "a"}.begin("small")
+		process{d: d, name: "a"}.begin("small")
 		small := b.read(t, t.Context(), "small", 0, 0)
 		pass(time.Second)
 		large.write(t, 200)
@@ -292,7 +292,7 @@ func TestBounds(t *testing.T) {
 		}
 		d.change(func() { delete(d.runs, "small") })
 		<-small.done
-		process{d, "a"}.begin("idle")
+		process{d: d, name: "a"}.begin("idle")
 		ctx, cancel = context.WithCancel(t.Context())
 		idle := b.read(t, ctx, "idle", 0, 0)
 		pass(time.Second)

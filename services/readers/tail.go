@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
@@ -17,6 +18,9 @@ const (
 	// manyMirrors is the number of mirrors from which the rows of their runs are read
 	// only at every fourth look.
 	manyMirrors, rareLooks = 1000, 4
+	// carriedLooks is after how many looks the rows of the runs are read whose owners send
+	// their events.
+	carriedLooks = 8
 	// fillRounds bounds how often what is missing is read in one look.
 	fillRounds = 64
 )
@@ -44,6 +48,11 @@ type tail struct {
 // query for each replica and one for all of their runs at each look, and a few more when
 // some begin, end, move or miss something.
 func (s *mirrors) watch(ctx context.Context) {
+	var asks sync.WaitGroup
+	if s.Bus != nil {
+		asks.Go(func() { s.askOwners(ctx) })
+	}
+	defer asks.Wait()
 	tick := time.NewTicker(tailEvery)
 	defer tick.Stop()
 	for {
@@ -92,13 +101,18 @@ func (s *mirrors) stop() {
 // look reads what is new for the mirrors, and for those that have just been made.
 func (s *mirrors) look(ctx context.Context, list []*mirror, whole bool) error {
 	if whole {
-		if err := s.readJournals(ctx, list); err != nil {
+		polled := slices.DeleteFunc(slices.Clone(list), (*mirror).isCarried)
+		if err := s.readJournals(ctx, polled); err != nil {
 			return err
 		}
-		if s.tail.looks++; len(list) < manyMirrors || s.tail.looks%rareLooks == 0 {
-			if _, err := s.stand(ctx, list); err != nil {
-				return err
-			}
+		s.tail.looks++
+		if s.tail.looks%carriedLooks == 0 {
+			polled = list
+		} else if len(polled) >= manyMirrors && s.tail.looks%rareLooks > 0 {
+			polled = nil
+		}
+		if _, err := s.stand(ctx, polled); err != nil {
+			return err
 		}
 	}
 	for range fillRounds {
@@ -148,7 +162,7 @@ func (s *mirrors) readJournals(ctx context.Context, list []*mirror) error {
 			}
 			for _, e := range noted {
 				if m := mine[e.RunID]; m != nil {
-					s.feed(m, e.Segment, false)
+					s.note(m, e.Segment)
 				}
 			}
 			s.tail.rows[replica] = n
@@ -157,9 +171,19 @@ func (s *mirrors) readJournals(ctx context.Context, list []*mirror) error {
 	return nil
 }
 
+// note appends a segment of the journal.
+func (s *mirrors) note(m *mirror, segment record.Segment) {
+	if !s.feed(m, attemptOf(segment.First), segment.Data, false) {
+		s.gap(m)
+	}
+}
+
 // stand reads how far the runs are. Those that have moved or ended, or whose events have
 // left the journal, miss something then.
 func (s *mirrors) stand(ctx context.Context, list []*mirror) (map[string]record.Standing, error) {
+	if len(list) == 0 {
+		return nil, nil //nolint:nilnil // there is nothing to read
+	}
 	ids := make([]string, len(list))
 	for i, m := range list {
 		ids[i] = m.id
@@ -192,8 +216,13 @@ func (s *mirrors) stands(m *mirror, at record.Standing) {
 	if at.Held || m.number != at.Attempt {
 		m.held = time.Now()
 	}
+	moved := m.replica != at.Replica
 	m.replica, m.state, m.number = at.Replica, at.State, at.Attempt
 	lost := time.Since(m.held) > givenUp*s.Lease && !at.State.Terminal()
+	if moved {
+		s.uncarry(m)
+		ring(s.ask)
+	}
 	m.mu.Unlock()
 	if lost {
 		s.end(m, runlog.ErrInterrupted)
@@ -213,7 +242,7 @@ func (s *mirrors) fill(ctx context.Context, list []*mirror) (again bool, err err
 		return false, err
 	}
 	noted := make(map[string][]record.Segment)
-	for replica, mine := range byReplica(list) {
+	for replica, mine := range byReplica(list) { // also carried ones: what is found may serve them too
 		if err := s.journal(ctx, replica, mine, noted); err != nil {
 			return false, err
 		}
@@ -265,7 +294,7 @@ func (s *mirrors) journal(ctx context.Context, replica string, mine map[string]*
 			if wants[e.RunID] {
 				noted[e.RunID] = append(noted[e.RunID], e.Segment)
 			} else if m := mine[e.RunID]; m != nil {
-				s.feed(m, e.Segment, false)
+				s.note(m, e.Segment)
 			}
 		}
 		s.tail.rows[replica] = n
@@ -287,7 +316,7 @@ func (s *mirrors) filled(m *mirror, after int64, segments []record.Segment, whol
 	}
 	for _, segment := range segments {
 		if segment.Last > after {
-			s.feed(m, segment, true)
+			s.feed(m, attemptOf(segment.First), segment.Data, true)
 		}
 	}
 	if whole && ended && m.live() {

@@ -9,18 +9,32 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/readers"
 )
 
 // Readers that come, leave and come back with their cursors while the run moves between
 // processes, the journal is tidied and the database goes away have read the stored log,
-// each event once.
+// each event once; whether the processes send their events or not, and whatever happens
+// to the messages.
 func TestUnion(t *testing.T) {
+	for name, w := range map[string]*web{"none": nil, "memory": {}, "memory that loses, doubles and reorders": {lost: 0.1, doubled: 0.1, late: 0.1}} {
+		t.Run(name, func(t *testing.T) { union(t, w) })
+	}
+}
+
+func union(t *testing.T, w *web) {
+	t.Helper()
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
 			random, coming := rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, 4))
 			d := newDatabase()
-			b := start(t, d)
-			processes := []process{{d, "a"}, {d, "c"}, {d, "b"}}
+			processes := []process{{d: d, name: "a"}, {d: d, name: "c"}, {d: d, name: "b"}}
+			b := start(t, d, func(o *readers.Options) {
+				if w != nil {
+					w := &web{lost: w.lost, doubled: w.doubled, late: w.late, random: rand.New(rand.NewPCG(seed, 5))}
+					processes[0].sender, processes[1].sender, o.Bus = w.owner(t, "a"), w.owner(t, "c"), w.reader("b")
+				}
+			})
 			o := processes[0].begin("r")
 			stop := make(chan struct{})
 			go func() {
@@ -86,8 +100,8 @@ func TestUnion(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, e := range events {
-					if got[e.Seq] == "" {
-						t.Fatalf("seed %d: event %d was not read", seed, e.Seq)
+					if want := fmt.Sprint(e.Body); got[e.Seq] != want {
+						t.Fatalf("seed %d: event %d was read as %q, want %q", seed, e.Seq, got[e.Seq], want)
 					}
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/readers"
 )
 
@@ -164,10 +165,11 @@ func (d *database) asked() int {
 	return n
 }
 
-// process is a process that owns runs.
+// process is a process that owns runs, and may send their events.
 type process struct {
 	d    *database
 	name string
+	*sender
 }
 
 // owner is an attempt of a run in a process.
@@ -193,6 +195,9 @@ func (p process) begin(id string) *owner {
 		o.log = eventlog.New(run.Attempt, func() int64 { return time.Now().UnixMilli() })
 	})
 	o.stored = o.log.Base()
+	if p.sender != nil {
+		p.owns(o)
+	}
 	return o
 }
 
@@ -208,17 +213,15 @@ func (o *owner) write(t *testing.T, n int) {
 
 // flush writes what is new to the journal.
 func (o *owner) flush() {
-	var events []runlog.Event
-	for tail := o.log.Tail(o.stored); ; {
-		next, _ := tail.Next()
-		if events = append(events, next...); len(next) == 0 {
-			break
-		}
+	source := o.log.Source(o.stored)
+	data, more := []byte(nil), true
+	for more {
+		data, _, more = source.Append(data, 64<<20)
 	}
-	if len(events) == 0 {
+	if len(data) == 0 {
 		return
 	}
-	s := record.Segment{First: events[0].Seq, Last: events[len(events)-1].Seq, Data: eventlog.Encode(events)}
+	s := record.Segment{First: o.stored + 1, Last: source.Last(), Data: data}
 	o.stored = s.Last
 	o.d.change(func() {
 		o.d.journal = append(o.d.journal, row{n: int64(len(o.d.journal) + 100), replica: o.name, Noted: record.Noted{RunID: o.id, Segment: s}})
@@ -307,11 +310,20 @@ func start(t *testing.T, d *database, change ...func(*readers.Options)) *elsewhe
 		c(&o)
 	}
 	e.Readers = readers.New(o)
+	running(t, e.Watch)
+	if o.Bus != nil {
+		running(t, func(ctx context.Context) { o.Bus.Run(ctx, exchange.Handlers{Events: e.Take, Rows: e.LookAt}) })
+	}
+	return e
+}
+
+// running runs something until the end of the test.
+func running(t *testing.T, do func(context.Context)) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); e.Watch(ctx) }()
+	go func() { defer close(done); do(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
-	return e
 }
 
 // reader is what a reader of a run has got.
@@ -382,9 +394,14 @@ func (n *number) get() int {
 	return n.n
 }
 
-type counter struct{ mirrors, gaps number }
+type counter struct{ mirrors, carried, gaps number }
 
-func (c *counter) Mirrors(_ string, change int) { c.mirrors.add(change) }
-func (c *counter) MirrorGap()                   { c.gaps.add(1) }
-func (c *counter) MirrorLag(time.Duration)      {}
-func (c *counter) Tail(time.Duration)           {}
+func (c *counter) Mirrors(via string, change int) {
+	c.mirrors.add(change)
+	if via == "bus" {
+		c.carried.add(change)
+	}
+}
+func (c *counter) MirrorGap()              { c.gaps.add(1) }
+func (c *counter) MirrorLag(time.Duration) {}
+func (c *counter) Tail(time.Duration)      {}
