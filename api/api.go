@@ -66,6 +66,9 @@ type Options struct {
 	// available, or the service is about to stop. Its context ends after
 	// readyWait.
 	Ready func(ctx context.Context) error
+	// Remark returns what a service that takes requests has to say, such as that it is
+	// slower now; empty for nothing. It may be nil.
+	Remark func() string
 	// MCP returns the handler of /mcp for a user; nil means not found. The body
 	// has already been read. The handler's errors are JSON-RPC errors, not
 	// problems.

@@ -14,7 +14,7 @@ import (
 // readyWait bounds the check whether the service is ready.
 const readyWait = 2 * time.Second
 
-// healthy is the body of a successful probe.
+// healthy is the body of a successful probe; that of readyz may say more after a colon.
 const healthy = "ok\n"
 
 func (s *server) healthz(c echo.Context) error { return c.String(http.StatusOK, healthy) }
@@ -25,6 +25,11 @@ func (s *server) readyz(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyWait)
 	defer cancel()
 	err := s.Ready(ctx)
+	if err == nil && s.Remark != nil {
+		if remark := s.Remark(); remark != "" {
+			return c.String(http.StatusOK, "ok: "+remark+"\n")
+		}
+	}
 	if err == nil {
 		return c.String(http.StatusOK, healthy)
 	}

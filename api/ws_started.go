@@ -41,6 +41,13 @@ func (l *Sockets) mark(ctx context.Context, owner, chat string) (int64, error) {
 	return l.starts.LastPlace(ctx, owner, chat)
 }
 
+// Watches reports whether a socket watches the owner's chat.
+func (l *Sockets) Watches(owner, chat string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.watching[[2]string{owner, chat}] != nil
+}
+
 // LookForStarts shows the runs that other processes have started in chats that are
 // watched here. A service of one process needs no looks.
 func (l *Sockets) LookForStarts(ctx context.Context) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/relay"
 	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/retention"
@@ -47,12 +48,34 @@ func shared(c settings.Config, data *store.Store) *store.Replicas {
 	return nil
 }
 
-// share lets the replicas find what users do at any of them.
-func (s *Service) share(c settings.Config, o *runs.Options) {
-	if table := shared(c, s.store); table != nil {
-		s.documents.Share(table, func() string { return s.runs.Replica() })
-		o.Acts, o.Looks = acts.Stores{Open: table, Reading: table}, append(o.Looks, s.sockets.LookForStarts)
+// share lets the replicas find what users do at any of them, and connects them.
+func (s *Service) share(ctx context.Context, c settings.Config, o *runs.Options, log *slog.Logger) error {
+	table := shared(c, s.store)
+	if table == nil {
+		return nil
 	}
+	s.documents.Share(table, func() string { return s.runs.Replica() })
+	o.Tail, o.Acts, o.Starts = table, acts.Stores{Open: table, Reading: table}, s.sockets
+	if c.NATS.URL == "" {
+		return nil
+	}
+	service, err := table.Service(ctx)
+	if err != nil {
+		return err
+	}
+	if s.relay, err = relay.Connect(relay.Options{URL: c.NATS.URL, Creds: c.NATS.Creds, Service: service, Logger: log}); err != nil {
+		return err
+	}
+	o.Carrier = s.relay
+	return nil
+}
+
+// remark says what a service that is ready does without.
+func (s *Service) remark() string {
+	if s.relay != nil && !s.relay.Up() {
+		return "nats is away, other replicas' runs are read from the database"
+	}
+	return ""
 }
 
 // sweeper returns what deletes old data. Of several replicas one deletes.

@@ -115,6 +115,9 @@ func (s *Service) Close() error {
 		s.titles.Close()
 	}
 	s.mcp.stop()
+	if s.relay != nil {
+		s.relay.Close()
+	}
 	return s.store.Close()
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/payloads"
+	"github.com/chattray/chattray/relay"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
@@ -47,6 +48,7 @@ type Service struct {
 	titles    *chats.Titles // nil if titles are the first words of chats
 	mcp       *mcpParts
 	sockets   *api.Sockets
+	relay     *relay.NATS // nil without NATS
 	handler   http.Handler
 	deleted   func(kind string, n int) // counts old data that is deleted
 	stopping  atomic.Bool              // it says that it is not ready
@@ -92,6 +94,9 @@ func StoresOf(s RunsStore) runs.Stores {
 func Build(ctx context.Context, c settings.Config, with Options, watch *telemetry.Telemetry, log *slog.Logger) (_ *Service, err error) {
 	s := &Service{deleted: watch.Deleted}
 	defer func() {
+		if err != nil && s.relay != nil {
+			s.relay.Close()
+		}
 		if err != nil && s.store != nil {
 			err = errors.Join(err, s.store.Close())
 		}
@@ -129,8 +134,10 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := s.runsOptions(c, offers, serverActions, log)
-	options.Agent, options.Metrics, options.ReaderMetrics = watch.Watch(loop), watch, watch
-	s.share(c, &options)
+	options.Agent, options.Metrics, options.ReaderMetrics, options.BusMetrics = watch.Watch(loop), watch, watch, watch
+	if err := s.share(ctx, c, &options, log); err != nil {
+		return nil, err
+	}
 	if c.Titles == "model" {
 		s.titles = chats.NewTitles(loop, s.store, chats.TitleOptions{Log: log})
 		options.Answered = s.titles.Answered
@@ -168,7 +175,7 @@ func loadPages(c settings.Config, registry *tools.Registry, types *payloads.Regi
 
 // runsOptions returns the options of runs, without metrics and traces.
 func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActions *actions.Actions, log *slog.Logger) runs.Options {
-	options := runs.Options{
+	return runs.Options{
 		Options: prepare.Options{
 			Pages: offers, Actions: serverActions, Research: s.store, Documents: s.store, Drafts: s.documents,
 			History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact},
@@ -187,10 +194,6 @@ func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActi
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache, KeepLogs: c.Retention.Logs, MirrorBytes: c.Limits.Mirrors,
 		Logger: log, Carry: telemetry.CarryTrace, Leases: leaseOptions(c, s.store, log),
 	}
-	if c.Many() {
-		options.Tail = s.store.Replicas()
-	}
-	return options
 }
 
 // routes returns the handler of the API.
@@ -205,7 +208,7 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 	}
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: chats.New(s.store, s.store, s.store, s.runs, offers), Models: modelOffers(c), Research: research.New(s.store),
-		Documents: s.documents, Usage: usage.NewReports(s.store, time.Now), Pages: offers, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
+		Documents: s.documents, Usage: usage.NewReports(s.store, time.Now), Pages: offers, Ready: s.ready, Remark: s.remark, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
 		KeepAlive:  c.KeepAlive, SessionIdle: c.SessionIdle, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,
 		Limits: api.Limits{

@@ -15,6 +15,13 @@ const (
 	tailSegments = 256
 )
 
+// Service returns the id of the database, by which it is told from others. It never
+// changes.
+func (r *Replicas) Service(ctx context.Context) (id string, err error) {
+	err = r.scan(ctx, func(row scanner) error { return row.Scan(&id) }, "SELECT id FROM service")
+	return id, err
+}
+
 // Noted returns the events in the rows of a replica's journal after the row n, in the
 // order in which they were stored, the number of the last row that was read, and whether
 // there may be more. One that a commit has repeated comes twice, the second time with at

@@ -23,6 +23,7 @@ type Config struct {
 	// Replicas is one, or many for a process that shares its database with others.
 	Replicas string
 	Replica  Replica
+	NATS     NATS
 	OpenAI   OpenAI
 	// Model is the model of requests that name none; it is one of Models.
 	Model string
@@ -136,6 +137,10 @@ type Retention struct {
 	// Chats is for chats with all that is in them, after their last run.
 	Chats time.Duration
 }
+
+// NATS carries messages between the processes. URL has the servers, comma separated, empty
+// for none; Creds is a file with credentials, empty for none.
+type NATS struct{ URL, Creds string }
 
 // Limits of leases.
 const (
@@ -253,9 +258,6 @@ func (c Config) Warnings() []string {
 	if c.weakSecret() {
 		found = append(found, "auth.jwt_secret is short or repeats itself; use 32 random bytes or more")
 	}
-	if c.Many() {
-		found = append(found, "replicas is many: not all works across processes yet, see docs/operating.md")
-	}
 	if (c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != "") && c.Auth.Audience == "" {
 		found = append(found, "auth.audience is not set: every token that the issuer signs for any application is accepted here")
 	}
@@ -281,6 +283,12 @@ func (c Config) problems() []string {
 	}
 	if c.Many() && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
 		found = append(found, "replicas: many needs Postgres; a file is served by one process")
+	}
+	if c.NATS.URL != "" && !c.Many() {
+		found = append(found, "nats_url: has no effect without replicas: many")
+	}
+	if c.NATS.Creds != "" && c.NATS.URL == "" {
+		found = append(found, "nats_creds_file: has no effect without nats_url")
 	}
 	if c.Replica.Lease < shortestLease || c.Replica.Lease > longestLease {
 		found = append(found, "replica.lease: must be from 500ms to 60s")

@@ -66,6 +66,15 @@ func (o Origin) shown() string {
 		return mask
 	case dsn:
 		return redactURL(fmt.Sprint(o.raw))
+	case dsns:
+		list, err := texts(o.raw)
+		if err != nil {
+			return mask
+		}
+		for i := range list {
+			list[i] = redactURL(list[i])
+		}
+		return strings.Join(list, ",")
 	case listed, vault:
 		raw := structured(o.raw)
 		if s, ok := raw.(string); ok {

@@ -30,6 +30,7 @@ const (
 	plain  secrecy = iota // shown as it is
 	hidden                // never shown
 	dsn                   // a URL, shown without its password
+	dsns                  // several URLs with commas, shown in the same way
 	listed                // structured, shown without the secrets in it
 	vault                 // a map of secrets, shown without its values
 )
@@ -49,9 +50,11 @@ var table = []setting{
 	{"addr", vars("ADDR"), "127.0.0.1:8080", "host and port to listen on", plain, address(func(c *Config) *string { return &c.Addr })},
 	{"database_url", vars("DATABASE_URL"), "sqlite:data/chattray.db", "`sqlite:PATH` or `postgres://…`", dsn, database},
 	{"database_conns", vars("DATABASE_CONNS"), "16", "connections to Postgres, and one more for the lease; those of all processes together must fit its `max_connections`", plain, integer(func(c *Config) *int { return &c.DatabaseConns }, 2, 10_000)},
-	{"replicas", vars("REPLICAS"), "one", "`one`: this process alone serves the database; `many`: it is one of several, on Postgres (not all works across them yet, see `docs/operating.md`)", plain, oneOf(func(c *Config) *string { return &c.Replicas }, "one", "many")},
+	{"replicas", vars("REPLICAS"), "one", "`one`: this process alone serves the database; `many`: it is one of several, on Postgres (see `docs/operating.md`)", plain, oneOf(func(c *Config) *string { return &c.Replicas }, "one", "many")},
 	{"replica.name", vars("REPLICA_NAME"), "", "name of this process in logs; the host name when empty", plain, text(func(c *Config) *string { return &c.Replica.Name })},
 	{"replica.lease", vars("REPLICA_LEASE"), "3s", "after this time without a sign of life the others take a process's runs, 500ms to 60s", plain, duration(func(c *Config) *span { return &c.Replica.Lease })},
+	{"nats_url", vars("NATS_URL"), "", "with `replicas: many`: NATS servers for messages between the processes, `nats://` or `tls://`, comma separated; without it they read the database", dsns, natsURLs},
+	{"nats_creds_file", vars("NATS_CREDS_FILE"), "", "file with the credentials for NATS", plain, text(func(c *Config) *string { return &c.NATS.Creds })},
 	{"openai.base_url", vars("OPENAI_BASE_URL", "OPENAI_BASE_URL"), "", "OpenAI-compatible endpoint; OpenAI's when only a key is set, the demo model when neither is", dsn, httpURL(func(c *Config) *string { return &c.OpenAI.BaseURL })},
 	{"openai.api_key", vars("OPENAI_API_KEY", "OPENAI_API_KEY"), "", "key of that endpoint", hidden, text(func(c *Config) *string { return &c.OpenAI.APIKey })},
 	{"model", vars("MODEL"), "gpt-4.1-mini", "model used when a request names none; with `models` set, its first", plain, text(func(c *Config) *string { return &c.Model })},

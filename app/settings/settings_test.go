@@ -258,6 +258,10 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"chats that are kept for no days", []string{"CHATTRAY_RETENTION_CHATS=0d"}, "must be"},
 		{"chats that are kept for ever and a day", []string{"CHATTRAY_RETENTION_CHATS=36501d"}, "must be"},
 		{"days and hours", []string{"CHATTRAY_RETENTION_LOGS=12h", "CHATTRAY_RETENTION_CHATS=365d"}, ""},
+		{"messages between several processes", []string{"CHATTRAY_REPLICAS=many", "CHATTRAY_DATABASE_URL=postgres://h/db", "CHATTRAY_NATS_URL=nats://a:4222, tls://b", "CHATTRAY_NATS_CREDS_FILE=creds"}, ""},
+		{"messages of one process", []string{"CHATTRAY_NATS_URL=nats://a:4222"}, "has no effect without replicas: many"},
+		{"credentials for nothing", []string{"CHATTRAY_NATS_CREDS_FILE=creds"}, "has no effect without nats_url"},
+		{"messages over HTTP", []string{"CHATTRAY_NATS_URL=nats://a:4222,http://b"}, "nats:// or tls://"},
 		{"a model twice", []string{"CHATTRAY_MODELS=a,a"}, "a is given twice"},
 	}
 	for _, tt := range tests {
@@ -282,7 +286,7 @@ func TestWarnings(t *testing.T) {
 		{"nothing set", nil, ""},
 		{"a secret that can be guessed", []string{"CHATTRAY_JWT_SECRET=s"}, "auth.jwt_secret is short or repeats itself"},
 		{"a good secret", []string{"CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, ""},
-		{"several processes", []string{"CHATTRAY_REPLICAS=many", "CHATTRAY_DATABASE_URL=postgres://h/db"}, "not all works across processes yet"},
+		{"several processes", []string{"CHATTRAY_REPLICAS=many", "CHATTRAY_DATABASE_URL=postgres://h/db"}, ""},
 		{"keys for every application", []string{"CHATTRAY_JWKS_URL=https://id.example/keys"}, "auth.audience is not set"},
 		{"an issuer for every application", []string{"CHATTRAY_OIDC_ISSUER=https://id.example"}, "auth.audience is not set"},
 		{"an issuer for this one", []string{"CHATTRAY_OIDC_ISSUER=https://id.example", "CHATTRAY_AUDIENCE=tray"}, ""},

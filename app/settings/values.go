@@ -281,6 +281,23 @@ func database(c *Config, raw any) error {
 	return nil
 }
 
+// natsURLs parses the addresses of NATS servers. The error never has the value, which may
+// hold a password.
+func natsURLs(c *Config, raw any) error {
+	list, err := texts(raw)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		u, err := url.Parse(s)
+		if err != nil || (u.Scheme != "nats" && u.Scheme != "tls") || u.Host == "" {
+			return errors.New("must be URLs that begin with nats:// or tls://")
+		}
+	}
+	c.NATS.URL = strings.Join(list, ",")
+	return nil
+}
+
 func folder(field func(*Config) *string) binder {
 	return scalar(field, func(s string) (string, error) {
 		if s == "" {

@@ -70,6 +70,9 @@ type Telemetry struct {
 	mirrorLag     prometheus.Histogram
 	tail          prometheus.Histogram
 	deleted       *prometheus.CounterVec
+	busUp         prometheus.Gauge
+	busMessages   *prometheus.CounterVec
+	busBytes      *prometheus.CounterVec
 }
 
 // Options are the settings of New.
@@ -111,12 +114,19 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		deleted: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "deleted_total", Help: "What was deleted because of its age, by kind (logs of runs, chats).",
 		}, []string{"kind"}),
-		tail: histogram("tail_seconds", "Time to look at what other processes have stored.", prometheus.ExponentialBuckets(0.0005, 2, 14)),
+		tail:  histogram("tail_seconds", "Time to look at what other processes have stored.", prometheus.ExponentialBuckets(0.0005, 2, 14)),
+		busUp: gauge("bus_up", "1 while messages between the processes can be sent."),
+		busMessages: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "bus_messages_total", Help: "Messages between the processes, by kind and direction (in, out).",
+		}, []string{"kind", "direction"}),
+		busBytes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "bus_bytes_total", Help: "Bytes of these messages, by direction.",
+		}, []string{"direction"}),
 	}
 	t.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		t.runs, t.runsActive, t.streamsActive, t.firstToken, t.events, t.modelCalls, t.modelTokens, t.contained, t.toolCalls,
-		t.batchWrites, t.batchSeconds, t.mirrors, t.mirrorGaps, t.mirrorLag, t.tail, t.deleted,
+		t.batchWrites, t.batchSeconds, t.mirrors, t.mirrorGaps, t.mirrorLag, t.tail, t.deleted, t.busUp, t.busMessages, t.busBytes,
 	)
 	if o.Tracer != nil {
 		t.tracer, t.stop = o.Tracer, func(context.Context) error { return nil }
@@ -182,20 +192,6 @@ func (t *Telemetry) StoreBatch(writes int, took time.Duration) {
 	t.batchWrites.Observe(float64(writes))
 	t.batchSeconds.Observe(took.Seconds())
 }
-
-// Mirrors adds change to the number of mirrors that are fed in that way.
-func (t *Telemetry) Mirrors(via string, change int) {
-	t.mirrors.WithLabelValues(via).Add(float64(change))
-}
-
-// MirrorGap counts a gap in what a mirror was fed.
-func (t *Telemetry) MirrorGap() { t.mirrorGaps.Inc() }
-
-// MirrorLag counts the time from an event to its arrival in a mirror.
-func (t *Telemetry) MirrorLag(took time.Duration) { t.mirrorLag.Observe(took.Seconds()) }
-
-// Tail counts a look at what other processes have stored.
-func (t *Telemetry) Tail(took time.Duration) { t.tail.Observe(took.Seconds()) }
 
 // ModelCall counts a finished call of a model. Its outcome is ok or an error
 // code.

@@ -1,7 +1,7 @@
 // Package acts lets users act on runs that another replica works on. What the
 // user wants is stored first; the replica of the run looks for it in the
-// database. Each look is a function that may also be called at once, when
-// somebody says that there is something to see.
+// database, regularly, and at once when another one says that there is something
+// to see.
 //
 // A process that has its database to itself needs none of this.
 package acts
@@ -16,6 +16,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/exchange"
 )
 
 const (
@@ -26,6 +27,14 @@ const (
 	// endEvery is how often the end of another replica's run is looked for.
 	endEvery = 100 * time.Millisecond
 )
+
+// Starts are the runs that other replicas start in chats that somebody watches here.
+type Starts interface {
+	// LookForStarts shows them.
+	LookForStarts(ctx context.Context) error
+	// Watches reports whether somebody watches the chat of the owner.
+	Watches(owner, chat string) bool
+}
 
 // Stores are what replicas tell each other about runs; without Open there are no
 // others.
@@ -65,25 +74,49 @@ type Here interface {
 	Wake(id string, call int)
 	// Turn starts a queued run if it is here and it is its turn.
 	Turn(ctx context.Context, id string)
+	// Look reports whether the run is here. One that ends with its last reader looks
+	// whether it has some.
+	Look(id string) bool
+}
+
+// Options are what Acts are made of.
+type Options struct {
+	Stores
+	Here   Here
+	Starts Starts // may be nil
+	// Tell says something to the other replicas, if there is a way. Loose is called when
+	// one says that it has let runs go.
+	Tell   *exchange.Exchange
+	Loose  func()
+	Logger *slog.Logger
 }
 
 // Acts carries acts between replicas. It is safe for concurrent use.
 type Acts struct {
 	store  Stores
 	here   Here
-	looks  []func(context.Context) error
+	starts Starts
+	tell   *exchange.Exchange
+	loose  func()
 	logger *slog.Logger
+
+	// The bells of those looks that are to be made at once.
+	lookRuns, lookTurns, lookStarts chan struct{}
 
 	readers readers
 }
 
-// New returns the acts of a replica, whose runs are here. Run calls looks as often as
-// LookForTurns. It is nil for a process without others, whose stores are empty.
-func New(store Stores, here Here, looks []func(context.Context) error, logger *slog.Logger) *Acts {
-	if store.Open == nil {
+// New returns the acts of a replica, whose runs are here. It is nil for a process without
+// others, whose stores are empty.
+func New(o Options) *Acts {
+	if o.Open == nil {
 		return nil
 	}
-	return &Acts{store: store, here: here, looks: looks, logger: logger}
+	bell := func() chan struct{} { return make(chan struct{}, 1) }
+	return &Acts{
+		store: o.Stores, here: o.Here, starts: o.Starts, tell: o.Tell, loose: o.Loose, logger: o.Logger,
+		lookRuns: bell(), lookTurns: bell(), lookStarts: bell(),
+	}
 }
 
 // Run looks for acts until ctx ends. Without runs it asks the database for nothing.
@@ -91,24 +124,64 @@ func (a *Acts) Run(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	failing := false
-	for n := 0; ; n++ {
+	for n := 0; ; {
+		var err error
 		select {
 		case <-tick.C:
+			if err = a.lookForRuns(ctx); n%turnLooks == 0 {
+				err = errors.Join(err, a.LookForTurns(ctx), a.tellReads(ctx), a.lookForStarts(ctx))
+			}
+			n++
+		case <-a.lookRuns:
+			err = a.lookForRuns(ctx)
+		case <-a.lookTurns:
+			err = a.LookForTurns(ctx)
+		case <-a.lookStarts:
+			err = a.lookForStarts(ctx)
 		case <-ctx.Done():
 			return
-		}
-		err := errors.Join(a.LookForCancels(ctx), a.LookForAnswers(ctx))
-		if n%turnLooks == 0 {
-			err = errors.Join(err, a.LookForTurns(ctx), a.tellReads(ctx))
-			for _, look := range a.looks {
-				err = errors.Join(err, look(ctx))
-			}
 		}
 		if err != nil && ctx.Err() == nil && !failing {
 			a.logger.Warn("could not look for what other replicas have stored for runs here", "error", err)
 		}
 		failing = err != nil
 	}
+}
+
+// Hear looks at once for what another replica says that there is.
+func (a *Acts) Hear(kind exchange.Kind, items []exchange.Item) {
+	if kind == exchange.Loose {
+		a.loose()
+	}
+	for i := range items {
+		it := &items[i]
+		switch {
+		case kind == exchange.Look && a.here.Look(it.ID):
+			ring(a.lookRuns)
+		case kind == exchange.Free:
+			ring(a.lookTurns)
+		case kind == exchange.Started && a.starts != nil && a.starts.Watches(string(it.Data), it.ID):
+			ring(a.lookStarts)
+		}
+	}
+}
+
+func ring(bell chan<- struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default:
+	}
+}
+
+func (a *Acts) lookForRuns(ctx context.Context) error {
+	return errors.Join(a.LookForCancels(ctx), a.LookForAnswers(ctx))
+}
+
+func (a *Acts) lookForStarts(ctx context.Context) error {
+	if a.starts == nil {
+		return nil
+	}
+	return a.starts.LookForStarts(ctx)
 }
 
 // LookForCancels ends the runs here whose cancel is stored.

@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/acts"
+	"github.com/chattray/chattray/services/exchange"
 )
 
 // world is the database and the runs of this process.
@@ -28,6 +29,11 @@ type world struct {
 	did              []string // what the runs here were told
 	err              error
 	requests         []record.OpenRun
+	looked           int // for starts
+}
+
+func newActs(w *world) *acts.Acts {
+	return acts.New(acts.Options{Stores: acts.Stores{Open: w, Reading: w}, Here: w, Starts: w, Loose: func() { w.told("loose") }, Logger: slog.New(slog.DiscardHandler)})
 }
 
 func (w *world) ask(what string) error {
@@ -107,6 +113,15 @@ func (w *world) Cancelled(id string)               { w.told("cancelled " + id) }
 func (w *world) Wake(id string, call int)          { w.told(fmt.Sprint("wake ", id, " ", call)) }
 func (w *world) Turn(_ context.Context, id string) { w.told("turn of " + id) }
 
+func (w *world) Look(id string) bool { w.told("look " + id); return id == "here" }
+
+func (w *world) LookForStarts(context.Context) error {
+	w.set(func() { w.looked++ })
+	return nil
+}
+
+func (w *world) Watches(owner, chat string) bool { return owner == "ann" && chat == "watched" }
+
 // passes lets time pass in a bubble.
 func passes(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // the time of the bubble: it passes at once
@@ -118,15 +133,13 @@ func passes(d time.Duration) {
 func TestLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
-		looked := 0
-		look := func(context.Context) error { looked++; return nil }
-		a := acts.New(acts.Stores{Open: w, Reading: w}, w, []func(context.Context) error{look}, slog.New(slog.DiscardHandler))
+		a := newActs(w)
 		ctx, cancel := context.WithCancel(t.Context())
 		go a.Run(ctx)
 		passes(time.Minute)
 		expect(t, "a replica without runs", w, nil, nil)
-		if looked != 60 {
-			t.Errorf("a look of others was made %d times in a minute, want 60", looked)
+		if w.looked != 60 {
+			t.Errorf("starts were looked for %d times in a minute, want 60", w.looked)
 		}
 
 		w.set(func() { w.some, w.cancelled = true, []string{"a", "b"} })
@@ -158,10 +171,49 @@ func expect(t *testing.T, what string, w *world, asked, did []string) {
 	}
 }
 
+// What another replica says makes a replica look at once for what it is about, but only
+// for that, and only if it concerns this one.
+func TestHear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{some: true, queued: true, waiting: []string{"here"}, cancelled: []string{"here"}, turns: []string{"q"}}
+		a := newActs(w)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go a.Run(ctx)
+		starts := func(owner, chat string) []exchange.Item {
+			return []exchange.Item{{ID: chat, Data: []byte(owner)}}
+		}
+		for _, tt := range []struct {
+			what       string
+			kind       exchange.Kind
+			items      []exchange.Item
+			asked, did []string
+			looked     int
+		}{
+			{"a run here", exchange.Look, []exchange.Item{{ID: "here"}}, []string{"answers of [here]", "cancels of me"}, []string{"look here", "cancelled here"}, 0},
+			{"a run elsewhere", exchange.Look, []exchange.Item{{ID: "elsewhere"}}, nil, []string{"look elsewhere"}, 0},
+			{"a chat that is free", exchange.Free, []exchange.Item{{ID: "chat"}}, []string{"turns of me"}, []string{"turn of q"}, 0},
+			{"a run in a watched chat", exchange.Started, starts("ann", "watched"), nil, nil, 1},
+			{"a run in another chat", exchange.Started, starts("ann", "other"), nil, nil, 0},
+			{"a run in another user's chat of that name", exchange.Started, starts("bob", "watched"), nil, nil, 0},
+			{"runs that are let go", exchange.Loose, nil, nil, []string{"loose"}, 0},
+			{"nothing", exchange.Free, nil, nil, nil, 0},
+		} {
+			a.Hear(tt.kind, tt.items)
+			synctest.Wait()
+			expect(t, tt.what, w, tt.asked, tt.did)
+			if w.looked != tt.looked {
+				t.Errorf("%s: starts were looked for %d times, want %d", tt.what, w.looked, tt.looked)
+			}
+			w.set(func() { w.looked = 0 })
+		}
+	})
+}
+
 func TestAwaitEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{open: map[string]bool{"a": true, "b": true}}
-		a := acts.New(acts.Stores{Open: w, Reading: w}, w, nil, slog.New(slog.DiscardHandler))
+		a := newActs(w)
 		time.AfterFunc(250*time.Millisecond, func() { w.set(func() { w.open["a"] = false }) })
 		time.AfterFunc(350*time.Millisecond, func() { w.set(func() { w.open["b"] = false }) })
 		await := func(what string, within, want time.Duration, ended bool, ids ...string) {
@@ -187,7 +239,7 @@ func TestAwaitEnd(t *testing.T) {
 	if ended, err := none.AwaitEnd(t.Context(), "a"); ended || err != nil {
 		t.Errorf("without others: %v, %v, want false", ended, err)
 	}
-	if acts.New(acts.Stores{}, nil, nil, nil) != nil {
+	if acts.New(acts.Options{}) != nil {
 		t.Error("the acts of a process without others are not nil")
 	}
 }
@@ -198,7 +250,7 @@ func TestLive(t *testing.T) {
 		{ID: "of it", ConversationID: 8, Request: []byte(`{"message":"q","context":{"document_id":"doc"}}`)},
 		{ID: "broken", Request: []byte(`{`)},
 	}}
-	a := acts.New(acts.Stores{Open: w, Reading: w}, w, nil, slog.New(slog.DiscardHandler))
+	a := newActs(w)
 	if got, err := a.Live(t.Context(), schemas.User{ID: "ann"}, "chat"); err != nil || !slices.Equal(got, []string{"first", "second"}) {
 		t.Errorf("the runs of a chat are %q, %v, want both", got, err)
 	}
@@ -211,17 +263,13 @@ func TestLive(t *testing.T) {
 func TestReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
-		a := acts.New(acts.Stores{Open: w, Reading: w}, w, nil, slog.New(slog.DiscardHandler))
+		a := newActs(w)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go a.Run(ctx)
 		reads := func(run string) func() {
 			t.Helper()
-			done, err := a.Reads(t.Context(), run)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return done
+			return a.Reads(t.Context(), run)
 		}
 		first := reads("r")
 		second := reads("r")
@@ -232,6 +280,7 @@ func TestReads(t *testing.T) {
 		passes(2 * time.Second)
 		expect(t, "while it has a reader", w, []string{"readers of [r] at me for 3s"}, nil)
 		second()
+		expect(t, "when the last has left", w, []string{"readers of [r] at me for 0s"}, nil)
 		passes(time.Minute)
 		expect(t, "without readers", w, nil, nil)
 	})

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/chattray/chattray/services/exchange"
 )
 
 // readLasts is how long it counts that a run has a reader at a replica, which says so
@@ -48,11 +50,28 @@ func (r *readers) runs() []string {
 }
 
 // Reads tells the run's replica that the run has a reader here, until done is called.
-func (a *Acts) Reads(ctx context.Context, run string) (done func(), err error) {
+func (a *Acts) Reads(ctx context.Context, run string) (done func()) {
 	if a.readers.add(run, 1) == 1 {
-		err = a.store.Reading.Read(ctx, []string{run}, a.here.Replica(), readLasts)
+		if err := a.store.Reading.Read(ctx, []string{run}, a.here.Replica(), readLasts); err != nil {
+			a.logger.Warn("tell that a run has a reader here", "run_id", run, "error", err)
+		}
 	}
-	return func() { a.readers.add(run, -1) }, err
+	return func() {
+		if a.readers.add(run, -1) == 0 {
+			a.unread(run)
+		}
+	}
+}
+
+// unread tells the run's replica that the run has no reader here any more. If that fails
+// it finds out a few seconds later.
+func (a *Acts) unread(run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), readLasts)
+	defer cancel()
+	if err := a.store.Reading.Read(ctx, []string{run}, a.here.Replica(), 0); err != nil {
+		a.logger.Warn("tell that a run has no reader here", "run_id", run, "error", err)
+	}
+	a.tell.Tell(exchange.Look, run)
 }
 
 // tellReads says again which runs are read here.

@@ -89,7 +89,8 @@ type Leases struct {
 	current *Lease
 	joined  bool
 
-	live atomic.Int64 // replicas at the last renewal
+	live atomic.Int64  // replicas at the last renewal
+	now  chan struct{} // see LookNow
 }
 
 // Live returns how many replicas serve the database, at least 1.
@@ -102,7 +103,7 @@ func New(base context.Context, o Options) *Leases {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	l := &Leases{Options: o, base: base}
+	l := &Leases{Options: o, base: base, now: make(chan struct{}, 1)}
 	l.current = l.lease()
 	return l
 }
@@ -258,7 +259,15 @@ func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from [
 	if !l.Many {
 		return
 	}
-	for failing := false; pause(ctx, l.Time/looks) == nil; {
+	tick := time.NewTicker(l.Time / looks)
+	defer tick.Stop()
+	for failing := false; ; {
+		select {
+		case <-tick.C:
+		case <-l.now:
+		case <-ctx.Done():
+			return
+		}
 		unfinished, err := l.look(ctx)
 		if len(unfinished) > 0 && !l.Current().Lost() {
 			err = take(ctx, unfinished)
@@ -267,6 +276,14 @@ func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from [
 			l.Logger.Warn("could not take the runs of replicas that are gone", "error", err)
 		}
 		failing = err != nil
+	}
+}
+
+// LookNow makes Look look at once, because a replica has let runs go.
+func (l *Leases) LookNow() {
+	select {
+	case l.now <- struct{}{}:
+	default:
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/exchange"
 )
 
 // Cancel ends a run of the user; it is idempotent. The request to cancel is
@@ -51,6 +52,7 @@ func (r *Runs) CancelAll(ctx context.Context, user schemas.User, ids ...string) 
 	var elsewhere []string
 	for _, stored := range open {
 		if !r.cancel(wait, stored) {
+			r.exchange.Tell(exchange.Look, stored.ID)
 			elsewhere = append(elsewhere, stored.ID)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // here are the runs of this process, as acts knows them.
@@ -45,6 +46,24 @@ func (h here) Turn(ctx context.Context, id string) {
 	}
 }
 
+// Look reports whether the run is here. One that ends with its last reader looks whether
+// it has some.
+func (h here) Look(id string) bool {
+	run := h.find(id)
+	if run != nil {
+		h.unread(run)
+	}
+	return run != nil
+}
+
+// logOf returns the log of a run of this process, nil for any other one.
+func (r *Runs) logOf(id string) *eventlog.Log {
+	if run := r.find(id); run != nil {
+		return run.log
+	}
+	return nil
+}
+
 // readElsewhere tells the replica of a run that ends with its last reader that it has a
 // reader here, as long as the events are read. The run itself counts its own readers.
 func (r *Runs) readElsewhere(ctx context.Context, id string, events iter.Seq2[[]runlog.Event, error]) iter.Seq2[[]runlog.Event, error] {
@@ -55,11 +74,7 @@ func (r *Runs) readElsewhere(ctx context.Context, id string, events iter.Seq2[[]
 		stored, err := r.Store.Runs.Run(ctx, id)
 		var req schemas.ChatRequest
 		if err == nil && !stored.State.Terminal() && json.Unmarshal(stored.Request, &req) == nil && endsWithReader(&req) {
-			done, err := r.acts.Reads(ctx, id)
-			defer done()
-			if err != nil {
-				r.Logger.Warn("could not store that a run has a reader here", "run_id", id, "error", err)
-			}
+			defer r.acts.Reads(ctx, id)()
 		}
 		events(yield)
 	}

@@ -95,6 +95,7 @@ func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
 		r.unsure = true
 		return err
 	}
+	r.exchange.TellMoved(all)
 	if len(all) > 0 && from != nil {
 		r.Logger.Info("runs are recovered", "runs", len(all), "of", from, "replica", lease.ID)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/questions"
@@ -99,6 +100,7 @@ func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.C
 		r.setWaiting(run, q.Begin)
 		r.next(run.conversationID) // the run before it may have ended meanwhile
 	}
+	r.exchange.TellStarted(run.owner.ID, run.chatKey)
 	return run
 }
 
@@ -150,6 +152,7 @@ func (r *Runs) ended(run *run) {
 	}
 	r.giveBack(run)
 	close(run.done)
+	r.exchange.Tell(exchange.Free, run.chatKey)
 	if !r.Draining() {
 		r.next(run.conversationID)
 	}

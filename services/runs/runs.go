@@ -22,6 +22,7 @@ import (
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/meters"
@@ -87,10 +88,11 @@ type Options struct {
 	Leases leases.Options
 
 	// Acts are what other replicas do to runs here, and what is done here to theirs;
-	// empty for a process that has its database to itself.
-	Acts acts.Stores
-	// Looks are made every second where there are other replicas.
-	Looks []func(context.Context) error
+	// empty for a process that has its database to itself. Carrier carries messages
+	// between them; nil carries none.
+	Acts    acts.Stores
+	Starts  acts.Starts
+	Carrier exchange.Carrier
 
 	// Answered is called with the first answer of each new chat, once it is
 	// stored. It must return at once; it may be nil.
@@ -132,6 +134,7 @@ type Options struct {
 	Logger        *slog.Logger
 	Metrics       meters.Runs
 	ReaderMetrics meters.Readers
+	BusMetrics    meters.Bus
 	Now           func() time.Time
 }
 
@@ -148,7 +151,8 @@ type Runs struct {
 	text      *modeltext.Total
 	readers   *readers.Readers
 	leases    *leases.Leases
-	acts      *acts.Acts // nil for a process without others
+	acts      *acts.Acts         // nil for a process without others
+	exchange  *exchange.Exchange // nil without a carrier
 
 	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
 	base context.Context
@@ -216,14 +220,15 @@ func New(o Options) *Runs {
 	load := func(ctx context.Context, id string, after int64) (record.Segment, error) {
 		return o.Store.Logs.NextSegment(ctx, id, after)
 	}
+	r.exchange = exchange.New(exchange.Options{Carrier: o.Carrier, Me: r.Replica, Own: r.logOf, Metrics: o.BusMetrics, Logger: o.Logger})
 	r.readers = readers.New(readers.Options{
-		Own: r.own, Runs: o.Store.Runs, Answers: o.Store.Logs, Words: o.Pages.Words, Tail: o.Tail, Bytes: o.MirrorBytes, Lease: o.Leases.Time, Metrics: o.ReaderMetrics, Logger: o.Logger,
+		Bus: r.exchange, Own: r.own, Runs: o.Store.Runs, Answers: o.Store.Logs, Words: o.Pages.Words, Tail: o.Tail, Bytes: o.MirrorBytes, Lease: o.Leases.Time, Metrics: o.ReaderMetrics, Logger: o.Logger,
 		Replays: eventlog.NewReplays(eventlog.ReplayOptions{Load: load, Cache: o.ReplayCache}), Keep: o.KeepLogs, PerUser: o.ReplaysPerUser, All: o.Replays,
 	})
 	r.Views = views.New(views.Options{Store: o.Store.Views, Words: o.Pages.Words, Last: r.readers.Last, Trace: r.traceOf})
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.leases = leases.New(r.base, o.Leases)
-	r.acts = acts.New(o.Acts, here{r}, o.Looks, o.Logger)
+	r.acts = acts.New(acts.Options{Stores: o.Acts, Here: here{r}, Starts: o.Starts, Tell: r.exchange, Loose: r.leases.LookNow, Logger: o.Logger})
 	r.committer = eventlog.NewCommitter(eventlog.CommitterOptions{
 		Store: o.Store.Commit, Flush: o.Flush, Hold: o.Hold, Prompt: o.Leases.Many, Logger: o.Logger, Batch: o.Metrics.StoreBatch,
 	})
@@ -232,6 +237,9 @@ func New(o Options) *Runs {
 	r.loops.Go(func() { r.committer.Run(loops) })
 	r.loops.Go(func() { r.revive(loops) })
 	r.loops.Go(func() { r.readers.Watch(loops) })
+	r.loops.Go(func() {
+		r.exchange.Run(loops, exchange.Handlers{Events: r.readers.Take, Rows: r.readers.LookAt, Hint: r.acts.Hear})
+	})
 	return r
 }
 
@@ -248,6 +256,8 @@ func (r *Runs) nowMilli() int64 { return r.Now().UnixMilli() }
 func (r *Runs) Wake(id string, call int) {
 	if run := r.find(id); run != nil {
 		run.wakeups.Ring(call)
+	} else {
+		r.exchange.Tell(exchange.Look, id)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/leases"
 )
 
@@ -96,6 +97,7 @@ func (r *Runs) letGo(lease *leases.Lease, ids ...string) {
 	if err == nil {
 		err = r.leases.LetGo(ctx, lease, ids)
 	}
+	r.exchange.Tell(exchange.Loose)
 	if err != nil {
 		r.Logger.Warn("could not hand runs over; others take them when this replica has gone", "run_ids", ids, "error", err)
 	}

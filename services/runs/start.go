@@ -9,6 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/questions"
 )
 
@@ -202,6 +203,7 @@ func (r *Runs) busy(ctx context.Context, running string, cancel bool, why string
 	}
 	run := r.find(running)
 	if run == nil {
+		r.exchange.Tell(exchange.Look, running)
 		wait, done := context.WithTimeout(ctx, busyWait)
 		defer done()
 		if ended, err := r.acts.AwaitEnd(wait, running); ended || err != nil {

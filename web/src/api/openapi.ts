@@ -1209,7 +1209,7 @@ export interface paths {
         };
         /**
          * The service takes requests
-         * @description 503 while the database cannot be reached, and once the service is about to stop.
+         * @description 503 while the database cannot be reached, and once the service is about to stop. The body of 200 is `ok`, and after a colon what the service does without at the moment.
          */
         get: operations["readyz"];
         put?: never;
@@ -5645,7 +5645,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Healthy"];
+            /** @description It takes requests */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
             421: components["responses"]["Misdirected"];
             503: components["responses"]["Unavailable"];
         };
