@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/services/runs"
 )
 
 // The leases of replicas, by what a test does to them. A busy machine may hold a
@@ -23,14 +26,24 @@ const (
 
 // StartReplica starts the program as one of several replicas on the system's
 // database, which it reaches through way; nil means directly. Clients go to any
-// of them.
-func (s *System) StartReplica(lease string, way *Way) *Process {
+// of them. With Here set it runs in this process, and cannot be killed.
+func (s *System) StartReplica(lease string, way *Way, more ...string) *Process {
 	s.T.Helper()
 	settings := append(slices.Clip(s.Settings), "REPLICAS=many", "REPLICA_LEASE="+lease)
 	if way != nil {
 		settings = append(settings, "DATABASE_URL="+way.URL)
 	}
-	p := StartProcess(s.T, settings...)
+	settings = append(settings, more...)
+	var p *Process
+	if s.Here == nil {
+		p = StartProcess(s.T, settings...)
+	} else {
+		environ := []string{"CHATTRAY_LOG_LEVEL=error"}
+		for _, setting := range settings {
+			environ = append(environ, "CHATTRAY_"+setting)
+		}
+		p = &Process{t: s.T, URL: serve(s.T, environ, app.Options{Runs: func(o *runs.Options) { o.Carrier = s.Here.Port() }})}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replicas = append(s.replicas, p)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/relay"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -76,6 +77,9 @@ type System struct {
 	Model    *upstream.Server
 	tools    *httptest.Server
 	Client   *http.Client
+	// Here makes StartReplica start replicas in this process, which send each other
+	// messages over it.
+	Here *relay.Memory
 
 	mu             sync.Mutex
 	random         *rand.Rand

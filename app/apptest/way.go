@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Way is a way to a database that can be cut.
+// Way is a way to a database, or to a NATS server, that can be cut and stalled.
 type Way struct {
-	// URL is the database at the other end.
+	// URL is the server at the other end.
 	URL    string
 	t      testing.TB
 	server string
@@ -21,16 +21,26 @@ type Way struct {
 	mu    sync.Mutex
 	cut   bool
 	conns map[net.Conn]bool
+	// open are closed while bytes pass to the server, and to its client.
+	open [2]chan struct{}
 }
 
-// NewWay makes a way to a Postgres; it ends with the test.
+// The directions of a way.
+const (
+	toServer = iota
+	toClient
+)
+
+// NewWay makes a way to a server; it ends with the test.
 func NewWay(t testing.TB, database string) *Way {
 	t.Helper()
 	u, err := url.Parse(database)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Way{t: t, server: u.Host, conns: map[net.Conn]bool{}}
+	w := &Way{t: t, server: u.Host, conns: map[net.Conn]bool{}, open: [2]chan struct{}{make(chan struct{}), make(chan struct{})}}
+	close(w.open[toServer])
+	close(w.open[toClient])
 	q := u.Query()
 	if host := q.Get("host"); host != "" {
 		w.server = net.JoinHostPort(host, q.Get("port"))
@@ -55,6 +65,7 @@ func NewWay(t testing.TB, database string) *Way {
 	t.Cleanup(func() {
 		_ = listener.Close()
 		w.Cut()
+		w.Stall(false, false)
 	})
 	return w
 }
@@ -79,13 +90,47 @@ func (w *Way) serve(near net.Conn) {
 		return
 	}
 	done := make(chan struct{}, 2)
-	pipe := func(to, from net.Conn) {
-		_, _ = io.Copy(to, from) // ends when either side does
+	pipe := func(to, from net.Conn, direction int) {
+		_, _ = io.Copy(stalled{to, w, direction}, from) // ends when either side does
 		done <- struct{}{}
 	}
-	go pipe(near, far)
-	go pipe(far, near)
+	go pipe(near, far, toClient)
+	go pipe(far, near, toServer)
 	<-done
+}
+
+// stalled is a connection that takes bytes only while its way is not stalled.
+type stalled struct {
+	net.Conn
+	way       *Way
+	direction int
+}
+
+func (s stalled) Write(p []byte) (int, error) {
+	s.way.mu.Lock()
+	open := s.way.open[s.direction]
+	s.way.mu.Unlock()
+	<-open
+	return s.Conn.Write(p)
+}
+
+// Stall lets no bytes pass from now on, without ending connections: none to the server if
+// there is set, none to its client if back is. Without either all pass again.
+func (w *Way) Stall(there, back bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for direction, stall := range []bool{toServer: there, toClient: back} {
+		select {
+		case <-w.open[direction]:
+			if stall {
+				w.open[direction] = make(chan struct{})
+			}
+		default:
+			if !stall {
+				close(w.open[direction])
+			}
+		}
+	}
 }
 
 // keep takes connections into the way, unless it is cut.

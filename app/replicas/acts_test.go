@@ -113,7 +113,7 @@ var acts = []struct {
 // What a user does at one process to a run of another one has the same effect as at the
 // process of the run.
 func TestActs(t *testing.T) {
-	onPostgres(t, func(t *testing.T, system *apptest.System) {
+	over(t, []carrier{none, overNATS, inMemory}, func(t *testing.T, system *apptest.System) {
 		one, two := system.StartReplica(apptest.LongLease, nil), system.StartReplica(apptest.LongLease, nil)
 		t.Run("all", func(t *testing.T) {
 			for _, act := range acts {
@@ -271,28 +271,33 @@ func (p pair) answers(approved bool, calls int) {
 // active is how many runs a process says that it works on.
 func active(t *testing.T, p *apptest.Process) int {
 	t.Helper()
+	return int(metric(t, p, "chattray_runs_active"))
+}
+
+// metric is a figure of a process; 0 if it has none of that name.
+func metric(t *testing.T, p *apptest.Process, name string) float64 {
+	t.Helper()
 	resp, err := http.Get(p.URL + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if n, ok := strings.CutPrefix(lines.Text(), "chattray_runs_active "); ok {
-			count, err := strconv.Atoi(n)
+		if n, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			figure, err := strconv.ParseFloat(n, 64)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return count
+			return figure
 		}
 	}
-	t.Fatal("the metrics have no chattray_runs_active")
 	return 0
 }
 
 // A run that ends with its last reader goes on while it is read at another process, and
 // ends when nobody reads it.
 func TestLastReaderElsewhere(t *testing.T) {
-	onPostgres(t, func(t *testing.T, system *apptest.System) {
+	over(t, []carrier{none, overNATS, inMemory}, func(t *testing.T, system *apptest.System) {
 		const grace = time.Second
 		system.Settings = append(system.Settings, "ON_DISCONNECT_GRACE="+grace.String())
 		p := pair{T: t, system: system, owner: system.StartReplica(apptest.LongLease, nil), b: system.StartReplica(apptest.LongLease, nil)}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/relay"
+	"github.com/chattray/chattray/relay/relaytest"
 )
 
 func TestMain(m *testing.M) { apptest.Main(m) }
@@ -21,6 +23,35 @@ func onPostgres(t *testing.T, test func(t *testing.T, system *apptest.System)) {
 		}
 	}
 	t.Skip("no Postgres")
+}
+
+// carrier is a way in which the processes send each other messages.
+type carrier struct {
+	name string
+	use  func(system *apptest.System)
+}
+
+var (
+	none     = carrier{"none", func(*apptest.System) {}}
+	overNATS = carrier{"nats", func(system *apptest.System) {
+		system.Settings = append(system.Settings, "NATS_URL="+relaytest.Start(system.T).URL)
+	}}
+	// inMemory has all processes in one: they cannot be killed.
+	inMemory = carrier{"memory", func(system *apptest.System) { system.Here = new(relay.Memory) }}
+)
+
+// over runs a test in parallel for each of the carriers, each on a fresh database.
+func over(t *testing.T, carriers []carrier, test func(t *testing.T, system *apptest.System)) {
+	t.Helper()
+	t.Parallel()
+	for _, c := range carriers {
+		t.Run(c.name, func(t *testing.T) {
+			onPostgres(t, func(t *testing.T, system *apptest.System) {
+				c.use(system)
+				test(t, system)
+			})
+		})
+	}
 }
 
 // one asks a question whose answer the model finishes only after the gate is open.

@@ -115,7 +115,7 @@ func (r *reading) whole(t *testing.T) string {
 
 // Every stream of a run gives the same bytes at another process, while the model writes.
 func TestReadElsewhere(t *testing.T) {
-	onPostgres(t, func(t *testing.T, system *apptest.System) {
+	over(t, []carrier{none, overNATS, inMemory}, func(t *testing.T, system *apptest.System) {
 		owner := system.StartReplica(apptest.LongLease, nil)
 		gate := make(chan struct{})
 		c := one(system, gate, []string{"look", "book"})
@@ -177,7 +177,7 @@ func (r *reading) frames(t *testing.T, c *apptest.Conversation, after int64) []a
 // A stream of another process goes on, on the same connection, when the owner of the run
 // is killed and the run continues elsewhere.
 func TestOwnerOfFollowedKilled(t *testing.T) {
-	onPostgres(t, func(t *testing.T, system *apptest.System) {
+	over(t, []carrier{none, overNATS}, func(t *testing.T, system *apptest.System) {
 		owner := system.StartReplica(apptest.ShortLease, nil)
 		gate := make(chan struct{})
 		c := one(system, gate, []string{"book"}, []string{"look"})
@@ -207,7 +207,7 @@ func TestOwnerOfFollowedKilled(t *testing.T) {
 // A process that hands its runs over lets their streams go on for a while, with what the
 // next process writes.
 func TestStreamsOfHandedOver(t *testing.T) {
-	onPostgres(t, func(t *testing.T, system *apptest.System) {
+	over(t, []carrier{none, overNATS}, func(t *testing.T, system *apptest.System) {
 		owner := system.StartReplica(apptest.TakerLease, nil)
 		gate := make(chan struct{})
 		c := one(system, gate, []string{"look"})
