@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -123,7 +122,7 @@ func (l *loop) prepare(c turn.ToolCall, index, position int, bell chan struct{})
 	out := &call{ToolCall: c, index: index, position: position, tool: l.tool(c.Name)}
 	out.progress.init(bell)
 	var err error
-	out.input, err = input(c.Arguments)
+	out.input, err = turn.Input(c.Arguments)
 	switch {
 	case out.tool == nil:
 		names := make([]string, len(l.req.Tools))
@@ -146,25 +145,6 @@ const cutOffText = "the tool was not run: the reply reached its limit of tokens 
 // unfinished reports whether arguments that were cut off are incomplete. Empty
 // arguments are: more may have been to come.
 func unfinished(arguments string) bool { return !json.Valid([]byte(arguments)) }
-
-// input returns a call's arguments as one line of JSON. Arguments that are not
-// a JSON object are kept as text in an object and returned with an error.
-func input(arguments string) (json.RawMessage, error) {
-	text := strings.TrimSpace(arguments)
-	if text == "" || text == "null" {
-		return json.RawMessage("{}"), nil
-	}
-	var b bytes.Buffer
-	err := json.Compact(&b, []byte(strings.ToValidUTF8(text, "\uFFFD")))
-	if err == nil && b.Bytes()[0] == '{' {
-		return b.Bytes(), nil
-	}
-	raw, _ := json.Marshal(map[string]string{"invalid_arguments": text}) // strings always marshal
-	if err != nil {
-		return raw, fmt.Errorf("its arguments are not valid JSON: %w", err)
-	}
-	return raw, errors.New("its arguments must be a JSON object")
-}
 
 // ready reports whether the next call may start now.
 func (b *batch) ready(ctx context.Context) bool {

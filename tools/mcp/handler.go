@@ -115,6 +115,9 @@ func (h *Handler) handler(request context.Context, user schemas.User, t turn.Too
 		if len(input) == 0 {
 			input = json.RawMessage("{}")
 		}
+		if err := turn.OnceEach(input); err != nil {
+			return failed("the tool was not run: " + err.Error()), nil
+		}
 		if t.Check != nil {
 			if err := t.Check(input); err != nil {
 				return failed("the tool was not run: its arguments do not fit its schema: " + err.Error()), nil

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -134,6 +135,7 @@ func TestHandlerCalls(t *testing.T) {
 		{"echo", map[string]any{"q": "hi"}, "You said hi", false},
 		{"echo", nil, "You said ", false},
 		{"echo", map[string]any{"q": 5}, "the tool was not run: its arguments do not fit its schema", true},
+		{"echo", json.RawMessage(`{"q":"hi","q":"ho"}`), `the tool was not run: its arguments give the field "q" more than once`, true},
 		{"late", nil, "the tool did not finish in time", true},
 		{"panic", nil, "the tool failed unexpectedly", true},
 		{"secret", nil, "the tool failed; the reason has been logged", true},

@@ -1,0 +1,40 @@
+package turn_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+func TestInput(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 500) + `{"k":1,"k":2}` + strings.Repeat(`}`, 500)
+	for arguments, want := range map[string]string{
+		"":                          "",
+		" null ":                    "",
+		"{}":                        "",
+		` { "a" : [ 1, {"b":2} ] }`: "",
+		`{"a":{"k":1},"b":{"k":1},"c":[{"k":1},{"k":1}],"k":"k","l":["k","k"]}`: "",
+		`{"a":1`:                    "its arguments are not valid JSON: unexpected end of JSON input",
+		`[{}]`:                      "its arguments must be a JSON object",
+		`{"a":1,"a":1}`:             `its arguments give the field "a" more than once`,
+		`{"a":1,"\u0061":2}`:        `its arguments give the field "a" more than once`,
+		`{"x":{"a":1,"b":2,"a":3}}`: `its arguments give the field "a" more than once`,
+		`{"x":[1,{"a":{},"a":[]}]}`: `its arguments give the field "a" more than once`,
+		deep:                        `its arguments give the field "k" more than once`,
+	} {
+		input, err := turn.Input(arguments)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%.60s: error %q, want %q", arguments, got, want)
+		}
+		var object map[string]json.RawMessage
+		if json.Unmarshal(input, &object) != nil || (err != nil) != (object["invalid_arguments"] != nil) {
+			t.Errorf("%.60s: the input is %.80s", arguments, input)
+		}
+	}
+}
