@@ -59,7 +59,7 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 		return appendTail(append(schemas.AppendString(dst, b.Text), `},"delta":true`...), e)
 	case *runlog.BlockReset:
 		switch {
-		case !b.End:
+		case !b.End && !b.Refused:
 			return dst
 		case e.At.Message == 0:
 			return appendFrame(dst, e, "event", withdrawnProps(b))

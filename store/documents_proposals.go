@@ -116,6 +116,28 @@ func (s *Store) AppendBlock(ctx context.Context, owner, document, id, piece stri
 	}))
 }
 
+// TouchBlock gives a block of the document a new revision, changes nothing else, and
+// returns the block. Pending content that a plan hides is a conflict, as in WriteBlock.
+func (s *Store) TouchBlock(ctx context.Context, owner, document, id string) (schemas.Block, error) {
+	var touched schemas.Block
+	err := s.changeDocument(ctx, owner, document, nil, func(d *change) error {
+		h, err := d.head(id)
+		if err != nil {
+			return err
+		}
+		writable := *h
+		if err := writable.uncover(); err != nil {
+			return err
+		}
+		if err := d.save(h, ""); err != nil {
+			return err
+		}
+		touched, err = oneBlock(d.tx, owner, id)
+		return err
+	})
+	return touched, s.fault("touch block", err)
+}
+
 // ProposeMove marks a block of the document to be moved after another one, to
 // the front ("") or to the end (nil). A new block moves at once.
 func (s *Store) ProposeMove(ctx context.Context, owner, document, id string, after *string) (schemas.Block, error) {

@@ -32,8 +32,9 @@ const (
 
 // TestConcurrentWriters has three sockets write one document and the blocks of answers in
 // chats, each in all three chats and watching them, while the user stops, accepts, rejects,
-// deletes blocks, chats and the document, whose ids are used again, and plans at random. In the
-// end every viewer that folds the chunks has what is stored, no block is lost that nobody deleted or rejected, and no refusal has ended a
+// deletes blocks, chats and the document, whose ids are used again, and plans at random, and
+// some calls that write a block are refused. In the end every viewer that folds the chunks has
+// what is stored, no block is lost that nobody deleted or rejected, and no refusal has ended a
 // block that was being written. A failure names its seed.
 func TestConcurrentWriters(t *testing.T) {
 	for _, d := range apptest.Databases() {
@@ -105,7 +106,23 @@ func writeAtOnce(t *testing.T, database, pages string, seed uint64) {
 	}
 }
 
-// reply returns a reply of the model: a text, a plan, or a call that writes a block.
+// callEnds end the arguments of a call that writes a block, and the reply: most calls are
+// run, the others have arguments that are refused after the text has been shown, which
+// then ends with refusedText.
+var callEnds = []struct{ arguments, finish string }{
+	{`\"}`, "tool_calls"},
+	{`\"}`, "tool_calls"},
+	{`\"}`, "tool_calls"},
+	{refusedText + `\",\"extra\":1}`, "tool_calls"},
+	{refusedText + `\",\"content\":\"twice\"}`, "tool_calls"},
+	{refusedText + `\", broken`, "tool_calls"},
+	{refusedText, "length"},
+}
+
+// refusedText is never stored once its call has ended.
+const refusedText = "REFUSED"
+
+// reply returns a reply of the model: a text, a plan, or calls that write blocks.
 func (w *writers) reply() upstream.Reply {
 	pause := func() upstream.Part { return upstream.Delay(time.Duration(w.random.IntN(800)) * time.Millisecond) }
 	end := []upstream.Part{upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()}
@@ -115,11 +132,22 @@ func (w *writers) reply() upstream.Reply {
 			pause(), upstream.Call(0, "p", "plan_document", fmt.Sprintf(`{"title":"T%d","blocks":[{"type":"md","heading":"H"}]}`, w.random.IntN(9))),
 		}, end...)...)
 	case 1, 2:
-		parts := []upstream.Part{upstream.Call(0, "w", "write_block", fmt.Sprintf(`{"block_id":"%s","content":"t`, w.block()))}
-		for range 1 + w.random.IntN(4) {
-			parts = append(parts, pause(), upstream.Data(upstream.Chunk(fmt.Sprintf(`{"tool_calls":[{"index":0,"function":{"arguments":"%d "}}]}`, w.random.IntN(1000)), "null")))
+		var parts []upstream.Part
+		last := w.random.IntN(2)
+		for n := range last + 1 {
+			argument := func(text string) upstream.Part {
+				return upstream.Data(upstream.Chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":"%s"}}]}`, n, text), "null"))
+			}
+			parts = append(parts, upstream.Call(n, fmt.Sprint("w", n), "write_block", fmt.Sprintf(`{"block_id":"%s","content":"t`, w.block())))
+			for range 1 + w.random.IntN(4) {
+				parts = append(parts, pause(), argument(fmt.Sprint(w.random.IntN(1000), " ")))
+			}
+			e := callEnds[w.random.IntN(len(callEnds))]
+			if n < last { // the reply goes on, and with it the text
+				e.arguments = strings.TrimPrefix(e.arguments, refusedText)
+			}
+			parts, end[0] = append(parts, argument(e.arguments)), upstream.Finish(e.finish)
 		}
-		parts = append(parts, upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"\"}"}}]}`, "null")))
 		return upstream.Stream(append(parts, end...)...)
 	}
 	var parts []upstream.Part
@@ -145,9 +173,9 @@ func (w *writers) step() {
 		synctest.Wait()
 	}
 	switch w.random.IntN(22) {
-	case 0, 1, 2, 3:
+	case 0, 1:
 		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"document_id":"d","block_id":"%s","chat_id":"c%d"}`, w.block(), chat))
-	case 4, 5:
+	case 2, 3, 4, 5:
 		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"document_id":"d","chat_id":"c%d","mode":"agent"}`, chat))
 	case 6:
 		send(fmt.Sprintf(`{"name":"pause","chat_id":"c%d"}`, chat))
@@ -223,7 +251,7 @@ func (w *writers) decide(method, path string) {
 	}
 }
 
-// check folds the new chunks, and looks for lost blocks.
+// check folds the new chunks, and looks for lost blocks and texts that do not count.
 func (w *writers) check(when string, decided bool) {
 	w.t.Helper()
 	synctest.Wait()
@@ -237,8 +265,11 @@ func (w *writers) check(when string, decided bool) {
 		}
 	}
 	w.there = map[string]bool{}
-	for id := range doc {
+	for id, b := range doc {
 		w.there[id] = true
+		if strings.Contains(textOf(b)+*cmp.Or(b.Current, new(string)), refusedText) {
+			w.t.Errorf("%s: the block %s has the text of a refused call: %q", when, id, textOf(b))
+		}
 	}
 }
 

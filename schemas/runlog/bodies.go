@@ -251,12 +251,15 @@ type (
 	// what was written: the block is as it was before, or removed, and nothing
 	// more follows. A New block has nothing to empty and readers see nothing;
 	// only its revision matters, if an earlier block with that id was deleted.
+	// Refused says that the call that wrote the content has failed; without End,
+	// what waited in the block before follows.
 	BlockReset struct {
 		Place    Place
 		End      bool
 		Revision int64
 		New      bool
 		By       *Caller
+		Refused  bool
 	}
 	// BlockHeader is the block's metadata, one JSON object.
 	BlockHeader struct {

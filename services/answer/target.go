@@ -195,7 +195,7 @@ func (b *targetDraft) end(wr *Writer) {
 	}
 	b.ended = true
 	switch {
-	case wr.written.EndDraft(b.draft, runlog.Level{}, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since}):
+	case wr.written.EndDraft(b.draft, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since}):
 	case b.draft.Withdrawn():
 		wr.warn("The block " + b.id + " was rejected or deleted while the answer was written into it.")
 	default:

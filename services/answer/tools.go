@@ -190,6 +190,9 @@ func (wr *Writer) toolPayload(e turn.PayloadMade) {
 func (wr *Writer) toolComplete(e turn.ToolComplete) {
 	c := wr.at(e.Index)
 	c.ToolUseID, c.Name, c.State = e.ID, e.Name, record.ToolFinished
+	if e.Result.IsError && wr.shows() {
+		wr.written.Failed(e.Index)
+	}
 	c.Output, c.ModelOutput, c.IsError, c.Duration = e.Result.Text, e.ModelText, e.Result.IsError, e.Result.Duration
 	if c.Input == nil {
 		c.Input = []byte("{}")

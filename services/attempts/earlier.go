@@ -58,7 +58,7 @@ func (e *Earlier) compare(calls []record.ToolCall, log []runlog.Event) {
 	for i := range log {
 		switch b := log[i].Body.(type) {
 		case *runlog.BlockReset:
-			e.Withdrawn[b.Place.BlockIDs] = b.End
+			e.Withdrawn[b.Place.BlockIDs] = b.End && !b.Refused
 		case *runlog.BlockContent: // the block was written again
 			e.Withdrawn[b.Place.BlockIDs] = false
 		default:
@@ -179,6 +179,15 @@ func (e *Earlier) Written() (n int) {
 		}
 	}
 	return n
+}
+
+// Void returns the events that a later attempt makes void.
+func (e *Earlier) Void() []runlog.Event {
+	n := slices.IndexFunc(e.valid, func(event runlog.Event) bool { return event.Seq > e.Kept })
+	if n < 0 {
+		return nil
+	}
+	return e.valid[n:]
 }
 
 // Text returns the answer's text as a reader of all events sees it.

@@ -75,6 +75,8 @@ type Proposals interface {
 	PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error)
 	WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error)
 	AppendBlock(ctx context.Context, owner, document, id, piece string) error
+	// TouchBlock gives a block a new revision and changes nothing else.
+	TouchBlock(ctx context.Context, owner, document, id string) (schemas.Block, error)
 	ProposeMove(ctx context.Context, owner, document, id string, after *string) (schemas.Block, error)
 	ProposeDelete(ctx context.Context, owner, document, id string) (record.Settled, error)
 }

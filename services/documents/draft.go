@@ -19,12 +19,14 @@ type Draft struct {
 	run, owner      string
 	document, block string
 	withdrawn       func()
+	before          *schemas.Block // the block before a call wrote it, nil for a new one
 
 	mu       sync.Mutex // held while content is shown and stored, and while it is withdrawn
 	held     strings.Builder
 	size     int // stored bytes
 	storedAt time.Time
 	err      error
+	late     *record.BlockWrite // the block, if nothing is stored before End
 }
 
 // A draft is stored in pieces: when it holds draftPiece bytes or an eighth of
@@ -50,6 +52,11 @@ func (d *Documents) Draft(ctx context.Context, user schemas.User, document strin
 		return nil, schemas.Block{}, err
 	}
 	defer unlock()
+	return d.draft(ctx, user, document, w, run, withdrawn)
+}
+
+// draft is Draft for a caller that holds the owner's lock.
+func (d *Documents) draft(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
 	if err := d.shared.setWriting(ctx, run, w.ID, true); err != nil { // before the text can be seen
 		return nil, schemas.Block{}, err
 	}
@@ -110,21 +117,29 @@ func (p *Draft) Write(ctx context.Context, piece string, show func()) error {
 // End stores the held pieces and ends the draft; the user may then decide about
 // the block. A withdrawn draft is not an error.
 func (p *Draft) End(ctx context.Context) error {
-	p.mu.Lock()
-	err := p.flush(ctx)
-	p.mu.Unlock()
-	p.docs.writing.remove(p)
-	_ = p.docs.shared.setWriting(ctx, p.run, p.block, false) // it ends with the run at the latest
+	err := p.storeLate(ctx)
+	if err == nil {
+		p.mu.Lock()
+		err = p.flush(ctx)
+		p.mu.Unlock()
+	}
+	p.leave(ctx)
 	if errors.Is(err, errWithdrawn) {
 		return nil
 	}
 	return err
 }
 
+// leave ends the writing: the user may decide about the block.
+func (p *Draft) leave(ctx context.Context) {
+	p.docs.writing.remove(p)
+	_ = p.docs.shared.setWriting(ctx, p.run, p.block, false) // it ends with the run at the latest
+}
+
 // flush stores the held pieces. If the database is not available, they are
 // stored with the next piece.
 func (p *Draft) flush(ctx context.Context) error {
-	if p.err != nil || p.held.Len() == 0 {
+	if p.err != nil || p.held.Len() == 0 || p.late != nil {
 		return p.err
 	}
 	err := p.docs.proposals.AppendBlock(ctx, p.owner, p.document, p.block, p.held.String())

@@ -51,24 +51,29 @@ func (d *Documents) Write(ctx context.Context, user schemas.User, document strin
 
 // write is Write for a caller that holds the owner's lock.
 func (d *Documents) write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
-	if err := checkWrite(&w.NewBlock); err != nil {
-		return schemas.Block{}, err
-	}
-	kind := w.Type
-	if kind == "" {
-		b, err := d.blocks.Block(ctx, user.ID, w.ID)
-		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
-			return schemas.Block{}, err
-		}
-		kind = b.Type
-	}
-	if err := checkContent(kind, w.Content, w.Meta); err != nil {
+	if err := d.check(ctx, user, &w); err != nil {
 		return schemas.Block{}, err
 	}
 	if !w.Only {
 		w.Create = d.made(document, w.Title)
 	}
 	return d.proposals.WriteBlock(ctx, user.ID, document, w)
+}
+
+// check checks what is to be written into a block.
+func (d *Documents) check(ctx context.Context, user schemas.User, w *record.BlockWrite) error {
+	if err := checkWrite(&w.NewBlock); err != nil {
+		return err
+	}
+	kind := w.Type
+	if kind == "" {
+		b, err := d.blocks.Block(ctx, user.ID, w.ID)
+		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+			return err
+		}
+		kind = b.Type
+	}
+	return checkContent(kind, w.Content, w.Meta)
 }
 
 // Move proposes that a block of a document goes after another one, to the front

@@ -113,6 +113,7 @@ var forms = []form{
 		f.int64(&b.Revision)
 		f.bool(&b.New)
 		f.caller(&b.By)
+		f.bool(&b.Refused)
 	}),
 	formOf(30, func(f *fields, b *runlog.BlockHeader) {
 		f.place(&b.Place)

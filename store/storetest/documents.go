@@ -31,6 +31,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"blocks of chats":                           testChatBlocks,
 		"large blocks":                              testLargeBlocks,
 		"pieces of a block":                         testBlockPieces,
+		"a touched block":                           testBlockTouched,
 		"changes of one document at once":           testDocumentAtOnce,
 		"versions of a document":                    testDocumentVersions,
 		"restored versions":                         testDocumentRestored,

@@ -232,6 +232,39 @@ func testBlockPieces(f *fixture) {
 	failsWith(f, "a piece too many", f.store.AppendBlock(f.ctx, f.owner, id, x, "b"), schemas.CodeTooLarge)
 }
 
+// testBlockTouched touches blocks: only their revision and that of the document change.
+func testBlockTouched(f *fixture) {
+	clean, edited, deleted := newID(), newID(), newID()
+	id := f.doc(clean, edited, deleted)
+	f.write(id, edited, "new")
+	_, err := f.store.ProposeDelete(f.ctx, f.owner, id, deleted)
+	must(f, err)
+	read := func(block string) schemas.Block {
+		b, err := f.store.Block(f.ctx, f.owner, block)
+		must(f, err)
+		return b
+	}
+	for _, block := range []string{clean, edited, deleted} {
+		before, revision := read(block), f.document(id).Revision
+		touched, err := f.store.TouchBlock(f.ctx, f.owner, id, block)
+		must(f, err)
+		equal(f, "returned", touched, read(block))
+		equal(f, "revision", touched.Revision, revision+1)
+		equal(f, "revision of the document", f.document(id).Revision, revision+1)
+		touched.Revision = before.Revision
+		equal(f, "touched", touched, before)
+	}
+	_, err = f.store.TouchBlock(f.ctx, newID(), id, clean)
+	fails(f, "a block of another user", err, schemas.ErrNotFound)
+	_, err = f.store.PlanDocument(f.ctx, f.owner, id, record.Plan{Blocks: []record.NewBlock{{ID: newID(), Type: "md"}}})
+	must(f, err)
+	_, err = f.store.TouchBlock(f.ctx, f.owner, id, edited)
+	failsWith(f, "a draft that a plan hides", err, schemas.CodeConflict)
+	_, err = f.store.TouchBlock(f.ctx, f.owner, id, clean)
+	must(f, err)
+	equal(f, "state of a hidden block", read(clean).State, schemas.BlockPendingDelete)
+}
+
 // testDocumentAtOnce adds and moves blocks of one document concurrently: none
 // is lost, no two have the same place.
 func testDocumentAtOnce(f *fixture) {

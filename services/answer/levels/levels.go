@@ -103,14 +103,14 @@ func (l *Levels) CloseWait(index int) {
 }
 
 // OpenDocument opens a thread for a block that the model writes into a document and
-// returns the place of the block's content. Name is the tool's name, block the
-// block's id, and kind its type.
+// returns the place of the block's content; where no group is open, it is a group
+// without a thread. Name is the tool's name, block the block's id, and kind its type.
 func (l *Levels) OpenDocument(name, block, kind string) runlog.Level {
-	if l.group == 0 {
-		l.openGroup(reply)
+	at := runlog.Level{Group: l.next(&l.groups), Message: l.next(&l.messages)}
+	if l.group != 0 {
+		at.Thread = l.next(&l.threads)
+		l.Emit(runlog.Level{Thread: at.Thread, Group: l.group}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: name, Ref: block})
 	}
-	at := runlog.Level{Thread: l.next(&l.threads), Group: l.next(&l.groups), Message: l.next(&l.messages)}
-	l.Emit(runlog.Level{Thread: at.Thread, Group: l.group}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: name, Ref: block})
 	l.Emit(runlog.Level{Thread: at.Thread, Group: at.Group}, &runlog.LevelStart{Depth: runlog.GroupLevel, Type: document, Label: "Document", Ref: block})
 	l.Emit(at, &runlog.LevelStart{Depth: runlog.MessageLevel, Type: kind, Ref: block})
 	return at
@@ -120,7 +120,9 @@ func (l *Levels) OpenDocument(name, block, kind string) runlog.Level {
 func (l *Levels) CloseDocument(at runlog.Level, status string) {
 	l.Emit(at, &runlog.LevelEnd{Depth: runlog.MessageLevel, Status: status})
 	l.Emit(runlog.Level{Thread: at.Thread, Group: at.Group}, &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: document, Status: status})
-	l.Emit(runlog.Level{Thread: at.Thread, Group: l.group}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
+	if at.Thread != 0 {
+		l.Emit(runlog.Level{Thread: at.Thread, Group: l.group}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
+	}
 }
 
 // CloseEarlier closes the levels that the stored log leaves open, the innermost

@@ -32,7 +32,7 @@ func (c *call) take(e turn.ToolArguments) {
 
 // tell shows a piece of the arguments as such.
 func (c *call) tell(piece string) {
-	if !c.again {
+	if !c.second {
 		c.all.Levels.Arguments(turn.ToolArguments{Index: c.index, ID: c.callID, Name: c.name, Fragment: piece})
 	}
 }
@@ -45,7 +45,7 @@ func (c *call) settle(ended bool) {
 	case c.withheld == "":
 		return
 	case c.draft != nil, c.later:
-		if !c.streamed && !c.again {
+		if !c.streamed && !c.second {
 			c.all.Levels.Streamed(c.index, c.tool.Streams.Argument)
 		}
 		c.streamed = true

@@ -37,8 +37,13 @@ type call struct {
 	draft  *documents.Draft // nil before it is opened
 	closed bool             // nothing more is shown
 	later  bool             // it is shown when it runs, see Calls.Begin
-	open   bool             // its levels are open; read and written in Show of the draft
-	again  bool             // the block is shown a second time, but not its arguments
+	open   bool             // its levels were opened; read and written in Show of the draft
+	ended  bool             // its levels are closed
+	second bool             // the block is shown a second time, but not its arguments
+
+	whole   bool // all arguments are known, and the tool is called with them
+	late    bool // the text was held until the call was whole
+	refused bool // the text does not count
 
 	// withheld are the arguments from the content on that are not shown yet, beside
 	// those of them that come after the content; see settle.
@@ -99,7 +104,7 @@ func (c *call) look() {
 	ctx, done := c.all.Storing()
 	defer done()
 	b, known := c.all.Drafts.Known(ctx, c.all.Owner, c.id())
-	c.shown = known && (b.ID != "" || !c.again) // it was just taken back
+	c.shown = known && (b.ID != "" || !c.second) // it was just taken back
 	c.kind = cmp.Or(c.argument(c.tool.Streams.Type), b.Type, schemas.BlockMarkdown)
 }
 
@@ -144,7 +149,7 @@ func (c *call) start() {
 	}
 	ctx, done := c.all.Storing()
 	defer done()
-	draft, b, err := c.all.Drafts.Draft(ctx, c.all.Owner, document, w, c.all.Run, c.withdrawn)
+	draft, b, err := c.all.Drafts.DraftCall(ctx, c.all.Owner, document, w, c.all.Run, c.withdrawn)
 	if err != nil { // the tool will report it
 		c.closed = true
 		return
@@ -205,41 +210,4 @@ func (c *call) show(piece string) {
 	if err != nil && !errors.Is(err, record.ErrUnavailable) {
 		c.end("partial")
 	}
-}
-
-// end stores the held content and ends the block.
-func (c *call) end(status string) {
-	if c.closed || c.draft == nil {
-		c.closed = true
-		c.settle(true)
-		return
-	}
-	c.closed = true
-	whole := c.all.EndDraft(c.draft, c.at, c.reset(true))
-	if !c.open {
-		return
-	}
-	if whole {
-		c.all.Emit(c.at, &runlog.BlockDone{Place: c.place, By: c.caller()})
-	} else if status == "completed" {
-		status = "partial"
-	}
-	c.all.Levels.CloseDocument(c.at, status)
-}
-
-// takeBack removes a block that was added too early. It reports false if the
-// user has removed it.
-func (c *call) takeBack() bool {
-	if c.given != "" {
-		return true
-	}
-	ctx, done := c.all.Storing()
-	defer done()
-	if _, err := c.all.Drafts.Remove(ctx, c.all.Owner, c.place.DocumentID, c.place.BlockIDs); errors.Is(err, schemas.ErrNotFound) {
-		return false
-	} else if err != nil {
-		c.all.Logger.Warn("could not remove a block that was added too early", "run_id", c.all.Run, "error", err)
-	}
-	c.all.Emit(runlog.Level{}, c.reset(true))
-	return true
 }

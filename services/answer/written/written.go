@@ -7,7 +7,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
+	"maps"
+	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -46,6 +47,8 @@ type Options struct {
 type Levels interface {
 	Arguments(e turn.ToolArguments)
 	Streamed(index int, argument string)
+	// OpenDocument opens the place of a block's content: inside the reply or the tools
+	// that are being shown, or beside them if there are none.
 	OpenDocument(name, block, kind string) runlog.Level
 	CloseDocument(at runlog.Level, status string)
 }
@@ -64,13 +67,16 @@ func New(options Options) *Calls {
 
 // Arguments shows a piece of the arguments of a call that the model writes. The text
 // of an argument that goes into a block is shown there and nowhere else.
-func (a *Calls) Arguments(e turn.ToolArguments) {
-	c := a.each[e.Index]
+func (a *Calls) Arguments(e turn.ToolArguments) { a.call(e.Index).take(e) }
+
+// call returns the call of that index; it adds the call if there is none.
+func (a *Calls) call(index int) *call {
+	c := a.each[index]
 	if c == nil {
-		c = &call{all: a, index: e.Index, later: a.planning(e.Index)}
-		a.each[e.Index] = c
+		c = &call{all: a, index: index, later: a.planning(index)}
+		a.each[index] = c
 	}
-	c.take(e)
+	return c
 }
 
 // planning reports whether an earlier call of the current reply makes a plan:
@@ -85,31 +91,39 @@ func (a *Calls) planning(index int) bool {
 }
 
 // Reply ends the blocks of a whole reply, and shows those whose arguments
-// did not arrive in pieces. If arguments after the content say more about a
-// block, such as its id or its place, the block is shown again; a block that
-// was added without them is removed.
+// did not arrive in pieces. The block of a call whose arguments do not fit is shown
+// as it was before. If arguments after the content say more about a block, such as
+// its id or its place, the block is written again; a block that was added without
+// them is removed.
 func (a *Calls) Reply(e *turn.Reply) {
+	undone := make(map[string]bool) // the blocks of calls that do not fit
 	for i, asked := range e.ToolCalls {
-		index := e.FirstIndex + i
-		whole := turn.ToolArguments{Index: index, ID: asked.ID, Name: asked.Name}
-		if a.each[index] == nil {
+		whole := turn.ToolArguments{Index: e.FirstIndex + i, ID: asked.ID, Name: asked.Name}
+		if a.each[whole.Index] == nil {
 			whole.Fragment = asked.Arguments
 		}
-		a.Arguments(whole)
-		c := a.each[index]
-		if c == nil || c.later {
-			continue
+		c := a.call(whole.Index)
+		if t := a.Tool(asked.Name); t.Streams != nil && !fits(&t, asked.Arguments) {
+			if c.refuse() {
+				undone[c.draft.Block()] = true
+			}
+			c.later = false
 		}
-		c.end("completed")
-		if c.draft != nil && len(c.args.Head) > c.early && c.takeBack() {
-			first := strings.TrimSuffix(string(schemas.Encode(c.args.Head)), "}")
-			whole.Fragment = first + `,` + strings.TrimPrefix(strings.TrimSpace(asked.Arguments), "{")
-			c = &call{all: a, index: index, again: true}
-			a.each[index] = c
-			c.take(whole)
-			c.end("completed")
+		c.take(whole)
+		switch {
+		case c.later, c.refused:
+		case c.draft != nil && (len(c.args.Head) > c.early || undone[c.draft.Block()]):
+			c.again(asked.Arguments)
+		default:
+			c.finish()
 		}
 	}
+}
+
+// fits reports whether a tool is called with the arguments.
+func fits(t *turn.Tool, arguments string) bool {
+	input, err := turn.Input(arguments)
+	return err == nil && (t.Check == nil || t.Check(t.Fill(input)) == nil)
 }
 
 // Begin shows the block of a call that had to wait for a plan, or for another
@@ -120,14 +134,27 @@ func (a *Calls) Begin(index int) {
 		if c.streams() {
 			c.step()
 		}
-		c.end("completed")
+		c.finish()
 	}
 }
 
-// End ends what is still being written when the run ends.
+// Failed shows the block of a call that has failed as it was before. A block over
+// which the user had still to decide keeps the text that was stored with the reply.
+func (a *Calls) Failed(index int) {
+	if c := a.each[index]; c != nil && !c.late {
+		c.refuse()
+	}
+}
+
+// End ends what is still being written when the run ends. A block over which the user
+// had still to decide is shown as it was before.
 func (a *Calls) End(status string) {
-	for _, c := range a.each {
-		c.end(status)
+	for _, index := range slices.Sorted(maps.Keys(a.each)) {
+		if c := a.each[index]; !c.closed && c.draft != nil && c.draft.Held() {
+			c.refuse()
+		} else {
+			c.end(status)
+		}
 	}
 }
 
@@ -152,28 +179,39 @@ func (a *Calls) claimOf(block string) documents.Claim {
 	return documents.Claim{Run: a.Run, Owner: a.Owner.ID, Document: a.Document, Blocks: []string{block}}
 }
 
-// EndDraft ends a draft and reports whether all of it is stored. A block that
-// could not be stored completely is removed from the document, and readers are
+// EndDraft ends the draft of an answer and reports whether all of it is stored. A block
+// that could not be stored completely is removed from the document, and readers are
 // told with reset, so that they see what is stored.
-func (a *Calls) EndDraft(d *documents.Draft, at runlog.Level, reset *runlog.BlockReset) bool {
+func (a *Calls) EndDraft(d *documents.Draft, reset *runlog.BlockReset) bool {
+	whole, failed := a.store(d)
+	if failed {
+		ctx, done := a.Storing()
+		defer done()
+		if _, err := a.Drafts.Settle(ctx, a.Owner, d.Block(), record.Revert, nil); err != nil {
+			a.Logger.Warn("could not remove an incomplete block", "run_id", a.Run, "error", err)
+		}
+		a.Emit(runlog.Level{}, reset)
+	}
+	return whole
+}
+
+// store ends a draft. It reports whether all of it is stored, or that it cannot be.
+func (a *Calls) store(d *documents.Draft) (whole, failed bool) {
 	ctx, done := a.Storing()
 	defer done()
 	err := d.End(ctx)
 	a.Fenced(err)
 	switch {
 	case err == nil:
-		return !d.Withdrawn()
+		return !d.Withdrawn(), false
 	case errors.Is(err, record.ErrFenced): // the block is the later attempt's
-		return false
+		return false, false
 	case errors.Is(err, record.ErrUnavailable): // the run stops too
 		a.Logger.Warn("could not store a piece of a block", "run_id", a.Run, "error", err)
-		return true
+		return true, false
+	default:
+		return false, true
 	}
-	if _, err := a.Drafts.Settle(ctx, a.Owner, d.Block(), record.Revert, nil); err != nil {
-		a.Logger.Warn("could not remove an incomplete block", "run_id", a.Run, "error", err)
-	}
-	a.Emit(at, reset)
-	return false
 }
 
 // Storing returns a context for the writes of a draft, which also works while the run

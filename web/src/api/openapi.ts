@@ -1778,7 +1778,8 @@ export interface components {
              *     `progress`, `stage`, `status_message`, `data`, `title`, and `denied` if the user did not allow it. `streamed`
              *     names the argument whose text is the content of a block; `arguments` leaves it out. The `text` of a result has
              *     `tool_use_id` and `is_error`. A block that a tool writes has `meta` and `content`. `withdrawn: true` means that
-             *     what was written into the block is withdrawn: the block is as it was before, or gone. The `data` of an event
+             *     what was written into the block no longer counts, because the user has withdrawn it or the call has failed: the
+             *     block is as it was before, or gone. What waited in it before is shown again in a message of its own. The `data` of an event
              *     `withdrawn` says the same of a block of a document, `ref`: the one that the answer itself was written into or,
              *     with `tool_use_id`, one that a call writes again in another place
              */
@@ -2018,7 +2019,7 @@ export interface components {
             document_id: string;
             /** @description The block's type */
             type: string;
-            /** @description The block's earlier content no longer counts. With `end` what was written into it is withdrawn: the block is as it was before, or is removed */
+            /** @description The block's earlier content no longer counts. After a call that failed what waited in the block before follows. With `end` what was written into it is withdrawn: the block is as it was before, or is removed */
             reset?: boolean;
             /** @description The block's metadata, before its content */
             meta?: components["schemas"]["Object"];
@@ -2856,7 +2857,7 @@ export interface components {
          *     | `type` | what | members of its own |
          *     | --- | --- | --- |
          *     | a block's type, as `md` | a piece of blocks; with `end` their end | `block_ids`, `document_id`, `content`, `end`, `new_doc`, `block_types` |
-         *     | `reset` | what was sent for the blocks no longer counts; with `kept_through`, nor do all chunks of the run after that number; with `end` nothing more comes: what was written into the blocks is withdrawn, and they are as they were before, or gone | `block_ids`, `document_id`, `kept_through`, `end` |
+         *     | `reset` | what was sent for the blocks no longer counts; what follows is their content from its beginning: new text or, after a call that has failed, what waited for the user before; with `kept_through`, nor do all chunks of the run after that number; with `end` nothing more comes: what was written into the blocks is withdrawn, and they are as they were before, or gone | `block_ids`, `document_id`, `kept_through`, `end` |
          *     | `status` | a line for the status display; with an `approval_id` one that asks for the user's approval | `content`, `approval_id`, `reason` |
          *     | `tool` | a call: its `event` is `start`, `progress` or `complete` | `tool`, `tool_use_id`, `index`; `input`, `title`; `stage`, `message`, `progress`, `data`, `block_ids`, `document_id`; `output`, `is_error`, `done` |
          *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |

@@ -1,0 +1,69 @@
+package written
+
+import (
+	"slices"
+
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// Interrupted shows what is stored of the blocks that calls of an earlier attempt have
+// written in events that are void now, unless the events show just that. No call
+// goes on with these blocks.
+func (a *Calls) Interrupted(void []runlog.Event) {
+	calls := lastWrites(void)
+	ctx, done := a.Storing()
+	defer done()
+	for _, c := range calls {
+		c.all = a
+		id := c.place.BlockIDs
+		if holder, err := a.Drafts.Claim(ctx, a.claimOf(id)); holder != "" || err != nil {
+			continue // the holder shows it
+		}
+		b, found, err := a.Drafts.Find(ctx, a.Owner, id)
+		switch {
+		case err != nil:
+			a.Logger.Warn("could not read a block that was being written", "run_id", a.Run, "error", err)
+		case !found:
+			c.restore(nil)
+		case b.New == nil || *b.New != c.held:
+			c.since = b.Revision
+			c.restore(&b)
+		}
+	}
+}
+
+// lastWrites returns for each block that calls write in the events the last one of them,
+// with the text that it has shown, without those whose end has been shown as withdrawn.
+func lastWrites(events []runlog.Event) []*call {
+	var calls []*call
+	for i := range events {
+		var place runlog.Place
+		var by *runlog.Caller
+		content, empties, ends := "", false, false
+		switch b := events[i].Body.(type) {
+		case *runlog.BlockReset:
+			place, by, empties, ends = b.Place, b.By, true, b.End
+		case *runlog.BlockHeader:
+			place, by = b.Place, b.By
+		case *runlog.BlockContent:
+			place, by, content = b.Place, b.By, b.Text
+		default:
+		}
+		if by == nil {
+			continue
+		}
+		at := slices.IndexFunc(calls, func(c *call) bool { return c.place.BlockIDs == place.BlockIDs })
+		if at >= 0 && empties {
+			calls = slices.Delete(calls, at, at+1)
+			at = -1
+		}
+		switch {
+		case ends:
+		case at < 0:
+			calls = append(calls, &call{index: by.Index, name: by.Tool, callID: by.ToolUseID, place: place, by: by, ended: true, held: content})
+		default:
+			calls[at].held += content
+		}
+	}
+	return calls
+}

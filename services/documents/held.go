@@ -1,0 +1,135 @@
+package documents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// DraftCall is Draft for a call that may still be refused. If the block has changes
+// that wait for the user, the text is held until End: Discard, or the end of the
+// process, leaves the block unchanged. Other text is stored while it is written.
+func (d *Documents) DraftCall(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
+	unlock, err := d.locks.Lock(ctx, user.ID)
+	if err != nil {
+		return nil, schemas.Block{}, err
+	}
+	defer unlock()
+	before, err := d.blocks.Block(ctx, user.ID, w.ID)
+	switch known := err == nil && before.DocumentID == document; {
+	case err != nil && !errors.Is(err, schemas.ErrNotFound):
+		return nil, schemas.Block{}, err
+	case known && before.State != schemas.BlockClean && !unfilled(&before):
+		return d.hold(ctx, user, document, w, run, withdrawn)
+	case known:
+		p, b, err := d.draft(ctx, user, document, w, run, withdrawn)
+		if err == nil {
+			p.before = &before
+		}
+		return p, b, err
+	}
+	return d.draft(ctx, user, document, w, run, withdrawn)
+}
+
+// unfilled reports whether a block is planned and has no text yet.
+func unfilled(b *schemas.Block) bool {
+	return b.State == schemas.BlockPendingNew && (b.New == nil || *b.New == "")
+}
+
+// hold begins a draft whose text is held. The returned block is as it will be written,
+// with a revision that is later than that of any earlier writing.
+func (d *Documents) hold(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
+	if err := d.check(ctx, user, &w); err != nil {
+		return nil, schemas.Block{}, err
+	}
+	if err := d.shared.setWriting(ctx, run, w.ID, true); err != nil {
+		return nil, schemas.Block{}, err
+	}
+	b, err := d.proposals.TouchBlock(ctx, user.ID, document, w.ID)
+	if err != nil {
+		_ = d.shared.setWriting(ctx, run, w.ID, false) // it ends with the run at the latest
+		return nil, schemas.Block{}, err
+	}
+	p := &Draft{docs: d, run: run, owner: user.ID, document: document, block: w.ID, withdrawn: withdrawn, late: &w}
+	p.held.WriteString(w.Content)
+	d.writing.add(p)
+	b.Type = cmp.Or(w.Type, b.Type)
+	if w.Meta != nil {
+		b.NewMeta = w.Meta
+	}
+	return p, b, nil
+}
+
+// Held reports whether nothing is stored before End.
+func (p *Draft) Held() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.late != nil
+}
+
+// storeLate stores the text of a draft that was held.
+func (p *Draft) storeLate(ctx context.Context) error {
+	if !p.Held() {
+		return nil
+	}
+	unlock, err := p.docs.locks.Lock(ctx, p.owner)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return p.err
+	}
+	w := *p.late
+	w.Content = p.held.String()
+	if _, err := p.docs.write(ctx, schemas.User{ID: p.owner}, p.document, w); err != nil {
+		return err
+	}
+	p.late, p.size = nil, len(w.Content)
+	p.held.Reset()
+	return nil
+}
+
+// Discard ends the draft of a call that is not run, removes what it has stored, and
+// returns the block that is stored then, nil for none. It reports false, and changes
+// nothing, if the user has decided about the text.
+func (p *Draft) Discard(ctx context.Context) (stored *schemas.Block, discarded bool, err error) {
+	unlock, err := p.docs.locks.Lock(ctx, p.owner)
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
+	defer p.leave(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if errors.Is(p.err, errWithdrawn) {
+		return nil, false, nil
+	}
+	late := p.late != nil
+	p.late = nil
+	p.held.Reset()
+	b, err := p.docs.blocks.Block(ctx, p.owner, p.block)
+	switch {
+	case errors.Is(err, schemas.ErrNotFound):
+		return nil, late, nil
+	case err != nil, late:
+		return &b, late, err
+	case b.New == nil:
+		return &b, false, nil
+	case p.before != nil && p.before.Current == nil: // it was planned
+		b, err = p.docs.proposals.WriteBlock(ctx, p.owner, p.document, record.BlockWrite{
+			Only: true, NewBlock: record.NewBlock{ID: p.block, Type: p.before.Type, Meta: p.before.Meta},
+		})
+		return &b, err == nil, err
+	}
+	after, err := p.docs.blocks.SettleBlock(ctx, p.owner, p.block, record.Revert, nil)
+	if err != nil || after.Gone {
+		return nil, err == nil, err
+	}
+	return &after.Block, true, nil
+}
