@@ -270,23 +270,23 @@ func (c *Call) options() record.StartOptions {
 	return o
 }
 
-// Repeated returns the run that an earlier request with the same Idempotency-Key started;
-// ok is false if there is none.
-func (c *Call) Repeated() (run schemas.Run, ok bool, err error) {
+// Once returns the run that an earlier request with the same Idempotency-Key started. If
+// there is none, begin begins one.
+func (c *Call) Once(begin func() (schemas.Run, error)) (schemas.Run, error) {
 	o := c.options()
 	switch {
 	case o.IdempotencyKey == "":
-		return run, false, nil
+		return begin()
 	case len(o.IdempotencyKey) > maxKey:
-		return run, false, schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
+		return schemas.Run{}, schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
 	}
-	if _, err = c.Service.Runs.ByKey(c.Context(), c.User, o.IdempotencyKey); errors.Is(err, schemas.ErrNotFound) {
-		return run, false, nil
+	switch _, err := c.Service.Runs.ByKey(c.Context(), c.User, o.IdempotencyKey); {
+	case errors.Is(err, schemas.ErrNotFound):
+		return begin()
+	case err != nil:
+		return schemas.Run{}, err
 	}
-	if err == nil { // Start compares the bodies
-		run, err = c.Service.Runs.Start(c.Context(), c.User, &schemas.ChatRequest{}, o)
-	}
-	return run, err == nil, err
+	return c.Service.Runs.Start(c.Context(), c.User, &schemas.ChatRequest{}, o) // it compares the bodies
 }
 
 // History returns the messages of a new chat that come before its first question.

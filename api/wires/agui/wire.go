@@ -147,17 +147,16 @@ func question(c *wires.Call, to wires.Stream, in *input, chat schemas.Chat, at i
 
 // attach returns the run that the same request began, or begins one.
 func attach(c *wires.Call, in *input, chat schemas.Chat, at int) (schemas.Run, error) {
-	run, repeated, err := c.Repeated()
-	if err != nil || repeated {
-		return run, err
-	}
-	queue := false
-	if len(in.Resume) > 0 {
-		if queue, err = settle(c, chat, in); err != nil {
-			return run, err
+	return c.Once(func() (schemas.Run, error) {
+		queue := false
+		if len(in.Resume) > 0 {
+			var err error
+			if queue, err = settle(c, chat, in); err != nil {
+				return schemas.Run{}, err
+			}
 		}
-	}
-	return begin(c, in, chat, at, queue)
+		return begin(c, in, chat, at, queue)
+	})
 }
 
 // settle gives the answers that come with a new message. It reports whether the message

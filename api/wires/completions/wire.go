@@ -66,10 +66,7 @@ func post(c *wires.Call) error {
 	if run, list, ok := r.answers(); ok {
 		return proceed(c, to, r, req, run, list)
 	}
-	run, repeated, err := c.Repeated()
-	if err == nil && !repeated {
-		run, err = begin(c, r, req)
-	}
+	run, err := c.Once(func() (schemas.Run, error) { return begin(c, r, req) })
 	if err != nil {
 		return err
 	}

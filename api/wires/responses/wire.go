@@ -58,10 +58,7 @@ func post(c *wires.Call) error {
 		}
 		return respond(c, to, r, req, run, given)
 	}
-	run, repeated, err := c.Repeated()
-	if err == nil && !repeated {
-		run, err = begin(c, r, req)
-	}
+	run, err := c.Once(func() (schemas.Run, error) { return begin(c, r, req) })
 	if err != nil {
 		return err
 	}

@@ -64,10 +64,7 @@ func post(c *wires.Call) error {
 	if run, list, ok := r.answers(); ok {
 		return proceed(c, to, r, chat, run, list)
 	}
-	run, repeated, err := c.Repeated()
-	if err == nil && !repeated {
-		run, err = begin(c, r, chat)
-	}
+	run, err := c.Once(func() (schemas.Run, error) { return begin(c, r, chat) })
 	if err != nil {
 		return err
 	}
