@@ -91,7 +91,11 @@ func Scripted(more ...string) []string {
 // ann and bob, and the admin ada.
 func ServeOn(t *testing.T, d Database, with app.Options, more []string) *Client {
 	t.Helper()
-	environ := append([]string{"CHATTRAY_DATABASE_URL=" + d.Fresh(t), "CHATTRAY_LOG_FORMAT=json", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, more...)
+	environ := []string{"CHATTRAY_DATABASE_URL=" + d.Fresh(t), "CHATTRAY_LOG_FORMAT=json", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}
+	for _, setting := range patient {
+		environ = append(environ, "CHATTRAY_"+setting)
+	}
+	environ = append(environ, more...)
 	c := &Client{T: t, URL: serve(t, environ, with), Tokens: map[string]string{}}
 	for user, more := range map[string][]string{"ann": nil, "bob": nil, "ada": {"--role", "admin"}} {
 		token, err := Command(t, environ, append([]string{"token", "--user", user}, more...)...)

@@ -120,10 +120,10 @@ func NewSystem(t *testing.T, database string) *System {
 	if err := os.WriteFile(filepath.Join(pages, "lab.yaml"), []byte(strings.ReplaceAll(testPage, "TOOLS", s.tools.URL)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.Settings = []string{
-		"DATABASE_URL=" + database, "OPENAI_BASE_URL=" + s.Model.URL(), "OPENAI_API_KEY=key", "PAGES=" + pages,
+	s.Settings = append(slices.Clone(patient),
+		"DATABASE_URL="+database, "OPENAI_BASE_URL="+s.Model.URL(), "OPENAI_API_KEY=key", "PAGES="+pages,
 		"MAX_RUNS_PER_USER=0", "MAX_STREAMS_PER_USER=0", "REQUESTS_PER_MINUTE=0", "OTHER_REQUESTS_PER_MINUTE=0", "APPROVE_AFTER_UNTRUSTED=off",
-	}
+	)
 	t.Cleanup(func() {
 		s.Client.CloseIdleConnections()
 		s.Model.Close()

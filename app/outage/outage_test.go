@@ -15,7 +15,7 @@ import (
 
 const (
 	// longHold is longer than the outages of these tests, shortHold shorter.
-	longHold  = 20 * time.Second
+	longHold  = apptest.Limit
 	shortHold = 100 * time.Millisecond
 )
 
@@ -27,7 +27,7 @@ func onBreakable(t *testing.T, hold time.Duration, test func(t *testing.T, syste
 			t.Parallel()
 			url, o := breakable(t, d)
 			system := apptest.NewSystem(t, url)
-			system.Settings = append(system.Settings, "DRAIN=5s")
+			system.Settings = append(system.Settings, "DRAIN=5s", "DATABASE_TIMEOUT=5s")
 			system.ServeHere(app.Options{Runs: func(r *runs.Options) {
 				r.Hold = hold
 				o.options(r)

@@ -40,7 +40,7 @@ func TestPooled(t *testing.T) {
 	server := postgres(t)
 	pooled := storetest.StartPooler(t, server, 8)
 	system := apptest.NewSystem(t, storetest.Through(t, pooled, storetest.FreshDatabase(t, server)))
-	system.Settings = append(system.Settings, "DRAIN=1s")
+	system.Settings = append(system.Settings, "DRAIN=1s", "DATABASE_TIMEOUT=5s")
 	system.ServeHere(app.Options{})
 	var all sync.WaitGroup
 	for n := range pooledTalks {
