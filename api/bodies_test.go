@@ -102,11 +102,11 @@ func (f firstRead) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestStalledBodiesHoldLittle has one user announce 60 bodies of 8 MiB, send all
+// TestStalledBodiesHoldLittle has one user announce 20 bodies of 8 MiB, send all
 // but the last byte of each, and stop: as bodies of many routes, chunked, and as
 // frames of websockets.
 func TestStalledBodiesHoldLittle(t *testing.T) {
-	const count, size = 60, 8 * mib
+	const count, size = 20, 8 * mib
 	head := func(route, framing string) string {
 		return route + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\nContent-Type: application/json\r\n" + framing + "\r\n\r\n"
 	}
