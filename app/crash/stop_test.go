@@ -22,7 +22,7 @@ func startWithDrain(t *testing.T, drain string) *apptest.System {
 // the drain time ends normally, and the program with status 0.
 func TestStopLetsRunsFinish(t *testing.T) {
 	t.Parallel()
-	system, gate := startWithDrain(t, "20s"), make(chan struct{})
+	system, gate := startWithDrain(t, "3m"), make(chan struct{})
 	p := system.Process()
 	c := system.Gated("chat", "reject", gate)
 	c.Patient = false
