@@ -298,15 +298,19 @@ func metric(t *testing.T, p *apptest.Process, name string) float64 {
 // ends when nobody reads it.
 func TestLastReaderElsewhere(t *testing.T) {
 	over(t, []carrier{none, overNATS, inMemory}, func(t *testing.T, system *apptest.System) {
-		const grace = time.Second
+		const grace = 2 * time.Second
 		system.Settings = append(system.Settings, "ON_DISCONNECT_GRACE="+grace.String())
 		p := pair{T: t, system: system, owner: system.StartReplica(apptest.LongLease, nil), b: system.StartReplica(apptest.LongLease, nil)}
 		gate := make(chan struct{})
 		c, alone := p.question("chat", "queue", gate), p.question("other", "queue", gate)
 		c.Body["on_disconnect"], alone.Body["on_disconnect"] = "cancel", "cancel"
-		p.begin(p.owner, c)
+		system.Script(c.Question, c.Turns, c.Gate)
+		first := p.open(p.owner, http.MethodPost, "/api/chat/stream", c.Body)
+		c.RunID = first.Header.Get("X-Run-Id")
 		p.begin(p.owner, alone)
 		reading, left := context.WithCancel(t.Context())
+		begun := make(chan struct{})
+		reads := sync.OnceFunc(func() { close(begun) })
 		var reader sync.WaitGroup
 		reader.Go(func() {
 			for reading.Err() == nil {
@@ -316,6 +320,8 @@ func TestLastReaderElsewhere(t *testing.T) {
 					return
 				}
 				if resp, err := system.Client.Do(req); err == nil {
+					_, _ = resp.Body.Read(make([]byte, 1))
+					reads()
 					_, _ = io.Copy(io.Discard, resp.Body) // it ends with the reader
 					_ = resp.Body.Close()
 				}
@@ -325,8 +331,10 @@ func TestLastReaderElsewhere(t *testing.T) {
 				}
 			}
 		})
+		<-begun
+		_ = first.Body.Close() // the run has always a reader
 		p.ends("cancelled", alone)
-		<-time.After(4 * grace) // the grace passes several times
+		<-time.After(3 * grace) // the grace passes several times
 		p.is(c, "running")
 		left()
 		reader.Wait()
