@@ -21,7 +21,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/
 # Many tests wait for times to pass: more of them at once than there are processors.
 TOGETHER := -p 4 -parallel 4
 
-.PHONY: run pack example build setup test test-go test-others test-postgres postgres-store postgres-service crash-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth clean
+.PHONY: run pack example build setup test test-go test-others test-postgres postgres-store postgres-service crash-test cluster-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth clean
 
 run:
 	go run .
@@ -56,6 +56,12 @@ postgres-service:
 crash-test:
 	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/crash -args -kills 500
 	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/replicas -args -kills 300
+
+# What several processes cost, and how they survive what is done to them: the long form of
+# their tests.
+cluster-test:
+	.ci/with-postgres go test -count=1 -timeout 60m ./app/replicas -args -kills 300
+	.ci/with-postgres go test -count=1 -timeout 10m -v -run 'TestFigures$$' ./app/replicas -args -figures
 
 # The test server of the Model Context Protocol itself; it needs node.
 mcp-everything: tools/mcp/everything/node_modules

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// yamlDocuments reads a file of YAML documents.
+func yamlDocuments(t *testing.T, name string) (list []map[string]any) {
+	t.Helper()
+	for decoder := yaml.NewDecoder(strings.NewReader(readFile(t, name))); ; {
+		var one map[string]any
+		if err := decoder.Decode(&one); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		list = append(list, one)
+	}
+}
+
+// at returns what is in a tree of maps under these keys, nil for nothing.
+func at(tree any, keys ...string) any {
+	for _, key := range keys {
+		m, _ := tree.(map[string]any)
+		tree = m[key]
+	}
+	return tree
+}
+
+// The files for several processes name settings that exist.
+func TestDeploymentsNameSettings(t *testing.T) {
+	settings := readFile(t, "../docs/settings.md")
+	for _, name := range []string{"../docker-compose.yml", "../docker-compose.replicas.yml", "../deploy/kubernetes.yaml"} {
+		yamlDocuments(t, name)
+		found := regexp.MustCompile(`CHATTRAY_\w+`).FindAllString(readFile(t, name), -1)
+		if len(found) == 0 {
+			t.Errorf("%s names no setting", name)
+		}
+		for _, variable := range found {
+			if !strings.Contains(settings, "`"+strings.TrimSuffix(variable, "_FILE")+"`") && !strings.Contains(settings, "`"+variable+"`") {
+				t.Errorf("%s sets %s, which is no setting", name, variable)
+			}
+		}
+	}
+}
+
+// The second process of docker-compose.replicas.yml is as the first one, whose rest is in
+// docker-compose.yml, and Caddy takes its file.
+func TestComposeOfReplicas(t *testing.T) {
+	base, more := yamlDocuments(t, "../docker-compose.yml")[0], yamlDocuments(t, "../docker-compose.replicas.yml")[0]
+	want := maps.Clone(at(base, "services", "chattray", "environment").(map[string]any))
+	maps.Copy(want, at(more, "services", "chattray", "environment").(map[string]any))
+	got := at(more, "services", "chattray-b", "environment").(map[string]any)
+	for name := range want {
+		if name != "CHATTRAY_REPLICA_NAME" && want[name] != got[name] {
+			t.Errorf("%s is %v in chattray and %v in chattray-b, want the same", name, want[name], got[name])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("chattray-b has %d variables, want %d", len(got), len(want))
+	}
+	config := at(more, "configs", "caddy", "content").(string)
+	caddy, err := exec.LookPath("caddy")
+	if err != nil {
+		t.Skip("no Caddy to check its file")
+	}
+	out, err := exec.CommandContext(t.Context(), caddy, "adapt", "--adapter", "caddyfile", "--config", tempFile(t, "Caddyfile", config)).CombinedOutput()
+	if err != nil {
+		t.Errorf("Caddy refuses its file: %v\n%s", err, out)
+	}
+}
+
+// The objects of deploy/kubernetes.yaml fit together.
+func TestKubernetes(t *testing.T) {
+	pods := map[string]map[string]any{} // templates by label
+	var selectors []string
+	for _, object := range yamlDocuments(t, "../deploy/kubernetes.yaml") {
+		if at(object, "apiVersion") == nil || at(object, "metadata", "name") == nil {
+			t.Errorf("%v has no version or no name", object["kind"])
+		}
+		switch object["kind"] {
+		case "Deployment":
+			label, _ := at(object, "spec", "template", "metadata", "labels", "app").(string)
+			pods[label] = at(object, "spec", "template", "spec").(map[string]any)
+			selectors = append(selectors, at(object, "spec", "selector", "matchLabels", "app").(string))
+		case "Service":
+			selectors = append(selectors, at(object, "spec", "selector", "app").(string))
+		case "PodDisruptionBudget":
+			selectors = append(selectors, at(object, "spec", "selector", "matchLabels", "app").(string))
+		case "NetworkPolicy":
+			selectors = append(selectors, at(object, "spec", "podSelector", "matchLabels", "app").(string))
+		default:
+			t.Errorf("unexpected object %v", object["kind"])
+		}
+	}
+	for _, label := range selectors {
+		if pods[label] == nil {
+			t.Errorf("something selects %s, which no pod has", label)
+		}
+	}
+	pod := pods["chattray"]
+	container := pod["containers"].([]any)[0].(map[string]any)
+	var lasts time.Duration
+	for _, v := range container["env"].([]any) {
+		variable := v.(map[string]any)
+		if name := variable["name"].(string); slices.Contains([]string{"CHATTRAY_DRAIN", "CHATTRAY_SHUTDOWN_DELAY"}, name) {
+			d, err := time.ParseDuration(variable["value"].(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lasts += d
+		}
+	}
+	if grace := time.Duration(pod["terminationGracePeriodSeconds"].(int)) * time.Second; lasts == 0 || grace <= lasts+shutdownGrace {
+		t.Errorf("the pod has %v to end, want more than %v", grace, lasts+shutdownGrace)
+	}
+	for probe, path := range map[string]string{"readinessProbe": "/readyz", "livenessProbe": "/healthz"} {
+		if got := at(container, probe, "httpGet", "path"); got != path {
+			t.Errorf("the %s asks %v, want %s", probe, got, path)
+		}
+	}
+}
