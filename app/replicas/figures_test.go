@@ -1,0 +1,138 @@
+package replicas
+
+import (
+	"bufio"
+	"flag"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
+)
+
+var figures = flag.Bool("figures", false, "measure what reading at another process costs")
+
+// The load of TestFigures: runs at a time, their tokens, and the time between two.
+const (
+	measuredRuns  = 50
+	measuredWords = 400
+	measuredPause = 20 * time.Millisecond
+)
+
+// What it costs to read at another process than the one that writes: the time that tokens
+// come later than at their own process, and the processor time of both for each of them.
+func TestFigures(t *testing.T) {
+	if !*figures {
+		t.Skip("only with -figures")
+	}
+	for _, c := range []carrier{none, overNATS} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, d := range apptest.Databases() {
+				if d.Name != "postgres" {
+					continue
+				}
+				system := apptest.NewSystem(t, d.Fresh(t))
+				c.use(system)
+				owner, other := system.StartReplica(apptest.LongLease, nil), system.StartReplica(apptest.LongLease, nil)
+				measure(t, system, owner, owner, other) // connections are made, pages are read
+				here := measure(t, system, owner, owner, other)
+				there := measure(t, system, owner, other, other)
+				tokens := float64(measuredRuns * measuredWords)
+				t.Logf("at its own process: %s", here)
+				t.Logf("at another process: %s", there)
+				t.Logf("later at another process: p50 %v, p99 %v; %.1f µs of CPU more for each token",
+					there.at(50)-here.at(50), there.at(99)-here.at(99), float64((there.cpu-here.cpu).Microseconds())/tokens)
+			}
+		})
+	}
+}
+
+// measured are the times from a model's tokens to their arrival at a client, in order, and
+// the processor time that the processes took.
+type measured struct {
+	late []time.Duration
+	cpu  time.Duration
+	took time.Duration
+}
+
+func (m measured) at(percent int) time.Duration { return m.late[len(m.late)*percent/100] }
+
+func (m measured) String() string {
+	return "p50 " + m.at(50).String() + ", p99 " + m.at(99).String() + ", " + strconv.Itoa(int(float64(len(m.late))/m.took.Seconds())) + " tokens/s, CPU " + m.cpu.String()
+}
+
+// measure lets the owner answer while clients read at the reader.
+func measure(t *testing.T, system *apptest.System, owner, reader, other *apptest.Process) measured {
+	t.Helper()
+	p := pair{T: t, system: system, owner: owner, b: reader}
+	var m measured
+	var mu sync.Mutex
+	var clients sync.WaitGroup
+	gate := make(chan struct{})
+	for range measuredRuns {
+		c := system.NewConversation("chat-"+strconv.Itoa(system.Mark()), "queue")
+		parts := []upstream.Part{upstream.Say("begin "), upstream.Wait(gate)}
+		for range measuredWords {
+			parts = append(parts, func(w http.ResponseWriter, r *http.Request) bool {
+				return upstream.Say(strconv.FormatInt(time.Now().UnixNano(), 10)+" ")(w, r)
+			}, upstream.Delay(measuredPause))
+		}
+		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) },
+			upstream.Open(append(parts, upstream.Finish("stop"), upstream.Usage(10, 2), upstream.Done())...))
+		begun := p.open(owner, http.MethodPost, "/api/chat/stream", c.Body)
+		_ = begun.Body.Close()
+		id := begun.Header.Get("X-Run-Id")
+		stream := p.open(reader, http.MethodGet, "/api/chat/runs/"+id+"/stream", nil)
+		began := make(chan struct{})
+		clients.Go(func() {
+			defer stream.Body.Close()
+			var late []time.Duration
+			once := sync.OnceFunc(func() { close(began) })
+			for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
+				arrived := time.Now()
+				_, text, found := strings.Cut(lines.Text(), `"text":"`)
+				text, _, _ = strings.Cut(text, ` "`)
+				if found && strings.HasPrefix(text, "begin") {
+					once()
+				}
+				if n, err := strconv.ParseInt(text, 10, 64); found && err == nil && n > 1e18 {
+					late = append(late, arrived.Sub(time.Unix(0, n)))
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			m.late = append(m.late, late...)
+		})
+		<-began
+	}
+	if reader != owner {
+		apptest.Eventually(t, "the mirrors are fed", func() bool {
+			return metric(t, reader, `chattray_mirrors{via="bus"}`)+metric(t, reader, `chattray_mirrors{via="log"}`) >= measuredRuns
+		})
+		<-time.After(time.Second) // all have asked
+	}
+	before, start := cpuOf(t, owner)+cpuOf(t, other), time.Now()
+	close(gate)
+	clients.Wait()
+	m.cpu, m.took = cpuOf(t, owner)+cpuOf(t, other)-before, time.Since(start)
+	slices.Sort(m.late)
+	if len(m.late) == 0 {
+		t.Fatal("no token has come")
+	}
+	return m
+}
+
+// cpuOf is the processor time that a process has taken.
+func cpuOf(t *testing.T, p *apptest.Process) time.Duration {
+	t.Helper()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("no /proc")
+	}
+	return time.Duration(metric(t, p, "process_cpu_seconds_total") * float64(time.Second))
+}
