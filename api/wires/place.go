@@ -73,9 +73,9 @@ func (s *Service) Successor(ctx context.Context, user schemas.User, chat schemas
 // errReplaced is returned for a message that is no longer part of the chat.
 var errReplaced = schemas.NewError(schemas.CodeConflict, "this message was replaced together with an earlier one; load the chat again")
 
-// Outrun reports whether a request was refused because another one has just edited its
+// outrun reports whether a request was refused because another one has just edited its
 // message or asked for its answer again: its place has to be found again.
-func Outrun(at Place, err error) bool {
+func outrun(at Place, err error) bool {
 	seen, ok := errors.AsType[*schemas.Error](err)
 	if !ok || at.Edit == "" && at.Regenerate == "" {
 		return false

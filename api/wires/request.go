@@ -257,6 +257,29 @@ func (c *Call) StartAt(chat schemas.Chat, req *schemas.ChatRequest, at Place) (s
 	return c.Start(chat, &again)
 }
 
+// maxPlaces bounds how often the place of a message is looked for.
+const maxPlaces = 5
+
+// errChanging is returned for a message whose chat others change all the time.
+var errChanging = schemas.NewError(schemas.CodeConflict, "other requests are changing this chat; send the message again")
+
+// StartPlaced starts the run of a request at the place that find returns. If another
+// request has just edited the message there, or asked for its answer again, find is asked
+// again.
+func (c *Call) StartPlaced(req *schemas.ChatRequest, find func() (schemas.Chat, Place, error)) (run schemas.Run, err error) {
+	for range maxPlaces {
+		chat, at, err := find()
+		if err != nil {
+			return run, err
+		}
+		run, err = c.StartAt(chat, req, at)
+		if !outrun(at, err) {
+			return run, err
+		}
+	}
+	return run, errChanging
+}
+
 // options returns the start options of the request's Idempotency-Key.
 func (c *Call) options() record.StartOptions {
 	o, body := record.StartOptions{IdempotencyKey: c.Header.Get("Idempotency-Key")}, c.Body

@@ -218,20 +218,17 @@ func begin(c *wires.Call, in *input, chat schemas.Chat, at int, queue bool) (sch
 		run, err := c.Start(chat, req)
 		return run, in.pointed(err, at)
 	}
-	place, err := find(c, chat, req, list)
-	if err != nil {
-		return schemas.Run{}, err
-	}
-	run, err := c.StartAt(chat, req, place)
-	if wires.Outrun(place, err) {
-		if chat, err = c.Service.Chat(c.Context(), c.User, in.ThreadID); err != nil {
-			return run, err
+	again := false
+	run, err := c.StartPlaced(req, func() (schemas.Chat, wires.Place, error) {
+		if again {
+			if chat, err = c.Service.Chat(c.Context(), c.User, in.ThreadID); err != nil {
+				return chat, wires.Place{}, err
+			}
 		}
-		if place, err = find(c, chat, req, list); err != nil {
-			return run, err
-		}
-		run, err = c.StartAt(chat, req, place)
-	}
+		again = true
+		place, err := find(c, chat, req, list)
+		return chat, place, err
+	})
 	return run, in.pointed(err, at)
 }
 

@@ -86,7 +86,7 @@ func (r *request) supported() error {
 		return openaiwire.Unsupported("/logprobs", "there are no log probabilities")
 	case !wires.Null(r.Audio), slices.ContainsFunc(r.Modalities, func(m string) bool { return m != "text" }):
 		return openaiwire.Unsupported("/modalities", "answers are text")
-	case !wires.Null(r.Functions), !wires.Null(r.FunctionCall):
+	case !wires.Null(r.Functions) && string(r.Functions) != "[]", !wires.Null(r.FunctionCall) && string(r.FunctionCall) != `"none"`:
 		return openaiwire.Unsupported("/functions", "functions were replaced by tools")
 	case r.ResponseFormat != nil && r.ResponseFormat.Type != "text":
 		return openaiwire.Unsupported("/response_format", "answers are text")

@@ -75,31 +75,18 @@ func post(c *wires.Call) error {
 
 // begin starts a run for the last message, or returns the run that answers it.
 func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, error) {
-	list := r.list()
-	question := len(list) - 1
-	at, err := r.place(c, req, list)
-	if err != nil {
-		return schemas.Run{}, err
-	}
-	switch {
-	case at.Follow != "":
-		return c.Service.Runs.Run(c.Context(), c.User, at.Follow)
-	case at.Regenerate != "":
-		req.RegenerateMessageID = at.Regenerate
-		return r.start(c, req, nil)
-	case r.chat.ConversationID == 0:
-		req.ConversationHistory = wires.History(list[:question])
-	}
-	req.EditMessageID = at.Edit
 	files, err := r.ask(req)
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	return r.start(c, req, files)
-}
-
-func (r *request) start(c *wires.Call, req *schemas.ChatRequest, files []string) (schemas.Run, error) {
-	run, err := c.Start(r.chat, req)
+	list := r.list()
+	run, err := c.StartPlaced(req, func() (schemas.Chat, wires.Place, error) {
+		at, err := r.place(c, req, list)
+		if req.ConversationHistory = nil; r.chat.ConversationID == 0 {
+			req.ConversationHistory = wires.History(list[:len(list)-1])
+		}
+		return r.chat, at, err
+	})
 	if err != nil {
 		err = openaiwire.Pointed(err, r.content(), files, "function")
 	}

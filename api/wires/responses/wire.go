@@ -71,20 +71,20 @@ func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, er
 	if at < 0 {
 		return schemas.Run{}, schemas.Invalid("/input", "must have a user message, or answers to calls that wait")
 	}
-	chat, err := r.place(c, req)
-	if err != nil {
-		return schemas.Run{}, err
-	}
-	if chat.ConversationID == 0 {
-		req.ConversationHistory = wires.History(r.list(at))
-	}
 	pointer := r.pointer(at)
 	req.Message = r.Input[at].Content.Plain()
 	var files []string
+	var err error
 	if req.Attachments, files, err = r.Input[at].Content.Files(pointer); err != nil {
 		return schemas.Run{}, err
 	}
-	run, err := c.Start(chat, req)
+	run, err := c.StartPlaced(req, func() (schemas.Chat, wires.Place, error) {
+		chat, place, err := r.place(c, req)
+		if req.ConversationHistory = nil; chat.ConversationID == 0 {
+			req.ConversationHistory = wires.History(r.list(at))
+		}
+		return chat, place, err
+	})
 	if err != nil {
 		err = openaiwire.Pointed(err, pointer, files, "")
 	}
@@ -93,27 +93,27 @@ func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, er
 
 // place returns the chat that the request continues, and puts it into the request. A
 // message after an answer that is not the chat's last edits the message there.
-func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.Chat, err error) {
+func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.Chat, at wires.Place, err error) {
 	if r.previous == "" {
 		if r.thread == "" {
-			return chat, nil
+			return chat, at, nil
 		}
 		chat, err = c.Service.Chat(c.Context(), c.User, r.thread)
 		req.ChatID = chat.ChatID
-		return chat, err
+		return chat, at, err
 	}
 	run, err := c.Service.Runs.Run(c.Context(), c.User, r.previous)
 	if err != nil {
-		return chat, err
+		return chat, at, err
 	}
 	chat, err = c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, record.MessageQuery{Limit: 1})
 	if err != nil {
-		return chat, err
+		return chat, at, err
 	}
 	req.ConversationID = chat.ConversationID
 	have, err := c.Service.Current(c.Context(), c.User, chat)
 	if err != nil {
-		return chat, err
+		return chat, at, err
 	}
 	last := -1
 	for i, m := range have {
@@ -122,9 +122,9 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.C
 		}
 	}
 	if next := slices.IndexFunc(have[last+1:], func(m schemas.Message) bool { return m.Role == "user" }); last >= 0 && next >= 0 {
-		req.EditMessageID = have[last+1+next].ID
+		at.Edit = have[last+1+next].ID
 	}
-	return chat, nil
+	return chat, at, nil
 }
 
 // respond answers with a part of a run: its events, the whole of it, or in the background

@@ -93,20 +93,17 @@ func begin(c *wires.Call, r *request, chat schemas.Chat) (schemas.Run, error) {
 		run, err := c.Start(chat, req)
 		return run, r.pointed(err, at)
 	}
-	place, err := r.find(c, chat, req, list)
-	if err != nil {
-		return schemas.Run{}, err
-	}
-	run, err := c.StartAt(chat, req, place)
-	if wires.Outrun(place, err) {
-		if chat, err = c.Service.Chat(c.Context(), c.User, r.ID); err != nil {
-			return run, err
+	again := false
+	run, err := c.StartPlaced(req, func() (schemas.Chat, wires.Place, error) {
+		if again {
+			if chat, err = c.Service.Chat(c.Context(), c.User, r.ID); err != nil {
+				return chat, wires.Place{}, err
+			}
 		}
-		if place, err = r.find(c, chat, req, list); err != nil {
-			return run, err
-		}
-		run, err = c.StartAt(chat, req, place)
-	}
+		again = true
+		place, err := r.find(c, chat, req, list)
+		return chat, place, err
+	})
 	return run, r.pointed(err, at)
 }
 

@@ -1,0 +1,72 @@
+package wires_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// overtaken is a service in which other requests change a message before the first runs
+// that edit it start.
+type overtaken struct {
+	wires.Runs
+
+	times int
+	edits []string
+}
+
+func (o *overtaken) Start(_ context.Context, _ schemas.User, req *schemas.ChatRequest, _ record.StartOptions) (schemas.Run, error) {
+	o.edits = append(o.edits, req.EditMessageID+req.RegenerateMessageID)
+	if len(o.edits) <= o.times {
+		return schemas.Run{}, schemas.ErrNotFound
+	}
+	return schemas.Run{RunID: "r"}, nil
+}
+
+func TestAPlaceThatOthersChange(t *testing.T) {
+	versions := []string{"v1", "v2", "v3", "v4", "v5", "v6", "v7"}
+	for _, tt := range []struct {
+		name   string
+		times  int
+		edit   bool
+		starts int
+		want   error
+	}{
+		{"nobody", 0, true, 1, nil},
+		{"two others", 2, true, 3, nil},
+		{"others all the time", 99, true, 5, schemas.NewError(schemas.CodeConflict, "")},
+		{"a new message", 1, false, 1, schemas.ErrNotFound},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			runs := &overtaken{times: tt.times}
+			c := &wires.Call{
+				Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody),
+				Service: &wires.Service{Runs: runs, Check: func(*schemas.ChatRequest) error { return nil }},
+			}
+			found := 0
+			_, err := c.StartPlaced(&schemas.ChatRequest{Message: "hi"}, func() (schemas.Chat, wires.Place, error) {
+				found++
+				if !tt.edit {
+					return schemas.Chat{}, wires.Place{}, nil
+				}
+				return schemas.Chat{}, wires.Place{Edit: versions[found-1]}, nil
+			})
+			got, _ := errors.AsType[*schemas.Error](err)
+			want, _ := errors.AsType[*schemas.Error](tt.want)
+			if found != tt.starts || len(runs.edits) != tt.starts || (got == nil) != (want == nil) || got != nil && got.Code != want.Code {
+				t.Errorf("looked %d times, started %v, %v; want %d times and %v", found, runs.edits, err, tt.starts, tt.want)
+			}
+			for i, id := range runs.edits {
+				if tt.edit && id != versions[i] {
+					t.Errorf("the message %q was edited, want the current version %q", id, versions[i])
+				}
+			}
+		})
+	}
+}
