@@ -48,8 +48,8 @@ type Limits struct {
 	StreamsPerUser, RequestsPerMinute, OthersPerMinute int
 }
 
-// Options is what the API needs. Auth, Runs, Chats, Research, Pages, Usage
-// and Ready are needed; the rest may be zero.
+// Options is what the API needs. Auth, Runs, Chats, Research, Pages, Usage,
+// UserData and Ready are needed; the rest may be zero.
 type Options struct {
 	Auth    authenticator
 	Runs    runs
@@ -60,6 +60,7 @@ type Options struct {
 	Research  research
 	Pages     pages
 	Usage     usage
+	UserData  userData
 	// Models are the models that a request may name, the default first.
 	Models []schemas.ModelOffer
 	// Ready returns why the service cannot take requests: the database is not
@@ -262,6 +263,9 @@ func (s *server) ownRoutes() []route {
 		{method: get, path: "/api/tools", handle: handle(s, s.listTools)},
 		{method: get, path: "/api/models", handle: handle(s, s.listModels)},
 		{method: get, path: "/api/me", handle: handle(s, s.getMe)},
+		{method: get, path: "/api/me/data", handle: handle(s, s.getMyData)},
+		{method: del, path: "/api/me/data", handle: handle(s, s.deleteMyData)},
+		{method: get, path: "/api/me/export", handle: s.exportMyData},
 		{method: get, path: "/api/usage", handle: handle(s, s.getUsage)},
 
 		{method: get, path: "/api/streams", handle: handle(s, s.listStreams)},

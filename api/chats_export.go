@@ -1,6 +1,7 @@
 package api
 
 import (
+	"iter"
 	"mime"
 	"net/http"
 
@@ -13,8 +14,7 @@ var exportFormats = map[string]struct{ media, ending string }{
 	"json":     {echo.MIMEApplicationJSON, ".json"},
 }
 
-// exportChat sends the chat while it is read. If reading fails, it aborts the
-// connection, so that nobody takes the export for complete.
+// exportChat sends a chat as a file.
 func (s *server) exportChat(c echo.Context) error {
 	chat, err := number(c, "conversation_id", firstID)
 	if err != nil {
@@ -36,13 +36,19 @@ func (s *server) exportChat(c echo.Context) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, format.media)
 	h.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": baseName(found.Title, "chat") + format.ending}))
+	return s.sendPieces(c, pieces)
+}
+
+// sendPieces sends an export while it is read. If reading fails, it aborts the
+// connection, so that nobody takes the export for complete.
+func (s *server) sendPieces(c echo.Context, pieces iter.Seq2[[]byte, error]) error {
 	for piece, err := range pieces {
 		if err != nil && !c.Response().Committed {
-			h.Del(echo.HeaderContentDisposition)
+			c.Response().Header().Del(echo.HeaderContentDisposition)
 			return err
 		}
 		if err != nil {
-			s.Log.WarnContext(ctx, "an export broke off", "conversation_id", chat, "error", err)
+			s.Log.WarnContext(c.Request().Context(), "an export broke off", "path", c.Request().URL.Path, "error", err)
 			panic(http.ErrAbortHandler)
 		}
 		if _, err := c.Response().Write(piece); err != nil {

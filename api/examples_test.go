@@ -218,6 +218,8 @@ func TestWhatServicesAreAsked(t *testing.T) {
 			fmt.Sprintf("List alice %+v", record.ChatQuery{Limit: 50, Archived: true}),
 		},
 		{"delete", "DELETE", "/api/chats/789", "", "Delete alice 789"},
+		{"all data", "GET", "/api/me/export", "", "ExportData alice"},
+		{"delete all data", "DELETE", "/api/me/data?confirm=12-340-3", "", "DeleteData alice 12-340-3"},
 		{"payload", "GET", "/api/chats/789/payloads/abc12345", "", "Payload alice 789 abc12345"},
 		{
 			"resolve", "POST", "/api/chats/789/payloads/abc12345/resolve", `{"outcome":"rejected"}`,

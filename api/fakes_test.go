@@ -76,7 +76,7 @@ func newTestEnv(t *testing.T, change func(*testEnv, *api.Options)) (*testEnv, *h
 		})
 	}
 	o := api.Options{
-		Auth: tokens{}, Runs: fakeRuns{w}, Streams: fakeStreams{w}, Chats: fakeChats{w}, Documents: fakeDocuments{w}, Research: fakeResearch{w}, Pages: fakePages{w}, Usage: fakeUsage{w},
+		Auth: tokens{}, Runs: fakeRuns{w}, Streams: fakeStreams{w}, Chats: fakeChats{w}, Documents: fakeDocuments{w}, Research: fakeResearch{w}, Pages: fakePages{w}, Usage: fakeUsage{w}, UserData: fakeUserData{w},
 		Models: []schemas.ModelOffer{
 			{Name: "gpt-4.1-mini", Default: true, ContextWindow: 128_000, Price: &schemas.ModelPrice{Input: 0.4, Output: 1.6}}, {Name: "local-model"},
 		},

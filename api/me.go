@@ -2,13 +2,47 @@ package api
 
 import (
 	"context"
+	"iter"
+	"mime"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/schemas"
 )
+
+// userData is all the data of a user.
+type userData interface {
+	Size(ctx context.Context, user schemas.User) (schemas.DataSize, error)
+	// Delete refuses, with code conflict and how much it is, unless confirm is that of the
+	// current Size.
+	Delete(ctx context.Context, user schemas.User, confirm string) (schemas.DataSize, error)
+	// Export returns lines of JSON.
+	Export(ctx context.Context, user schemas.User) iter.Seq2[[]byte, error]
+}
 
 // getMe returns the user, and what the user may see and do.
 func (s *server) getMe(_ context.Context, user schemas.User, _ none) (schemas.Me, error) {
 	return schemas.Me{ID: user.ID, Name: user.Name, Roles: array(user.Roles), May: schemas.May{
 		Diagnostics: s.Diagnostics != nil && s.Diagnostics(user), AllUsage: user.Admin(), AllStreams: user.Admin(),
 	}}, nil
+}
+
+func (s *server) getMyData(ctx context.Context, user schemas.User, _ none) (schemas.DataSize, error) {
+	return s.UserData.Size(ctx, user)
+}
+
+func (s *server) deleteMyData(ctx context.Context, user schemas.User, in struct {
+	Confirm string `query:"confirm" max:"100"`
+},
+) (schemas.DataSize, error) {
+	return s.UserData.Delete(ctx, user, in.Confirm)
+}
+
+// exportMyData sends everything of the user while it is read.
+func (s *server) exportMyData(c echo.Context) error {
+	ctx, user := caller(c)
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentType, "application/jsonl")
+	h.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": "chattray.jsonl"}))
+	return s.sendPieces(c, s.UserData.Export(ctx, user))
 }

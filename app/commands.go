@@ -66,6 +66,7 @@ with --config; "chattray help settings" lists them all.`,
 		p.configCommand(),
 		p.mcpCommand(),
 		p.tokenCommand(),
+		p.userCommand(),
 		&cobra.Command{
 			Use: "openapi", Short: "Print the contract of the API", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {

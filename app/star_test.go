@@ -151,6 +151,7 @@ var rooms = map[string][]string{
 	"timers":           {},
 	"trace":            {},
 	"usage":            {},
+	"userdata":         {},
 	"views":            {"trace"},
 }
 

@@ -33,6 +33,7 @@ import (
 	"github.com/chattray/chattray/services/research"
 	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/services/usage"
+	"github.com/chattray/chattray/services/userdata"
 	"github.com/chattray/chattray/services/views"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
@@ -206,8 +207,9 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 	if !c.Authenticated() {
 		local = []string{c.Addr}
 	}
+	conversations := chats.New(s.store, s.store, s.store, s.runs, offers)
 	return api.New(api.Options{
-		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: chats.New(s.store, s.store, s.store, s.runs, offers), Models: modelOffers(c), Research: research.New(s.store),
+		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: conversations, UserData: userdata.New(s.store, s.store, s.documents, conversations), Models: modelOffers(c), Research: research.New(s.store),
 		Documents: s.documents, Usage: usage.NewReports(s.store, time.Now), Pages: offers, Ready: s.ready, Remark: s.remark, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
 		KeepAlive:  c.KeepAlive, SessionIdle: c.SessionIdle, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,

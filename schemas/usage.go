@@ -94,3 +94,14 @@ type UsageReport struct {
 	Items []UsageItem `json:"items"`
 	Total UsageTotal  `json:"total"`
 }
+
+// DataSize is how much is stored of a user. Bytes are those of documents and
+// attachments, as they count towards the user's quota. Confirm names this state of the
+// data; it is sent to delete it.
+type DataSize struct {
+	Chats     int64  `json:"chats"`
+	Messages  int64  `json:"messages"`
+	Documents int64  `json:"documents"`
+	Bytes     int64  `json:"bytes"`
+	Confirm   string `json:"confirm"`
+}

@@ -59,6 +59,7 @@ func load(file string) (Contract, error) {
 	}
 	// The contract describes the response with the contract itself as text.
 	openapi3filter.RegisterBodyDecoder("application/yaml", openapi3filter.PlainBodyDecoder)
+	openapi3filter.RegisterBodyDecoder("application/jsonl", openapi3filter.PlainBodyDecoder)
 	return Contract{doc, s}, nil
 }
 

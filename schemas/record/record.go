@@ -317,3 +317,9 @@ type UsageQuery struct {
 	User     string
 	From, To time.Time
 }
+
+// PlacedRun is a run with its place in the order of starts.
+type PlacedRun struct {
+	Run   Run
+	Place int64
+}

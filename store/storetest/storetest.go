@@ -135,6 +135,7 @@ var ownTests = map[string]func(t *testing.T, url string){
 	"update stream":     testUpdateStream,
 	"search articles":   testSearch,
 	"hostile searches":  testHostileSearch,
+	"data of a user":    testUserData,
 	"old logs":          testOldLogs,
 	"old chats":         testOldChats,
 	"mcp tools":         testMCPTools,

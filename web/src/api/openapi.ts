@@ -963,6 +963,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/me/data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How much is stored of the user */
+        get: operations["getMyData"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete everything of the user
+         * @description Cancels the user's running answers, then deletes all chats, with their messages, payloads, attachments and runs,
+         *     and all documents. The usage of the current day stays, because budgets count it. Nothing is deleted unless
+         *     `confirm` is that of `GET /api/me/data`; the error then says how much would be deleted, and with which `confirm`.
+         *     A deletion that breaks off is continued by repeating it.
+         */
+        delete: operations["deleteMyData"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Everything of the user as a file
+         * @description Lines of JSON, each `{"kind": …, "data": …}`. Kinds: `user`; `usage`, a day and a model; `chat`, followed by its
+         *     messages, replaced ones included, as `message`, each followed by its files as `attachment`, then its runs as
+         *     `run`, with the request, each followed by its calls as `tool_call`, with their whole outputs; `document`,
+         *     followed by its versions as `document_version`. The last line is `end`, with the number of lines before it:
+         *     without it the export is incomplete. Event logs and traces are not in it.
+         */
+        get: operations["exportMyData"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/usage": {
         parameters: {
             query?: never;
@@ -2540,6 +2588,22 @@ export interface components {
             name: string;
             roles: string[];
             may: components["schemas"]["May"];
+        };
+        /** @description How much is stored of a user */
+        DataSize: {
+            /** Format: int64 */
+            chats: number;
+            /** Format: int64 */
+            messages: number;
+            /** Format: int64 */
+            documents: number;
+            /**
+             * Format: int64
+             * @description Bytes of documents and attachments, as they count towards the user's quota
+             */
+            bytes: number;
+            /** @description Names this state of the data; `DELETE /api/me/data` needs it */
+            confirm: string;
         };
         /** @description What a user may see and do beyond the user's own data */
         May: {
@@ -5242,6 +5306,105 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMyData: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How much there is */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataSize"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteMyData: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The `confirm` of `GET /api/me/data`
+                 * @example 12-340-3
+                 */
+                confirm?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How much was deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataSize"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportMyData: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user's data */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /**
+                     * @description A file name
+                     * @example attachment; filename=chattray.jsonl
+                     */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {"kind":"user","data":{"user_id":"https://id.example|alice","name":"alice","roles":[]}}
+                     *     {"kind":"end","data":{"lines":1}}
+                     */
+                    "application/jsonl": string;
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -1,0 +1,54 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"testing"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/schemas"
+)
+
+type fakeUserData struct{ *testEnv }
+
+func (f fakeUserData) Size(_ context.Context, user schemas.User) (schemas.DataSize, error) {
+	f.call("Size %s", user.Name)
+	return owned[schemas.DataSize](f.testEnv, user, true, "getMyData")
+}
+
+func (f fakeUserData) Delete(_ context.Context, user schemas.User, confirm string) (schemas.DataSize, error) {
+	f.call("DeleteData %s %s", user.Name, confirm)
+	return owned[schemas.DataSize](f.testEnv, user, true, "getMyData")
+}
+
+func (f fakeUserData) Export(_ context.Context, user schemas.User) iter.Seq2[[]byte, error] {
+	f.call("ExportData %s", user.Name)
+	return func(yield func([]byte, error) bool) {
+		if f.fails != nil {
+			yield(nil, f.fails)
+		} else if yield([]byte(`{"kind":"user","data":{}}`+"\n"), nil) && f.breaks != nil {
+			yield(nil, f.breaks)
+		}
+	}
+}
+
+// An export that breaks off does not end as if it were complete.
+func TestUserExportBreaksOff(t *testing.T) {
+	_, ts := newTestEnv(t, func(w *testEnv, _ *api.Options) { w.breaks = errors.New("the database has gone") })
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ts.URL+"/api/me/export", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer alice")
+	res, err := http.DefaultClient.Do(req)
+	if err == nil {
+		_, err = io.ReadAll(res.Body)
+		_ = res.Body.Close()
+	}
+	if err == nil {
+		t.Error("a broken export ends like a complete one, want the connection aborted")
+	}
+}

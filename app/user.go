@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/userdata"
+	"github.com/chattray/chattray/store"
+)
+
+// userCommand exports and deletes what is stored of a user, also while the service runs.
+func (p *program) userCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "user", Short: "Export or delete everything of a user"}
+	var confirm string
+	remove := &cobra.Command{
+		Use: "delete USER", Short: "Delete everything of a user; without --confirm it says how much that is",
+		Long: `Deletes the chats of a user with everything in them, and all documents.
+USER is the user_id that GET /api/me shows, such as "local|dev".`,
+		Args: cobra.ExactArgs(1),
+		RunE: p.with(func(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
+			return withUser(ctx, c, args[0], func(all *userdata.UserData, user schemas.User) error {
+				size, err := all.Delete(ctx, user, confirm)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(stdout, "deleted %d chats, %d messages, %d documents\n", size.Chats, size.Messages, size.Documents)
+				return err
+			})
+		}),
+	}
+	remove.Flags().StringVar(&confirm, "confirm", "", "what the command without it asks for")
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "export USER", Short: "Print everything of a user as lines of JSON", Args: cobra.ExactArgs(1),
+			RunE: p.with(func(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
+				return withUser(ctx, c, args[0], func(all *userdata.UserData, user schemas.User) error {
+					for piece, err := range all.Export(ctx, user) {
+						if err != nil {
+							return err
+						}
+						if _, err := stdout.Write(piece); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}),
+		},
+		remove,
+	)
+	return cmd
+}
+
+// withUser opens the database, calls do, and closes it.
+func withUser(ctx context.Context, c settings.Config, id string, do func(*userdata.UserData, schemas.User) error) error {
+	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
+		docs := documents.New(data, data, data, data)
+		return do(userdata.New(data, data, docs, chatRemover{data}), schemas.User{ID: id})
+	})
+}
+
+// chatRemover deletes chats in the database: what their runs write later is refused.
+type chatRemover struct{ data *store.Store }
+
+// Delete deletes a chat. Another process sees that its run is cancelled, or that it has
+// gone.
+func (r chatRemover) Delete(ctx context.Context, user schemas.User, id int64) error {
+	chat, err := r.data.Chat(ctx, user.ID, id)
+	if err != nil {
+		return err
+	}
+	if chat.ActiveRunID != "" {
+		if err := r.data.RequestCancel(ctx, chat.ActiveRunID); err != nil {
+			return err
+		}
+	}
+	return r.data.DeleteChat(ctx, user.ID, id)
+}

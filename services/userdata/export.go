@@ -1,0 +1,260 @@
+package userdata
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// errStopped ends an export whose reader wants no more.
+var errStopped = errors.New("userdata: the reader has stopped")
+
+// export writes lines.
+type export struct {
+	*UserData
+	ctx   context.Context //nolint:containedctx // of the one export
+	user  schemas.User
+	yield func([]byte, error) bool
+	lines int
+}
+
+// Export returns everything of a user as lines of JSON, piece by piece: objects with a
+// kind and its data. The first line is the user, the last one, of kind end, has the number
+// of lines before it. One export of a user is made at a time; others wait.
+func (u *UserData) Export(ctx context.Context, user schemas.User) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		unlock, err := u.busy.Lock(ctx, user.ID)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer unlock()
+		e := &export{UserData: u, ctx: ctx, user: user, yield: yield}
+		if err := e.all(); err != nil && !errors.Is(err, errStopped) {
+			yield(nil, err)
+		}
+	}
+}
+
+func (e *export) all() error {
+	for _, part := range []func() error{e.person, e.used, e.conversations, e.texts} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return e.line("end", struct {
+		Lines int `json:"lines"`
+	}{e.lines})
+}
+
+// line writes one line.
+func (e *export) line(kind string, data any) error {
+	line, err := json.Marshal(struct {
+		Kind string `json:"kind"`
+		Data any    `json:"data"`
+	}{kind, data})
+	if err != nil {
+		return err
+	}
+	e.lines++
+	if !e.yield(append(line, '\n'), nil) {
+		return errStopped
+	}
+	return nil
+}
+
+func (e *export) person() error {
+	return e.line("user", struct {
+		schemas.User
+
+		ExportedAt time.Time `json:"exported_at"`
+	}{e.user, time.Now().UTC()})
+}
+
+func (e *export) used() error {
+	for year := firstYear; year <= time.Now().UTC().Year(); year++ {
+		list, err := e.totals.Usage(e.ctx, e.user.ID, fmt.Sprintf("%d-01-01", year), fmt.Sprintf("%d-12-31", year))
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if err := e.line("usage", list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// firstYear is the year before which nothing was used.
+const firstYear = 2024
+
+// conversations writes the chats, each followed by what is in it.
+func (e *export) conversations() error {
+	for last := int64(0); ; {
+		list, err := e.chats.ChatsAfter(e.ctx, e.user.ID, last, pageSize)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for i := range list {
+			last = list[i].ConversationID
+			if err := e.conversation(&list[i]); err != nil && !errors.Is(err, schemas.ErrNotFound) { // deleted meanwhile
+				return err
+			}
+		}
+	}
+}
+
+func (e *export) conversation(chat *schemas.Chat) error {
+	if err := e.line("chat", chat); err != nil {
+		return err
+	}
+	q := record.MessageQuery{Limit: pageSize, Forward: true, Superseded: true}
+	for {
+		list, next, err := e.chats.Messages(e.ctx, e.user.ID, chat.ConversationID, q)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if err := e.message(&list[i]); err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return e.runs(chat.ConversationID)
+		}
+		q.Cursor = next
+	}
+}
+
+// message writes a message, its payloads whole, and the content of its attachments.
+func (e *export) message(m *schemas.Message) error {
+	for i := range m.Payloads {
+		whole, err := e.chats.Payload(e.ctx, e.user.ID, m.ConversationID, m.Payloads[i].PayloadID)
+		if err == nil {
+			m.Payloads[i] = whole
+		} else if !errors.Is(err, schemas.ErrNotFound) {
+			return err
+		}
+	}
+	if err := e.line("message", m); err != nil || len(m.Attachments) == 0 {
+		return err
+	}
+	files, err := e.chats.Files(e.ctx, e.user.ID, m.ConversationID, m.ID)
+	if err != nil {
+		return err
+	}
+	for i := range files {
+		err := e.line("attachment", struct {
+			MessageID string `json:"message_id"`
+			schemas.Attachment
+		}{m.ID, files[i]})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runs writes the runs of a chat with their requests, each followed by its calls of tools
+// with their whole outputs.
+func (e *export) runs(conversationID int64) error {
+	for place := int64(0); ; {
+		list, err := e.chats.RunsOf(e.ctx, e.user.ID, conversationID, place, pageSize)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for i := range list {
+			place = list[i].Place
+			if err := e.run(&list[i].Run); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (e *export) run(r *record.Run) error {
+	view := struct {
+		schemas.Run
+
+		Request json.RawMessage `json:"request"`
+	}{schemas.Run{
+		RunID: r.ID, ConversationID: r.ConversationID, ChatID: r.ChatKey, State: r.State, Attempt: r.Attempt, LastSequence: r.LastSeq,
+		UserMessageID: r.UserMessageID, MessageID: r.MessageID, CreatedAt: r.CreatedAt, StopReason: r.StopReason, Usage: r.Usage, Error: r.Error,
+	}, r.Request}
+	if !r.EndedAt.IsZero() {
+		view.EndedAt = &r.EndedAt
+	}
+	if err := e.line("run", view); err != nil {
+		return err
+	}
+	calls, err := e.chats.ToolCalls(e.ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	for i := range calls {
+		c := &calls[i]
+		err := e.line("tool_call", struct {
+			RunID string `json:"run_id"`
+			Index int    `json:"index"`
+			schemas.ToolCall
+		}{r.ID, c.Index, schemas.ToolCall{
+			ToolName: c.Name, Input: c.Input, Output: c.Output, IsError: c.IsError, ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// texts writes the documents, each followed by its versions.
+func (e *export) texts() error {
+	for q := (record.DocumentQuery{Limit: pageSize}); ; {
+		list, err := e.documents.List(e.ctx, e.user, q)
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if err := e.document(list.Items[i].ID); err != nil && !errors.Is(err, schemas.ErrNotFound) { // deleted meanwhile
+				return err
+			}
+		}
+		if q.Cursor = list.NextCursor; q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+func (e *export) document(id string) error {
+	whole, err := e.documents.Get(e.ctx, e.user, id)
+	if err != nil {
+		return err
+	}
+	if err := e.line("document", whole); err != nil {
+		return err
+	}
+	versions, err := e.documents.Versions(e.ctx, e.user, id)
+	if err != nil {
+		return err
+	}
+	for _, v := range versions.Items {
+		whole, err := e.documents.Version(e.ctx, e.user, id, v.Revision)
+		if errors.Is(err, schemas.ErrNotFound) {
+			continue // dropped meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if err := e.line("document_version", whole); err != nil {
+			return err
+		}
+	}
+	return nil
+}

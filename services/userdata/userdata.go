@@ -1,0 +1,136 @@
+// Package userdata is about all the data of one user: how much there is, its export, and
+// its deletion.
+package userdata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// pageSize is how many chats, messages, runs or documents are read at once.
+const pageSize = 100
+
+// Chats reads chats with what is in them.
+type Chats interface {
+	// ChatsAfter returns chats in the order of their ids, RunsOf runs in the order of
+	// their places.
+	ChatsAfter(ctx context.Context, owner string, id int64, limit int) ([]schemas.Chat, error)
+	RunsOf(ctx context.Context, owner string, conversationID, place int64, limit int) ([]record.PlacedRun, error)
+	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
+	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
+	ToolCalls(ctx context.Context, run string) ([]record.ToolCall, error)
+	Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error)
+}
+
+// Totals counts, and deletes what is in no chat and no document.
+type Totals interface {
+	DataSize(ctx context.Context, owner string) (schemas.DataSize, error)
+	Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error)
+	ForgetUser(ctx context.Context, owner, day string) error
+}
+
+// Documents are the documents of users.
+type Documents interface {
+	List(ctx context.Context, user schemas.User, q record.DocumentQuery) (schemas.DocumentList, error)
+	Get(ctx context.Context, user schemas.User, id string) (schemas.Document, error)
+	Versions(ctx context.Context, user schemas.User, id string) (schemas.DocumentVersionList, error)
+	Version(ctx context.Context, user schemas.User, id string, revision int64) (schemas.Document, error)
+	Delete(ctx context.Context, user schemas.User, id string, match record.Match) error
+}
+
+// Deleter deletes chats; it cancels their runs first.
+type Deleter interface {
+	Delete(ctx context.Context, user schemas.User, id int64) error
+}
+
+// UserData is the data of users. It is safe for concurrent use.
+type UserData struct {
+	chats     Chats
+	totals    Totals
+	documents Documents
+	deleter   Deleter
+	busy      concurrent.Locks // users whose data is exported or deleted
+}
+
+// New returns the data of users.
+func New(chats Chats, totals Totals, documents Documents, deleter Deleter) *UserData {
+	return &UserData{chats: chats, totals: totals, documents: documents, deleter: deleter}
+}
+
+// Size counts what is stored of a user.
+func (u *UserData) Size(ctx context.Context, user schemas.User) (schemas.DataSize, error) {
+	size, err := u.totals.DataSize(ctx, user.ID)
+	size.Confirm = fmt.Sprintf("%d-%d-%d", size.Chats, size.Messages, size.Documents)
+	return size, err
+}
+
+// Delete deletes everything of a user, and returns how much it was. Running answers are
+// cancelled first. The usage of the current day stays, because budgets count it. If
+// confirm is not that of the current Size, nothing is deleted and the error, of code
+// conflict, says how much it would be. A deletion that breaks off is continued by the next.
+func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string) (schemas.DataSize, error) {
+	unlock, err := u.busy.Lock(ctx, user.ID)
+	if err != nil {
+		return schemas.DataSize{}, err
+	}
+	defer unlock()
+	size, err := u.Size(ctx, user)
+	if err != nil {
+		return size, err
+	}
+	if confirm != size.Confirm {
+		return size, schemas.NewError(schemas.CodeConflict, fmt.Sprintf(
+			"this deletes %s with %s and %s for ever; to do it, repeat the request with confirm=%s",
+			count(size.Chats, "chat"), count(size.Messages, "message"), count(size.Documents, "document"), size.Confirm))
+	}
+	if err := u.deleteChats(ctx, user); err != nil {
+		return size, err
+	}
+	if err := u.deleteDocuments(ctx, user); err != nil {
+		return size, err
+	}
+	return size, u.totals.ForgetUser(ctx, user.ID, time.Now().UTC().Format(time.DateOnly))
+}
+
+func count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// deleteChats deletes the user's chats, also those that are made meanwhile.
+func (u *UserData) deleteChats(ctx context.Context, user schemas.User) error {
+	for {
+		list, err := u.chats.ChatsAfter(ctx, user.ID, 0, pageSize)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for i := range list {
+			if err := u.deleter.Delete(ctx, user, list[i].ConversationID); err != nil && !errors.Is(err, schemas.ErrNotFound) {
+				return err
+			}
+		}
+	}
+}
+
+// deleteDocuments deletes the user's documents, also those that are made meanwhile.
+func (u *UserData) deleteDocuments(ctx context.Context, user schemas.User) error {
+	for {
+		list, err := u.documents.List(ctx, user, record.DocumentQuery{Limit: pageSize})
+		if err != nil || len(list.Items) == 0 {
+			return err
+		}
+		for i := range list.Items {
+			if err := u.documents.Delete(ctx, user, list.Items[i].ID, nil); err != nil && !errors.Is(err, schemas.ErrNotFound) {
+				return err
+			}
+		}
+	}
+}

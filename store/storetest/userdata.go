@@ -1,0 +1,72 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+func testUserData(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	other := newFixture(t, f.store)
+	first := f.turn("one", "a")
+	chat := first.Run.ConversationID
+	in := func(g *record.Begin) { g.ConversationID = chat }
+	f.turn("two", "b", in)
+	f.turn("three", "c", in)
+	f.turn("another chat", "d")
+	other.turn("foreign", "e")
+	f.doc("block")
+	f.mustCommit(f.spend(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), record.ModelUsage{Model: "m", Runs: 1}))
+
+	chats, err := f.store.ChatsAfter(f.ctx, f.owner, 0, 100)
+	must(f, err)
+	if len(chats) != 3 || chats[0].ConversationID != chat { // spend has a chat of its own
+		t.Errorf("got the chats %+v, want 3, the oldest first", chats)
+	}
+	if rest, err := f.store.ChatsAfter(f.ctx, f.owner, chat, 1); err != nil || len(rest) != 1 || rest[0].ConversationID != chats[1].ConversationID {
+		t.Errorf("got %+v, %v, want the next chat", rest, err)
+	}
+	var questions []string
+	for place := int64(0); ; {
+		list, err := f.store.RunsOf(f.ctx, f.owner, chat, place, 2)
+		must(f, err)
+		if len(list) == 0 {
+			break
+		}
+		for _, r := range list {
+			if r.Run.ChatKey != chats[0].ChatID || r.Run.State != schemas.RunCompleted || len(r.Run.Request) == 0 || r.Place <= place {
+				t.Errorf("got the run %+v at %d, want it whole, after %d", r.Run, r.Place, place)
+			}
+			questions, place = append(questions, r.Run.ID), r.Place
+		}
+	}
+	if len(questions) != 3 || questions[0] != first.Run.ID {
+		t.Errorf("got the runs %v, want 3, the oldest first", questions)
+	}
+	if list, err := f.store.RunsOf(f.ctx, other.owner, chat, 0, 2); err != nil || len(list) > 0 {
+		t.Errorf("got %+v, %v for another owner, want none", list, err)
+	}
+	size, err := f.store.DataSize(f.ctx, f.owner)
+	must(f, err)
+	if size.Chats != 3 || size.Messages < 8 || size.Documents != 1 || size.Bytes < 2<<10 {
+		t.Errorf("got %+v, want 3 chats, at least 8 messages, a document and its bytes", size)
+	}
+
+	for _, c := range chats {
+		must(f, f.store.DeleteChat(f.ctx, f.owner, c.ConversationID))
+	}
+	must(f, f.store.ForgetUser(f.ctx, f.owner, "2026-11-20"))
+	if used := f.usage("2026-01-01", "2026-12-31"); len(used) == 0 {
+		t.Error("the usage of the day has gone, want it there")
+	}
+	must(f, f.store.ForgetUser(f.ctx, f.owner, "2026-11-22"))
+	if used := f.usage("2026-01-01", "2026-12-31"); len(used) > 0 {
+		t.Errorf("the usage %+v is there, want none before the day", used)
+	}
+	if left, err := other.store.DataSize(f.ctx, other.owner); err != nil || left.Chats != 1 || left.Messages != 2 {
+		t.Errorf("another owner has %+v, %v, want everything", left, err)
+	}
+}

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// ChatsAfter returns the owner's chats of all kinds after one, in the order of their ids,
+// without messages.
+func (s *Store) ChatsAfter(ctx context.Context, owner string, id int64, limit int) ([]schemas.Chat, error) {
+	var rows []chatRow
+	if err := s.read(ctx).Where("owner = ? AND id > ?", owner, id).Order("id").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, s.fault("chats after one", err)
+	}
+	list, err := withActiveRuns(s.read(ctx), rows)
+	return list, s.fault("chats after one", err)
+}
+
+// RunsOf returns the runs of the owner's chat after a place, in the order of their start.
+func (s *Store) RunsOf(ctx context.Context, owner string, conversationID, place int64, limit int) ([]record.PlacedRun, error) {
+	var rows []struct {
+		Place int64
+		Row   runRow `gorm:"embedded"`
+	}
+	err := runs(s.read(ctx)).Where("runs.chat_id = ? AND runs.owner = ? AND runs.place > ?", conversationID, owner, place).Order("runs.place").Limit(limit).
+		Scan(&rows).Error
+	list := make([]record.PlacedRun, len(rows))
+	for i := 0; err == nil && i < len(rows); i++ {
+		list[i].Place = rows[i].Place
+		list[i].Run, err = rows[i].Row.run()
+	}
+	if err != nil {
+		return nil, s.fault("runs of a chat", err)
+	}
+	return list, nil
+}
+
+// DataSize counts what is stored of an owner.
+func (s *Store) DataSize(ctx context.Context, owner string) (schemas.DataSize, error) {
+	var size schemas.DataSize
+	err := s.read(ctx).Raw(`SELECT (SELECT COUNT(*) FROM chats WHERE owner = ?) AS chats,
+		(SELECT COUNT(*) FROM blocks WHERE owner = ? AND chat_id IS NOT NULL) AS messages,
+		(SELECT COUNT(*) FROM documents WHERE owner = ?) AS documents`, owner, owner, owner).Scan(&size).Error
+	if err == nil {
+		err = s.read(ctx).Raw(selectStored, owner, owner, owner, owner).Row().Scan(new(string), &size.Bytes)
+	}
+	return size, s.fault("size of a user's data", err)
+}
+
+// ForgetUser deletes what is left of an owner who has no chats and no documents: ids that
+// were reserved, and usage before a day, written as YYYY-MM-DD.
+func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
+	return s.fault("forget a user", s.write(ctx, func(tx *gorm.DB) error {
+		if err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved, owner).Error; err != nil {
+			return err
+		}
+		return tx.Exec("DELETE FROM model_usage WHERE owner = ? AND day < ?", owner, day).Error
+	}))
+}
