@@ -62,7 +62,7 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 		return &runlog.Completed{Payload: wr.complete(message)}
 	case schemas.RunCancelled:
 		m.Status = schemas.MessageCancelled
-		if !wr.produced() {
+		if !wr.produced() && !wr.run.Replaces { // an id that had an answer keeps one
 			fin.Message = nil
 		}
 		return &runlog.Cancelled{MessageID: keptID(fin)}
