@@ -22,7 +22,7 @@ type Port struct {
 // Port returns the carrier of a new participant.
 func (m *Memory) Port() *Port { return &Port{memory: m} }
 
-// Receive is as that of NATS.
+// Receive behaves like that of NATS.
 func (p *Port) Receive(id string, f func(message []byte)) error {
 	p.memory.mu.Lock()
 	defer p.memory.mu.Unlock()

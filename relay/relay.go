@@ -1,6 +1,6 @@
 // Package relay carries messages between the processes that serve one database, over
-// NATS. It is the only package that knows NATS. A message may be lost, doubled or late:
-// what must not get lost is in the database.
+// NATS. It is the only package that knows NATS. A message may be lost, repeated or late:
+// what must not be lost is in the database.
 package relay
 
 import (

@@ -293,7 +293,7 @@ type Action struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
-// Stream is a research stream: a standing question with its schema.
+// Stream is a research stream: a question that is followed over time, with its schema.
 type Stream struct {
 	StreamID     int64           `json:"stream_id"`
 	Name         string          `json:"name"`

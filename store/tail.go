@@ -73,10 +73,10 @@ func (r *Replicas) Stored(ctx context.Context, after map[string]int64) (found ma
 	return found, func(id string) bool { return rows < tailSegments || id < last }, err
 }
 
-// Standing returns how far the runs are; those that do not exist are missing.
-func (r *Replicas) Standing(ctx context.Context, ids []string) (list []record.Standing, err error) {
+// Progress returns how far the runs are; those that do not exist are missing.
+func (r *Replicas) Progress(ctx context.Context, ids []string) (list []record.Progress, err error) {
 	err = r.scan(ctx, func(row scanner) error {
-		var s record.Standing
+		var s record.Progress
 		err := row.Scan(&s.ID, &s.State, &s.Attempt, &s.Replica, &s.Held, &s.Through)
 		list = append(list, s)
 		return err

@@ -294,7 +294,7 @@ func metric(t *testing.T, p *apptest.Process, name string) float64 {
 	return 0
 }
 
-// A run that ends with its last reader goes on while it is read at another process, and
+// A run that ends with its last reader continues while it is read at another process, and
 // ends when nobody reads it.
 func TestLastReaderElsewhere(t *testing.T) {
 	over(t, []carrier{none, overNATS, inMemory}, func(t *testing.T, system *apptest.System) {

@@ -86,7 +86,7 @@ func (f *followed) goesOn() {
 	f.Helper()
 	for _, r := range f.all {
 		before := len(r.seen())
-		apptest.Eventually(f, "the stream goes on", func() bool { return f.over() || len(r.seen()) > before+500 })
+		apptest.Eventually(f, "the stream continues", func() bool { return f.over() || len(r.seen()) > before+500 })
 	}
 }
 

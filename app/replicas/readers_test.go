@@ -174,7 +174,7 @@ func (r *reading) frames(t *testing.T, c *apptest.Conversation, after int64) []a
 	return list
 }
 
-// A stream of another process goes on, on the same connection, when the owner of the run
+// A stream of another process continues, on the same connection, when the owner of the run
 // is killed and the run continues elsewhere.
 func TestOwnerOfFollowedKilled(t *testing.T) {
 	over(t, []carrier{none, overNATS}, func(t *testing.T, system *apptest.System) {
@@ -204,7 +204,7 @@ func TestOwnerOfFollowedKilled(t *testing.T) {
 	})
 }
 
-// A process that hands its runs over lets their streams go on for a while, with what the
+// A process that hands its runs over lets their streams continue for a while, with what the
 // next process writes.
 func TestStreamsOfHandedOver(t *testing.T) {
 	over(t, []carrier{none, overNATS}, func(t *testing.T, system *apptest.System) {

@@ -44,14 +44,14 @@ func (s *fixture) checkDropped(logs map[string][]apitest.Frame) {
 		s.checkStanding(r, log, log[max(0, len(log)-2)].ID)
 		s.checkStanding(r, log, log[len(log)-1].ID-1)
 		// A segment that is still in memory shows levels, which the answer does not close.
-		if whole := s.standing(r, 0); !bytes.Contains(whole[0].Data, []byte("Thinking...")) {
+		if whole := s.framesAfter(r, 0); !bytes.Contains(whole[0].Data, []byte("Thinking...")) {
 			s.checkMessages(r, whole)
 		}
 	}
 }
 
-// standing reads a run after an event.
-func (s *fixture) standing(r seenRun, after int64) []apitest.Frame {
+// framesAfter reads a run after an event.
+func (s *fixture) framesAfter(r seenRun, after int64) []apitest.Frame {
 	s.t.Helper()
 	x := s.request(step{verb: http.MethodGet, arg: "/api/chat/runs/" + r.id + "/stream?after=" + strconv.FormatInt(after, 10), user: r.step.user, roles: r.step.roles})
 	x.run(s.client)
@@ -75,7 +75,7 @@ func (s *fixture) checkStanding(r seenRun, log []apitest.Frame, after int64) {
 			seen = append(seen, f)
 		}
 	}
-	frames := s.standing(r, after)
+	frames := s.framesAfter(r, after)
 	if len(frames) == 0 {
 		s.t.Errorf("run %s without its log has no events after %d, want its end", s.aliases.of[r.id], after)
 		return

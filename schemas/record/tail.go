@@ -9,8 +9,8 @@ type Noted struct {
 	Segment Segment
 }
 
-// Standing is how far an unfinished run of any replica is.
-type Standing struct {
+// Progress is how far an unfinished run of any replica is.
+type Progress struct {
 	ID      string
 	State   schemas.RunState
 	Attempt int

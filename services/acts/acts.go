@@ -91,7 +91,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Acts carries acts between replicas. It is safe for concurrent use.
+// Acts passes what users do to runs between replicas. It is safe for concurrent use.
 type Acts struct {
 	store  Stores
 	here   Here

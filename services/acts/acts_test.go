@@ -229,7 +229,7 @@ func TestAwaitEnd(t *testing.T) {
 		await("both", time.Second, 400*time.Millisecond, true, "a", "b")
 		await("ended ones", time.Second, 0, true, "a", "b")
 		w.set(func() { w.open["c"] = true })
-		await("one that goes on", 900*time.Millisecond, 900*time.Millisecond, false, "a", "c")
+		await("one that continues", 900*time.Millisecond, 900*time.Millisecond, false, "a", "c")
 		w.set(func() { w.err = record.ErrUnavailable })
 		if _, err := a.AwaitEnd(t.Context(), "c"); !errors.Is(err, record.ErrUnavailable) {
 			t.Errorf("without the database: error %v, want record.ErrUnavailable", err)

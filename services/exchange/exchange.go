@@ -28,8 +28,8 @@ const (
 	maxPeers, maxFollowed = 256, 20_000
 )
 
-// Carrier carries messages between processes. Every one of them may be lost, doubled or
-// late. A message is not kept after Send or SendAll.
+// Carrier carries messages between processes. Every one of them may be lost, repeated
+// or late. A message is not kept after Send or SendAll.
 type Carrier interface {
 	// Up reports whether messages can be sent now.
 	Up() bool

@@ -1,5 +1,5 @@
 // Package exchange carries the events of runs between the processes that serve one
-// database, and hints at what to look for in it. A message may be lost, doubled or late;
+// database, and hints at what to look for in it. A message may be lost, repeated or late;
 // it says "look", or has events with their numbers.
 package exchange
 

@@ -1,7 +1,7 @@
 // Package readers owns the reading of runs: of those of this process from their logs, of
 // ended ones from the store, and of those of other processes from mirrors, which are the
 // same kind of log and are fed with what those processes store. A reader cannot tell one
-// from the other, and goes on when its run moves from process to process.
+// from the other, and continues when its run moves from process to process.
 package readers
 
 import (

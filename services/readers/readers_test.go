@@ -79,7 +79,7 @@ func TestTidiedBeforeRead(t *testing.T) {
 	})
 }
 
-// A reader goes on when its run moves: from another process to a third one, to its own
+// A reader continues when its run moves: from another process to a third one, to its own
 // one, and away from it.
 func TestMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

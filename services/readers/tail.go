@@ -33,8 +33,8 @@ type Tail interface {
 	// Stored returns what is in its final place of the runs after these numbers, in
 	// order; complete reports whether a run has all of it.
 	Stored(ctx context.Context, after map[string]int64) (found map[string][]record.Segment, complete func(id string) bool, err error)
-	// Standing returns how far the runs are; those that do not exist are missing.
-	Standing(ctx context.Context, ids []string) ([]record.Standing, error)
+	// Progress returns how far the runs are; those that do not exist are missing.
+	Progress(ctx context.Context, ids []string) ([]record.Progress, error)
 }
 
 // tail is how far what others store has been read. Only one goroutine uses it.
@@ -111,7 +111,7 @@ func (s *mirrors) look(ctx context.Context, list []*mirror, whole bool) error {
 		} else if len(polled) >= manyMirrors && s.tail.looks%rareLooks > 0 {
 			polled = nil
 		}
-		if _, err := s.stand(ctx, polled); err != nil {
+		if _, err := s.readProgress(ctx, polled); err != nil {
 			return err
 		}
 	}
@@ -178,9 +178,9 @@ func (s *mirrors) note(m *mirror, segment record.Segment) {
 	}
 }
 
-// stand reads how far the runs are. Those that have moved or ended, or whose events have
+// readProgress reads how far the runs are. Those that have moved or ended, or whose events have
 // left the journal, miss something then.
-func (s *mirrors) stand(ctx context.Context, list []*mirror) (map[string]record.Standing, error) {
+func (s *mirrors) readProgress(ctx context.Context, list []*mirror) (map[string]record.Progress, error) {
 	if len(list) == 0 {
 		return nil, nil //nolint:nilnil // there is nothing to read
 	}
@@ -188,26 +188,26 @@ func (s *mirrors) stand(ctx context.Context, list []*mirror) (map[string]record.
 	for i, m := range list {
 		ids[i] = m.id
 	}
-	found, err := s.Tail.Standing(ctx, ids)
+	found, err := s.Tail.Progress(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	standing := make(map[string]record.Standing, len(found))
+	progress := make(map[string]record.Progress, len(found))
 	for _, at := range found {
-		standing[at.ID] = at
+		progress[at.ID] = at
 	}
 	for _, m := range list {
-		if at, ok := standing[m.id]; ok {
-			s.stands(m, at)
+		if at, ok := progress[m.id]; ok {
+			s.applyProgress(m, at)
 		} else { // it was deleted
 			s.end(m, runlog.ErrInterrupted)
 		}
 	}
-	return standing, nil
+	return progress, nil
 }
 
-// stands updates a mirror. It ends if nobody has had the run for long.
-func (s *mirrors) stands(m *mirror, at record.Standing) {
+// applyProgress updates a mirror. It ends if nobody has had the run for long.
+func (s *mirrors) applyProgress(m *mirror, at record.Progress) {
 	last, filled := m.last()
 	m.mu.Lock()
 	if m.replica != at.Replica || m.number != at.Attempt || at.State.Terminal() || filled && at.Through > last {
@@ -237,7 +237,7 @@ func (s *mirrors) fill(ctx context.Context, list []*mirror) (again bool, err err
 	if len(wanting) == 0 {
 		return false, nil
 	}
-	standing, err := s.stand(ctx, wanting)
+	progress, err := s.readProgress(ctx, wanting)
 	if err != nil {
 		return false, err
 	}
@@ -251,7 +251,7 @@ func (s *mirrors) fill(ctx context.Context, list []*mirror) (again bool, err err
 	for _, m := range wanting {
 		last, filled := m.last()
 		if !filled {
-			newest := standing[m.id].Through
+			newest := progress[m.id].Through
 			for _, segment := range noted[m.id] {
 				newest = max(newest, segment.Last)
 			}
@@ -270,7 +270,7 @@ func (s *mirrors) fill(ctx context.Context, list []*mirror) (again bool, err err
 		} else {
 			again = true
 		}
-		s.filled(m, after[m.id], segments, complete(m.id), standing[m.id].State.Terminal())
+		s.filled(m, after[m.id], segments, complete(m.id), progress[m.id].State.Terminal())
 	}
 	return again, nil
 }

@@ -108,7 +108,7 @@ func (d *database) Stored(_ context.Context, after map[string]int64) (map[string
 	return found, func(id string) bool { return id != cut }, nil
 }
 
-func (d *database) Standing(_ context.Context, ids []string) (list []record.Standing, err error) {
+func (d *database) Progress(_ context.Context, ids []string) (list []record.Progress, err error) {
 	done, err := d.ask()
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (d *database) Standing(_ context.Context, ids []string) (list []record.Stan
 		if run == nil {
 			continue
 		}
-		s := record.Standing{ID: id, State: run.State, Attempt: run.Attempt, Replica: run.Replica, Held: d.alive[run.Replica]}
+		s := record.Progress{ID: id, State: run.State, Attempt: run.Attempt, Replica: run.Replica, Held: d.alive[run.Replica]}
 		if n := len(d.segments[id]); n > 0 {
 			s.Through = d.segments[id][n-1].Last
 		}

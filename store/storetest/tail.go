@@ -46,12 +46,12 @@ func testTail(t *testing.T, url string) {
 	_, err := r.MarkGone(f.ctx, []string{"b"})
 	must(t, err)
 	must(t, r.Leave(f.ctx, "b"))
-	standing, err := r.Standing(f.ctx, []string{one.RunID, other.RunID, "unknown"})
+	progress, err := r.Progress(f.ctx, []string{one.RunID, other.RunID, "unknown"})
 	must(t, err)
-	if len(standing) == 2 && standing[0].ID == other.RunID {
-		standing[0], standing[1] = standing[1], standing[0]
+	if len(progress) == 2 && progress[0].ID == other.RunID {
+		progress[0], progress[1] = progress[1], progress[0]
 	}
-	equal(t, "standing", standing, []record.Standing{
+	equal(t, "progress", progress, []record.Progress{
 		{ID: one.RunID, State: schemas.RunRunning, Attempt: 1, Replica: "a", Held: true, Through: 3},
 		{ID: other.RunID, State: schemas.RunRunning, Attempt: 1, Replica: "b"},
 	})

@@ -10,8 +10,8 @@ import { browser, call, freePort, installPack, listening, model, run, service, u
 const web = fileURLToPath(new URL('..', import.meta.url))
 
 /** A model that calls the tool, and writes a note when it is asked for one. */
-const scripted = () => model((said) => (said.role === 'tool' ? { content: `These are open: ${JSON.parse(said.content.match(/\{.*\}/s)[0]).orders.map((o) => o.customer).join(', ')}.` }
-  : /note/i.test(said.content) ? { content: 'Here is a note.\n\nORDER_NOTE: {"order_id": 2, "note": "Call before delivery"}' }
+const scripted = () => model((message) => (message.role === 'tool' ? { content: `These are open: ${JSON.parse(message.content.match(/\{.*\}/s)[0]).orders.map((o) => o.customer).join(', ')}.` }
+  : /note/i.test(message.content) ? { content: 'Here is a note.\n\nORDER_NOTE: {"order_id": 2, "note": "Call before delivery"}' }
     : { call: ['find_orders', { state: 'open' }] }))
 
 /** Puts the files of docs/add-a-page.md where it says, with the application that it copies. */

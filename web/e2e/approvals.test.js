@@ -7,7 +7,7 @@ import { browser, listening, model, service, shop, tab, until } from './world.js
 let server, chromium, upstream, orders
 before(async () => {
   orders = await shop()
-  upstream = model((said) => (said.role === 'tool' ? { content: /It is gone/.test(said.content) ? 'The order is removed.' : 'I leave the order where it is.' } : { content: 'I ask first.', call: ['remove_order', { order_id: 7 }] }))
+  upstream = model((message) => (message.role === 'tool' ? { content: /It is gone/.test(message.content) ? 'The order is removed.' : 'I leave the order where it is.' } : { content: 'I ask first.', call: ['remove_order', { order_id: 7 }] }))
   const pages = mkdtempSync(join(process.env.E2E_WORK, 'pages-'))
   writeFileSync(join(pages, 'streams.yaml'), `
 identity: You look after orders.

@@ -260,14 +260,14 @@ function slowWriter(block) {
     let body = ''
     for await (const piece of request) body += piece
     const chunk = (choice) => response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`)
-    const said = (index, piece) => chunk({ delta: { tool_calls: [{ index: 0, ...(index === 0 && { id: 'call_1', type: 'function' }), function: { ...(index === 0 && { name: 'edit_block' }), arguments: piece } }] } })
+    const argument = (index, piece) => chunk({ delta: { tool_calls: [{ index: 0, ...(index === 0 && { id: 'call_1', type: 'function' }), function: { ...(index === 0 && { name: 'edit_block' }), arguments: piece } }] } })
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     if (JSON.parse(body).messages.at(-1).role === 'user') {
-      said(0, `{"block_id":"${block}","content":"Not wanted, `)
+      argument(0, `{"block_id":"${block}","content":"Not wanted, `)
       await new Promise((resolve) => {
         goOn = resolve
       })
-      said(1, 'not at all."}')
+      argument(1, 'not at all."}')
       chunk({ delta: {}, finish_reason: 'tool_calls' })
     } else {
       chunk({ delta: { content: 'I see.' } })

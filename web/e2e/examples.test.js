@@ -22,17 +22,17 @@ async function example(name) {
     cwd: work, detached: true, stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, PORT: String(port), CHATTRAY_ADDR: service, CHATTRAY_DRAIN: '1s', NEXT_TELEMETRY_DISABLED: '1' },
   })
-  let said = ''
+  let output = ''
   for (const stream of [making.stdout, making.stderr]) stream.on('data', (data) => {
-    said += data
+    output += data
   })
   const ended = once(making, 'exit')
   const url = `http://localhost:${port}`
   return {
     url,
     async ready() {
-      await until(`${url} answers:\n${said}`, async () => {
-        if (making.exitCode !== null) throw new Error(`make example ended with ${making.exitCode}:\n${said}`)
+      await until(`${url} answers:\n${output}`, async () => {
+        if (making.exitCode !== null) throw new Error(`make example ended with ${making.exitCode}:\n${output}`)
         return fetch(url).then((r) => r.ok, () => false)
       })
     },

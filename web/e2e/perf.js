@@ -46,10 +46,10 @@ const model = createServer(async (request, response) => {
   for await (const _ of request);
   response.writeHead(200, { 'Content-Type': 'text/event-stream' })
   const start = performance.now()
-  for (let said = 0; said < TOKENS; ) {
+  for (let written = 0; written < TOKENS; ) {
     const due = Math.min(TOKENS, Math.ceil(((performance.now() - start) / 1000) * PER_SECOND) + 1)
-    for (; said < due; said++) {
-      const word = said % words.length === 0 ? `\n\n${words[0]}` : words[said % words.length]
+    for (; written < due; written++) {
+      const word = written % words.length === 0 ? `\n\n${words[0]}` : words[written % words.length]
       response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: word } }] })}\n\n`)
     }
     await new Promise((resolve) => setTimeout(resolve, 4))

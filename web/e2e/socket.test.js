@@ -39,21 +39,21 @@ function writer() {
   return createServer(async (request, response) => {
     let body = ''
     for await (const piece of request) body += piece
-    const said = JSON.parse(body).messages.at(-1)
+    const message = JSON.parse(body).messages.at(-1)
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     const send = (choice) => response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`)
     const say = (content) => send({ delta: { content } })
     const use = (name, input) => send({ delta: { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name, arguments: JSON.stringify(input) } }] } })
     let finish = 'stop'
-    if (said.role === 'tool') {
-      say(/It is gone/.test(said.content) ? 'The order is removed.\n\nSTREAM_SUGGESTIONS: {"suggestions": [{"name": "Orders", "purpose": "Which orders are left?"}]}\n\nSTREAM_SUGGESTIONS: {"rows": 1}\n\nSUGGESTED_VALUES: [{"label": "Say thanks", "value": "Thanks"}]' : 'It is written.')
-    } else if (/Remove order/.test(said.content)) {
+    if (message.role === 'tool') {
+      say(/It is gone/.test(message.content) ? 'The order is removed.\n\nSTREAM_SUGGESTIONS: {"suggestions": [{"name": "Orders", "purpose": "Which orders are left?"}]}\n\nSTREAM_SUGGESTIONS: {"rows": 1}\n\nSUGGESTED_VALUES: [{"label": "Say thanks", "value": "Thanks"}]' : 'It is written.')
+    } else if (/Remove order/.test(message.content)) {
       use('remove_order', { order_id: 7 })
       finish = 'tool_calls'
-    } else if (/Write a table/.test(said.content)) {
+    } else if (/Write a table/.test(message.content)) {
       use('write_block', { type: 'csv', content: 'year,price\n2025,3431\n2026,4100\n' })
       finish = 'tool_calls'
-    } else if (/Write/.test(said.content)) {
+    } else if (/Write/.test(message.content)) {
       say('Gold is **half** ')
       await new Promise((resolve) => {
         release = resolve
