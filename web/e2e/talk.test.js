@@ -12,7 +12,7 @@ after(async () => {
   await server.kill()
 })
 beforeEach(async () => {
-  page = await chromium.open(`${server.url}/#/reports`, { acceptDownloads: true })
+  page = await chromium.open(`${server.url}/#/reports`, { acceptDownloads: true, permissions: ['clipboard-read', 'clipboard-write'] })
   await page.hasText('How can I help?')
 })
 afterEach(async () => {
@@ -110,6 +110,38 @@ test('a PDF file is read and stays with its question; an unreadable one is given
   assert.equal(await page.input.inputValue(), 'And in this one?')
   await page.button('Remove: locked.pdf').click()
   await page.input.fill('')
+})
+
+test('a long text becomes a file however it comes into the field', async () => {
+  const length = () => page.input.evaluate((e) => e.value.length)
+  const chips = () => page.locator('.ct-composer .ct-attachment bdi').allInnerTexts()
+  const long = 'long text \u{1F600} '.repeat(10_000)
+  const set = (text) => page.input.evaluate((field, value) => {
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(field, value)
+    field.dispatchEvent(new Event('input', { bubbles: true }))
+  }, text)
+  await page.input.pressSequentially('Look: ')
+  await page.evaluate((text) => navigator.clipboard.writeText(text), long)
+  await page.input.press('Control+v')
+  await page.hasText('Long text.txt')
+  assert.equal(await page.input.inputValue(), 'Look: ', 'pasted')
+  await set(`Look: ${long}`)
+  await page.hasText('Long text 2.txt')
+  await page.input.fill(long)
+  await page.hasText('Long text 3.txt')
+  assert.equal(await page.input.inputValue(), '', 'filled')
+  await page.button('Remove: Long text 3.txt').click()
+  await page.input.press('Control+z')
+  assert.ok((await length()) <= 20_000, 'undone')
+  await set('')
+  await set('long text \u{1F600} '.repeat(80_000))
+  await page.getByText(/Long text( \d)?.txt is too large/).waitFor()
+  assert.equal(await length(), 0)
+  assert.equal((await chips()).length, 2)
+  await page.input.pressSequentially('Still here')
+  await page.ask('What are these?')
+  await page.settled()
+  await page.questions.last().getByText('Long text 2.txt').waitFor()
 })
 
 test('files are dropped anywhere on the tray and can be removed; a drop never leaves the page', async () => {

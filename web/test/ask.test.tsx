@@ -1,4 +1,4 @@
-import { act, render, screen, waitFor } from '@testing-library/react'
+import { act, fireEvent, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { StrictMode } from 'react'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
@@ -91,6 +91,22 @@ describe('asking about a document over the socket', () => {
     await waitFor(() => expect(asked.filter((c) => c.path === '/api/documents/d').length).toBeGreaterThan(read))
     await screen.findByText('Old text')
     expect(screen.queryByRole('button', { name: 'Stop' })).toBeNull()
+  })
+
+  it('takes no text that is too long for its field, neither as a question nor in a block', async () => {
+    await shown()
+    const field = screen.getByPlaceholderText<HTMLTextAreaElement>('Ask about this document')
+    await userEvent.type(field, 'mine')
+    fireEvent.change(field, { target: { value: `mine${'x'.repeat(1_000_000)}` } })
+    expect((await screen.findByRole('alert')).textContent).toBe('Long text is too large.')
+    expect(field.value).toBe('mine')
+    await userEvent.click(screen.getByRole('button', { name: 'Edit the block' }))
+    const block = screen.getByLabelText<HTMLTextAreaElement>('Content')
+    fireEvent.change(block, { target: { value: 'x'.repeat(1_000_000) } })
+    expect(block.value).toBe('Old text')
+    await waitFor(() => expect(screen.getAllByRole('alert')).toHaveLength(2))
+    fireEvent.change(block, { target: { value: 'x'.repeat(100_000) } })
+    expect(block.value).toHaveLength(100_000)
   })
 
   it('has a button for each of the two ways to end an answer', async () => {

@@ -82,15 +82,28 @@ describe('what is typed', () => {
 
 describe('what is attached', () => {
   const choose = (user: ReturnType<typeof userEvent.setup>, ...names: string[]) =>
-    user.upload(document.querySelector<HTMLInputElement>('input[type=file]')!, names.map((name) => new File(['x'.repeat(4 * 1024 * 1024)], name, { type: 'text/plain' })))
+    user.upload(document.querySelector<HTMLInputElement>('input[type=file]')!, names.map((name) => new File(['x'.repeat(4 * 1024 * 1024)], name, { type: 'image/png' })))
 
   it('is no more than a request may be', async () => {
     const { user } = show(() => undefined)
-    await choose(user, 'a.txt', 'b.txt')
-    expect((await screen.findByRole('alert')).textContent).toBe('b.txt is too large.')
-    await user.click(await screen.findByLabelText('Remove: a.txt'))
-    await choose(user, 'c.txt')
-    await screen.findByText('c.txt')
+    await choose(user, 'a.png', 'b.png')
+    expect((await screen.findByRole('alert')).textContent).toBe('b.png is too large.')
+    await user.click(await screen.findByLabelText('Remove: a.png'))
+    await choose(user, 'c.png')
+    await screen.findByText('c.png')
+  })
+
+  it('is no more text than the service takes, of a file and of all', async () => {
+    const { user } = show(() => undefined)
+    const give = (name: string, kilobytes: number) => user.upload(document.querySelector<HTMLInputElement>('input[type=file]')!, new File(['x'.repeat(kilobytes * 1024)], name, { type: 'text/plain' }))
+    await give('a.txt', 257)
+    expect((await screen.findByRole('alert')).textContent).toBe('a.txt is too large.')
+    for (const name of ['b.txt', 'c.txt']) {
+      await give(name, 256)
+      await screen.findByText(name)
+    }
+    await give('d.txt', 1)
+    expect((await screen.findByRole('alert')).textContent).toBe('d.txt is too large.')
   })
 
   it('is a picture that is pasted, but not the picture of a text', async () => {

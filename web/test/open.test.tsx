@@ -180,7 +180,7 @@ describe('hooks', () => {
     await user.upload(screen.getByLabelText('file'), [new File(['one'], 'a.txt', { type: 'text/plain' })])
     await user.upload(screen.getByLabelText('file'), [new File(['two'], 'b.txt', { type: 'text/plain' })])
     await user.click(await screen.findByText('b.txt'))
-    expect(screen.getByText('go').hasAttribute('disabled')).toBe(true)
+    expect(screen.getByText('go').hasAttribute('disabled')).toBe(false)
     await user.type(screen.getByLabelText('mine'), 'hi')
     await user.click(screen.getByText('go'))
     await waitFor(() => expect(posts(calls)[0]).toMatchObject({ message: 'hi', attachments: [{ name: 'a.txt', content: 'one' }] }))

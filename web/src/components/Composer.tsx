@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { askedFor } from '../state/asked'
+import { useKeptShort } from '../state/longText'
 import { classes, type PartProps } from '../state/slots'
 import { useLabels } from '../state/tray'
 import { useComposer } from '../state/useComposer'
@@ -22,6 +23,7 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
   const input = inputRef ?? own
   const palette = usePalette(text, setText, input)
   const recall = useRecall(text, setText)
+  useKeptShort(input, setText)
   return (
     <form
       className={classes('ct-composer', className)}

@@ -42,7 +42,7 @@ export function UserMessage({ message, busy, className, children }: MessageProps
       {message.attachments && message.attachments.length > 0 && (
         <AttachmentList files={message.attachments} previews={message.previews} />
       )}
-      {(message.content || message.action) && <div className="ct-bubble" dir="auto" data-cut={(long && !whole) || undefined}>{message.content || message.action?.action_identifier}</div>}
+      {(message.content || message.action) && <div className="ct-bubble" dir="auto" data-cut={(long && !whole) || undefined}>{(long && !whole ? message.content.slice(0, LONG.shown) : message.content) || message.action?.action_identifier}</div>}
       {long && <button type="button" className="ct-more" aria-expanded={whole} onClick={() => setWhole(!whole)}>{whole ? labels.showLess : labels.showMore}</button>}
       <div className="ct-tools-row" role="group" aria-label={beginningOf(message.content)}>
         {named && <CopyButton text={message.content} />}
@@ -55,5 +55,5 @@ export function UserMessage({ message, busy, className, children }: MessageProps
   )
 }
 
-/** A longer message of the user is shown only in part. */
-const LONG = { characters: 1500, lines: 14 }
+/** A longer message of the user is shown only in part: of so many characters, of which the last are out of sight. */
+const LONG = { characters: 1500, lines: 14, shown: 4000 }

@@ -1,9 +1,10 @@
-import { memo, useState } from 'react'
+import { memo, useRef, useState } from 'react'
 import type { Block } from '../api/documents'
 import { CheckIcon, CloseIcon, EditIcon, TrashIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
+import { MAX_EDITED, useKeptShort } from '../state/longText'
 import { BlockContent } from './BlockContent'
 import { RenderedDiff } from './RenderedDiff'
 import type { DocumentState, LiveBlock } from './useDocument'
@@ -73,6 +74,7 @@ export const BlockView = memo(function BlockView({ block, state, previous }: { b
 const tones: Partial<Record<Block['state'], string>> = { pending_new: 'added', pending_edit: 'warning', pending_delete: 'invalid', pending_move: 'warning' }
 
 function editable(block: Block): boolean {
+  if ((block.current?.length ?? 0) > MAX_EDITED) return false
   return block.type === 'md' || block.type === 'csv' || block.type.startsWith('text') || block.type.endsWith('chart')
 }
 
@@ -81,6 +83,14 @@ export function EditBlock({ block, save, close }: { block: Block; save: (content
   const labels = useAllLabels()
   const [content, setContent] = useState(block.current ?? '')
   const [saving, setSaving] = useState(false)
+  const [problem, setProblem] = useState('')
+  const field = useRef<HTMLTextAreaElement>(null)
+  const set = (next: string) => {
+    const fits = next.length <= MAX_EDITED
+    setProblem(fits ? '' : `${labels.attachText} ${labels.attachTooLarge}`)
+    if (fits) setContent(next)
+  }
+  useKeptShort(field, set, MAX_EDITED)
   return (
     <form className="ct-block-edit" onSubmit={(e) => {
       e.preventDefault()
@@ -90,7 +100,8 @@ export function EditBlock({ block, save, close }: { block: Block; save: (content
         if (done) close()
       })
     }}>
-      <textarea className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => setContent(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && content === (block.current ?? '') && close()} />
+      <textarea ref={field} className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && content === (block.current ?? '') && close()} />
+      {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
       <div className="ct-row">
         <button type="submit" className="ct-button ct-small" data-style="primary" disabled={saving}>{labels.save}</button>
         <button type="button" className="ct-button ct-small" onClick={close}>{labels.cancel}</button>

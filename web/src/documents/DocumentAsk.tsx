@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useId, useState } from 'react'
+import { useCallback, useEffect, useId, useRef, useState } from 'react'
 import type { SuggestedAction } from '../api/types'
 import { Approval } from '../components/Approval'
 import { PauseIcon, SendIcon, StopIcon, WarnIcon } from '../components/icons'
@@ -9,6 +9,7 @@ import { Markdown } from '../markdown/Markdown'
 import type { PayloadHandlers } from '../payloads/registry'
 import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
+import { useKeptShort, useShort } from '../state/longText'
 import type { SocketRun } from '../socket/chunks'
 import { underWay, type ChatSocket, type SocketQuestion, type SocketState } from '../socket/socket'
 import { SocketPayload } from './SocketPayload'
@@ -35,10 +36,13 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
   const labels = useAllLabels()
   const store = useChatStore()
   const where = useId()
-  const [text, setText] = useState('')
+  const field = useRef<HTMLTextAreaElement>(null)
+  const [question, setQuestion] = useState('')
   const [target, setTarget] = useState(ANYWHERE)
   const [problem, setProblem] = useState('')
   const documentId = state.document?.id ?? ''
+  const [text, setText] = useShort(question, setQuestion, () => (setProblem(`${labels.attachText} ${labels.attachTooLarge}`), false))
+  useKeptShort(field, setText)
   useEffect(() => {
     if (documentId) socket.watch(documentId)
   }, [socket, documentId])
@@ -60,11 +64,11 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
     document_id: documentId, chat_id: documentId, context: { ...store.getContext(), document_id: documentId }, client_tools: store.clientTools.specs(), ...more,
   }))
   const submit = async () => {
-    const question = text.trim()
-    if (question === '') return
-    setText('')
+    const asked = text.trim()
+    if (asked === '') return
+    setQuestion('')
     const into: SocketQuestion = target === ANYWHERE ? { mode: 'agent' } : { mode: 'chat', ...(target !== NEW && { block_id: target }) }
-    if (!(await ask(question, into))) setText((now) => now || question)
+    if (!(await ask(asked, into))) setQuestion((now) => now || asked)
   }
   const act = (action: SuggestedAction) => {
     if (action.handler !== 'server') return onClientAction?.(action)
@@ -78,7 +82,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
         void submit()
       }}>
         <textarea
-          className="ct-input" rows={Math.min(6, text.split('\n').length)} value={text} placeholder={labels.docAsk} aria-label={labels.docAsk} dir={text ? 'auto' : undefined} onChange={(e) => setText(e.target.value)}
+          ref={field} className="ct-input" rows={Math.min(6, text.split('\n').length)} value={text} placeholder={labels.docAsk} aria-label={labels.docAsk} dir={text ? 'auto' : undefined} onChange={(e) => setText(e.target.value)}
           onKeyDown={(e) => {
             if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return
             e.preventDefault()

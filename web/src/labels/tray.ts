@@ -50,6 +50,8 @@ export const defaultLabels = {
   detach: 'Remove',
   attachTooLarge: 'is too large.',
   attachUnsupported: 'is neither text, an image nor a PDF.',
+  attachText: 'Long text',
+  attachedOnly: 'See the attached file.',
   attachTooMany: 'At most 10 files.',
   log: 'Conversation',
   you: 'You',

@@ -1,7 +1,7 @@
 import type { Attachment } from '../api/types'
 
-/** Limits of attachments: of each file, and of all together as they are sent. The service checks them again. */
-export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024, characters: 7.5 * 1024 * 1024 }
+/** Limits of attachments: bytes of an image or a PDF file, of a text file and of all text files, and characters of all together as they are sent. The service checks them again. */
+export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024, text: 256 * 1024, texts: 512 * 1024, characters: 7.5 * 1024 * 1024 }
 
 /** Reads a file as the service wants it: text as it is, images and PDF files in base64. It rejects with "large" or "kind". */
 export async function readFile(file: File): Promise<Attachment> {
@@ -13,15 +13,21 @@ export async function readFile(file: File): Promise<Attachment> {
   try {
     const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     if (content === '' || content.includes('\0')) return Promise.reject('kind')
+    if (bytes.length > ATTACHMENT_LIMITS.text) return Promise.reject('large')
     return { name: file.name, mime: textType(file), content }
   } catch {
     return Promise.reject('kind')
   }
 }
 
+/** Whether a file is sent as the text it is, not in base64. */
+export function isText({ mime }: Attachment): boolean {
+  return mime !== 'application/pdf' && !mime.startsWith('image/')
+}
+
 /** The size of a file that is attached, in bytes. */
-export function sizeOf({ mime, content }: Attachment): number {
-  return mime === 'application/pdf' || mime.startsWith('image/') ? Math.floor((content.replace(/=+$/, '').length * 3) / 4) : new Blob([content]).size
+export function sizeOf(file: Attachment): number {
+  return isText(file) ? new Blob([file.content]).size : Math.floor((file.content.replace(/=+$/, '').length * 3) / 4)
 }
 
 function textType(file: File): string {

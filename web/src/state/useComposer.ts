@@ -1,15 +1,16 @@
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from './context'
 import { draftAfter, type DraftPlace } from './drafts'
-import { ATTACHMENT_LIMITS, readFile } from './files'
+import { useShort } from './longText'
 import type { Unsent } from './state'
 import { useLabels, useTray } from './tray'
+import { useFiles } from './useFiles'
 
 /** The message being typed, with its files. */
 export interface ComposerState {
   text: string
-  /** The draft is kept for each user and chat. */
+  /** The draft is kept for each user and chat. A text that is too long for an input becomes one of the files. */
   setText: (text: string) => void
   files: readonly Attachment[]
   addFiles: (files: Iterable<File> & { length: number }) => void
@@ -34,8 +35,9 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
   const store = useChatStore()
   const { me } = useTray()
   const { busy, queue, opening, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, unsent: state.unsent, chat: state.conversationId }))
-  const [text, setText] = useDraft({ user: me?.user_id ?? '', tray: storageKey, chat }, !opening)
-  const { files, problem, add, remove, clear, bring, refuse } = useFiles()
+  const { files, problem, add, addText, remove, clear, bring, refuse } = useFiles()
+  const [draft, keepDraft] = useDraft({ user: me?.user_id ?? '', tray: storageKey, chat }, !opening)
+  const [text, setText] = useShort(draft, keepDraft, addText)
   const labels = useLabels()
   const bringBack = (back: Unsent) => {
     setText([back.message, text].filter((t) => t.trim() !== '').join('\n'))
@@ -47,15 +49,17 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     if (back) bringBack(back)
   }, [unsent])
   useEffect(() => store.takeFiles(add))
-  const canSend = text.trim() !== ''
+  const canSend = text.trim() !== '' || files.length > 0
   const [waiting, setWaiting] = useState<string | null>(null)
   const send = () => {
     if (!canSend) return
     if (opening) return setWaiting(text)
-    if (busy && !store.enqueue(text.trim(), files)) return refuse(labels.queueFull)
+    // The service asks for words with each message.
+    const message = text.trim() || labels.attachedOnly
+    if (busy && !store.enqueue(message, files)) return refuse(labels.queueFull)
     setText('')
     clear()
-    if (!busy) void store.sendMessage(text.trim(), { attachments: files })
+    if (!busy) void store.sendMessage(message, { attachments: files })
   }
   const waits = opening && waiting === text
   useEffect(() => {
@@ -81,37 +85,4 @@ function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (t
     drafts.keep({ user, tray, chat }, next)
   }, [drafts, user, tray, chat])
   return [text, set]
-}
-
-function useFiles() {
-  const labels = useLabels()
-  const [files, setFiles] = useState<Attachment[]>([])
-  const [problem, setProblem] = useState('')
-  const taken = useRef(0)
-  useEffect(() => {
-    taken.current = files.reduce((sum, file) => sum + file.content.length, 0)
-  }, [files])
-  const add = (list: Iterable<File> & { length: number }) => {
-    setProblem('')
-    const chosen = [...list].slice(0, ATTACHMENT_LIMITS.files - files.length)
-    if (chosen.length < list.length) setProblem(labels.attachTooMany)
-    for (const file of chosen) {
-      readFile(file).then(
-        (attachment) => {
-          taken.current += attachment.content.length
-          if (taken.current <= ATTACHMENT_LIMITS.characters) return setFiles((before) => [...before, attachment].slice(0, ATTACHMENT_LIMITS.files))
-          taken.current -= attachment.content.length
-          setProblem(`${file.name} ${labels.attachTooLarge}`)
-        },
-        (reason: unknown) => setProblem(`${file.name} ${reason === 'large' ? labels.attachTooLarge : labels.attachUnsupported}`),
-      )
-    }
-  }
-  const remove = (at: number) => setFiles((before) => before.filter((_, i) => i !== at))
-  const bring = (back: Attachment[]) => setFiles((now) => [...back, ...now].slice(0, ATTACHMENT_LIMITS.files))
-  const clear = () => {
-    setFiles([])
-    setProblem('')
-  }
-  return { files, problem, add, remove, bring, clear, refuse: setProblem }
 }
