@@ -187,6 +187,33 @@ test('a number in brackets shows its source, with the keyboard too', async () =>
   await page.context().close()
 })
 
+test('a source stays at its number while the window and the answer move, and closes when that is out of sight', async () => {
+  const page = await open()
+  const cite = page.answers.last().getByRole('button', { name: /^Source 2: Gaudelli/ }).first()
+  const list = page.locator('.ct-list')
+  const middle = () => cite.evaluate((e) => e.scrollIntoView({ block: 'center' }))
+  const card = page.locator('.ct-cite-card:popover-open')
+  const beside = async (when) => until(`the card is at its number: ${when}`, async () => {
+    const [at, of] = await page.evaluate(() => ['.ct-cite-card', '.ct-cite > [aria-expanded=true]'].map((s) => document.querySelector(s).getBoundingClientRect().toJSON()))
+    return Math.min(Math.abs(at.bottom - of.top), Math.abs(of.bottom - at.top)) <= 12 && at.left <= of.right && at.right >= of.left && at.left >= 0 && at.right <= page.viewportSize().width
+  })
+  await middle()
+  await cite.press('Enter')
+  await card.waitFor()
+  await beside('opened')
+  await list.evaluate((e) => e.scrollBy(0, 40))
+  await beside('scrolled')
+  await page.setViewportSize({ width: 900, height: 800 })
+  await middle()
+  await beside('in a smaller window')
+  await page.setViewportSize({ width: 1360, height: 860 })
+  await middle()
+  await beside('in a larger window')
+  await list.evaluate((e) => e.scrollTo(0, 0))
+  await until('the card is gone with its number', async () => (await card.count()) === 0)
+  await page.context().close()
+})
+
 test('nothing that the page’s styles say changes an answer', async () => {
   const page = await open()
   await page.mouse.move(0, 0)

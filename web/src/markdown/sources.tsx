@@ -157,12 +157,9 @@ function Citation({ number }: { number: number }) {
   useEffect(() => () => clearTimeout(leaving.current), [])
   useEffect(() => {
     const element = card.current
-    const at = button.current?.getBoundingClientRect()
-    if (open === '' || !element || !at) return
+    if (open === '' || !element || !button.current) return
     element.showPopover?.()
-    const { width, height } = element.getBoundingClientRect()
-    element.style.left = `${Math.max(GAP, Math.min(at.left + at.width / 2 - width / 2, innerWidth - width - GAP))}px`
-    element.style.top = `${at.top > height + 2 * GAP ? at.top - height - GAP / 2 : at.bottom + GAP / 2}px`
+    const leave = follow(button.current, element, () => setOpen(''))
     const close = (e: Event) => {
       if (e instanceof KeyboardEvent ? e.key === 'Escape' : !(e.target instanceof Node && (element.contains(e.target) || button.current?.contains(e.target)))) {
         if (e instanceof KeyboardEvent) e.stopPropagation()
@@ -171,11 +168,10 @@ function Citation({ number }: { number: number }) {
     }
     document.addEventListener('keydown', close, true)
     document.addEventListener('pointerdown', close, true)
-    document.addEventListener('scroll', close, true)
     return () => {
+      leave()
       document.removeEventListener('keydown', close, true)
       document.removeEventListener('pointerdown', close, true)
-      document.removeEventListener('scroll', close, true)
     }
   }, [open])
   if (!source) return <>[{number}]</>
@@ -198,6 +194,26 @@ function Citation({ number }: { number: number }) {
       )}
     </span>
   )
+}
+
+/** Keeps a card at its number while the window is resized, the answer scrolls or grows, until the returned function is called; a number that is out of sight is `gone`. */
+function follow(number: HTMLElement, card: HTMLElement, gone: () => void): () => void {
+  let frame = 0
+  let before = ''
+  const place = () => {
+    frame = requestAnimationFrame(place)
+    const at = number.getBoundingClientRect()
+    const now = [at.left, at.top, at.width, innerWidth, innerHeight].join()
+    if (now === before) return
+    before = now
+    const view = number.closest('.ct-list, .ct-panel-body')?.getBoundingClientRect()
+    if (at.bottom < Math.max(0, view?.top ?? 0) || at.top > Math.min(innerHeight, view?.bottom ?? Infinity)) return gone()
+    const { width, height } = card.getBoundingClientRect()
+    card.style.left = `${Math.max(GAP, Math.min(at.left + at.width / 2 - width / 2, innerWidth - width - GAP))}px`
+    card.style.top = `${at.top > height + 2 * GAP ? at.top - height - GAP / 2 : at.bottom + GAP / 2}px`
+  }
+  place()
+  return () => cancelAnimationFrame(frame)
 }
 
 /** Distance of a card from its number and from the window, in pixels; and how long it waits for the pointer. */
