@@ -26,6 +26,17 @@ describe('splitting', () => {
     expect(splitMarkdown('- a\n\n    code\n\n- b').chunks).toHaveLength(1)
   })
 
+  it('cuts around code that no blank line is around, and where a long list or text without blank lines can be cut', () => {
+    expect(splitMarkdown('So:\n```js\na\n\nb\n```\nThat is it.').chunks).toEqual(['So:\n', '```js\na\n\nb\n```\n', 'That is it.'])
+    expect(splitMarkdown('- So:\n  ```js\n  a\n  ```\n  That is it.').chunks).toHaveLength(1)
+    const items = Array.from({ length: 2000 }, (_, i) => `${i + 1}. Item\n   - nested`).join('\n')
+    const { chunks } = splitMarkdown(items)
+    expect(chunks.join('')).toBe(items)
+    expect(Math.max(...chunks.map((c) => c.length))).toBeLessThan(8_100)
+    expect(chunks.every((c) => /^\d+\. Item/.test(c))).toBe(true)
+    expect(splitMarkdown('# A\ntext\n'.repeat(5000)).chunks.length).toBeGreaterThan(4)
+  })
+
   it('knows code by its fences', () => {
     expect(fencedCode('```go\nx := 1\n```\n')).toEqual({ language: 'go', code: 'x := 1' })
     expect(fencedCode('```go\nx := 1\n')).toEqual({ language: 'go', code: 'x := 1' })
@@ -50,6 +61,31 @@ describe('Markdown', () => {
     await user.click(document.activeElement!)
     expect(document.activeElement).toBe(second.querySelectorAll('sup a')[1])
     expect(location.hash).toBe('#/route')
+  })
+
+  const repeated = (mark: string, times: number) => mark.repeat(times)
+  it.each([
+    ['brackets', repeated('[', 20_000) + repeated(']', 20_000)], ['links without an end', repeated('[a](', 20_000)], ['emphasis', repeated('**a *b ', 15_000)], ['notes', repeated('[^a] ', 20_000)], ['underlines', repeated('x\n=\n', 10_000)],
+    ['math', repeated('$$ a ', 25_000)], ['math without an end', repeated('\\[', 30_000)], ['a deep list', Array.from({ length: 400 }, (_, i) => `${' '.repeat(2 * i)}- x`).join('\n')], ['one line', repeated('lorem ipsum ', 20_000)],
+  ])('shows what nobody can read as it is written: %s', (_, text) => {
+    for (const streaming of [false, true]) {
+      const { container, unmount } = render(<Markdown text={text} streaming={streaming} />)
+      expect(container.querySelector('.ct-plain')?.textContent).toBe(text)
+      unmount()
+    }
+  })
+
+  it('renders long lists, tables and notes that somebody may read', () => {
+    const list = Array.from({ length: 3000 }, (_, i) => `${i + 1}. Item **${i}**`).join('\n')
+    const { container } = render(<Markdown text={list} />)
+    expect(container.querySelectorAll('li')).toHaveLength(3000)
+    expect([...container.querySelectorAll('ol')].map((ol) => ol.start).toSpliced(2)).toEqual([1, container.querySelector('ol')!.children.length + 1])
+    const table = render(<Markdown text={`|a|b|c|d|\n|-|-|-|-|\n${repeated('|1|2|3|4|\n', 800)}`} />)
+    expect(table.container.querySelector('.ct-plain')).toBeNull()
+    expect(table.container.querySelector('table')).toBeTruthy()
+    const notes = render(<Markdown text={`${repeated('Some words and a [link](https://example.com), and *more*.\n\n', 1000)}Noted[^1].\n\n[^1]: Here.\n`} />)
+    expect(notes.container.querySelector('.ct-plain')).toBeNull()
+    expect(notes.container.querySelectorAll('section li')).toHaveLength(1)
   })
 
   it('shows nothing of HTML, dead links and no image', () => {

@@ -11,7 +11,7 @@ import { markMath, texOf } from './math'
 import { Formula } from './Formula'
 import { MarkdownPartsProvider, useMarkdownParts, type MarkdownParts } from './plugins'
 import { Citations, rehypeCitations, useSources } from './sources'
-import { definitionsOf, emptySplit, fencedCode, hasFootnotes, splitMarkdown, tooDeep } from './split'
+import { definitionsOf, emptySplit, fencedCode, hasFootnotes, MAX_WHOLE, splitMarkdown, tooMuch } from './split'
 import { MarkdownTable } from './Table'
 import { ID_PREFIX, safeUrl, treeOf, type TreePlugin } from './tree'
 
@@ -44,7 +44,7 @@ function Answer({ text, streaming = false }: MarkdownProps) {
       {Array.from({ length: Math.ceil(split.chunks.length / GROUP) }, (_, group) => (
         <div className="ct-md-group" key={group}>
           {split.chunks.slice(group * GROUP, (group + 1) * GROUP).map((chunk, i) => (
-            <Chunk key={i} text={chunk} streaming={streaming && group * GROUP + i === split.chunks.length - 1} definitions={definitions !== '' && chunk.includes('[') ? definitions : ''} />
+            <Chunk key={i} text={chunk} streaming={streaming && group * GROUP + i === split.chunks.length - 1} definitions={definitions !== '' && chunk.includes('[') ? definitions : ''} most={whole ? MAX_WHOLE : undefined} />
           ))}
         </div>
       ))}
@@ -59,6 +59,8 @@ interface ChunkProps {
   text: string
   streaming: boolean
   definitions: string
+  /** Marks that it may have. */
+  most?: number
   /** What changes the tree, after it is safe. */
   more?: readonly TreePlugin[]
 }
@@ -68,10 +70,10 @@ export function MarkdownChunk({ text, plugins }: { text: string; plugins: readon
   return <Chunk text={text} streaming={false} definitions="" more={plugins} />
 }
 
-const Chunk = memo(function Chunk({ text, streaming, definitions, more = nothing }: ChunkProps) {
+const Chunk = memo(function Chunk({ text, streaming, definitions, most, more = nothing }: ChunkProps) {
   const code = fencedCode(text)
   if (code) return <CodeBlock language={code.language} code={code.code} streaming={streaming} />
-  if (tooDeep(text)) return <pre className="ct-plain">{text}</pre>
+  if (tooMuch(text, most)) return <pre className="ct-plain">{text}</pre>
   const marked = markMath(text, streaming)
   const source = streaming ? remend(marked, { katex: false }) : definitions ? `${marked}\n\n${definitions}` : marked
   return <Boundary text={text}><Growing.Provider value={streaming}><Tree source={source} more={more} /></Growing.Provider></Boundary>

@@ -2,7 +2,8 @@ import { displayAfter } from './math'
 
 /**
  * Cuts Markdown into blocks that can be parsed and rendered one by one, so that a long answer costs only its last block
- * while it grows. Cuts are at blank lines outside of code and math, never inside of a list or an indented part.
+ * while it grows. Cuts are at blank lines outside of code and math and around fenced code, never inside of a list or an indented part;
+ * what is longer than LONG is also cut before a heading and before an item of its list.
  */
 export interface Split {
   text: string
@@ -38,6 +39,8 @@ function cut(text: string, from: number, chunks: string[], starts: number[]): vo
   let start = from
   let open = ''
   let blank = false
+  /** Code has just ended. */
+  let closed = false
   let list = false
   let math = ''
   let mathLines = 0
@@ -50,17 +53,21 @@ function cut(text: string, from: number, chunks: string[], starts: number[]): vo
       at = next
       continue
     }
-    if (open === '' && blank && at > start && cuttable(line, list) && (math === '' || mathLines > MATH_LINES)) {
+    const ends = ((blank || closed) && cuttable(line, list)) || (!list && /^(?:```|~~~)/.test(line)) || (at - start > LONG && divides(line, list))
+    if (open === '' && at > start && ends && (math === '' || mathLines > MATH_LINES)) {
       chunks.push(text.slice(start, at))
       starts.push(start)
       start = at
       list = false
       math = ''
     }
-    blank = false
+    blank = closed = false
     const mark = fence.exec(line)?.[1]
     if (open !== '') {
-      if (mark && mark.startsWith(open) && line.trim() === mark) open = ''
+      if (mark && mark.startsWith(open) && line.trim() === mark) {
+        open = ''
+        closed = !list
+      }
     } else if (mark) {
       open = mark
     } else {
@@ -79,6 +86,14 @@ function cut(text: string, from: number, chunks: string[], starts: number[]): vo
 /** Lines after which math that has no end is text. */
 const MATH_LINES = 60
 
+/** Characters after which a chunk ends where it can. */
+const LONG = 8_000
+
+/** Whether a line begins a heading, or an item of the list that the chunk is. */
+function divides(line: string, list: boolean): boolean {
+  return /^#{1,6}\s/.test(line) || (list && /^(?:[-*+]|\d{1,9}[.)])\s/.test(line))
+}
+
 /** Whether a line after a blank one may begin a chunk. */
 function cuttable(line: string, list: boolean): boolean {
   if (/^(?: {2,}|\t)/.test(line)) return false
@@ -96,7 +111,7 @@ const MAX_DEFINITIONS = 200
 
 /** Whether a text has notes at its end that it refers to. */
 export function hasFootnotes(text: string): boolean {
-  return /^ {0,3}\[\^[^\]\s]{1,200}\]:/m.test(text) && !tooDeep(text)
+  return /^ {0,3}\[\^[^\]\s]{1,200}\]:/m.test(text) && !tooMuch(text, MAX_WHOLE)
 }
 
 /** A chunk that is nothing but fenced code; parsing it as Markdown would cost its length at every token. */
@@ -110,7 +125,20 @@ export function fencedCode(chunk: string): { language: string; code: string } | 
   return new RegExp(`(?:^|\\n) {0,3}${mark}`).test(code) ? null : { language, code }
 }
 
-/** Whether quotations and lists are nested deeper than anybody reads; laying that out would cost seconds. */
-export function tooDeep(chunk: string): boolean {
-  return /^(?:[ \t]{0,8}(?:>|[-*+]|\d{1,9}[.)])){30}/m.test(chunk)
+/** Whether a chunk is nested deeper than anybody reads, or so full of marks that parsing it would cost seconds: the cost grows with their square. */
+export function tooMuch(chunk: string, most = MAX_WEIGHT): boolean {
+  return chunk.length > most * 16 || weightOf(chunk) > most || /^(?:[ \t]{0,8}(?:>|[-*+]|\d{1,9}[.)])){30}/m.test(chunk) || /^[ \t]{60,}(?:[-*+]|\d{1,9}[.)])[ \t]/m.test(chunk)
 }
+
+/** Marks that a chunk may have, and a text that is parsed as a whole. */
+const MAX_WEIGHT = 4_000
+export const MAX_WHOLE = 20_000
+
+/** How many marks and lines a text has; the bars of a table cost less. */
+function weightOf(text: string): number {
+  let weight = 0
+  for (let i = 0; i < text.length; i++) weight += WEIGHTS[text.charCodeAt(i)] ?? 0
+  return weight
+}
+
+const WEIGHTS: Record<number, number> = { [0x7c]: 0.25, ...Object.fromEntries([...'\n[]<*_`$&~\\!'].map((mark) => [mark.charCodeAt(0), 1])) }
