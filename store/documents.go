@@ -40,7 +40,9 @@ type documentRow struct {
 	ChangedAt int64
 	// Plans are the pending titles before each plan that can be reverted, as JSON.
 	Plans *string
-	Seq   int64
+	// PlannedBy is the run of the last plan that can be reverted.
+	PlannedBy *string
+	Seq       int64
 }
 
 // TableName names the table.
@@ -242,6 +244,9 @@ func (s *Store) DeleteDocument(ctx context.Context, owner, id string, match reco
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
+		if err := d.withdrawAll(); err != nil {
+			return err
+		}
 		if _, err := d.remove(""); err != nil {
 			return err
 		}
@@ -282,7 +287,11 @@ func (s *Store) changeDocument(ctx context.Context, owner, id string, create *re
 
 func (s *Store) withDocument(tx *gorm.DB, owner, id string, fn func(d *change) error) error {
 	d := &change{tx: tx, owner: owner, owned: allowance{quota: s.quota}, now: micros(time.Now())}
-	if err := tx.Clauses(s.db.rowLock()...).Where("owner = ? AND id = ?", owner, id).Take(&d.row).Error; err != nil {
+	unknown := tx.Clauses(s.db.rowLock()...).Where("owner = ? AND id = ?", owner, id).Take(&d.row).Error
+	if unknown != nil && !isMissing(unknown) {
+		return unknown
+	}
+	if err := cmp.Or(permitted(tx, id), unknown); err != nil {
 		return err
 	}
 	d.revision = d.row.Revision

@@ -34,9 +34,10 @@ func (d *change) plans() (titles []string, err error) {
 	return titles, err
 }
 
-// setPlans stores the pending title and those before each plan.
-func (d *change) setPlans(title string, plans []string) error {
-	var waiting, stored any
+// setPlans stores the pending title, those before each plan, and the run of the last
+// plan, "" for none.
+func (d *change) setPlans(title string, plans []string, by string) error {
+	var waiting, stored, planner any
 	if title != "" {
 		waiting = title
 	}
@@ -47,8 +48,11 @@ func (d *change) setPlans(title string, plans []string) error {
 		}
 		stored = string(raw)
 	}
-	return d.exec("UPDATE documents SET new_title = ?, plans = ?, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
-		waiting, stored, d.next(), d.now, d.owner, d.row.ID)
+	if by != "" {
+		planner = by
+	}
+	return d.exec("UPDATE documents SET new_title = ?, plans = ?, planned_by = ?, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
+		waiting, stored, planner, d.next(), d.now, d.owner, d.row.ID)
 }
 
 // PlanDocument proposes a new structure. The blocks of the document are hidden
@@ -105,7 +109,7 @@ func (d *change) hide(title string) error {
 		" WHERE owner = ? AND document_id = ? AND kept_plan = 0", len(plans)+1, d.upcoming(), d.now, d.owner, d.row.ID); err != nil {
 		return err
 	}
-	if err := d.setPlans(title, append(plans, before)); err != nil {
+	if err := d.setPlans(title, append(plans, before), record.FenceOf(d.tx.Statement.Context).RunID); err != nil {
 		return err
 	}
 	return d.count()
@@ -245,7 +249,7 @@ func (d *change) acceptAll() error {
 	if d.row.NewTitle != nil {
 		d.row.Title = *d.row.NewTitle
 	}
-	return d.exec("UPDATE documents SET title = ?, new_title = NULL, plans = NULL, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
+	return d.exec("UPDATE documents SET title = ?, new_title = NULL, plans = NULL, planned_by = NULL, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
 		d.row.Title, d.next(), d.now, d.owner, d.row.ID)
 }
 
@@ -254,6 +258,9 @@ func (d *change) acceptAll() error {
 func (d *change) revertAll() error {
 	plans, err := d.plans()
 	if err != nil {
+		return err
+	}
+	if err := d.withdrawPlan(); err != nil {
 		return err
 	}
 	_, changed, err := d.settle(record.Revert, "")
@@ -279,5 +286,5 @@ func (d *change) revertAll() error {
 	if d.row.Plans == nil && d.row.NewTitle == nil {
 		return nil
 	}
-	return d.setPlans(waiting, plans)
+	return d.setPlans(waiting, plans, "")
 }

@@ -36,6 +36,14 @@ var ErrQueueFull = errors.New("record: too many runs of the chat are queued")
 // ErrBeingWritten refuses a decision about a block that a run is writing.
 var ErrBeingWritten = schemas.NewError(schemas.CodeBeingWritten, "this is being written; decide about it when it is complete, or reject it now")
 
+// ErrWithdrawn refuses a run's change of a document of which the user has reverted the
+// run's plan, or which the user has deleted, since the run was asked.
+var ErrWithdrawn = schemas.NewError(schemas.CodeConflict,
+	"the user has reverted the plan of this document, or deleted it, while this answer was being written; nothing more of the answer goes into it, and it is not to be written again unless the user asks for it")
+
+// Withdrawal is a document into which a run writes nothing more.
+type Withdrawal struct{ Run, Document string }
+
 // ErrManyRuns refuses a run of a user who has too many that have not ended.
 func ErrManyRuns() *schemas.Error {
 	return &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many answers are under way; wait for one to end", RetryAfter: 5}

@@ -84,6 +84,8 @@ type Options struct {
 	Stores
 	Here   Here
 	Starts Starts // may be nil
+	// Withdrawals finds documents that users have withdrawn from runs here; it may be nil.
+	Withdrawals func(ctx context.Context) error
 	// Tell says something to the other replicas, if there is a way. Loose is called when
 	// one says that it has let runs go.
 	Tell   *exchange.Exchange
@@ -93,12 +95,13 @@ type Options struct {
 
 // Acts passes what users do to runs between replicas. It is safe for concurrent use.
 type Acts struct {
-	store  Stores
-	here   Here
-	starts Starts
-	tell   *exchange.Exchange
-	loose  func()
-	logger *slog.Logger
+	store       Stores
+	here        Here
+	starts      Starts
+	tell        *exchange.Exchange
+	loose       func()
+	withdrawals func(ctx context.Context) error
+	logger      *slog.Logger
 
 	// The bells of those looks that are to be made at once.
 	lookRuns, lookTurns, lookStarts chan struct{}
@@ -114,7 +117,7 @@ func New(o Options) *Acts {
 	}
 	bell := func() chan struct{} { return make(chan struct{}, 1) }
 	return &Acts{
-		store: o.Stores, here: o.Here, starts: o.Starts, tell: o.Tell, loose: o.Loose, logger: o.Logger,
+		store: o.Stores, here: o.Here, starts: o.Starts, tell: o.Tell, loose: o.Loose, withdrawals: o.Withdrawals, logger: o.Logger,
 		lookRuns: bell(), lookTurns: bell(), lookStarts: bell(),
 	}
 }
@@ -129,7 +132,7 @@ func (a *Acts) Run(ctx context.Context) {
 		select {
 		case <-tick.C:
 			if err = a.lookForRuns(ctx); n%turnLooks == 0 {
-				err = errors.Join(err, a.LookForTurns(ctx), a.tellReads(ctx), a.lookForStarts(ctx))
+				err = errors.Join(err, a.LookForTurns(ctx), a.tellReads(ctx), a.lookForStarts(ctx), a.lookForWithdrawals(ctx))
 			}
 			n++
 		case <-a.lookRuns:
@@ -146,6 +149,13 @@ func (a *Acts) Run(ctx context.Context) {
 		}
 		failing = err != nil
 	}
+}
+
+func (a *Acts) lookForWithdrawals(ctx context.Context) error {
+	if a.withdrawals == nil {
+		return nil
+	}
+	return a.withdrawals(ctx)
 }
 
 // Hear looks at once for what another replica says that there is.

@@ -86,7 +86,8 @@ type Writer struct {
 	// markedIdle is the value in the stored mark of this attempt, see markIdle.
 	markedIdle bool
 
-	written *written.Calls // nil without drafts
+	written *written.Calls   // nil without drafts
+	watch   *documents.Watch // nil without drafts
 	answer  answerDraft
 
 	mu      sync.Mutex
@@ -112,9 +113,10 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 	}
 	wr.levels = levels.New(levels.Options{Emit: wr.emit, Lookup: wr.tool, Status: threadStatus, Attempt: run.Attempt, Ref: run.MessageID})
 	if deps.Drafts != nil {
+		wr.watch = deps.Drafts.Watch(run.Owner, run.ID, func(b *runlog.BlockReset) { _ = deps.Log.Append(runlog.Level{}, b) }) // a full log ends the run
 		wr.written = written.New(written.Options{
 			Context: ctx, Run: run.ID, Owner: run.Owner, Document: wr.document(), Title: run.Request.Message, Drafts: deps.Drafts, Levels: wr.levels,
-			Emit: wr.emit, Append: deps.Log.Append, Tool: wr.tool, Asked: wr.asked, Approved: deps.Approve == guard.All, Fenced: wr.stopFenced, Logger: deps.Logger,
+			Emit: wr.emit, Append: wr.withdraw, Tool: wr.tool, Asked: wr.asked, Approved: deps.Approve == guard.All, Fenced: wr.stopFenced, Logger: deps.Logger,
 		})
 	}
 	return wr
@@ -135,7 +137,14 @@ func (wr *Writer) emit(at runlog.Level, b runlog.Body) {
 	if wr.silent {
 		return
 	}
+	wr.watch.Note(b)
 	wr.appended(wr.deps.Log.Append(at, b))
+}
+
+// withdraw shows that a block was withdrawn, from any goroutine.
+func (wr *Writer) withdraw(at runlog.Level, b runlog.Body) error {
+	wr.watch.Note(b)
+	return wr.deps.Log.Append(at, b)
 }
 
 // appended keeps the first error of an append.

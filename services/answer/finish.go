@@ -22,6 +22,9 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 	}
 	if wr.written != nil {
 		wr.written.End(levelStatus[end.State])
+		if end.State == schemas.RunCompleted {
+			wr.lookForWithdrawals()
+		}
 		wr.answer.end(wr)
 	}
 	wr.levels.Close(levelStatus[end.State])

@@ -46,6 +46,9 @@ func (wr *Writer) showKept(shown string) {
 func (wr *Writer) Restore() {
 	e := wr.run.Earlier
 	wr.silent, wr.keptMarkers = true, e.Markers
+	for i := range e.Log {
+		wr.watch.Note(e.Log[i].Body)
+	}
 	wr.interrupted = make(map[int]bool)
 	for n, step := range e.Steps {
 		if n == e.Replies {
@@ -58,6 +61,7 @@ func (wr *Writer) Restore() {
 	wr.announce(e)
 	wr.dueMarkers()
 	wr.checkpoint, wr.pending = nil, nil // they are stored
+	wr.lookForWithdrawals()
 }
 
 // restoreCalls takes over the finished calls of a reply: first those whose

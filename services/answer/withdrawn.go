@@ -17,6 +17,19 @@ import (
 const withdrawnText = "What you wrote is not in the document: while you were writing it, the user rejected it, or deleted the block or the document. " +
 	"Do not write it again unless the user asks for it."
 
+// lookForWithdrawals withdraws what the run has shown of documents that the user has
+// reverted or deleted, if that was elsewhere or between two attempts.
+func (wr *Writer) lookForWithdrawals() {
+	if wr.watch == nil {
+		return
+	}
+	ctx, done := wr.written.Storing()
+	defer done()
+	if err := wr.watch.Look(ctx); err != nil { // the store refuses the run's writes
+		wr.deps.Logger.Warn("look for documents that were withdrawn", "run_id", wr.run.ID, "error", err)
+	}
+}
+
 // noteDraft notes the block that a call has been writing when it begins to run.
 func (wr *Writer) noteDraft(index int) {
 	if wr.written == nil {

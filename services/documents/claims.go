@@ -216,6 +216,7 @@ func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (ho
 // Release releases all claims of a run. Its drafts end and store nothing more.
 func (d *Documents) Release(run string) {
 	d.writing.drop(run)
+	d.watched.drop(run)
 	if d.shared != nil {
 		d.shared.release(run)
 		return

@@ -70,7 +70,9 @@ type Blocks interface {
 	SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error)
 }
 
-// Proposals makes changes that wait for the user.
+// Proposals makes changes that wait for the user. Those of a run, whose fence is in the
+// context, are record.ErrWithdrawn once the user has reverted its plan of the document or
+// deleted the document.
 type Proposals interface {
 	PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error)
 	WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error)
@@ -79,6 +81,8 @@ type Proposals interface {
 	TouchBlock(ctx context.Context, owner, document, id string) (schemas.Block, error)
 	ProposeMove(ctx context.Context, owner, document, id string, after *string) (schemas.Block, error)
 	ProposeDelete(ctx context.Context, owner, document, id string) (record.Settled, error)
+	// Withdrawn returns the documents that were withdrawn from these runs.
+	Withdrawn(ctx context.Context, runs []string) ([]record.Withdrawal, error)
 }
 
 // Documents are the documents of users. Every call is for the user it is given;
@@ -115,6 +119,7 @@ type Documents struct {
 	claims    *claims
 	shared    *sharedClaims // nil where no other process runs
 	writing   drafts
+	watched   watched
 	// locks allow one change of an owner's documents at a time, so that a decision
 	// applies to exactly the content that it finds.
 	locks concurrent.Locks
@@ -163,8 +168,8 @@ func (d *Documents) Rename(ctx context.Context, user schemas.User, id, title str
 	return d.records.RenameDocument(ctx, user.ID, id, title, match)
 }
 
-// Delete deletes a document with its blocks; text that is being written into
-// them is withdrawn.
+// Delete deletes a document with its blocks. What unfinished runs have written into it
+// is withdrawn, and they write nothing more into a document with this id.
 func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, match record.Match) error {
 	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
@@ -174,14 +179,18 @@ func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, ma
 	_, err = withdrawing(d.writing.of(user.ID, id, ""), func() (struct{}, error) {
 		return struct{}{}, d.records.DeleteDocument(ctx, user.ID, id, match)
 	})
+	if err == nil {
+		d.withdrawShown(ctx, user, id)
+	}
 	return err
 }
 
 // SettleAll accepts all that is pending in a document, including its title, or
 // reverts it to the state before the last plan, in one transaction. The
 // returned document shows what is still pending. While a block is being
-// written, accepting is an error of code being_written, and reverting withdraws
-// the text.
+// written, accepting is an error of code being_written. Reverting withdraws what
+// unfinished runs have written and is not in the document any more; a run whose plan is
+// reverted writes nothing more into the document.
 func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
 	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
@@ -192,7 +201,11 @@ func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string,
 	if decision == record.Accept && len(written) > 0 {
 		return schemas.Document{}, record.ErrBeingWritten
 	}
-	return withdrawing(written, func() (schemas.Document, error) { return d.records.SettleDocument(ctx, user.ID, id, decision, match) })
+	settled, err := withdrawing(written, func() (schemas.Document, error) { return d.records.SettleDocument(ctx, user.ID, id, decision, match) })
+	if err == nil && decision == record.Revert {
+		d.withdrawShown(ctx, user, id)
+	}
+	return settled, err
 }
 
 // Versions returns the accepted states of a document before its changes, the

@@ -149,14 +149,13 @@ func (p *Draft) flush(ctx context.Context) error {
 		p.storedAt = p.docs.now()
 		return nil
 	}
-	switch schemas.Visible(err).Code {
-	case schemas.CodeNotFound: // withdrawn through another process
+	switch code := schemas.Visible(err).Code; {
+	case code == schemas.CodeNotFound, errors.Is(err, record.ErrWithdrawn): // through another process
 		p.withdraw()
 		return p.err
-	case schemas.CodeTooLarge, schemas.CodeQuota:
+	case code == schemas.CodeTooLarge, code == schemas.CodeQuota:
 		p.err = err
 		p.held.Reset()
-	default:
 	}
 	return err
 }

@@ -228,7 +228,7 @@ func New(o Options) *Runs {
 	r.Views = views.New(views.Options{Store: o.Store.Views, Words: o.Pages.Words, Last: r.readers.Last, Trace: r.traceOf})
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.leases = leases.New(r.base, o.Leases)
-	r.acts = acts.New(acts.Options{Stores: o.Acts, Here: here{r}, Starts: o.Starts, Tell: r.exchange, Loose: r.leases.LookNow, Logger: o.Logger})
+	r.acts = acts.New(acts.Options{Stores: o.Acts, Here: here{r}, Starts: o.Starts, Withdrawals: o.Drafts.LookForWithdrawals, Tell: r.exchange, Loose: r.leases.LookNow, Logger: o.Logger})
 	r.committer = eventlog.NewCommitter(eventlog.CommitterOptions{
 		Store: o.Store.Commit, Flush: o.Flush, Hold: o.Hold, Prompt: o.Leases.Many, Logger: o.Logger, Batch: o.Metrics.StoreBatch,
 	})

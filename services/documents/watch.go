@@ -1,0 +1,227 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// seed is for the sums of texts.
+var seed = maphash.MakeSeed()
+
+// Watch knows what a run has shown in blocks of documents. When the user reverts or
+// deletes a document, the blocks that no longer have the text are withdrawn: readers of
+// the run are told. A nil Watch knows nothing. It is safe for concurrent use.
+type Watch struct {
+	docs      *Documents
+	owner     schemas.User
+	run       string
+	withdrawn func(b *runlog.BlockReset)
+
+	mu    sync.Mutex
+	begun int                   // number of texts
+	shown map[string]*shownText // by block
+}
+
+// shownText is the text that a run has shown in a block.
+type shownText struct {
+	reset runlog.BlockReset // that withdraws it
+	place int               // in the order in which texts were begun
+	sum   maphash.Hash
+}
+
+// Watch watches a run until Release; withdrawn is called, from any goroutine, for a block
+// that is withdrawn after its text had been written.
+func (d *Documents) Watch(owner schemas.User, run string, withdrawn func(b *runlog.BlockReset)) *Watch {
+	w := &Watch{docs: d, owner: owner, run: run, withdrawn: withdrawn, shown: make(map[string]*shownText)}
+	d.watched.add(w)
+	return w
+}
+
+// Note takes an event of the run, in order. Events about other things than blocks change
+// nothing.
+func (w *Watch) Note(b runlog.Body) {
+	if w == nil {
+		return
+	}
+	switch b := b.(type) {
+	case *runlog.BlockReset:
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.shown, b.Place.BlockIDs)
+	case *runlog.ToolProgress:
+		if c := b.Document; c != nil && c.NewDoc && c.BlockIDs != "" {
+			for id := range strings.SplitSeq(c.BlockIDs, ",") { // readers show them empty
+				w.note(runlog.Place{BlockIDs: id, DocumentID: c.DocumentID}, 0, "")
+			}
+		}
+	case *runlog.BlockHeader:
+		w.note(b.Place, b.Revision, "")
+	case *runlog.BlockContent:
+		w.note(b.Place, b.Revision, b.Text)
+	default:
+	}
+}
+
+func (w *Watch) note(p runlog.Place, revision int64, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.shown[p.BlockIDs]
+	if t == nil {
+		w.begun++
+		t = &shownText{reset: runlog.BlockReset{Place: p, End: true, Revision: revision}, place: w.begun}
+		t.sum.SetSeed(seed)
+		w.shown[p.BlockIDs] = t
+	}
+	_, _ = t.sum.WriteString(text) // it never fails
+}
+
+// Look withdraws what the run has shown of documents that were withdrawn from it, also
+// through another process.
+func (w *Watch) Look(ctx context.Context) error {
+	return w.docs.look(ctx, []*Watch{w})
+}
+
+// LookForWithdrawals does so for all runs. A nil Documents has none.
+func (d *Documents) LookForWithdrawals(ctx context.Context) error {
+	if d == nil {
+		return nil
+	}
+	return d.look(ctx, d.watched.where(func(*Watch) bool { return true }))
+}
+
+func (d *Documents) look(ctx context.Context, list []*Watch) error {
+	byRun := make(map[string]*Watch)
+	for _, w := range list {
+		if len(w.blocks("")) > 0 {
+			byRun[w.run] = w
+		}
+	}
+	if len(byRun) == 0 {
+		return nil
+	}
+	found, err := d.proposals.Withdrawn(ctx, slices.Collect(maps.Keys(byRun)))
+	for _, f := range found {
+		if w := byRun[f.Run]; w != nil {
+			err = errors.Join(err, d.withdrawFrom(ctx, w, f.Document))
+		}
+	}
+	return err
+}
+
+// withdrawFrom withdraws what a run has written into a document, and is writing.
+func (d *Documents) withdrawFrom(ctx context.Context, w *Watch, document string) error {
+	unlock, err := d.locks.Lock(ctx, w.owner.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for _, p := range d.writing.of(w.owner.ID, document, "") {
+		if p.run == w.run {
+			p.mu.Lock()
+			p.withdraw()
+			p.mu.Unlock()
+		}
+	}
+	w.compare(ctx, document)
+	return nil
+}
+
+// withdrawShown withdraws what runs have shown in blocks of a document that it has no
+// longer. The caller holds the owner's lock.
+func (d *Documents) withdrawShown(ctx context.Context, owner schemas.User, document string) {
+	for _, w := range d.watched.where(func(w *Watch) bool { return w.owner.ID == owner.ID }) {
+		w.compare(context.WithoutCancel(ctx), document)
+	}
+}
+
+// blocks returns the shown blocks of a document, or of all, in order.
+func (w *Watch) blocks(document string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var ids []string
+	for id, t := range w.shown {
+		if document == "" || t.reset.Place.DocumentID == document {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return w.shown[a].place - w.shown[b].place })
+	return ids
+}
+
+// compare withdraws the shown blocks of a document whose text is not the shown one. What
+// is being written is left to its draft. The caller holds the owner's lock.
+func (w *Watch) compare(ctx context.Context, document string) {
+	for _, id := range w.blocks(document) {
+		if len(w.docs.writing.of(w.owner.ID, "", id)) > 0 {
+			continue
+		}
+		b, err := w.docs.blocks.Block(ctx, w.owner.ID, id)
+		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+			continue // a later look may know
+		}
+		w.mu.Lock()
+		t := w.shown[id]
+		gone := t != nil && (err != nil || b.DocumentID != document || !t.equals(&b))
+		if gone {
+			delete(w.shown, id)
+		}
+		w.mu.Unlock()
+		if gone {
+			w.withdrawn(&t.reset)
+		}
+	}
+}
+
+// equals reports whether the block has the shown text, pending or accepted.
+func (t *shownText) equals(b *schemas.Block) bool {
+	text := ""
+	switch {
+	case b.New != nil:
+		text = *b.New
+	case b.Current != nil:
+		text = *b.Current
+	}
+	return maphash.String(seed, text) == t.sum.Sum64()
+}
+
+// watched are the watches of unfinished runs. It is safe for concurrent use.
+type watched struct {
+	mu  sync.Mutex
+	all map[string]*Watch
+}
+
+func (l *watched) add(w *Watch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = make(map[string]*Watch)
+	}
+	l.all[w.run] = w
+}
+
+func (l *watched) drop(run string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.all, run)
+}
+
+// where returns the watches for which keep is true, by run.
+func (l *watched) where(keep func(*Watch) bool) []*Watch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []*Watch
+	for _, run := range slices.Sorted(maps.Keys(l.all)) {
+		if w := l.all[run]; keep(w) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
