@@ -67,6 +67,7 @@ type Conversation struct {
 	// counts the streams that ended early with a hint when to reconnect.
 	Patient  bool
 	Hints    atomic.Int64
+	Steady   bool // the client keeps its connections; otherwise it loses one now and then
 	Accepted atomic.Bool
 	Gate     <-chan struct{} // the model waits until the gate is closed; nil for no gate
 }
@@ -189,7 +190,7 @@ func (c *Conversation) connect(ctx context.Context) (over bool, err error) {
 		if err := c.take(ctx, f); err != nil || f.Event.Terminal() {
 			return true, err
 		}
-		if c.System.Between(0, 39) == 0 {
+		if !c.Steady && c.System.Between(0, 39) == 0 {
 			return false, nil // the client loses its connection
 		}
 	}

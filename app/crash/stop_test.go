@@ -25,7 +25,7 @@ func TestStopLetsRunsFinish(t *testing.T) {
 	system, gate := startWithDrain(t, "3m"), make(chan struct{})
 	p := system.Process()
 	c := system.Gated("chat", "reject", gate)
-	c.Patient = false
+	c.Patient, c.Steady = false, true
 	done := c.Start(t)
 	system.AwaitModel(t, c)
 	p.Signal(syscall.SIGTERM)
@@ -57,6 +57,7 @@ func TestStopInterruptsTheRest(t *testing.T) {
 	t.Parallel()
 	system, gate := startWithDrain(t, "100ms"), make(chan struct{})
 	first, second := system.Gated("chat", "queue", gate), system.Gated("chat", "queue", gate)
+	first.Steady, second.Steady = true, true
 	firstDone := first.Start(t)
 	system.AwaitModel(t, first)
 	secondDone := second.Start(t)

@@ -77,6 +77,7 @@ func TestOutageWhileARunIsHeld(t *testing.T) {
 			t.Parallel()
 			onBreakable(t, longHold, func(t *testing.T, system *apptest.System, o outage) {
 				c := bookAndLook(system)
+				c.Steady = true
 				system.OnPhase(phase, o.begin)
 				done := c.Start(t)
 				apptest.Eventually(t, "writes are held", func() bool { return o.refused() >= 3 })
@@ -104,6 +105,7 @@ func TestOutageLongerThanTheHold(t *testing.T) {
 			t.Parallel()
 			onBreakable(t, shortHold, func(t *testing.T, system *apptest.System, o outage) {
 				c := bookAndLook(system)
+				c.Steady = true
 				c.Patient = true
 				system.OnPhase(phase, o.begin)
 				done := c.Start(t)
@@ -136,7 +138,7 @@ func TestOutageWithAQueue(t *testing.T) {
 	onBreakable(t, shortHold, func(t *testing.T, system *apptest.System, o outage) {
 		first, second := bookAndLook(system), system.NewConversation("queue", "queue")
 		first.Body["chat_id"] = "queue"
-		first.Patient, second.Patient = true, true
+		first.Patient, second.Patient, first.Steady = true, true, true
 		gate := make(chan struct{})
 		system.OnPhase("the model ends", func() { <-gate })
 		firstDone := first.Start(t)
