@@ -47,7 +47,8 @@ type Records interface {
 	SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error)
 }
 
-// Versions reads and restores earlier states of documents, and knows removed blocks.
+// Versions reads and restores earlier states of documents, and knows what is no longer
+// there: removed blocks, and documents that were withdrawn from runs.
 type Versions interface {
 	DocumentVersions(ctx context.Context, owner, id string) (schemas.DocumentVersionList, error)
 	DocumentVersion(ctx context.Context, owner, id string, revision int64) (schemas.Document, error)
@@ -56,6 +57,8 @@ type Versions interface {
 	// with a number that is not smaller than the revision of any of them. A block that
 	// gets such an id has a greater revision.
 	Removed(ctx context.Context, owner string, ids []string) (map[string]int64, error)
+	// Withdrawn returns the documents that were withdrawn from these runs.
+	Withdrawn(ctx context.Context, runs []string) ([]record.Withdrawal, error)
 }
 
 // Blocks reads blocks, and makes the user's own changes.
@@ -81,8 +84,6 @@ type Proposals interface {
 	TouchBlock(ctx context.Context, owner, document, id string) (schemas.Block, error)
 	ProposeMove(ctx context.Context, owner, document, id string, after *string) (schemas.Block, error)
 	ProposeDelete(ctx context.Context, owner, document, id string) (record.Settled, error)
-	// Withdrawn returns the documents that were withdrawn from these runs.
-	Withdrawn(ctx context.Context, runs []string) ([]record.Withdrawal, error)
 }
 
 // Documents are the documents of users. Every call is for the user it is given;

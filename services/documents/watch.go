@@ -107,7 +107,7 @@ func (d *Documents) look(ctx context.Context, list []*Watch) error {
 	if len(byRun) == 0 {
 		return nil
 	}
-	found, err := d.proposals.Withdrawn(ctx, slices.Collect(maps.Keys(byRun)))
+	found, err := d.versions.Withdrawn(ctx, slices.Collect(maps.Keys(byRun)))
 	for _, f := range found {
 		if w := byRun[f.Run]; w != nil {
 			err = errors.Join(err, d.withdrawFrom(ctx, w, f.Document))
