@@ -39,22 +39,25 @@ func pageLimit(limit, standard, most int) int {
 // case.
 func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error) {
 	limit := pageLimit(q.Limit, defaultChats, maxChats)
-	tx := s.read(ctx).Where("owner = ? AND archived = ? AND unlisted = ?", owner, bit(q.Archived), bit(q.Unlisted))
 	var pinned, at, id int64
 	more, err := cursorPlace(q.Cursor, cursorChats, &pinned, &at, &id)
 	if err != nil {
 		return schemas.ChatList{}, err
 	}
-	if more {
-		tx = tx.Where("(pinned, updated_at, id) < (?, ?, ?)", pinned, at, id)
-	}
-	if text := strings.TrimSpace(clean(q.Text)); text != "" {
-		pattern := "%" + escapeLike.Replace(strings.ToLower(text)) + "%"
-		tx = tx.Where("("+s.db.contains("title")+" OR EXISTS (SELECT 1 FROM blocks WHERE blocks.chat_id = chats.id AND blocks.chat_id IS NOT NULL"+
-			" AND blocks.status <> 'superseded' AND "+s.db.contains("blocks.current")+"))", pattern, pattern)
+	listed := func(tx *gorm.DB) *gorm.DB {
+		tx = tx.Where("owner = ? AND archived = ? AND unlisted = ?", owner, bit(q.Archived), bit(q.Unlisted))
+		if more {
+			tx = tx.Where("(pinned, updated_at, id) < (?, ?, ?)", pinned, at, id)
+		}
+		return tx.Order("pinned DESC, updated_at DESC, id DESC")
 	}
 	var rows []chatRow
-	if err := tx.Order("pinned DESC, updated_at DESC, id DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
+	if text := strings.TrimSpace(clean(q.Text)); text != "" {
+		rows, err = s.searchChats(ctx, listed, owner, strings.ToLower(text), limit+1)
+	} else {
+		err = listed(s.read(ctx)).Limit(limit + 1).Find(&rows).Error
+	}
+	if err != nil {
 		return schemas.ChatList{}, s.fault("chats", err)
 	}
 	list := schemas.ChatList{}

@@ -2,20 +2,43 @@ package store
 
 import (
 	"database/sql/driver"
+	"hash/fnv"
 	"strings"
 
 	"modernc.org/sqlite"
 )
 
-// lowerText is the SQL function, added to SQLite, for lower case in every
-// script; SQLite's own lower and LIKE know only a to z.
-const lowerText = "chattray_lower"
+// SQL functions that are added to SQLite. The triggers of the search indexes use them.
+const (
+	// lowerText is for lower case in every script; SQLite's own lower and LIKE know
+	// only a to z.
+	lowerText = "chattray_lower"
+	// ownerMark is markOf.
+	ownerMark = "chattray_mark"
+)
 
-func init() { //nolint:gochecknoinits // connections know it that are opened later
-	sqlite.MustRegisterDeterministicScalarFunction(lowerText, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		if text, ok := args[0].(string); ok {
-			return strings.ToLower(text), nil
-		}
-		return args[0], nil
-	})
+func init() { //nolint:gochecknoinits // connections know them that are opened later
+	for name, change := range map[string]func(string) string{lowerText: strings.ToLower, ownerMark: markOf} {
+		sqlite.MustRegisterDeterministicScalarFunction(name, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			if text, ok := args[0].(string); ok {
+				return change(text), nil
+			}
+			return args[0], nil
+		})
+	}
+}
+
+// markOf returns termLength characters that name an owner in a search index. They are a
+// hash: two owners may have the same ones. It is stored, so it never changes. The
+// characters are of Unicode's area for private use.
+func markOf(owner string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(owner)) // it never fails
+	sum := h.Sum64()
+	var mark [termLength]rune
+	for i := range mark {
+		const area, bits = 0xe000, 11
+		mark[i] = area + rune(sum>>(64-bits*(i+1))&(1<<bits-1)) //nolint:gosec // 11 bits
+	}
+	return string(mark[:])
 }

@@ -111,6 +111,13 @@ type database interface {
 	// contains returns the condition that a column's text matches a lower-case
 	// LIKE pattern, ignoring the text's case; \ escapes.
 	contains(column string) string
+	// looksFirst returns how many of the newest chats a search looks through before it
+	// asks the index.
+	looksFirst() int
+	// indexed returns a SELECT of the ids of the owner's chats whose title or current
+	// messages have the lower-case text of at least termLength characters, which is also
+	// given as a LIKE pattern; an id may come several times.
+	indexed(owner, text, pattern string) (query string, args []any)
 	close() error
 }
 

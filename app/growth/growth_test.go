@@ -57,23 +57,22 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// request is sent to both services. One that looks through all messages of its user is
-// only reported: it takes as long as there are messages.
+// request is sent to both services.
 type request struct {
-	name  string
-	looks bool
-	send  func(t *testing.T, s *service)
+	name string
+	send func(t *testing.T, s *service)
 }
 
 var requests = []request{
-	{"list the chats", false, func(t *testing.T, s *service) { s.get(t, "/api/chats") }},
-	{"next page of chats", false, func(t *testing.T, s *service) { s.get(t, "/api/chats?cursor="+s.cursor) }},
-	{"open a chat", false, func(t *testing.T, s *service) { s.get(t, fmt.Sprintf("/api/chats/%d", s.one)) }},
-	{"open the long chat", false, func(t *testing.T, s *service) { s.get(t, fmt.Sprintf("/api/chats/%d", s.long)) }},
-	{"search for a frequent word", false, func(t *testing.T, s *service) { s.get(t, "/api/chats?q=answer") }},
-	{"search for a rare word", true, func(t *testing.T, s *service) { s.get(t, "/api/chats?q=nowhere") }},
-	{"ask in a new chat", false, func(t *testing.T, s *service) { s.ask(t, "") }},
-	{"ask in the long chat", false, func(t *testing.T, s *service) { s.ask(t, "long") }},
+	{"list the chats", func(t *testing.T, s *service) { s.get(t, "/api/chats") }},
+	{"next page of chats", func(t *testing.T, s *service) { s.get(t, "/api/chats?cursor="+s.cursor) }},
+	{"open a chat", func(t *testing.T, s *service) { s.get(t, fmt.Sprintf("/api/chats/%d", s.one)) }},
+	{"open the long chat", func(t *testing.T, s *service) { s.get(t, fmt.Sprintf("/api/chats/%d", s.long)) }},
+	{"search for a frequent word", func(t *testing.T, s *service) { s.get(t, "/api/chats?q=answer") }},
+	{"search for a rare word", func(t *testing.T, s *service) { s.get(t, "/api/chats?q=zygomorphic") }},
+	{"search for an unknown word", func(t *testing.T, s *service) { s.get(t, "/api/chats?q=nowhere") }},
+	{"ask in a new chat", func(t *testing.T, s *service) { s.ask(t, "") }},
+	{"ask in the long chat", func(t *testing.T, s *service) { s.ask(t, "long") }},
 }
 
 // compare sends a request to both services in turn, and compares the medians.
@@ -91,7 +90,7 @@ func compare(t *testing.T, r request, few, many *service) {
 	slices.Sort(took[1])
 	a, b := took[0][rounds/2], took[1][rounds/2]
 	t.Logf("%-28s %8.2f ms %8.2f ms  %.2f times", r.name, a.Seconds()*1e3, b.Seconds()*1e3, b.Seconds()/a.Seconds())
-	if !r.looks && b > most*a && b-a > leeway {
+	if b > most*a && b-a > leeway {
 		t.Errorf("%s: %v in the large database, %v in the small one, want at most %d times as long", r.name, b, a, most)
 	}
 }
@@ -184,6 +183,7 @@ func fill(t *testing.T, url string, n size) {
 	c.chats("mine", n.chats, n.messages, "owner")
 	c.chats("long", 1, n.long, "owner")
 	c.exec("UPDATE blocks SET current = " + c.wide() + " WHERE chat_id = (SELECT id FROM chats WHERE key = 'long')")
+	c.exec("UPDATE blocks SET current = current || ' of zygomorphic flowers' WHERE chat_id IN (SELECT id FROM chats WHERE key IN ('mine-20', 'mine-40', 'mine-60'))")
 	if n.others > 0 {
 		c.chats("other", n.others, n.eachHas, "'someone-' || (i % 1000)")
 	}

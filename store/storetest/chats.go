@@ -39,44 +39,6 @@ func testChatPages(f *fixture) {
 	equal(f, "the newest", list.Items[0].ConversationID, want[6])
 }
 
-func testChatSearch(f *fixture) {
-	titled := f.turn("x", "y", func(g *record.Begin) { g.Title = "Sickle Cell 100%_done" }).Run.ConversationID
-	chat := f.turn("what of CRISPR and Ünïcode?", `back\slash 'quote' "double"`).Run.ConversationID
-	replaced := f.turn("forgotten word", "y", func(g *record.Begin) { g.Title = "z" })
-	f.turn("other", "y", in(replaced.Run.ConversationID), func(g *record.Begin) { g.Supersede = replaced.Run.UserMessageID })
-	tests := []struct {
-		text string
-		want []int64
-	}{
-		{"sickle cell", []int64{titled}},
-		{"crispr", []int64{chat}},
-		{"  Ünïcode ", []int64{chat}},
-		{"üNÏCODE", []int64{chat}},
-		{"%", []int64{titled}},
-		{"0%_d", []int64{titled}},
-		{"_", []int64{titled}},
-		{`\`, []int64{chat}},
-		{"'quote'", []int64{chat}},
-		{`"double"`, []int64{chat}},
-		{"CRI\x00SPR", []int64{chat}},
-		{"nowhere", nil},
-		{"forgotten", nil},
-		{"' OR 1=1 --", nil},
-	}
-	for _, tt := range tests {
-		list, err := f.store.Chats(f.ctx, f.owner, record.ChatQuery{Text: tt.text})
-		must(f, err)
-		var got []int64
-		for _, c := range list.Items {
-			got = append(got, c.ConversationID)
-		}
-		equal(f, fmt.Sprintf("chats with %q", tt.text), got, tt.want)
-	}
-	list, err := f.store.Chats(f.ctx, f.anotherUser().owner, record.ChatQuery{Text: "crispr"})
-	must(f, err)
-	equal(f, "found by another user", len(list.Items), 0)
-}
-
 func testChatOwners(f *fixture) {
 	f.turn("q", "a")
 	list, err := f.store.Chats(f.ctx, f.anotherUser().owner, record.ChatQuery{})

@@ -92,6 +92,7 @@ var sharedTests = map[string]func(f *fixture){
 	"runs that are not there":                    testUnknownRun,
 	"chats in pages":                             testChatPages,
 	"chats searched":                             testChatSearch,
+	"chats searched, by page":                    testChatSearchPages,
 	"chats of one owner":                         testChatOwners,
 	"active run":                                 testActiveRun,
 	"pinned and archived chats":                  testPinArchive,

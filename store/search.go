@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+)
+
+// Limits of a search in chats.
+const (
+	// maxFound is how many titles and messages with a text the indexes are asked for. A
+	// text that more have is soon found by looking through the newest chats.
+	maxFound = 500
+	// termLength is the length of the terms of an index, in characters, and maxTerms is
+	// how many of a text's terms are looked up.
+	termLength, maxTerms = 3, 8
+)
+
+// currentMessages is true for blocks that are current messages.
+const currentMessages = "chat_id IS NOT NULL AND status <> 'superseded'"
+
+// searchChats returns the first chats of the list that have the lower-case text in their
+// title or a current message.
+func (s *Store) searchChats(ctx context.Context, list func(*gorm.DB) *gorm.DB, owner, text string, limit int) (rows []chatRow, err error) {
+	pattern := "%" + escapeLike.Replace(text) + "%"
+	has := "(" + s.db.contains("title") + " OR EXISTS (SELECT 1 FROM blocks WHERE blocks.chat_id = chats.id" +
+		" AND blocks." + currentMessages + " AND " + s.db.contains("blocks.current") + "))"
+	if utf8.RuneCountInString(text) < termLength {
+		err = list(s.read(ctx)).Where(has, pattern, pattern).Limit(limit).Find(&rows).Error
+		return rows, err
+	}
+	if n := s.db.looksFirst(); n > 0 {
+		newest := list(s.read(ctx).Table("chats")).Limit(n)
+		err = list(s.read(ctx).Table("(?) AS chats", newest)).Where(has, pattern, pattern).Limit(limit).Find(&rows).Error
+		if err != nil || len(rows) == limit {
+			return rows, err
+		}
+	}
+	query, args := s.db.indexed(owner, text, pattern)
+	var found []int64
+	err = s.read(ctx).Raw("SELECT chat_id FROM ("+query+") AS found LIMIT ?", append(args, maxFound)...).Scan(&found).Error
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	tx := list(s.read(ctx)).Where(has, pattern, pattern)
+	if len(found) < maxFound {
+		// Within LIMIT a database looks up the ids, and does not go through the list.
+		of := s.read(ctx).Table("chats").Where("id IN ?", found).Limit(maxFound)
+		tx = list(s.read(ctx).Table("(?) AS chats", of))
+	}
+	rows = nil
+	err = tx.Limit(limit).Find(&rows).Error
+	return rows, err
+}
+
+// looksFirst is 0: the index gives its entries one by one.
+func (*sqliteDB) looksFirst() int { return 0 }
+
+// looksFirst is more than 0: the index gives no entry before it has found all.
+func (*postgresDB) looksFirst() int { return 100 }
+
+// indexed joins the entries of the indexes, which have no texts, with their rows.
+func (d *sqliteDB) indexed(owner, text, pattern string) (query string, args []any) {
+	match := `"` + markOf(owner) + `"`
+	for _, term := range searchTerms(text) {
+		match += ` AND "` + strings.ReplaceAll(term, `"`, `""`) + `"`
+	}
+	const messages = "owner = ? AND " + currentMessages + " AND "
+	query = "SELECT id AS chat_id FROM chats_search CROSS JOIN chats ON chats.id = chats_search.rowid" +
+		" WHERE chats_search MATCH ? AND owner = ? AND " + d.contains("title") +
+		" UNION ALL SELECT chat_id FROM blocks_search CROSS JOIN blocks ON blocks.seq = blocks_search.rowid" +
+		" WHERE blocks_search MATCH ? AND " + messages + d.contains("current") +
+		" UNION ALL SELECT chat_id FROM blocks WHERE length(current) > 16384 AND " + messages + d.contains("current")
+	return query, []any{match, owner, pattern, match, owner, pattern, owner, pattern}
+}
+
+// indexed has conditions that Postgres can use the indexes for.
+func (d *postgresDB) indexed(owner, _, pattern string) (query string, args []any) {
+	const messages = " UNION ALL SELECT chat_id FROM blocks WHERE owner = ? AND " + currentMessages + " AND "
+	query = "SELECT id AS chat_id FROM chats WHERE owner = ? AND " + d.contains("title") +
+		messages + d.contains("left(current, 16384)") +
+		messages + "length(current) > 16384 AND " + d.contains("current")
+	return query, []any{owner, pattern, owner, pattern, owner, pattern}
+}
+
+// searchTerms returns at most maxTerms different sequences of termLength characters of
+// the text, from all its parts.
+func searchTerms(text string) []string {
+	runes := []rune(text)
+	last := len(runes) - termLength
+	n := min(last+1, maxTerms)
+	var terms []string
+	for i := range n {
+		at := i * last / max(n-1, 1)
+		if term := string(runes[at : at+termLength]); !slices.Contains(terms, term) {
+			terms = append(terms, term)
+		}
+	}
+	return terms
+}
