@@ -20,7 +20,7 @@ func TestSearchOfOlderMessages(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	const beforeSearch = 21
+	const beforeSearch = 22
 	err = s.db.(*sqliteDB).withProvider(nil, func(p *goose.Provider) error { //nolint:forcetypeassert // its url says so
 		_, err := p.DownTo(t.Context(), beforeSearch)
 		return err
