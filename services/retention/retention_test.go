@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,8 @@ import (
 type data struct {
 	logs, chats int // steps that are left
 	used        int64
-	err         error
+	fails       atomic.Bool
+	steps       atomic.Int64
 	did         []string
 	before      []time.Time
 	stepped     []time.Duration // between the end of a step and the next one
@@ -30,7 +32,11 @@ func (d *data) step(what string, before time.Time) error {
 	<-time.After(20 * time.Millisecond)
 	d.idle = time.Now()
 	d.did, d.before = append(d.did, what), append(d.before, before)
-	return d.err
+	d.steps.Add(1)
+	if d.fails.Load() {
+		return errors.New("away")
+	}
+	return nil
 }
 
 func (d *data) DropLogs(_ context.Context, before time.Time) (int, bool, error) {
@@ -84,10 +90,12 @@ func TestSweep(t *testing.T) {
 
 func TestSweepsEveryHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &data{logs: 1, err: errors.New("away")}
-		mine := true
+		d := &data{logs: 1}
+		d.fails.Store(true)
+		var mine atomic.Bool
+		mine.Store(true)
 		s := retention.New(retention.Options{
-			Store: d, Logs: time.Hour, Mine: func(context.Context) (bool, error) { return mine, nil },
+			Store: d, Logs: time.Hour, Mine: func(context.Context) (bool, error) { return mine.Load(), nil },
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -96,17 +104,17 @@ func TestSweepsEveryHour(t *testing.T) {
 			t.Helper()
 			<-time.After(wait)
 			synctest.Wait()
-			if len(d.did) != want {
-				t.Errorf("got %d sweeps, want %d", len(d.did), want)
+			if got := int(d.steps.Load()); got != want {
+				t.Errorf("got %d sweeps, want %d", got, want)
 			}
 		}
 		after(59*time.Second, 0)
 		after(2*time.Second, 1)
-		d.err = nil
+		d.fails.Store(false)
 		after(time.Hour, 2)
-		mine = false // another replica does it
+		mine.Store(false) // another replica does it
 		after(2*time.Hour, 2)
-		mine = true
+		mine.Store(true)
 		after(time.Hour, 3)
 		cancel()
 		<-done
