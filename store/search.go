@@ -64,10 +64,11 @@ func (*postgresDB) looksFirst() int { return 100 }
 
 // indexed joins the entries of the indexes, which have no texts, with their rows.
 func (d *sqliteDB) indexed(owner, text, pattern string) (query string, args []any) {
-	match := `"` + markOf(owner) + `"`
-	for _, term := range searchTerms(text) {
-		match += ` AND "` + strings.ReplaceAll(term, `"`, `""`) + `"`
+	terms := append([]string{markOf(owner)}, searchTerms(text)...)
+	for i, term := range terms {
+		terms[i] = `"` + strings.ReplaceAll(term, `"`, `""`) + `"`
 	}
+	match := strings.Join(terms, " AND ")
 	const messages = "owner = ? AND " + currentMessages + " AND "
 	query = "SELECT id AS chat_id FROM chats_search CROSS JOIN chats ON chats.id = chats_search.rowid" +
 		" WHERE chats_search MATCH ? AND owner = ? AND " + d.contains("title") +

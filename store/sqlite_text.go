@@ -38,7 +38,7 @@ func markOf(owner string) string {
 	var mark [termLength]rune
 	for i := range mark {
 		const area, bits = 0xe000, 11
-		mark[i] = area + rune(sum>>(64-bits*(i+1))&(1<<bits-1)) //nolint:gosec // 11 bits
+		mark[i] = area + rune(sum>>(64-bits*(i+1))&(1<<bits-1))
 	}
 	return string(mark[:])
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -109,9 +110,9 @@ func testChatSearchPages(f *fixture) {
 
 // newestWith returns the newest of the chats of fill whose question has the text.
 func newestWith(chats []int64, text string) int64 {
-	for i := len(chats) - 1; i >= 0; i-- {
+	for i, chat := range slices.Backward(chats) {
 		if strings.Contains(questionOf(i), text) {
-			return chats[i]
+			return chat
 		}
 	}
 	return 0
