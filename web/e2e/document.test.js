@@ -341,6 +341,34 @@ test('a chart says what is under the pointer and is saved as PNG; CSV sorts', as
   await page.context().close()
 })
 
+test('a document with changes never scrolls sideways', async () => {
+  const page = await chromium.open(`${server.url}/#/document`)
+  await page.button('New document').click()
+  await page.ask('Create a research report about gold')
+  await page.settled()
+  await page.button('Accept all').click()
+  await page.locator('.ct-doc-pending[data-done]').waitFor()
+  await page.ask('Shorten the summary')
+  await page.settled()
+  await page.locator('.ct-block[data-state=pending_edit]').first().waitFor()
+  for (const [width, height] of [[320, 700], [360, 740], [720, 430], [800, 700], [1024, 740]]) {
+    for (const dir of ['ltr', 'rtl']) {
+      await page.setViewportSize({ width, height })
+      await page.evaluate((to) => new Promise((resolve) => {
+        document.documentElement.dir = to
+        requestAnimationFrame(() => setTimeout(resolve))
+      }), dir)
+      let wide = []
+      await until('it is laid out', async () => {
+        wide = await page.evaluate(() => [...document.querySelectorAll('html, .app-main, .ct-doc, .ct-panel-body, .ct-list')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className || e.tagName))
+        return wide.length === 0
+      }, 10_000).catch(() => assert.fail(`${width} px, ${dir}: ${wide} scrolls sideways`))
+    }
+  }
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
 test('earlier versions of a document are shown and can be restored', async () => {
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Gold' })
   await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { id: `${made.id}-a`.slice(0, 60), type: 'md', content: '# The first words' })

@@ -162,6 +162,11 @@ export const states = [
     await withReport(page)
     await page.button('Accept all').click()
     await page.locator('.ct-doc-pending[data-done]').waitFor()
+    // The first version is kept before what is there changes.
+    await ask('Shorten the summary')(page)
+    await page.locator('.ct-block[data-state=pending_edit]').first().waitFor()
+    await page.button('Accept all').click()
+    await page.locator('.ct-doc-pending[data-done]').waitFor()
     await page.button('Versions').click()
     await page.locator('.ct-versions-list button').first().waitFor()
   } },

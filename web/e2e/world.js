@@ -284,8 +284,8 @@ export async function call(base, method, path, body, token) {
 }
 
 /** Waits until something holds, asking again and again; for what no event tells. */
-export async function until(what, holds) {
-  const end = Date.now() + LIMIT
+export async function until(what, holds, limit = LIMIT) {
+  const end = Date.now() + limit
   for (;;) {
     if (await holds()) return
     if (Date.now() > end) throw new Error(`not in time: ${what}`)
