@@ -21,7 +21,7 @@ func TestCommands(t *testing.T) {
 		args    []string
 		want    []string
 	}{
-		{"help", nil, []string{"--help"}, []string{"serve ", "migrate ", "import ", "config ", "token ", "user ", "openapi ", "healthcheck ", "version ", "completion ", "--config", "--addr"}},
+		{"help", nil, []string{"--help"}, []string{"serve ", "migrate ", "import ", "backup ", "config ", "token ", "user ", "openapi ", "healthcheck ", "version ", "completion ", "--config", "--addr"}},
 		{"help of the settings", nil, []string{"help", "settings"}, []string{"limits.body", "CHATTRAY_MAX_BODY", "--limits-body", "--auth-jwt-secret-file"}},
 		{"version", nil, []string{"version"}, []string{"chattray "}},
 		{"completion", nil, []string{"completion", "bash"}, []string{"__chattray"}},
@@ -62,6 +62,9 @@ func TestInvalidCommands(t *testing.T) {
 		{"token that is over at once", []string{"CHATTRAY_JWT_SECRET=s"}, []string{"token", "--user=u", "--ttl=0s"}, "--ttl"},
 		{"secret on the command line", nil, []string{"--auth-jwt-secret=s"}, "unknown flag"},
 		{"import without a file", nil, []string{"import"}, "arg"},
+		{"backup without a file", nil, []string{"backup"}, "arg"},
+		{"backup of Postgres", []string{"CHATTRAY_DATABASE_URL=postgres://user:secret@host/db"}, []string{"backup", "copy.db"}, "pg_dump --format=custom"},
+		{"backup of nothing", []string{"CHATTRAY_DATABASE_URL=sqlite:no/such.db"}, []string{"backup", "copy.db"}, "no/such.db"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,103 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/store"
+)
+
+func TestBackup(t *testing.T) {
+	url := freshSQLite(t)
+	data, err := store.Open(t.Context(), url, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	stream := `{"kind": "stream", "stream_id": 1, "name": "Gold"}`
+	if _, err := data.Import(t.Context(), strings.NewReader(stream)); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	path := filepath.Join(folder, "with ? and # and '.db")
+	size, err := store.Backup(t.Context(), url, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() != size || size == 0 || info.Mode().Perm() != 0o600 {
+		t.Errorf("the copy has %d bytes and mode %v, want %d and only its owner's", info.Size(), info.Mode(), size)
+	}
+	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("?", "%3f", "#", "%23").Replace(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var checked string
+	var pageSize, streams int
+	if err := db.QueryRowContext(t.Context(), "SELECT * FROM pragma_integrity_check, pragma_page_size, (SELECT COUNT(*) FROM streams)").Scan(&checked, &pageSize, &streams); err != nil {
+		t.Fatal(err)
+	}
+	if checked != "ok" || pageSize != 8192 || streams != 1 {
+		t.Errorf("the copy is %q with pages of %d bytes and %d streams, want ok, 8192 and 1", checked, pageSize, streams)
+	}
+	if list, err := os.ReadDir(folder); err != nil || len(list) != 1 {
+		t.Errorf("the folder has %v, %v, want the copy alone", list, err)
+	}
+}
+
+func TestBackupRefuses(t *testing.T) {
+	url := freshSQLite(t)
+	data, err := store.Open(t.Context(), url, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	folder := t.TempDir()
+	taken := filepath.Join(folder, "taken")
+	if err := os.WriteFile(taken, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged := filepath.Join(t.TempDir(), "damaged.db")
+	if err := os.WriteFile(damaged, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	tests := []struct {
+		name      string
+		ctx       func() context.Context
+		url, path string
+		want      error // nil means any
+	}{
+		{"a file that exists", t.Context, url, taken, fs.ErrExist},
+		{"the database itself", t.Context, url, strings.TrimPrefix(url, "sqlite:"), fs.ErrExist},
+		{"no database", t.Context, "sqlite:" + filepath.Join(folder, "no", "such.db"), filepath.Join(folder, "new"), fs.ErrNotExist},
+		{"no folder", t.Context, url, filepath.Join(folder, "no", "new"), fs.ErrNotExist},
+		{"no file", t.Context, "postgres://user:secret@host/db", filepath.Join(folder, "new"), store.ErrNoFile},
+		{"a damaged database", t.Context, "sqlite:" + damaged, filepath.Join(folder, "new"), nil},
+		{"stopped", func() context.Context { return stopped }, url, filepath.Join(folder, "new"), context.Canceled},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := store.Backup(tt.ctx(), tt.url, tt.path); err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+				t.Errorf("the error is %v, want %v", err, tt.want)
+			}
+		})
+	}
+	if content, err := os.ReadFile(taken); err != nil || string(content) != "mine" {
+		t.Errorf("the file that existed has %q, %v, want it unchanged", content, err)
+	}
+	if list, err := os.ReadDir(folder); err != nil || len(list) != 1 {
+		t.Errorf("the folder has %v, %v, want nothing new", list, err)
+	}
+}
