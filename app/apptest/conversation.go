@@ -65,7 +65,10 @@ type Conversation struct {
 	scripted    sync.Once
 	// Patient makes the client wait while the service cannot answer. Hints
 	// counts the streams that ended early with a hint when to reconnect.
-	Patient  bool
+	Patient bool
+	// Proxied says that a proxy is between, which may end a stream that the service has not
+	// ended: the client comes back with its cursor. Otherwise that is an error.
+	Proxied  bool
 	Hints    atomic.Int64
 	Steady   bool // the client keeps its connections; otherwise it loses one now and then
 	Accepted atomic.Bool
@@ -235,10 +238,10 @@ func (c *Conversation) cursor() int64 {
 	return c.Frames[len(c.Frames)-1].ID
 }
 
-// broken returns an error unless the process was killed: a connection may break
-// only then.
+// broken returns an error unless the process was killed, or a proxy is between: only
+// then may a connection break.
 func (c *Conversation) broken(p *Process, err error) error {
-	if c.System.hasEnded(p) && !errors.Is(err, errFrame) {
+	if (c.System.hasEnded(p) || c.Proxied) && !errors.Is(err, errFrame) {
 		return nil
 	}
 	return fmt.Errorf("the stream of a running process ended after %d frames: %w, want it to continue", len(c.Frames), err)
