@@ -7,15 +7,15 @@ ARG VERSION=development
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$VERSION" -o /out/chattray . \
  && mkdir /out/data /out/tmp
 
-# Nothing but the program, certificates, and two folders it may write to.
+# The program, certificates, and two folders that it may write to.
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build --chown=65532:65532 /out/data /data
 COPY --from=build --chown=65532:65532 /out/tmp /tmp
 COPY --from=build /out/chattray /chattray
 USER 65532:65532
-# Reachable from outside of the container, so it starts only with
-# authentication configured.
+# The address is reachable from outside the container, so the service starts only if
+# authentication is configured.
 ENV CHATTRAY_ADDR=0.0.0.0:8080 CHATTRAY_DATABASE_URL=sqlite:/data/chattray.db
 VOLUME /data
 EXPOSE 8080

@@ -14,11 +14,11 @@ LINT := bin/golangci-lint-$(LINT_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 # The race detector needs cgo, and with it a C compiler.
-# It does not watch SQLite, which is C by birth and has locks of its own: that
-# alone takes most of the time of the tests.
+# It does not watch SQLite, which is translated from C and has its own locks:
+# watching it would take most of the time of the tests.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/...=-race=false)
 
-# Many tests wait for times to pass: more of them at once than there are processors.
+# Many tests mostly wait, so more of them run at once than there are processors.
 TOGETHER := -p 4 -parallel 4
 
 .PHONY: run pack example build setup test test-go test-others test-postgres postgres-store postgres-service crash-test cluster-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth clean
@@ -32,7 +32,7 @@ build:
 test: setup test-go
 	$(MAKE) --no-print-directory --jobs=2 --output-sync test-others
 
-# All but test-go. They wait much of their time, so two of them run at once.
+# All tests but test-go. They mostly wait, so two of them run at once.
 test-others: test-postgres mcp-everything wire-clients contract-clients web-test
 
 # Installs what the tests need, or says what is missing.
@@ -42,7 +42,7 @@ setup:
 test-go:
 	go test $(RACE) $(TOGETHER) -shuffle=on -timeout 20m ./...
 
-# What test-go has done on SQLite, on Postgres: the store with the race detector,
+# Runs on Postgres what test-go runs on SQLite: the store with the race detector,
 # and the tests of the service that depend on their database.
 test-postgres: postgres-store postgres-service
 
@@ -52,22 +52,21 @@ postgres-store:
 postgres-service:
 	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/backups ./app/crash ./app/outage ./app/replicas ./app/resume ./app/sockets ./app/transcripts
 
-# Kills the program a thousand times, on both databases, and one of several processes 300 times.
+# Kills the program 500 times on each database, and one of several processes 300 times.
 crash-test:
 	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/crash -args -kills 500
 	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/replicas -args -kills 300
 
-# What several processes cost, and how they survive what is done to them: the long form of
-# their tests.
+# The long form of the tests of several processes, and what several processes cost.
 cluster-test:
 	.ci/with-postgres go test -count=1 -timeout 60m ./app/replicas -args -kills 300
 	.ci/with-postgres go test -count=1 -timeout 10m -v -run 'TestFigures$$' ./app/replicas -args -figures
 
-# The test server of the Model Context Protocol itself; it needs node.
+# Tests against the Model Context Protocol's own test server; they need node.
 mcp-everything: tools/mcp/everything/node_modules
 	go test $(RACE) -tags everything -count=1 -timeout 20m -run Everything ./app/endtoend ./tools/mcp
 
-# Clients of other protocols, unmodified and at exact versions; they need node.
+# Tests with unmodified clients of other protocols, at exact versions; they need node.
 wire-clients: api/wires/clients/node_modules api/wires/clients/runtime/node_modules
 	go test -tags wireclients -count=1 -timeout 20m ./app/wireclients
 
@@ -83,11 +82,11 @@ tools/mcp/everything/node_modules: tools/mcp/everything/package.json tools/mcp/e
 	cd tools/mcp/everything && npm ci --ignore-scripts
 	touch $@
 
-# What others generate from the contract: a Go client here, the types of TypeScript in web-check.
+# Code that others generate from the contract: a Go client here, TypeScript types in web-check.
 contract-clients:
 	.ci/contract-clients
 
-# The React package and the page, whose files in web/dist are committed: the
+# The React package and the page. The files in web/dist are committed, so that the
 # service is built without Node.
 web: web/node_modules
 	cd web && npm run generate && npm run build
@@ -112,7 +111,7 @@ web/node_modules: web/package.json web/package-lock.json
 	cd web && npm ci --ignore-scripts
 	touch $@
 
-# Lint, types, and that the committed page is the one that is built now.
+# Checks lint and types, and that the committed page equals a new build.
 web-check: web/node_modules
 	cd web && npm run lint && npm run types
 	@before=$$(git status --porcelain web | sha256sum); $(MAKE) --no-print-directory web; \
@@ -148,13 +147,13 @@ tidy:
 vet:
 	go vet ./...
 
-# Generating changes nothing, whatever else is changed in the tree.
+# Fails if generating changes a file; other changes in the tree do not matter.
 generated:
 	@before=$$(git diff | sha256sum); go generate ./...; \
 	[ "$$before" = "$$(git diff | sha256sum)" ] || { git diff --stat; echo "generated files are out of date" >&2; exit 1; }
 
-# The database of vulnerabilities is on the network; without it nothing can be
-# said, and that is said.
+# The database of vulnerabilities is on the network. If it cannot be reached, the
+# target says so and succeeds.
 vuln:
 	@if out=$$(go run golang.org/x/vuln/cmd/govulncheck@$(VULN_VERSION) ./... 2>&1); then echo "no known vulnerabilities"; \
 	elif grep 'fetching vulnerabilities' <<<"$$out"; then echo "known vulnerabilities: not checked, their database cannot be reached"; \
@@ -163,16 +162,16 @@ vuln:
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
 
-# Fails where a benchmark allocates, or stores, more than is recorded.
+# Fails if a benchmark allocates or stores more than .ci/bench-limits allows.
 bench-check:
 	.ci/bench-check
 
-# What readers that do not read, and large answers, cost in memory.
+# Measures the memory that stalled readers and large answers need.
 bench-memory:
 	go test -tags memory -run '^$$' -bench Memory -benchtime 1x -timeout 20m ./app
 
-# Fails where a request to a service with 1,000,000 messages takes more than twice as
-# long as to one with 1,000; on both databases.
+# Fails if a request to a service with 1,000,000 messages takes more than twice as
+# long as one to a service with 1,000, on either database.
 bench-growth:
 	.ci/with-postgres go test -tags growth -count=1 -v -timeout 30m ./app/growth
 

@@ -10,13 +10,13 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// userData is all the data of a user.
+// userData counts, deletes and exports all the data of a user.
 type userData interface {
 	Size(ctx context.Context, user schemas.User) (schemas.DataSize, error)
-	// Delete refuses, with code conflict and how much it is, unless confirm is that of the
-	// current Size.
+	// Delete refuses with code conflict, and says how much it would delete, unless confirm
+	// is the one of the current Size.
 	Delete(ctx context.Context, user schemas.User, confirm string) (schemas.DataSize, error)
-	// Export returns lines of JSON.
+	// Export yields lines of JSON.
 	Export(ctx context.Context, user schemas.User) iter.Seq2[[]byte, error]
 }
 
@@ -38,7 +38,7 @@ func (s *server) deleteMyData(ctx context.Context, user schemas.User, in struct 
 	return s.UserData.Delete(ctx, user, in.Confirm)
 }
 
-// exportMyData sends everything of the user while it is read.
+// exportMyData streams everything of the user.
 func (s *server) exportMyData(c echo.Context) error {
 	ctx, user := caller(c)
 	h := c.Response().Header()

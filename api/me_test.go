@@ -35,7 +35,7 @@ func (f fakeUserData) Export(_ context.Context, user schemas.User) iter.Seq2[[]b
 	}
 }
 
-// An export that breaks off does not end as if it were complete.
+// An export that fails midway does not end like a complete one.
 func TestUserExportBreaksOff(t *testing.T) {
 	_, ts := newTestEnv(t, func(w *testEnv, _ *api.Options) { w.breaks = errors.New("the database has gone") })
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ts.URL+"/api/me/export", http.NoBody)

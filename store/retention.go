@@ -10,15 +10,15 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// The most that one step of a sweep looks at. sweptRows bounds the rows of logs that it
-// deletes: of the last run it deletes all.
+// Limits of one step of a sweep. sweptRows bounds the rows of logs that it deletes, but
+// the rows of one run are deleted together.
 const (
 	sweptRuns  = 50
 	sweptRows  = 200
 	sweptChats = 200
 )
 
-// The kinds of sweeps, which are rows of a table that says how far each has come.
+// The kinds of sweeps. Each has a row in the table sweeps, which says how far it has come.
 const (
 	sweepLogs  = "logs"
 	sweepChats = "chats"
@@ -26,7 +26,7 @@ const (
 
 // DropLogs deletes the event logs and traces of the next runs that ended before a time,
 // in the order of their start. It stops at the first run that has not ended, or ended
-// later. It returns how many runs it has gone through, and whether there may be more.
+// later. It returns the number of runs that it has looked at, and whether there may be more.
 func (s *Store) DropLogs(ctx context.Context, before time.Time) (dropped int, more bool, err error) {
 	err = s.write(ctx, func(tx *gorm.DB) error {
 		dropped, more = 0, false
@@ -69,8 +69,9 @@ func (s *Store) DropLogs(ctx context.Context, before time.Time) (dropped int, mo
 	return dropped, more, s.fault("drop logs", err)
 }
 
-// OldChats goes through the next chats of all owners and returns those without a run
-// since a time. After the last chat it begins again with the first; more is false then.
+// OldChats looks at the next chats of all owners and returns those without a run since
+// a time. After the last chat more is false, and the next call begins with the first
+// chat again.
 func (s *Store) OldChats(ctx context.Context, before time.Time) (old []record.OldChat, more bool, err error) {
 	err = s.write(ctx, func(tx *gorm.DB) error {
 		old = nil
@@ -100,7 +101,7 @@ func (s *Store) OldChats(ctx context.Context, before time.Time) (old []record.Ol
 	return old, more, s.fault("old chats", err)
 }
 
-// DeleteOldChat is DeleteChat for a chat that still has had no run since a time. It
+// DeleteOldChat is DeleteChat for a chat that still has no run since a time. It
 // reports whether it was deleted.
 func (s *Store) DeleteOldChat(ctx context.Context, chat record.OldChat, before time.Time) (deleted bool, err error) {
 	err = s.write(ctx, func(tx *gorm.DB) error {
@@ -123,8 +124,8 @@ func (s *Store) DeleteOldChat(ctx context.Context, chat record.OldChat, before t
 	return deleted && err == nil, s.fault("delete an old chat", err)
 }
 
-// sweepAt returns how far a sweep has come, and locks that until the end of the
-// transaction.
+// sweepAt returns how far a sweep has come, and locks its row until the end of
+// the transaction.
 func (s *Store) sweepAt(tx *gorm.DB, kind string) (int64, error) {
 	var row struct{ At int64 }
 	err := tx.Table("sweeps").Clauses(s.db.rowLock()...).Select("at").Where("kind = ?", kind).Take(&row).Error

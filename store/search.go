@@ -11,15 +11,15 @@ import (
 
 // Limits of a search in chats.
 const (
-	// maxFound is how many titles and messages with a text the indexes are asked for. A
-	// text that more have is soon found by looking through the newest chats.
+	// maxFound bounds the titles and messages that the indexes are asked for. A text
+	// that more of them have is found quickly by looking through the newest chats.
 	maxFound = 500
-	// termLength is the length of the terms of an index, in characters, and maxTerms is
-	// how many of a text's terms are looked up.
+	// termLength is the length of an index's terms in characters, and maxTerms bounds
+	// the terms of a text that are looked up.
 	termLength, maxTerms = 3, 8
 )
 
-// currentMessages is true for blocks that are current messages.
+// currentMessages is the condition for blocks that are current messages.
 const currentMessages = "chat_id IS NOT NULL AND status <> 'superseded'"
 
 // searchChats returns the first chats of the list that have the lower-case text in their
@@ -47,7 +47,7 @@ func (s *Store) searchChats(ctx context.Context, list func(*gorm.DB) *gorm.DB, o
 	}
 	tx := list(s.read(ctx)).Where(has, pattern, pattern)
 	if len(found) < maxFound {
-		// Within LIMIT a database looks up the ids, and does not go through the list.
+		// With LIMIT the databases look up the ids instead of scanning the list.
 		of := s.read(ctx).Table("chats").Where("id IN ?", found).Limit(maxFound)
 		tx = list(s.read(ctx).Table("(?) AS chats", of))
 	}
@@ -56,10 +56,10 @@ func (s *Store) searchChats(ctx context.Context, list func(*gorm.DB) *gorm.DB, o
 	return rows, err
 }
 
-// looksFirst is 0: the index gives its entries one by one.
+// looksFirst is 0, because the index yields its entries one by one.
 func (*sqliteDB) looksFirst() int { return 0 }
 
-// looksFirst is more than 0: the index gives no entry before it has found all.
+// looksFirst is not 0, because the index yields no entry before it has found all.
 func (*postgresDB) looksFirst() int { return 100 }
 
 // indexed joins the entries of the indexes, which have no texts, with their rows.
@@ -78,7 +78,7 @@ func (d *sqliteDB) indexed(owner, text, pattern string) (query string, args []an
 	return query, []any{match, owner, pattern, match, owner, pattern, owner, pattern}
 }
 
-// indexed has conditions that Postgres can use the indexes for.
+// indexed uses conditions for which Postgres has indexes.
 func (d *postgresDB) indexed(owner, _, pattern string) (query string, args []any) {
 	const messages = " UNION ALL SELECT chat_id FROM blocks WHERE owner = ? AND " + currentMessages + " AND "
 	query = "SELECT id AS chat_id FROM chats WHERE owner = ? AND " + d.contains("title") +

@@ -9,7 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Chats and messages that are older than the search index are in it.
+// Chats and messages that are older than the search index are found through it.
 func TestSearchOfOlderMessages(t *testing.T) {
 	s, err := Open(t.Context(), "sqlite:"+t.TempDir()+"/old.db", Options{})
 	if err != nil {

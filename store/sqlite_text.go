@@ -10,10 +10,10 @@ import (
 
 // SQL functions that are added to SQLite. The triggers of the search indexes use them.
 const (
-	// lowerText is for lower case in every script; SQLite's own lower and LIKE know
-	// only a to z.
+	// lowerText is the function for lower case in every script; SQLite's own lower
+	// and LIKE handle only a to z.
 	lowerText = "chattray_lower"
-	// ownerMark is markOf.
+	// ownerMark is the function for markOf.
 	ownerMark = "chattray_mark"
 )
 
@@ -29,8 +29,8 @@ func init() { //nolint:gochecknoinits // connections know them that are opened l
 }
 
 // markOf returns termLength characters that name an owner in a search index. They are a
-// hash: two owners may have the same ones. It is stored, so it never changes. The
-// characters are of Unicode's area for private use.
+// hash, so two owners may have the same characters. They are stored, so the hash never
+// changes. They are in Unicode's private use area.
 func markOf(owner string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(owner)) // it never fails

@@ -9,8 +9,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// ChatsAfter returns the owner's chats of all kinds after one, in the order of their ids,
-// without messages.
+// ChatsAfter returns the owner's chats of all kinds after an id, in the order of their
+// ids and without messages.
 func (s *Store) ChatsAfter(ctx context.Context, owner string, id int64, limit int) ([]schemas.Chat, error) {
 	var rows []chatRow
 	if err := s.read(ctx).Where("owner = ? AND id > ?", owner, id).Order("id").Limit(limit).Find(&rows).Error; err != nil {
@@ -51,8 +51,8 @@ func (s *Store) DataSize(ctx context.Context, owner string) (schemas.DataSize, e
 	return size, s.fault("size of a user's data", err)
 }
 
-// ForgetUser deletes what is left of an owner who has no chats and no documents: ids that
-// were reserved, and usage before a day, written as YYYY-MM-DD.
+// ForgetUser deletes what remains of an owner without chats and documents: reserved ids,
+// and usage before a day (YYYY-MM-DD).
 func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
 	return s.fault("forget a user", s.write(ctx, func(tx *gorm.DB) error {
 		if err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved, owner).Error; err != nil {

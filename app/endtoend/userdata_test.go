@@ -89,7 +89,7 @@ func TestUserData(t *testing.T) {
 			}
 
 			got := client.Ask("ann", http.MethodDelete, "/api/me/data", "", nil)
-			if got.Status != http.StatusConflict || !strings.Contains(got.Body, "2 chats with 6 messages and 1 document for ever") {
+			if got.Status != http.StatusConflict || !strings.Contains(got.Body, "2 chats with 6 messages and 1 document forever") {
 				t.Errorf("status %d %s, want 409 with how much it is", got.Status, got.Body)
 			}
 			asked, ended := make(chan struct{}, 1), make(chan apptest.Reply, 1)

@@ -1,7 +1,7 @@
 //go:build growth
 
-// Package growth measures what a request costs in a large database, beside the same
-// request in a small one. It takes minutes: make bench-growth.
+// Package growth measures what a request costs in a large database, compared with
+// the same request in a small one. It takes minutes: make bench-growth.
 package growth
 
 import (
@@ -25,13 +25,13 @@ const (
 	// rounds is how often each request is sent to each service, in turn.
 	rounds = 41
 	// most is how many times as long a request may take in the large database. Times
-	// that differ by less than leeway are the same.
+	// that differ by less than leeway count as equal.
 	most, leeway = 2, 500 * time.Microsecond
 )
 
 // size is a database: the chats of the user with their messages, one chat with more,
-// and the chats of other users. The messages of the long chat have 1 KiB: of both, as
-// many go into a prompt as its budget allows.
+// and the chats of other users. The messages of the long chat have 1 KiB each, so
+// that the prompts of both databases are filled to their budget.
 type size struct {
 	chats, messages, long int
 	others, eachHas       int
@@ -95,7 +95,7 @@ func compare(t *testing.T, r request, few, many *service) {
 	}
 }
 
-// service is the program over a database of that size.
+// service is the program with a database of the size.
 type service struct {
 	url       string
 	one, long int64 // ids of chats
@@ -166,8 +166,8 @@ func (s *service) do(t *testing.T, method, path string, body []byte) []byte {
 	return read
 }
 
-// fill copies the chat "template" of the user: rows as the service writes them, with
-// other ids.
+// fill copies the chat "template" of the user, with new ids: its rows are as the
+// service wrote them.
 func fill(t *testing.T, url string, n size) {
 	t.Helper()
 	driver, source := "pgx", url
@@ -199,7 +199,7 @@ type copier struct {
 	sqlite bool
 }
 
-// chats makes n chats with so many messages, of an owner that is given in SQL.
+// chats makes n chats with the number of messages; their owner is an SQL expression.
 func (c *copier) chats(key string, n, messages int, owner string) {
 	named := "'" + key + "-' || i"
 	if n == 1 {
@@ -221,7 +221,7 @@ func (c *copier) chats(key string, n, messages int, owner string) {
 	}, "")
 }
 
-// wide is a message of about 1 KiB.
+// wide is the text of a message of about 1 KiB, an SQL expression.
 func (c *copier) wide() string {
 	if c.sqlite {
 		return "current || replace(hex(zeroblob(64)), '00', 'ordinary words ')"

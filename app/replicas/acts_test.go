@@ -26,7 +26,7 @@ type pair struct {
 	owner, b *apptest.Process
 }
 
-// acts are what users do to a run at another process than the one that works on it.
+// acts are what users do to a run at a process that does not work on it.
 var acts = []struct {
 	name string
 	do   func(p pair)
@@ -126,13 +126,13 @@ func TestActs(t *testing.T) {
 				}
 			}
 		})
-		apptest.Eventually(t, "no process works any more", func() bool { return active(t, one)+active(t, two) == 0 })
+		apptest.Eventually(t, "no process works on a run", func() bool { return active(t, one)+active(t, two) == 0 })
 		apptest.CheckInvariants(t, system)
 		system.CheckScripted()
 	})
 }
 
-// gate is one that opens at the end of the test.
+// gate returns a gate that opens at the end of the test.
 func gate(t *testing.T) <-chan struct{} {
 	t.Helper()
 	gate := make(chan struct{})
@@ -140,17 +140,17 @@ func gate(t *testing.T) <-chan struct{} {
 	return gate
 }
 
-// chat is a chat of this test.
+// chat returns the id of a chat that only this test uses.
 func (p pair) chat(name string) string {
 	return strings.NewReplacer("/", "-", "'", "-").Replace(p.Name()) + "-" + name
 }
 
-// question is one that the model answers once the gate is open.
+// question returns a question that the model answers once the gate is open.
 func (p pair) question(chat, ifBusy string, gate <-chan struct{}) *apptest.Conversation {
 	return p.system.Gated(p.chat(chat), ifBusy, gate)
 }
 
-// asks asks the owner a question.
+// asks sends a question to the owner.
 func (p pair) asks(chat, ifBusy string, gate <-chan struct{}) *apptest.Conversation {
 	p.Helper()
 	c := p.question(chat, ifBusy, gate)
@@ -158,7 +158,7 @@ func (p pair) asks(chat, ifBusy string, gate <-chan struct{}) *apptest.Conversat
 	return c
 }
 
-// begin asks a question at a process, and does not read the answer.
+// begin sends a question to a process and does not read the answer.
 func (p pair) begin(at *apptest.Process, c *apptest.Conversation) {
 	p.Helper()
 	p.system.Script(c.Question, c.Turns, c.Gate)
@@ -183,7 +183,7 @@ func (p pair) open(at *apptest.Process, method, path string, body any, header ..
 	return resp
 }
 
-// send sends a request and decodes the answer, which must have that status.
+// send sends a request, expects the status, and decodes the response.
 func (p pair) send(at *apptest.Process, method, path string, body any, status int, into any) {
 	p.Helper()
 	resp := p.open(at, method, path, body)
@@ -199,7 +199,7 @@ func (p pair) send(at *apptest.Process, method, path string, body any, status in
 	}
 }
 
-// post sends an act to the other process, which answers with the run.
+// post sends a request of the user to the other process and returns the run from its response.
 func (p pair) post(path string, body any, status int) (run schemas.Run) {
 	p.Helper()
 	p.send(p.b, http.MethodPost, path, body, status, &run)
@@ -236,14 +236,14 @@ func (p pair) becomes(state string, c *apptest.Conversation) {
 	apptest.Eventually(p.T, c.Question+" is "+state, func() bool { return p.state(c) == state })
 }
 
-// ends waits until a question's run ends, which must be in that state.
+// ends waits until a question's run ends, and expects the state.
 func (p pair) ends(state string, c *apptest.Conversation) {
 	p.Helper()
 	apptest.Eventually(p.T, c.Question+" has ended", func() bool { return schemas.RunState(p.state(c)).Terminal() })
 	p.is(c, state)
 }
 
-// within acts, waits until the run ends in that state, and logs how long that took.
+// within calls act, expects the run to end in the state, and logs how long that took.
 func (p pair) within(state string, c *apptest.Conversation, act func()) {
 	p.Helper()
 	began := time.Now()
@@ -252,7 +252,7 @@ func (p pair) within(state string, c *apptest.Conversation, act func()) {
 	p.Logf("%s ended after %v", c.Question, time.Since(began))
 }
 
-// answers answers a call that waits for the user's approval.
+// answers approves or denies a call that waits for the user, and expects the number of calls of the tool.
 func (p pair) answers(approved bool, calls int) {
 	p.Helper()
 	c := p.question("chat", "queue", nil)
@@ -268,13 +268,13 @@ func (p pair) answers(approved bool, calls int) {
 	}
 }
 
-// active is how many runs a process says that it works on.
+// active returns the number of runs that a process works on, by its metrics.
 func active(t *testing.T, p *apptest.Process) int {
 	t.Helper()
 	return int(metric(t, p, "chattray_runs_active"))
 }
 
-// metric is a figure of a process; 0 if it has none of that name.
+// metric returns the value of a metric of a process, 0 if there is none of that name.
 func metric(t *testing.T, p *apptest.Process, name string) float64 {
 	t.Helper()
 	resp, err := http.Get(p.URL + "/metrics")
@@ -332,7 +332,7 @@ func TestLastReaderElsewhere(t *testing.T) {
 			}
 		})
 		<-begun
-		_ = first.Body.Close() // the run has always a reader
+		_ = first.Body.Close() // the run always has a reader
 		p.ends("cancelled", alone)
 		<-time.After(3 * grace) // the grace passes several times
 		p.is(c, "running")

@@ -11,13 +11,13 @@ import (
 	"github.com/chattray/chattray/relay/relaytest"
 )
 
-// carried is the number of runs of others whose events a process gets in messages.
+// carried returns the number of other processes' runs whose events a process gets in messages.
 func carried(t *testing.T, p *apptest.Process) int {
 	t.Helper()
 	return int(metric(t, p, `chattray_mirrors{via="bus"}`))
 }
 
-// ready returns what a process says that is ready.
+// ready returns the text of a process's /readyz, which must say that it is ready.
 func ready(t *testing.T, p *apptest.Process) string {
 	t.Helper()
 	resp, err := http.Get(p.URL + "/readyz")
@@ -37,7 +37,7 @@ const (
 	natsAway = "ok: nats is away, other replicas' runs are read from the database\n"
 )
 
-// long is a question whose answer has that many words, one every few milliseconds.
+// long returns a question whose answer has the number of words, one every few milliseconds.
 func long(system *apptest.System, words int) *apptest.Conversation {
 	c := one(system, nil)
 	c.Turns[0].Text = strings.Repeat("word ", words) + "end."
@@ -45,7 +45,7 @@ func long(system *apptest.System, words int) *apptest.Conversation {
 	return c
 }
 
-// followed is a run that its own process and another one are read at.
+// followed is a run that is read at its own process and at another one.
 type followed struct {
 	*testing.T
 	system       *apptest.System
@@ -71,7 +71,7 @@ func follow(t *testing.T, system *apptest.System, owner, other *apptest.Process,
 	return f
 }
 
-// isCarried waits until the other process gets the events in messages, or does not.
+// isCarried waits until the other process gets the events in messages, or no longer does.
 func (f *followed) isCarried(want bool) {
 	f.Helper()
 	apptest.Eventually(f, "events come in the expected way", func() bool { return f.over() || (carried(f.T, f.other) == 1) == want })
@@ -81,7 +81,7 @@ func (f *followed) over() bool {
 	return f.system.Text("SELECT state FROM runs WHERE id = $1", f.c.RunID) != "running"
 }
 
-// goesOn waits until the readers have got more.
+// goesOn waits until all readers have received more.
 func (f *followed) goesOn() {
 	f.Helper()
 	for _, r := range f.all {
@@ -155,8 +155,8 @@ func TestNATSNeverThere(t *testing.T) {
 	})
 }
 
-// The way of the owner to NATS is cut, stalled in each direction, and flaps. Nobody takes
-// its runs, and their readers elsewhere get everything once and in order.
+// The owner's connection to NATS is cut, is stalled in each direction, and flaps. No
+// process takes its runs, and their readers elsewhere get everything once and in order.
 func TestOwnerCutFromNATS(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		server := relaytest.Start(t)

@@ -25,8 +25,8 @@ const (
 	measuredPause = 20 * time.Millisecond
 )
 
-// What it costs to read at another process than the one that writes: the time that tokens
-// come later than at their own process, and the processor time of both for each of them.
+// TestFigures measures what it costs to read a run at a process that does not write it:
+// how much later tokens arrive, and the processor time of both processes for each token.
 func TestFigures(t *testing.T) {
 	if !*figures {
 		t.Skip("only with -figures")
@@ -53,8 +53,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// measured are the times from a model's tokens to their arrival at a client, in order, and
-// the processor time that the processes took.
+// measured has the times from a model's tokens to their arrival at a client, sorted, and
+// the processor time that the processes used.
 type measured struct {
 	late []time.Duration
 	cpu  time.Duration
@@ -67,7 +67,7 @@ func (m measured) String() string {
 	return "p50 " + m.at(50).String() + ", p99 " + m.at(99).String() + ", " + strconv.Itoa(int(float64(len(m.late))/m.took.Seconds())) + " tokens/s, CPU " + m.cpu.String()
 }
 
-// measure lets the owner answer while clients read at the reader.
+// measure has the owner write answers while clients read them at reader.
 func measure(t *testing.T, system *apptest.System, owner, reader, other *apptest.Process) measured {
 	t.Helper()
 	p := pair{T: t, system: system, owner: owner, b: reader}
@@ -115,7 +115,7 @@ func measure(t *testing.T, system *apptest.System, owner, reader, other *apptest
 		apptest.Eventually(t, "the mirrors are fed", func() bool {
 			return metric(t, reader, `chattray_mirrors{via="bus"}`)+metric(t, reader, `chattray_mirrors{via="log"}`) >= measuredRuns
 		})
-		<-time.After(time.Second) // all have asked
+		<-time.After(time.Second) // every reader's process has asked for the runs
 	}
 	before, start := cpuOf(t, owner)+cpuOf(t, other), time.Now()
 	close(gate)
@@ -128,7 +128,7 @@ func measure(t *testing.T, system *apptest.System, owner, reader, other *apptest
 	return m
 }
 
-// cpuOf is the processor time that a process has taken.
+// cpuOf returns the processor time that a process has used.
 func cpuOf(t *testing.T, p *apptest.Process) time.Duration {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/stat"); err != nil {

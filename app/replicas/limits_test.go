@@ -61,8 +61,8 @@ func TestLimitsOverTwo(t *testing.T) {
 	})
 }
 
-// refusedAfter asks a question, which may be accepted only if the last minute has fewer
-// than that many, and reports whether it was refused.
+// refusedAfter sends a question and reports whether it was refused. It fails if
+// more than most questions of the last minute were accepted.
 func (p pair) refusedAfter(at *apptest.Process, most int) bool {
 	p.Helper()
 	c := p.question("too-many", "queue", nil)
@@ -83,10 +83,10 @@ func (p pair) refusedAfter(at *apptest.Process, most int) bool {
 	return false
 }
 
-// A budget is that of all processes.
+// A budget covers what the user spends at all processes.
 func TestBudgetOverTwo(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		system.Settings = append(system.Settings, "BUDGET_TOKENS=13") // a reply counts 12
+		system.Settings = append(system.Settings, "BUDGET_TOKENS=13") // each reply counts as 12 tokens
 		p := pair{T: t, system: system, owner: system.StartReplica(apptest.LongLease, nil), b: system.StartReplica(apptest.LongLease, nil)}
 		for _, at := range []*apptest.Process{p.owner, p.b} {
 			c := p.question("chat", "queue", nil)

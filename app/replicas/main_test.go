@@ -25,7 +25,7 @@ func onPostgres(t *testing.T, test func(t *testing.T, system *apptest.System)) {
 	t.Skip("no Postgres")
 }
 
-// carrier is a way in which the processes send each other messages.
+// carrier is a way in which processes send messages to each other.
 type carrier struct {
 	name string
 	use  func(system *apptest.System)
@@ -36,7 +36,7 @@ var (
 	overNATS = carrier{"nats", func(system *apptest.System) {
 		system.Settings = append(system.Settings, "NATS_URL="+relaytest.Start(system.T).URL)
 	}}
-	// inMemory has all processes in one: they cannot be killed.
+	// inMemory runs the services in the test's own process, so they cannot be killed.
 	inMemory = carrier{"memory", func(system *apptest.System) { system.Here = new(relay.Memory) }}
 )
 
@@ -54,7 +54,7 @@ func over(t *testing.T, carriers []carrier, test func(t *testing.T, system *appt
 	}
 }
 
-// one asks a question whose answer the model finishes only after the gate is open.
+// one returns a question whose answer the model finishes only after the gate is open.
 func one(system *apptest.System, gate <-chan struct{}, tools ...[]string) *apptest.Conversation {
 	c := system.Gated("chat", "queue", gate)
 	c.Plan(tools)

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// watched is how long statements are counted, the others how many there may be in a second.
-	// Postgres counts some only later, so what came before is in a window, but not in all.
+	// watched is how long statements are counted; the others are how many there may be in a
+	// second. Postgres counts some statements late, so one window may have earlier ones, but
+	// not all windows do.
 	watched     = 6 * time.Second
 	windows     = 4
 	mostOfIdle  = 20
@@ -51,8 +52,8 @@ func TestStatementsOfAnIdleReplica(t *testing.T) {
 	})
 }
 
-// transactions is how many transactions the database has ended: each statement of a poll
-// is one.
+// transactions returns the number of transactions that the database has ended. Each
+// statement of a poll is one.
 func transactions(system *apptest.System) int {
 	return system.Number("SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")
 }

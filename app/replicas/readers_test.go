@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// door is a way to read a run's stream.
+// door is a request that reads a run's stream.
 type door struct {
 	name   string
 	method string
@@ -24,8 +24,8 @@ type door struct {
 	header func(c *apptest.Conversation) []string
 }
 
-// doors are all streams that follow a run. Those with a cursor continue after the third
-// event.
+// doors are all requests whose response follows a run. Those with a cursor continue
+// after the third event.
 var doors = []door{
 	{name: "its stream", path: func(c *apptest.Conversation) string { return "/api/chat/runs/" + c.RunID + "/stream" }},
 	{name: "the dialect messages", path: func(c *apptest.Conversation) string { return "/api/chat/runs/" + c.RunID + "/stream?dialect=messages" }},
@@ -97,14 +97,14 @@ func (d door) read(t *testing.T, system *apptest.System, at *apptest.Process, c 
 	return r
 }
 
-// seen returns what has been read.
+// seen returns what has been read so far.
 func (r *reading) seen() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.text.String()
 }
 
-// whole returns all that was read.
+// whole waits for the end of the stream and returns everything that was read.
 func (r *reading) whole(t *testing.T) string {
 	t.Helper()
 	if err := <-r.done; err != nil {
@@ -155,8 +155,8 @@ func TestReadElsewhere(t *testing.T) {
 	})
 }
 
-// frames parses what a stream of the dialect chat gave, and checks that it has the events
-// after the cursor, as the log has them.
+// frames parses a stream of the dialect chat and checks that it has the events of the log
+// after the cursor.
 func (r *reading) frames(t *testing.T, c *apptest.Conversation, after int64) []apptest.ChatFrame {
 	t.Helper()
 	list, err := apptest.NewStreamReader(io.NopCloser(strings.NewReader(r.whole(t)))).Rest()

@@ -10,8 +10,9 @@ import (
 )
 
 // DraftCall is Draft for a call that may still be refused. If the block has changes
-// that wait for the user, the text is held until End: Discard, or the end of the
-// process, leaves the block unchanged. Other text is stored while it is written.
+// that wait for the user, the text is held in memory until End, so Discard and the
+// end of the process leave the block unchanged. Otherwise the text is stored while
+// it is written.
 func (d *Documents) DraftCall(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
 	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
@@ -39,8 +40,8 @@ func unfilled(b *schemas.Block) bool {
 	return b.State == schemas.BlockPendingNew && (b.New == nil || *b.New == "")
 }
 
-// hold begins a draft whose text is held. The returned block is as it will be written,
-// with a revision that is later than that of any earlier writing.
+// hold begins a draft whose text is held. The returned block is as it will be written;
+// its revision is later than that of all earlier drafts.
 func (d *Documents) hold(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
 	if err := d.check(ctx, user, &w); err != nil {
 		return nil, schemas.Block{}, err
@@ -50,7 +51,7 @@ func (d *Documents) hold(ctx context.Context, user schemas.User, document string
 	}
 	b, err := d.proposals.TouchBlock(ctx, user.ID, document, w.ID)
 	if err != nil {
-		_ = d.shared.setWriting(ctx, run, w.ID, false) // it ends with the run at the latest
+		_ = d.shared.setWriting(ctx, run, w.ID, false) // the claim ends with the run at the latest
 		return nil, schemas.Block{}, err
 	}
 	p := &Draft{docs: d, run: run, owner: user.ID, document: document, block: w.ID, withdrawn: withdrawn, late: &w}

@@ -13,7 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// seed is for the sums of texts.
+// seed is the seed of the hashes of texts.
 var seed = maphash.MakeSeed()
 
 // Watch knows what a run has shown in blocks of documents. When the user reverts or
@@ -89,7 +89,7 @@ func (w *Watch) Look(ctx context.Context) error {
 	return w.docs.look(ctx, []*Watch{w})
 }
 
-// LookForWithdrawals does so for all runs. A nil Documents has none.
+// LookForWithdrawals does what Watch.Look does, for all watched runs. A nil Documents has none.
 func (d *Documents) LookForWithdrawals(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -116,7 +116,7 @@ func (d *Documents) look(ctx context.Context, list []*Watch) error {
 	return err
 }
 
-// withdrawFrom withdraws what a run has written into a document, and is writing.
+// withdrawFrom withdraws what a run has written, or is writing, into a document.
 func (d *Documents) withdrawFrom(ctx context.Context, w *Watch, document string) error {
 	unlock, err := d.locks.Lock(ctx, w.owner.ID)
 	if err != nil {
@@ -134,15 +134,15 @@ func (d *Documents) withdrawFrom(ctx context.Context, w *Watch, document string)
 	return nil
 }
 
-// withdrawShown withdraws what runs have shown in blocks of a document that it has no
-// longer. The caller holds the owner's lock.
+// withdrawShown withdraws what runs have shown in blocks of a document and the
+// document no longer has. The caller holds the owner's lock.
 func (d *Documents) withdrawShown(ctx context.Context, owner schemas.User, document string) {
 	for _, w := range d.watched.where(func(w *Watch) bool { return w.owner.ID == owner.ID }) {
 		w.compare(context.WithoutCancel(ctx), document)
 	}
 }
 
-// blocks returns the shown blocks of a document, or of all, in order.
+// blocks returns the shown blocks of a document in order; of all documents if it is empty.
 func (w *Watch) blocks(document string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,8 +156,8 @@ func (w *Watch) blocks(document string) []string {
 	return ids
 }
 
-// compare withdraws the shown blocks of a document whose text is not the shown one. What
-// is being written is left to its draft. The caller holds the owner's lock.
+// compare withdraws the shown blocks of a document that no longer have the shown text. A
+// block that is being written is left to its draft. The caller holds the owner's lock.
 func (w *Watch) compare(ctx context.Context, document string) {
 	for _, id := range w.blocks(document) {
 		if len(w.docs.writing.of(w.owner.ID, "", id)) > 0 {
@@ -165,7 +165,7 @@ func (w *Watch) compare(ctx context.Context, document string) {
 		}
 		b, err := w.docs.blocks.Block(ctx, w.owner.ID, id)
 		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
-			continue // a later look may know
+			continue // the next Look decides
 		}
 		w.mu.Lock()
 		t := w.shown[id]
@@ -192,7 +192,7 @@ func (t *shownText) equals(b *schemas.Block) bool {
 	return maphash.String(seed, text) == t.sum.Sum64()
 }
 
-// watched are the watches of unfinished runs. It is safe for concurrent use.
+// watched has the watches of unfinished runs. It is safe for concurrent use.
 type watched struct {
 	mu  sync.Mutex
 	all map[string]*Watch

@@ -1,6 +1,6 @@
-// Package retention deletes what is no longer to be kept: the event logs and traces of
-// runs that have ended long ago, and chats that have not been used for long. It works in
-// small steps with pauses between them, so that no user notices.
+// Package retention deletes old data: the event logs and traces of runs that ended long
+// ago, and chats that have not been used for a long time. It works in small steps with
+// pauses between them, so that no user notices.
 package retention
 
 import (
@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// afterStart is the time from the start of the process to its first sweep, every
-	// that between two sweeps.
+	// afterStart is the time from the start of the process to its first sweep, and
+	// every is the time between two sweeps.
 	afterStart, every = time.Minute, time.Hour
 	// idleShare is how many times longer than a step the pause after it is, at least
 	// shortestPause.
@@ -26,10 +26,10 @@ type Store interface {
 	// DropLogs deletes the logs and traces of the next runs that ended before a time.
 	// More says that there may be more of them.
 	DropLogs(ctx context.Context, before time.Time) (dropped int, more bool, err error)
-	// OldChats returns those of the next chats that have had no run since a time; with
-	// more false it has come to the last chat.
+	// OldChats looks at the next chats and returns those without a run since a time.
+	// More is false after the last chat.
 	OldChats(ctx context.Context, before time.Time) (old []record.OldChat, more bool, err error)
-	// DeleteOldChat deletes a chat that still has had no run since a time.
+	// DeleteOldChat deletes a chat if it still has no run since a time.
 	DeleteOldChat(ctx context.Context, chat record.OldChat, before time.Time) (bool, error)
 }
 
@@ -37,9 +37,9 @@ type Store interface {
 type Options struct {
 	Store Store
 	// Logs is how long the logs and traces of ended runs are kept, and Chats how long a
-	// chat is kept after its last run; 0 is forever.
+	// chat is kept after its last run; 0 means forever.
 	Logs, Chats time.Duration
-	// Mine reports whether this process is the one that deletes; nil is true.
+	// Mine reports whether this process is the one that deletes; nil means that it is.
 	Mine func(context.Context) (bool, error)
 	// Deleted counts what was deleted, by kind: logs or chats. It may be nil.
 	Deleted func(kind string, n int)
@@ -75,7 +75,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 	}
 }
 
-// Sweep deletes all that is old by now.
+// Sweep deletes everything that is old now.
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	now := time.Now()
 	if s.options.Logs > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// errStopped ends an export whose reader wants no more.
+// errStopped ends an export whose reader has stopped reading.
 var errStopped = errors.New("userdata: the reader has stopped")
 
 // export writes lines.
@@ -24,9 +24,9 @@ type export struct {
 	lines int
 }
 
-// Export returns everything of a user as lines of JSON, piece by piece: objects with a
-// kind and its data. The first line is the user, the last one, of kind end, has the number
-// of lines before it. One export of a user is made at a time; others wait.
+// Export yields everything of a user as lines of JSON: objects with a kind and its data.
+// The first line is the user. The last one has the kind end and the number of lines before
+// it. Exports of one user are made one after the other.
 func (u *UserData) Export(ctx context.Context, user schemas.User) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		unlock, err := u.busy.Lock(ctx, user.ID)
@@ -92,10 +92,10 @@ func (e *export) used() error {
 	return nil
 }
 
-// firstYear is the year before which nothing was used.
+// firstYear is the first year in which usage was counted.
 const firstYear = 2024
 
-// conversations writes the chats, each followed by what is in it.
+// conversations writes the chats, each followed by its messages and runs.
 func (e *export) conversations() error {
 	for last := int64(0); ; {
 		list, err := e.chats.ChatsAfter(e.ctx, e.user.ID, last, pageSize)

@@ -1,5 +1,4 @@
-// Package userdata is about all the data of one user: how much there is, its export, and
-// its deletion.
+// Package userdata counts, exports and deletes all the data of one user.
 package userdata
 
 import (
@@ -70,10 +69,11 @@ func (u *UserData) Size(ctx context.Context, user schemas.User) (schemas.DataSiz
 	return size, err
 }
 
-// Delete deletes everything of a user, and returns how much it was. Running answers are
-// cancelled first. The usage of the current day stays, because budgets count it. If
-// confirm is not that of the current Size, nothing is deleted and the error, of code
-// conflict, says how much it would be. A deletion that breaks off is continued by the next.
+// Delete deletes everything of a user and returns how much it was. Running answers are
+// cancelled first. The usage of the current day stays, because budgets count it. If confirm
+// is not the one of the current Size, nothing is deleted, and an error with the code
+// conflict says how much would be deleted. If a deletion fails midway, the next one
+// continues it.
 func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string) (schemas.DataSize, error) {
 	unlock, err := u.busy.Lock(ctx, user.ID)
 	if err != nil {
@@ -86,7 +86,7 @@ func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string
 	}
 	if confirm != size.Confirm {
 		return size, schemas.NewError(schemas.CodeConflict, fmt.Sprintf(
-			"this deletes %s with %s and %s for ever; to do it, repeat the request with confirm=%s",
+			"this deletes %s with %s and %s forever; to do it, repeat the request with confirm=%s",
 			count(size.Chats, "chat"), count(size.Messages, "message"), count(size.Documents, "document"), size.Confirm))
 	}
 	if err := u.deleteChats(ctx, user); err != nil {

@@ -21,7 +21,7 @@ type shelf struct {
 	chats     []int64
 	documents []string
 	forgotten string
-	away      bool // the database is, after the first chat
+	away      bool // the database is away after the first chat
 	slow      bool // each chat takes a second to read
 }
 
@@ -128,7 +128,7 @@ func (r remover) Delete(_ context.Context, _ schemas.User, id int64) error {
 		if c == id {
 			r.chats = append(r.chats[:i:i], r.chats[i+1:]...)
 			if id == 2 {
-				return schemas.ErrNotFound // somebody else was quicker
+				return schemas.ErrNotFound // another request has deleted it
 			}
 			return nil
 		}
@@ -177,7 +177,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// An export that breaks off ends with an error, and without its last line.
+// An export that fails midway ends with an error and without its last line.
 func TestExportBreaksOff(t *testing.T) {
 	s := full()
 	s.away = true
@@ -228,7 +228,7 @@ func TestDelete(t *testing.T) {
 	u := data(s)
 	for _, confirm := range []string{"", "3-6-1", "yes"} {
 		_, err := u.Delete(t.Context(), una, confirm)
-		if e := new(schemas.Error); !errors.As(err, &e) || e.Code != schemas.CodeConflict || !strings.Contains(e.Message, "3 chats with 6 messages and 2 documents for ever") {
+		if e := new(schemas.Error); !errors.As(err, &e) || e.Code != schemas.CodeConflict || !strings.Contains(e.Message, "3 chats with 6 messages and 2 documents forever") {
 			t.Errorf("with confirm %q the error is %v, want a conflict that says how much", confirm, err)
 		}
 	}
