@@ -14,13 +14,13 @@ const scripted = () => model((message) => (message.role === 'tool' ? { content: 
   : /note/i.test(message.content) ? { content: 'Here is a note.\n\nORDER_NOTE: {"order_id": 2, "note": "Call before delivery"}' }
     : { call: ['find_orders', { state: 'open' }] }))
 
-/** Puts the files of docs/add-a-page.md where it says, with the application that it copies. */
+/** Writes the files of docs/add-a-page.md to the places that it names, and copies the application that it copies. */
 function written(work, port) {
   const text = readFileSync(join(web, '../docs/add-a-page.md'), 'utf8')
   const files = [...text.matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm)].map(([, name, content]) => [name, content.replaceAll('9090', String(port))])
   assert.deepEqual(files.map(([name]) => name), ['orders.mjs', 'pages/orders.yaml', 'orders-app/cards.jsx', 'orders-app/main.jsx', 'orders-app/page.css'])
   for (const [name] of files) assert.ok(text.replace(/^```[\s\S]*?^```$/gm, '').includes(`\`${name}\``), `a reader sees the name ${name}`)
-  // A reader works in the repository: nothing of it may be where the page puts something.
+  // A reader works in the repository, so none of these files may exist in it.
   for (const top of new Set(files.map(([name]) => name.split('/')[0]))) assert.equal(run('git', ['ls-files', '--', top], join(web, '..')), '', `the repository has ${top} already`)
   assert.match(text, /^cp -r web\/examples\/vite orders-app$/m)
   cpSync(join(web, 'examples/vite'), join(work, 'orders-app'), { recursive: true, filter: (from) => !from.includes('node_modules') })
@@ -28,11 +28,11 @@ function written(work, port) {
     mkdirSync(dirname(join(work, name)), { recursive: true })
     writeFileSync(join(work, name), content)
   }
-  // What "npm install" would do, from what is here.
+  // Does what "npm install" would do, without the network.
   installPack(join(work, 'orders-app'), [])
 }
 
-/** The page that the steps give, with a model of one's own or the demo model. */
+/** The page that results from the steps, with a given model or the demo model. */
 async function made(t, upstream) {
   const work = mkdtempSync(join(process.env.E2E_WORK, 'page-'))
   written(work, await freePort())

@@ -1,4 +1,4 @@
-// What models write, as it is seen in a browser under the service's own policy.
+// How answers look in a browser, under the service's own content security policy.
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { readFile } from 'node:fs/promises'

@@ -158,7 +158,7 @@ test('earlier messages load above, and the text being read stays in its place', 
   await page.getByText('Message 0.').first().click()
   await page.button('Earlier messages').waitFor()
   const first = page.getByText((await call(server.url, 'GET', `/api/chats/${conversation_id}?limit=50`)).messages[0].content.slice(0, 11)).first()
-  // They come as soon as the reader is there.
+  // They are loaded as soon as the reader scrolls there.
   const before = await first.evaluate((e) => {
     e.closest('[role=log]').scrollTo(0, 0)
     return e.getBoundingClientRect().y
@@ -224,7 +224,7 @@ test('a draft survives a reload, and a file is sent with the message', async () 
 })
 
 test('reasoning is collapsed when it has ended', async () => {
-  await page.evaluate(() => { // what is shown for a moment only is noted by the page itself
+  await page.evaluate(() => { // the page itself records what is shown only for a moment
     window.shown = ''
     new MutationObserver(() => document.querySelectorAll('.ct-reasoning').forEach((e) => (window.shown += e.textContent))).observe(document.body, { childList: true, subtree: true, characterData: true })
   })

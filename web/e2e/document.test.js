@@ -176,7 +176,7 @@ test('a chart takes the colours of the theme, also when the theme changes', asyn
 
 const chart = { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } }
 
-/** A document with one change of each kind, made by a model that says so. */
+/** A document with one change of each kind, made by a scripted model. */
 async function changed() {
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Review' })
   const add = (block) => call(server.url, 'POST', `/api/documents/${made.id}/blocks`, block)
@@ -253,7 +253,7 @@ test('changes are shown in the text, reviewed with the keyboard, and every decis
   }
 })
 
-/** A model that begins to write into a block and goes on when it is told to; then it says that it sees. */
+/** A model that begins to write into a block, and continues when the test releases it. */
 function slowWriter(block) {
   let goOn = () => undefined
   const server = createServer(async (request, response) => {

@@ -9,7 +9,7 @@ import { browser, freePort, until } from './world.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Runs "make example" with the package and the service that are built already, in a folder of its own; it installs from the registry. */
+/** Runs "make example" in a folder of its own, with the package and the service that are built already. It installs packages from the registry. */
 async function example(name) {
   const work = mkdtempSync(join(process.env.E2E_WORK, 'example-'))
   mkdirSync(join(work, 'bin'))

@@ -14,7 +14,7 @@ after(async () => {
   await server.kill()
 })
 
-/** What axe finds serious or critical. The page's policy allows no foreign script, so the test asks for leave. */
+/** The serious and critical findings of axe. The page's policy allows no foreign scripts, so the test bypasses it. */
 async function findings(page) {
   await page.evaluate(await (await import('node:fs/promises')).readFile(axe, 'utf8'))
   const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
@@ -200,7 +200,7 @@ test('styles of the page do not reach into the tray', async () => {
   await page.locator('.ct-panel').waitFor()
   await page.mouse.move(2, 2)
   await page.evaluate(() => document.activeElement.blur())
-  // Beside the page's own root, as in an application that has none.
+  // Outside the page's own root, as in an application without one.
   await page.evaluate(() => document.body.append(document.querySelector('.app-body > .ct-root')))
   await page.addStyleTag({ content: '.app { display: none !important } body > .ct-root { position: fixed !important; inset: 0 0 0 auto }' })
   const look = () => page.locator('body > .ct-root, body > .ct-root *').evaluateAll((all) => all.map((e) => {
@@ -208,7 +208,7 @@ test('styles of the page do not reach into the tray', async () => {
     return { of: `${e.tagName}.${e.getAttribute('class')}`, values: Object.fromEntries([...style].filter((name) => !name.startsWith('--') && !/animation|transition/.test(name)).map((name) => [name, style.getPropertyValue(name)])) }
   }))
   await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finish())))
-  // The tray has measured its new place.
+  // Wait until the tray has measured its new place.
   await page.locator('body > .ct-root:not([data-push])').waitFor()
   const before = await look()
   await page.addStyleTag({ content: `
@@ -294,7 +294,7 @@ test('sizes follow the browser’s font, corners and colours the tokens, and the
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.hasText('How can I help?')
   const style = (css) => page.evaluate((text) => {
-    const sheet = new CSSStyleSheet() // what a page may add under its policy
+    const sheet = new CSSStyleSheet() // the page's policy allows constructed style sheets
     sheet.replaceSync(text)
     document.adoptedStyleSheets.push(sheet)
   }, css)

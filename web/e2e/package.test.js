@@ -54,7 +54,7 @@ export const App = () => <ChatProvider labels={own}><Pinned /><ChatTray commands
   run(join(web, 'node_modules/.bin/tsc'), ['-p', '.'], work)
 })
 
-/** What the README's pieces of code use without saying where it is from. */
+/** Imports and declarations that the README's pieces of code leave out. */
 const around = `
 import { ChatProvider, ChatTray, Markdown, MarkdownPartsProvider, payloadHandler, registerPayloadHandler, useChatContext, useClientTool } from '@chattray/react'
 import { useEffect, type ReactNode } from 'react'

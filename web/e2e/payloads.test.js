@@ -127,7 +127,7 @@ test('a proposal that is rejected stays rejected', async () => {
 })
 
 test('a server action changes the stream, and the page sees it', async () => {
-  // A page that does not take the proposal itself, as this one before its form has loaded, leaves it to the server.
+  // If the page does not accept the proposal itself, as before its form has loaded, the server does.
   let load
   const loaded = new Promise((resolve) => (load = resolve))
   await page.route('**/api/streams/1', async (request) => {
@@ -142,7 +142,7 @@ test('a server action changes the stream, and the page sees it', async () => {
   await page.settled()
   load()
   await topics().filter({ hasText: 'gene drives' }).waitFor()
-  // What changes while an answer is written is in the form once the answer is complete.
+  // Changes that are made while an answer is written are in the form once the answer is complete.
   const { name, purpose, schema } = await call(server.url, 'GET', '/api/streams/1')
   await call(server.url, 'PUT', '/api/streams/1', { name, purpose, schema: { ...schema, semantic: { ...schema.semantic, topics: [...schema.semantic.topics, 'base editors'] } } })
   await page.ask('hello')

@@ -1,6 +1,6 @@
-// Measures what the design promises, on this machine: npm run perf
-// A scripted model streams 20,000 tokens of Markdown through the real service into the page in Chromium. The page asks for
-// every frame of the screen, so that the distance between two frames in Chromium's trace is how long one took.
+// Measures how fluently a long answer is drawn on this machine: npm run perf
+// A scripted model streams 20,000 tokens of Markdown through the real service into the page in Chromium. The page requests
+// every animation frame, so that the time between two frames in Chromium's trace is the time that one took.
 import { createServer } from 'node:http'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
@@ -23,7 +23,7 @@ if (!process.env.E2E_BINARY) {
   process.env.E2E_BINARY = join(folder, 'chattray')
   if (spawnSync('go', ['build', '-o', process.env.E2E_BINARY, '.'], { cwd: root, stdio: 'inherit' }).status !== 0) process.exit(1)
 }
-/** What costs most to draw: code, a table and math. */
+/** The content that costs most to draw: code, a table and math. */
 const costly = `
 \`\`\`go
 ${Array.from({ length: 30 }, (_, i) => `func step${i}(ctx context.Context, input []string) (string, error) { // the step ${i}\n\treturn strings.Join(input[:${i}], ", "), nil\n}`).join('\n')}
@@ -41,7 +41,7 @@ The rate $k_1 = A e^{-E_a/RT}$ costs $5 and $6, and
 const text = readFileSync(join(root, 'agents/demo/texts/long.md'), 'utf8') + costly
 const words = text.match(/\S+\s*/g)
 
-/** A model that says as many tokens as are wanted, at an even pace. */
+/** A model that writes the given number of tokens at an even pace. */
 const model = createServer(async (request, response) => {
   for await (const _ of request);
   response.writeHead(200, { 'Content-Type': 'text/event-stream' })
@@ -89,7 +89,7 @@ try {
   await page.ask('Say much.')
   await page.locator('.ct-message[data-status=streaming]').waitFor()
   await page.evaluate(() => performance.mark('begin'))
-  // A role that is asked for again and again would style and lay out what is out of sight: the page itself tells.
+  // Looking elements up by role again and again would lay out content that is out of sight, so the page itself reports.
   await page.evaluate(() => new Promise((resolve) => {
     const ended = () => {
       if (!document.querySelector('.ct-send[data-stop]')) resolve()
@@ -108,14 +108,14 @@ try {
   const [from, to] = [mark('begin'), mark('end')]
   const main = events.find((e) => e.name === 'begin').tid
   const within = (e) => e.ts >= from && e.ts <= to
-  // Callbacks of one frame run one behind the other; a frame begins with the first of them.
+  // Callbacks of one frame run one after the other; a frame begins with the first of them.
   const frames = events.filter((e) => e.name === 'FireAnimationFrame' && e.tid === main && within(e)).sort((a, b) => a.ts - b.ts).reduce((list, e) => {
     if (e.ts > list.end + 1000) list.push(e.ts)
     list.end = e.ts + (e.dur ?? 0)
     return list
   }, Object.assign([], { end: 0 }))
   const times = frames.slice(1).map((t, i) => (t - frames[i]) / 1000).sort((a, b) => a - b)
-  // What the page itself costs in a frame, which does not depend on what else the machine does.
+  // The page's own time in a frame, which does not depend on the load of the machine.
   const work = frames.map(() => 0)
   for (const e of events) {
     if (e.name !== 'RunTask' || e.tid !== main || !within(e) || e.ts < frames[0]) continue

@@ -1,4 +1,4 @@
-// Runs the end-to-end tests: builds the service, then has each file of tests drive it in Chromium.
+// Runs the end-to-end tests: builds the service, then runs each file of tests, which drive the service in Chromium.
 //   npm run e2e [-- FILE…]
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -12,7 +12,7 @@ if (!existsSync(chromium)) {
   console.error(`There is no Chromium at ${chromium}; install Debian's package "chromium", or name one with CHROMIUM.`)
   process.exit(2)
 }
-/** Files of tests that use the package as it is packed. */
+/** Test files that use the packed package. */
 const PACKED = /(package|examples|add-a-page)\.test\.js$/
 
 const work = mkdtempSync(join(tmpdir(), 'chattray-e2e-'))

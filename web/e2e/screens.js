@@ -1,6 +1,6 @@
 // Takes the pictures of docs/screenshots, each of one state of the tray: npm run screens
-// Each state is looked at by axe too: nothing serious or critical may be in it. With a folder as its argument it puts every state there, in light, dark, forced
-// colours and from right to left, at 320, 360, 800, 1024 and 1440 pixels and at 200 %, and fails where something scrolls sideways too; SCREENS and LOOKS choose some.
+// axe checks each state too, and must find nothing serious or critical. With a folder as its argument it writes pictures of every state there: light, dark, with
+// forced colours and from right to left, at 320, 360, 800, 1024 and 1440 pixels and at 200 %. It also fails if something scrolls sideways. SCREENS and LOOKS select some.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -23,19 +23,19 @@ if (!process.env.E2E_BINARY) {
 }
 mkdirSync(folder, { recursive: true })
 
-/** Sizes at which every state is looked at; a zoom of 200 % is half of the pixels, each twice as large. */
+/** Sizes at which every state is checked; a zoom of 200 % has half the pixels, each twice as large. */
 const sizes = [['320', { width: 320, height: 700 }], ['360', { width: 360, height: 740 }], ['800', { width: 800, height: 700 }], ['1024', { width: 1024, height: 740 }], ['1440', { width: 1440, height: 860 }], ['zoom', { width: 720, height: 430 }]]
 
-/** How every state is looked at. */
+/** The looks in which every state is checked. */
 const looks = [
   { name: 'light', media: { colorScheme: 'light', forcedColors: 'none' } }, { name: 'dark', media: { colorScheme: 'dark', forcedColors: 'none' } },
   { name: 'forced', media: { colorScheme: 'dark', forcedColors: 'active' } }, { name: 'rtl', media: { colorScheme: 'light', forcedColors: 'none' }, dir: 'rtl' },
 ]
 
-/** Bytes that a picture of the documentation may have. */
+/** The largest size of a picture of the documentation, in bytes. */
 const LARGEST = 150_000
 
-/** An answer with all that is rendered. */
+/** An answer with everything that can be rendered. */
 const rich = readFileSync(new URL('./rich.md', import.meta.url), 'utf8')
 const upstream = model(() => ({ content: rich }))
 const chromium = await browser()
@@ -45,14 +45,14 @@ const failures = []
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe finds serious or critical in what the page shows. */
+/** The serious and critical findings of axe in the page as it is shown. */
 async function findings(page) {
   await page.evaluate(axe)
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
   return violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')}`)
 }
 
-/** A page in which a user who has no chat yet looks at a state. */
+/** A page of a user who has no chats yet, for one state. */
 async function look(state, options, layout) {
   const page = await chromium.open(`${state.scripted ? scripted.url : server.url}/#/${state.path}`, { reducedMotion: 'reduce', ...options })
   if (layout) {
@@ -66,12 +66,12 @@ async function look(state, options, layout) {
   return page
 }
 
-/** Waits until a new size has been drawn, with what is laid out again after it. */
+/** Waits until a new size has been drawn, and everything has been laid out again. */
 async function drawn(page) {
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 150)))
 }
 
-/** What scrolls sideways though it must not; this runs in the page. */
+/** The elements that scroll sideways and must not. It runs in the page. */
 function tooWide() {
   const of = (e) => e.scrollWidth > e.clientWidth + 1
   return [...(of(document.documentElement) ? ['the page'] : []), ...[...document.querySelectorAll('.app-main, .ct-list, .ct-history, .ct-panel-body, .ct-doc, .ct-composer')].filter(of).map((e) => e.className)]

@@ -1,4 +1,4 @@
-// The document page over the websocket: what its chunks show, in a browser.
+// The document page over the websocket, in a browser.
 import assert from 'node:assert/strict'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -34,7 +34,7 @@ after(async () => {
   }
 })
 
-/** A model that writes the half of an answer, and the rest when it is released; that calls a tool, or a block writer, where it is asked to. */
+/** A model that writes half of an answer, and the rest when it is released. It calls a tool, or writes a block, if the question asks for it. */
 function writer() {
   return createServer(async (request, response) => {
     let body = ''

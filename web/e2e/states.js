@@ -1,4 +1,4 @@
-// The states of the tray that are looked at: where each is, what leads to it, and how it is shown in docs/screenshots.
+// The states of the tray of which pictures are taken: the page of each, the steps that lead to it, and its picture in docs/screenshots.
 
 export async function openTray(page) {
   const open = page.button('Open the chat')
@@ -28,7 +28,7 @@ async function withReport(page) {
   await page.locator('.ct-chart canvas').first().waitFor()
 }
 
-/** A playground of a language or a theme. */
+/** The playground in a language or a theme. */
 const play = (recording, choices) => ({
   path: `playground/${recording}`,
   docs: false,
@@ -38,14 +38,14 @@ const play = (recording, choices) => ({
   },
 })
 
-/** An image of one dot. */
+/** An image of one pixel. */
 const dot = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
 const files = [
   { name: 'a report about gene editing, with a name that is much longer than the place that there is for it.txt', mimeType: 'text/plain', buffer: Buffer.from('Text.') },
   { name: 'dot.png', mimeType: 'image/png', buffer: dot },
 ]
 
-/** Those without `docs: false` are pictures of the documentation. */
+/** All states. Those without `docs: false` are pictures of the documentation. */
 export const states = [
   { name: 'history-empty', path: 'streams', docs: false, run: async (page) => page.button('Chats').click() },
   { name: 'empty', path: 'streams', run: async () => undefined },
@@ -162,7 +162,7 @@ export const states = [
     await withReport(page)
     await page.button('Accept all').click()
     await page.locator('.ct-doc-pending[data-done]').waitFor()
-    // The first version is kept before what is there changes.
+    // The first version is stored before the document changes.
     await ask('Shorten the summary')(page)
     await page.locator('.ct-block[data-state=pending_edit]').first().waitFor()
     await page.button('Accept all').click()

@@ -16,7 +16,7 @@ afterEach(async () => {
   assert.deepEqual(bad, [], 'nothing bad happened in the page')
 })
 
-/** Where the parts of each answer are, in pixels below the answer's top, and how wide the answer is. */
+/** The positions of the parts of each answer, in pixels below its top, and the width of the answer. */
 const laidOut = () => page.answers.evaluateAll((answers) => answers.map((answer) => {
   const { top, width } = answer.querySelector('.ct-bubble').getBoundingClientRect()
   const parts = [...answer.querySelectorAll('.ct-md, .ct-tool, .ct-trail, .ct-payload-card')].map((part) => `${part.className} at ${Math.round(part.getBoundingClientRect().top - top)}`)
@@ -35,7 +35,7 @@ test('an answer is laid out the same at its end and after a reload: nothing jump
   assert.ok(live.every(({ parts }) => parts.length > 0))
   await page.reload()
   await page.answers.nth(2).waitFor()
-  // What an answer did is replayed once the answer is in view.
+  // The run of an answer is replayed once the answer is in view.
   for (const answer of await page.answers.all()) await answer.scrollIntoViewIfNeeded()
   await page.locator('.ct-trail').first().waitFor()
   assert.deepEqual(await laidOut(), live)
@@ -91,7 +91,7 @@ test('what is clicked on stays where it is, at the end of the list too', async (
     const list = await page.locator('.ct-list').boundingBox()
     const { y, height } = await (body === '.ct-editing' ? opened : button).boundingBox()
     assert.ok(y >= list.y - 1 && y + height <= list.y + list.height + 1, `${head} is out of sight`)
-    // A form that takes the focus comes into sight; what is only shown moves nothing.
+    // A form that takes the focus scrolls into view; content that is only shown moves nothing.
     if (!(await opened.evaluate((e) => e.contains(document.activeElement)))) assert.ok(Math.abs((await place()) - before) < 3, `${head} moved by ${(await place()) - before} pixels`)
     await page.reload()
     await page.answers.nth(1).waitFor()

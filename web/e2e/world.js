@@ -1,4 +1,4 @@
-// What all end-to-end tests use: the real service, a real browser, and a tray in it.
+// The helpers of all end-to-end tests: the real service, a real browser, and a tray in it.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
@@ -11,11 +11,11 @@ import { chromium } from 'playwright-core'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
 
-/** Bounds each wait, in milliseconds. Only a wait that hangs is that long: even a busy machine is faster. */
+/** Bounds each wait, in milliseconds. It is reached only by a wait that hangs, not on a busy machine. */
 export const LIMIT = 180_000
 const out = fileURLToPath(new URL('./out/', import.meta.url))
 
-/** Starts the service with the settings in env and no others; kill and start again keep address and data. */
+/** Starts the service with only the settings in env. After kill, start uses the same address and data. */
 export async function service(env = {}) {
   const folder = mkdtempSync(join(process.env.E2E_WORK, 'data-'))
   let process_
@@ -50,7 +50,7 @@ export async function service(env = {}) {
   return { url, start, kill, folder }
 }
 
-/** A line to a service that can be cut; new connections go through again, unless it stays down until it is up. */
+/** A proxy before a service. cut breaks its connections; new ones work again, unless it is down. */
 export async function line(url) {
   const { hostname, port } = new URL(url)
   const open = new Set()
@@ -89,7 +89,7 @@ export async function line(url) {
   }
 }
 
-/** A model behind the usual interface: reply gives what it says to the last message, or the tool that it calls. */
+/** A model with OpenAI's interface: reply returns its text for the last message, or the tool that it calls. */
 export function model(reply) {
   return createHttpServer(async (request, response) => {
     let body = ''
@@ -103,7 +103,7 @@ export function model(reply) {
   })
 }
 
-/** The service with a model that counts as far as upTo has said, and answers anything else in one sentence. */
+/** The service with a model that counts to the number last given to upTo, and answers anything else in one sentence. */
 export async function counting(env = {}) {
   let limit = 0, raised = () => undefined
   let next = new Promise((resolve) => (raised = resolve))
@@ -138,14 +138,14 @@ export async function counting(env = {}) {
   }
 }
 
-/** Has a server listen, and gives its port. */
+/** Makes a server listen, and returns its port. */
 export async function listening(server) {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return server.address().port
 }
 
-/** A shop whose orders a tool of a page removes once the user approves. removed has its requests, tools is for the page's file. */
+/** A shop whose orders a tool of a page removes once the user approves. removed has the shop's requests; tools is the part of the page file. */
 export async function shop() {
   const removed = []
   const server = createHttpServer((request, response) => {
@@ -165,8 +165,8 @@ export async function shop() {
 }
 
 /**
- * Starts Chromium. Pages of a context note everything that must not happen: errors, and requests to elsewhere.
- * Nothing moves in them, unless a test asks for it: what is measured is at its place.
+ * Starts Chromium. Pages of a context record what must not happen: errors, and requests to other hosts.
+ * Animations are off unless a test wants them, so that positions can be measured.
  */
 export async function browser() {
   const launched = await chromium.launch({
@@ -215,7 +215,7 @@ export async function tab(context, url) {
       })
       await page.input.press('Enter')
     },
-    /** Notes from now on whether something is in the page, if only for a moment; what it gives waits until it was. */
+    /** Records from now on whether something is in the page, even for a moment. The returned function waits until it was. */
     async noting(selector) {
       const noted = await page.evaluateHandle((wanted) => {
         const found = { once: false }
@@ -226,7 +226,7 @@ export async function tab(context, url) {
       }, selector)
       return () => until(`there was ${selector}`, () => noted.evaluate((found) => found.once))
     },
-    /** Waits until the answer has come in whole. */
+    /** Waits until the answer is complete. */
     async settled() {
       await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
     },
@@ -238,14 +238,14 @@ export async function tab(context, url) {
   })
 }
 
-/** Runs a command to its end, and gives what it prints. */
+/** Runs a command to its end, and returns its output. */
 export function run(command, args, cwd, env = process.env) {
   const done = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
   if (done.status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${done.status ?? done.error}:\n${done.stdout}${done.stderr}`)
   return done.stdout
 }
 
-/** Puts the package as it is packed into an application's modules, with what it needs and what others names, and gives its folder. */
+/** Installs the packed package in an application's node_modules, with its dependencies and those in others, and returns its folder. */
 export function installPack(app, others) {
   const modules = join(app, 'node_modules')
   const pack = join(modules, '@chattray/react')
@@ -260,7 +260,7 @@ export function installPack(app, others) {
   return pack
 }
 
-/** A port that nobody uses; the system gives it to nobody until it is used, as it does with those that it chooses itself. */
+/** A free port, outside the range from which the system chooses ports. */
 export async function freePort() {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000)
@@ -283,7 +283,7 @@ export async function call(base, method, path, body, token) {
   return response.status === 204 ? null : response.json()
 }
 
-/** Waits until something holds, asking again and again; for what no event tells. */
+/** Waits until a condition holds by checking it repeatedly, where no event tells. */
 export async function until(what, holds, limit = LIMIT) {
   const end = Date.now() + limit
   for (;;) {

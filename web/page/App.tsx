@@ -11,7 +11,7 @@ import { href, useRoute } from './route'
 
 const Playground = lazy(() => import('./pages/playground/Playground').then((m) => ({ default: m.Playground })))
 
-/** What a page gives to the tray beside it. */
+/** What a page passes to the tray. */
 export interface PageTray {
   context: PageContext
   starters: Starter[]
@@ -44,7 +44,7 @@ export function App() {
 
 const nav = [['streams', 'Streams'], ['reports', 'Reports'], ['edit', 'Edit stream'], ['document', 'Document'], ['playground', 'Playground']] as const
 
-/** On a narrow screen the page's own link is not always among those in sight. */
+/** Scrolls the page's link into view, which on a narrow screen may be out of sight. */
 function show(link: HTMLElement | null): void {
   link?.scrollIntoView?.({ block: 'nearest', inline: 'center' })
 }

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react'
 
-/** What was loaded, and how to load it again; `key` names it. */
+/** Data that was loaded, and a function that loads it again; `key` identifies the data. */
 export function useLoaded<T>(key: string, load: () => Promise<T>): { data: T | null; problem: string; reload: () => void } {
   const [state, setState] = useState<{ key: string; data: T | null; problem: string }>({ key, data: null, problem: '' })
   const [round, setRound] = useState(0)

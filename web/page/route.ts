@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Where the page is: the parts of the address behind the hash, or of the path itself where the service serves it. */
+/** The page's route: the parts of the address after the hash, or of its path if the service serves that path. */
 export function useRoute(): string[] {
   const path = useSyncExternalStore(listen, read)
   return path.split('/').filter(Boolean).map(decodeURIComponent)

@@ -1,12 +1,12 @@
-// Says what the package costs an application, and fails when it costs too much: what is taken, with everything that it brings along
-// but React, as an application's own build makes it, without what is loaded later.
+// Measures what the package adds to an application, and fails if that is too much: the imported parts with all their dependencies
+// except React, as an application's own build bundles them, without the parts that are loaded later.
 import { gzipSync } from 'node:zlib'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** What an application takes, and the limit of its size in bytes, compressed. */
+/** What an application imports, and the limit of its compressed size in bytes. */
 const budgets = [
   { name: 'tray', code: "export * from './src/index.ts'", limit: 95 * 1024 },
   { name: 'headless', code: "export { ChatProvider, useChatContext, useChatState, useChatStore, useClientTool, useGeneralChat, sectionsOf } from './src/index.ts'", limit: 16 * 1024 },
@@ -25,7 +25,7 @@ async function chunksOf(code) {
   return [result].flat().flatMap((r) => r.output).filter((o) => o.type === 'chunk')
 }
 
-/** The chunks that come with the first one. */
+/** The chunks that are loaded with the first one. */
 function firstOf(chunks) {
   const first = new Set()
   const take = (name) => {

@@ -1,5 +1,5 @@
-// Finishes the package: its types name the files that they mean, as Node's own resolution wants it; themes are files; styles have
-// types, for compilers that ask for those of every import; and what belongs to the whole repository comes along.
+// Finishes the package: its types import files by their full names, as Node's resolution requires; themes are copied as files; styles
+// get types, for compilers that want them for every import; and LICENSE and CHANGELOG.md are copied.
 import { copyFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

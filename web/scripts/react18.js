@@ -1,4 +1,4 @@
-// Runs the unit tests on React 18: in a copy of the package whose modules are the same files but for React.
+// Runs the unit tests on React 18, in a copy of the package that has the same modules except React.
 import { spawnSync } from 'node:child_process'
 import { cpSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'

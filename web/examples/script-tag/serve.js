@@ -1,4 +1,4 @@
-// Serves the page and the package's standalone files, and hands /api on to the service, as a web server in front of both does.
+// Serves the page and the package's standalone files, and forwards /api to the service, as a web server in front of both would.
 import { createReadStream, existsSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import { extname, join, normalize } from 'node:path'
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const service = new URL(process.env.SERVICE_URL ?? 'http://127.0.0.1:8080')
-// As strict as the service is with its own page: nothing inline, nothing from elsewhere.
+// As strict as the policy of the service's own page: nothing inline, nothing from other hosts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css' }
 

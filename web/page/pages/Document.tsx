@@ -5,7 +5,7 @@ import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go } from '../route'
 
-/** Where there is no document yet. */
+/** Shown while there is no document. */
 function Invite({ make }: { make: () => void }) {
   const { sendMessage } = useChatContext()
   return (
@@ -21,7 +21,7 @@ function Invite({ make }: { make: () => void }) {
   )
 }
 
-/** A document beside the tray, and the list of documents. */
+/** A document next to the tray, and the list of documents. */
 export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; route: string[]; setTray: (tray: PageTray) => void; theme: TrayTheme }) {
   const documents = useMemo(() => createDocumentApi(api), [api])
   const list = useLoaded('documents', () => documents.list())
@@ -30,7 +30,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
   const state = useDocument(id, view)
   const [problem, setProblem] = useState('')
   const { reload } = state
-  // A run that begins without a document makes one.
+  // A run that begins without a document may create one.
   const { run } = useChatState()
   const done = run?.fold.messages.filter((m) => m.type === 'tool_call' && typeof m.props.index === 'number' && m.closed).length ?? 0
   const { reload: reloadList } = list

@@ -7,12 +7,12 @@ import { go, href } from '../route'
 
 type SetTray = (tray: PageTray) => void
 
-/** The form of a stream. What the assistant proposes is accepted into the form; nothing is stored before "Save". */
+/** The form of a stream. Accepted proposals change the form; nothing is stored before "Save". */
 export function EditStreamPage({ api, route, setTray }: { api: ResearchApi; route: string[]; setTray: SetTray }) {
   const id = Number(route[1]) || 1
   const tab = route[2] === 'retrieval' ? 'retrieval' : 'semantic'
   const { data, problem, reload } = useLoaded(`stream:${id}`, () => api.getStream(id))
-  // The tray can be asked before the form is there.
+  // The tray can be used before the form is loaded.
   useEffect(() => {
     if (!data) setTray({ context: { current_page: 'edit_stream', active_tab: tab, stream_id: id }, starters: [] })
   }, [data, tab, id, setTray])
@@ -129,7 +129,7 @@ function Field({ label, value, lines = 1, mono = false, onChange }: { label: str
   )
 }
 
-/** A list, one entry a line; entries that are not saved yet are marked below. */
+/** A list with one entry on each line; entries that are not saved yet are marked below it. */
 function ListField({ label, path, value, before, onChange }: { label: string; path: string; value: unknown; before: unknown; onChange: (path: string, value: string[]) => void }) {
   const list = Array.isArray(value) ? value.map(String) : []
   const old = new Set(Array.isArray(before) ? before.map(String) : [])

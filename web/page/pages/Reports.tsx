@@ -7,7 +7,7 @@ import { go, href } from '../route'
 
 type SetTray = (tray: PageTray) => void
 
-/** The reports, and one of them with its tabs. */
+/** The list of reports, and one report with its tabs. */
 export function ReportsPage({ api, route, setTray }: { api: ResearchApi; route: string[]; setTray: SetTray }) {
   const id = Number(route[1])
   if (id > 0) return <ReportPage key={id} api={api} id={id} tab={route[2] === 'articles' ? 'articles' : 'summary'} setTray={setTray} />

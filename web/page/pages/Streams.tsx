@@ -5,7 +5,7 @@ import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go, href } from '../route'
 
-/** The research streams. The tray knows which one is looked at. */
+/** The research streams. The context tells the tray which one is open. */
 export function StreamsPage({ api, route, setTray }: { api: ResearchApi; route: string[]; setTray: (tray: PageTray) => void }) {
   const { data, problem } = useLoaded('streams', () => api.listStreams())
   const chosen = Number(route[1]) || undefined

@@ -1,6 +1,6 @@
 import { Chat } from './chat'
 
-// A server component: the page comes from the server, the tray is shown by the browser.
+// A server component: the server renders the page, the browser renders the tray.
 export default function Page() {
   return (
     <Chat report={1}>

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { LANGUAGES, PARTS, THEMES, TOKENS, type Look, type Token } from './look'
 
-/** Props, words, parts and tokens of the tray, each to be changed. */
+/** Controls for the props, words, parts and tokens of the tray. */
 export function Controls({ look, change }: { look: Look; change: (what: Partial<Look>) => void }) {
   return (
     <form className="play-controls" aria-label="What the tray looks like" onSubmit={(e) => e.preventDefault()}>

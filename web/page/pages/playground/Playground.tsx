@@ -19,7 +19,7 @@ interface Recording {
 
 const recordings = import.meta.glob<{ default: Recording }>('../../recordings/*.json')
 const names = Object.keys(recordings).map((path) => path.replace(/^.*\/|\.json$/g, '')).sort()
-/** A chat without messages; what is asked there is answered by a recording. */
+/** A chat without messages, in which a recording answers every question. */
 const EMPTY = { name: 'empty', replays: 'markdown' }
 const words: Record<Language, Labels> = { en, de, fr, es, zh, ar }
 const starters = [{ label: 'Show what an answer can have', hint: 'A recorded answer' }, { label: 'Ask something else', hint: 'The same answer' }]
@@ -80,7 +80,7 @@ function useStyles(text: string): void {
   }, [text])
 }
 
-/** On a narrow screen the chosen tab is not always among those in sight. */
+/** Scrolls the chosen tab into view, which on a narrow screen may be out of sight. */
 function show(tab: HTMLElement | null): void {
   tab?.scrollIntoView?.({ block: 'nearest', inline: 'center' })
 }
@@ -92,7 +92,7 @@ function Replay({ recording, pace, look, begin }: { recording: Recording; pace: 
   return (
     <ChatProvider api={api} storageKey="" labels={labels}>
       {begin && <Start message={recording.message} />}
-      {/* What the user has chosen in the tray goes before its props, until those change. */}
+      {/* The user's choices in the tray take precedence over its props, until those change. */}
       <ChatTray key={`${look.layout}:${look.theme}`} layout={look.layout} theme={look.theme} openPayloads={look.openPayloads} dir={look.dir} components={components} starters={starters} defaultOpen />
     </ChatProvider>
   )

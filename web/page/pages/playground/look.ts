@@ -10,11 +10,11 @@ export type Language = (typeof LANGUAGES)[number]
 export type PartName = keyof typeof parts
 export const PARTS = ['Composer', 'Empty', 'Code', 'ToolCall', 'Actions'] as const satisfies readonly PartName[]
 
-/** The themes that come as files. */
+/** The themes of the package, which are files. */
 export const THEMES = { default: '', plain, compact, shadcn }
 export type ThemeFile = keyof typeof THEMES
 
-/** Tokens that can be moved here, with what they are when nobody says. */
+/** Tokens with a slider here, and their defaults. */
 export const TOKENS = {
   '--ct-accent': { label: 'Accent', kind: 'color', usual: '#2458d6' },
   '--ct-user': { label: 'Question', kind: 'color', usual: '#e4ecff' },
@@ -59,20 +59,20 @@ function ruleOf({ tokens }: Look, selector: string): string {
   return lines.length > 0 ? `${selector} {\n${lines.join('\n')}\n}` : ''
 }
 
-/** What shadcn/ui gives to a page, for the bridge to it. */
+/** The variables that a page has from shadcn/ui, for the theme that uses them. */
 const shadcnPage = `{
   --background: light-dark(#fff, #0a0a0a); --foreground: light-dark(#0a0a0a, #fafafa); --card: light-dark(#fff, #171717); --primary: light-dark(#7c3aed, #a78bfa); --primary-foreground: light-dark(#fff, #0a0a0a);
   --secondary: light-dark(#f5f3ff, #2e2350); --secondary-foreground: var(--foreground); --muted: light-dark(#f5f5f5, #262626); --muted-foreground: light-dark(#5f5f5f, #a1a1a1); --border: light-dark(#e5e5e5, #2e2e2e);
   --input: light-dark(#d4d4d4, #404040); --destructive: light-dark(#b91c1c, #f87171); --radius: 0.625rem;
 }`
 
-/** The styles of a look, for the trays below a selector only. */
+/** The styles of a look, limited to the trays below a selector. */
 export function stylesOf(look: Look, below: string): string {
   const theme = THEMES[look.file].replaceAll('.ct-root', `${below} .ct-root`)
   return [look.file === 'shadcn' ? `${below} .ct-root ${shadcnPage}` : '', theme, ruleOf(look, `${below} .ct-root`)].filter(Boolean).join('\n')
 }
 
-/** What to write to have the tray look so. */
+/** The code that gives a tray this look. */
 export function codeOf(look: Look): { tsx: string; css: string } {
   const words = Object.entries(wordsOf(look)).map(([key, word]) => `${key}: ${quoted(word as string)}`)
   const labels = look.language === 'en' ? (words.length > 0 ? `{ ${words.join(', ')} }` : '') : words.length > 0 ? `{ ...${look.language}, ${words.join(', ')} }` : look.language

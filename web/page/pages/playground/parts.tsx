@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { CodeProps, SlotProps } from '../../../src'
 
-// Parts of one's own that the playground puts into the tray. Their text here is what it gives to copy.
+// Parts that the playground puts into the tray. The source shown here is what it offers to copy.
 
 export const Composer = ({ children }: { children: ReactNode }) => (
   <>
