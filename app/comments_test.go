@@ -14,7 +14,7 @@ import (
 var (
 	// outside matches what a reader of the repository cannot open: design pages,
 	// specifications and issues by number.
-	outside = regexp.MustCompile(`(?i)\bspecs? \d|\bspecs? (say|call|show)|\bscenario \d|\bdesign(:| pages?\b)|\bissues? #?\d|\(the issue\)|\breview's\b|` +
+	outside = regexp.MustCompile(`(?i)\bspec(ification)?s? \d|\bspecs? (say|call|show)|\bscenario \d|\bdesign(:| pages?\b)|\bissues? #?\d|\(the issue\)|\breview's\b|` +
 		`\b\d{1,2}-(overview|protocol|service|agent|exact-answers|documents|web|replicas|wires|house)\b|\b\d-[a-z]+; \d-[a-z]`)
 	// named matches the name of a file in a comment.
 	named = regexp.MustCompile(`[\w./-]*\w\.(md|go|ts|tsx|yaml|sql|txtar|css)\b`)

@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vitest/config'
 
-// The page that the service embeds; and the unit tests.
+// Builds the page that the service embeds, and runs the unit tests.
 export default defineConfig({
   root: 'page',
   base: '/',

@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
-// The package: modules as they are, so that what is not used falls away, and one file of styles.
+// Builds the package: one output module for each source module, so that unused ones are dropped, and one file of styles.
 export default defineConfig({
   plugins: [react()],
   publicDir: false,
@@ -17,7 +17,7 @@ export default defineConfig({
       external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('\0'),
       output: {
         preserveModules: true, preserveModulesRoot: 'src', entryFileNames: '[name].js',
-        // Frameworks that render on a server are told which modules are for the browser.
+        // Tells frameworks that render on a server which modules are for the browser.
         banner: (chunk) => (/\.tsx$|\/use[A-Z]\w*\.ts$/.test(chunk.facadeModuleId ?? '') ? "'use client'" : ''),
       },
     },

@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
-// The tray with all that it needs, React too, for pages without a build: lib/standalone.
+// Builds lib/standalone: the tray with all dependencies including React, for pages without a build.
 export default defineConfig({
   plugins: [react()],
   publicDir: false,

@@ -4,7 +4,7 @@ import { createCopilotNodeListener } from '@copilotkit/runtime/v2/node'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
-// The service runs beside the page; in production a proxy does what this one does here.
+// The service is another process; in production a proxy does what this one does.
 const service = process.env.SERVICE_URL ?? 'http://127.0.0.1:8080'
 const page = process.env.VITE_PAGE ?? 'reports'
 

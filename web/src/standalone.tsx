@@ -9,13 +9,13 @@ export interface MountOptions extends Omit<ChatProviderProps, 'children'> {
   tray?: ChatTrayProps
 }
 
-/** What mount returns: the tray follows new options, or goes. */
+/** What mount returns: functions that change the tray's options or remove it. */
 export interface Mounted {
   update: (options: MountOptions) => void
   unmount: () => void
 }
 
-/** Shows a tray in a page that has no React of its own. Options are those of ChatProvider, and of ChatTray under `tray`. */
+/** Shows a tray in a page without React. The options are the props of ChatProvider, and under `tray` the props of ChatTray. */
 export function mount(options: MountOptions = {}, place: Element = document.body.appendChild(document.createElement('div'))): Mounted {
   const root = createRoot(place)
   const update = ({ tray, ...provider }: MountOptions) => root.render(<ChatProvider {...provider}><ChatTray {...tray} /></ChatProvider>)

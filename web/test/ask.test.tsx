@@ -13,7 +13,7 @@ let lines: FakeLine[]
 let asked: { method: string; path: string; body: any }[]
 
 let draft: string | undefined
-/** The service's reads wait for it. */
+/** The service answers reads only after it. */
 let gate: Promise<void> | undefined
 const stored = () => ({ id: 'd', title: 'Gold', revision: 1, blocks: [{ id: 'b1', document_id: 'd', type: 'md', current: 'Old text', ...(draft !== undefined && { new: draft }), state: draft === undefined ? 'clean' : 'pending_edit', position: 'a', revision: 1 }] })
 

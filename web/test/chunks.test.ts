@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import type { SocketChunk } from '../src/api/types'
 import { CHUNK_LIMITS, emptySocketFold, foldChunk, type SocketFold } from '../src/socket/chunks'
 
-// The table that Go runs, too.
+// The same table as Go's tests.
 const rows = JSON.parse(readFileSync('../app/apptest/chunks/testdata/fold.json', 'utf8')) as { name: string; chunks: SocketChunk[]; want: unknown }[]
 
-/** Without what is empty, which the two languages write differently. */
+/** Without empty values, which the two languages write differently. */
 function pruned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(pruned)
   if (typeof value !== 'object' || value === null) return value

@@ -10,7 +10,7 @@ const asked = { id: 't1', name: 'pick', input: { n: 2 } }
 const run = (state: string) => json({ run_id: 'r', state })
 const nothing = () => undefined
 
-/** Tools over a service that waits, and what it was told. */
+/** Tools of a service that waits for results, and the results that it got. */
 function world(answer: (call: Call, told: Call[]) => Response | undefined = nothing, name = '') {
   const { api, calls } = fakeApi((call) => answer(call, told()) ?? (call.path.endsWith('/tool_results') ? run('running') : call.path === '/api/chat/runs/r' ? run('waiting') : undefined))
   const told = () => calls.filter((c) => c.path.endsWith('/tool_results'))

@@ -7,7 +7,7 @@ import { posts, settled, show } from './shown'
 const proposal = { payload_id: 'p1', type: 'schema_proposal', data: { a: 1 }, summary: 'A proposal' }
 const apply = { label: 'Apply changes', action: 'apply_schema', handler: 'server', data: { stream_id: 1 }, payload_id: 'p1' }
 
-/** The card of specification 002. */
+/** A card with buttons of its own. */
 function SchemaProposalCard({ onAccept, onReject }: { proposal: unknown; onAccept: () => void; onReject: () => void }) {
   return <p><button onClick={() => onAccept()}>Take it</button><button onClick={() => onReject()}>Leave it</button></p>
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { MessageFrame, Props } from '../src/api/types'
 import { applyDelta, emptyFold, fold, Refused } from '../src/state/delta'
 
-// The tables that Go runs, too.
+// The same tables as Go's tests.
 const table = <T>(name: string) => JSON.parse(readFileSync(`../app/apptest/delta/testdata/${name}`, 'utf8')) as T[]
 
 interface Row {

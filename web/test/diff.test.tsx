@@ -46,7 +46,7 @@ describe('a decision', () => {
   const block = (id: string, state: Block['state'], more: Partial<Block> = {}): Block => ({ id, type: 'md', current: id, state, position: id, revision: 1, ...more })
   const before = [block('a', 'clean'), block('b', 'pending_edit', { new: 'B' }), block('c', 'pending_delete'), block('d', 'pending_move', { new_position: '0' }), block('e', 'pending_new', { current: undefined, new: 'E' })]
 
-  /** A service that notes what it is asked. */
+  /** A service that records its requests. */
   function service() {
     const asked: unknown[] = []
     const note = (name: string) => async (...args: unknown[]) => {

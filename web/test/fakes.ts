@@ -1,6 +1,6 @@
 import { createChatApi, type ChatApi, type MessageFrame } from '../src'
 
-/** An answer of the service as events. */
+/** A response of the service as events. */
 export function sse(frames: unknown[], from = 1): Response {
   const text = frames.map((frame, i) => `id: ${from + i}\ndata: ${JSON.stringify(frame)}\n\n`).join('')
   return new Response(text, { headers: { 'Content-Type': 'text/event-stream', 'X-Run-Id': 'run-1' } })
@@ -15,7 +15,7 @@ export interface Call {
   body: any
 }
 
-/** A client whose service is a function; every call is noted. */
+/** A client whose service is a function; every call is recorded. */
 export function fakeApi(answer: (call: Call) => Response | Promise<Response> | undefined): { api: ChatApi; calls: Call[] } {
   const calls: Call[] = []
   const api = createChatApi({
@@ -37,7 +37,7 @@ export const frame = (type: string, props: object, more: object = {}): MessageFr
 }
 export const event = (name: string, data: object, more: object = {}): MessageFrame => frame('event', { event: name, data }, more)
 
-/** A call that runs, and its end: that of its message and its result. */
+/** The frames of a call that runs, and of its end: the end of its message, and its result. */
 export const runs = (id: string, name: string, input: object, more: object = {}, ids: object = {}): MessageFrame =>
   frame('tool_call', { id, name, arguments: JSON.stringify(input), index: 0, progress: 0, ...more }, { message_id: `run:${id}`, ...ids })
 export const gave = (id: string, content: string, more: object = {}, ids: object = {}): MessageFrame[] => [

@@ -10,7 +10,7 @@ import { en as defaultLabels } from '../src/labels/en'
 import { statusWords } from '../src/labels/tray'
 import { answerFrames, event, fakeApi, frame, json, runs, sse, type Call } from './fakes'
 
-/** Every label is its own number, so that any Latin letter that is left over is a word of the package's own. */
+/** Every label is a number, so that each Latin letter that is shown is a word of the package without a label. */
 const numbers = new Map(Object.keys(defaultLabels).map((key, i) => [key, i]))
 const labels = Object.fromEntries(
   Object.entries(defaultLabels).map(([key, value]) => [key, typeof value === 'string' ? `⟦${numbers.get(key)}⟧` : (...given: unknown[]) => `⟦${numbers.get(key)}:${given.join(',')}⟧`]),
@@ -19,7 +19,7 @@ const of = (key: keyof Labels) => `⟦${numbers.get(key)}⟧`
 
 const attributes = ['aria-label', 'title', 'placeholder', 'alt', 'aria-description', 'aria-valuetext']
 
-/** What a reader sees or hears of a place, without labels, units of data, dates, and what the fixtures bring. */
+/** The visible and announced texts of an element, without labels, units of data, dates and texts of the fixtures. */
 function english(root: Element): string[] {
   const said: string[] = []
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)

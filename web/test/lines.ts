@@ -1,7 +1,7 @@
 import { createChatApi } from '../src'
 import type { SocketChunk, SocketEvent } from '../src/api/types'
 
-/** A websocket whose other side is the test. */
+/** A websocket whose peer is the test. */
 export class FakeLine {
   onopen: (() => void) | null = null
   onmessage: ((event: { data: string }) => void) | null = null
@@ -29,7 +29,7 @@ export class FakeLine {
   }
 }
 
-/** A service that gives tickets, unless `ticket` answers otherwise, and the lines that are opened to it. */
+/** A service that issues tickets, unless `ticket` answers otherwise, and the connections that are opened to it. */
 export function fakeLines(ticket: () => Response | undefined = () => undefined) {
   const lines: FakeLine[] = []
   let given = 0

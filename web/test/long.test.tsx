@@ -18,7 +18,7 @@ describe('a text that is too long for a field', () => {
     expect(splitLong('Look: ', `${added} `)).toEqual({ part: `${added} `, rest: '' })
     const full = 'x'.repeat(MAX_TYPED)
     expect(splitLong(full, `${full}y`)).toEqual({ part: full, rest: 'y' })
-    // What both texts begin and end with is no half of a character.
+    // The common beginning and end of both texts do not split a character.
     const { part, rest } = splitLong('😀', `😁${'x'.repeat(MAX_TYPED)}😂`)
     expect(() => [part, rest].map(encodeURIComponent)).not.toThrow()
   })

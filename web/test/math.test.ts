@@ -5,7 +5,7 @@ import { emptySplit, splitMarkdown } from '../src/markdown/split'
 const inline = (tex: string) => `\`${INLINE}${tex}\``
 const display = (tex: string) => `\`${DISPLAY}${tex}\``
 
-/** The formulas of a text, in their order. */
+/** The formulas of a text, in order. */
 const formulas = (text: string, streaming = false) => [...markMath(text, streaming).matchAll(/`+([\u2061\u2062][^`]*)`+/g)].map((m) => texOf(m[1]!)!)
 
 describe('math', () => {

@@ -72,7 +72,7 @@ describe('toolRenderers', () => {
   })
 })
 
-/** A schema as zod and its like make them. */
+/** A schema like those of zod and similar libraries. */
 const schema = (late = false): StandardSchema<unknown, { n: number }> => ({
   '~standard': {
     version: 1, vendor: 'test', validate: (value) => {

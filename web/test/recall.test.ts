@@ -50,11 +50,11 @@ it('reads an answer without tools only up to its text', async () => {
   await store.open(7)
   store.recall(store.getSnapshot().messages[0]!)
   await expect.poll(() => pulled).toBe(3)
-  await new Promise((resolve) => setTimeout(resolve, 5)) // and it reads no more
+  await new Promise((resolve) => setTimeout(resolve, 5)) // and it reads nothing further
   expect(pulled).toBe(3)
 })
 
-it('reads no more when another chat is opened', async () => {
+it('stops reading when another chat is opened', async () => {
   const { api, calls } = fakeApi(({ path }) => (path.startsWith('/api/chats/7') ? json({ conversation_id: 7, chat_id: 'c', title: 't', messages: [kept('m', 'r')] }) : undefined))
   const store = new ChatStore({ api })
   await store.open(7)

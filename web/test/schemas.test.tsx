@@ -9,13 +9,13 @@ import { input, live, settled, show } from './shown'
 const zodRows = z.object({ rows: z.array(z.string()), limit: z.coerce.number().default(3) })
 const valibotRows = v.object({ rows: v.array(v.string()), limit: v.optional(v.pipe(v.string(), v.transform(Number)), '3') })
 
-/** Says that two types are one. */
+/** Compiles only if two types are equal. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const proof = <T extends true>(value: T) => value
 proof<Same<OutputOf<typeof zodRows>, { rows: string[]; limit: number }>>(true)
 proof<Same<OutputOf<typeof valibotRows>, { rows: string[]; limit: number }>>(true)
 
-/** Only the compiler reads this: types come from the schemas of both libraries, and what does not fit them is refused. */
+/** Only compiled, never run: the types come from the schemas of both libraries, and code that does not fit them is refused. */
 export function Types() {
   useClientTool({ name: 'a', description: 'a', schema: zodRows, handler: ({ rows, limit }) => rows.slice(0, limit).map((row) => row.trim()) })
   useClientTool({ name: 'a', description: 'a', schema: valibotRows, input_schema: {}, handler: ({ rows, limit }) => rows.slice(0, limit.valueOf()) })

@@ -1,7 +1,7 @@
 import { cleanup, configure } from '@testing-library/react'
 import { afterEach } from 'vitest'
 
-// A wait is bounded only for what hangs: a busy machine is never so slow.
+// The bound is reached only by a wait that hangs, not on a busy machine.
 configure({ asyncUtilTimeout: 60_000 })
 
 afterEach(() => {
@@ -10,5 +10,5 @@ afterEach(() => {
   sessionStorage.clear()
 })
 
-// As in a page with a doctype, which the drawing of math asks for.
+// As in a page with a doctype, which drawing math requires.
 Object.defineProperty(document, 'compatMode', { value: 'CSS1Compat', configurable: true })

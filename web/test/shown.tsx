@@ -18,7 +18,7 @@ export const message = (id: string, role: string, content: string, more: object 
 export const chat = (messages: object[], more: object = {}) => json({ conversation_id: 7, chat_id: 'c', title: 't', created_at: '', updated_at: '', messages, ...more })
 export const busy = () => json({ detail: 'this chat is being answered', code: 'busy', status: 409 }, 409)
 
-/** A response that continues when it is told to. */
+/** A response that continues when the test releases it. */
 export function slow() {
   let go: (response: Response) => void = () => undefined
   const response = new Promise<Response>((resolve) => {
@@ -27,7 +27,7 @@ export function slow() {
   return { response, go }
 }
 
-/** Something to wait for, until it is opened. */
+/** A gate: callers wait until it is opened. */
 export function gateway() {
   let open = () => undefined as void
   const opened = new Promise<void>((resolve) => {
@@ -36,7 +36,7 @@ export function gateway() {
   return { opened, open: () => open() }
 }
 
-/** A stream whose frames come when they are sent. */
+/** A stream whose frames the test sends. */
 export function live(runId: string) {
   let send: (frames: unknown[], end?: boolean) => void = () => undefined
   const body = new ReadableStream<Uint8Array>({

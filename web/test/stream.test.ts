@@ -20,7 +20,7 @@ async function read(stream: AsyncGenerator<{ id: string; data: unknown }>): Prom
   return ids
 }
 
-/** A body that breaks off with an error of the network. */
+/** A body that ends with a network error. */
 const broken = (frames: unknown[], from = 1) => {
   const whole = sse(frames, from)
   const body = new ReadableStream({

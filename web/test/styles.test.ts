@@ -22,7 +22,7 @@ describe('space, corners, type and motion come from the scales', () => {
   it.each(sheets)('%s', (file) => {
     const wrong: string[] = []
     for (const [, property, value] of cssOf(file).matchAll(/[{;]\s*([a-z-]+):\s*([^;{}]+)/g)) {
-      // A hairline is a hairline at every size; what is in em follows the text that it stands in.
+      // A hairline has the same width at every size; lengths in em follow the size of the text around.
       const lengths = (value!.match(/(?<![\w.-])-?\d*\.?\d+(?:px|rem|em|ms|s)\b/g) ?? []).filter((l) => !/^-?[123]px$/.test(l))
       const bad = spaced.test(property!) ? lengths.some((l) => !/\dem$/.test(l))
         : property!.endsWith('radius') ? lengths.length > 0
@@ -37,7 +37,7 @@ describe('space, corners, type and motion come from the scales', () => {
 })
 
 it('nothing that ends a list changes the style of what was its end', () => {
-  // A rule for all that is in what is last has everything in there styled again when something comes after it.
+  // A rule for descendants of :last-child would restyle all of them whenever an element is added after it.
   for (const file of files) expect(cssOf(file), file).not.toMatch(/:last-child[^,{]*[ >]\s*(?:\*|:(?!where|is))/)
 })
 

@@ -8,7 +8,7 @@ interface Order {
   id: number
 }
 
-/** As zod makes it: of what comes in a number, with its own JSON schema. */
+/** A schema like zod's, which turns its input into a number and has a JSON schema. */
 const order: StandardSchema<{ id: string }, Order> = {
   '~standard': {
     version: 1, vendor: 'test', types: { input: { id: '' }, output: { id: 0 } },
@@ -21,7 +21,7 @@ const order: StandardSchema<{ id: string }, Order> = {
 type Part = 'Message' | 'Answer' | 'UserMessage' | 'Composer' | 'Header' | 'Empty' | 'ToolCall' | 'Code' | 'Link' | 'Image' | 'Suggestions' | 'Actions' | 'Approval'
 const same: [Part, keyof TrayComponents] extends [keyof TrayComponents, Part] ? true : false = true
 
-/** Only the compiler reads this: what it accepts here it must not, and what it refuses it must. */
+/** Only compiled, never run: the compiler must accept this code, and refuse the lines marked with @ts-expect-error. */
 export function Types() {
   useClientTool({ name: 'a', description: 'a', schema: order, handler: ({ id }) => id.toFixed() })
   useClientTool<Order>({ name: 'a', description: 'a', input_schema: {}, handler: ({ id }) => id.toFixed() })

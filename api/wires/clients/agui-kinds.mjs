@@ -27,7 +27,7 @@ const httpAgent = async ({ version, url, id, fetch, failed }) => {
 // copilotKit is CopilotKit's core with the routes of the service in place of its runtime,
 // or with its own runtime in front of the service. It runs the tool of the page by itself.
 const copilotKit = async ({ url, id, fetch, failed }, runtimeUrl = url + '/api/copilotkit', agentId = 'lab') => {
-  globalThis.window = globalThis // it connects in a browser only
+  globalThis.window = globalThis // it connects only in a browser
   globalThis.fetch = fetch
   const { CopilotKitCore } = await import('@copilotkit/core')
   const cores = new Map()
@@ -63,8 +63,8 @@ const copilotKit = async ({ url, id, fetch, failed }, runtimeUrl = url + '/api/c
 const ownRuntime = async (o) => {
   const { start } = await import('./runtime/index.mjs')
   const kit = await copilotKit(o, await start(o.url), 'default')
-  // The runtime keeps what it has seen of a run: the request is sent again, and the
-  // service follows the run that it began or continued.
+  // The runtime keeps the events of a run that it has received. The request is sent
+  // again, and the service follows the run that the first one began or continued.
   let last
   const run = (agent, more) => {
     last = { messages: structuredClone(agent.messages), more }

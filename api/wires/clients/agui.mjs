@@ -28,12 +28,12 @@ const place = async (agent) => {
   }
   return run(agent)
 }
-// decide answers everything that waits, as the client demands.
+// decide approves or denies every call that waits, in the form that the client requires.
 const decide = (agent, approved) => run(agent, {
   resume: agent.pendingInterrupts.map((i) => ({ interruptId: i.id, status: 'resolved', payload: i.metadata.kind === 'approval' ? { approved } : 'Basel' })),
 })
 
-// back follows the run under way from a page that has been loaded again.
+// back follows the current run from a page that has been loaded again.
 const back = async (point, follow = client.back) => {
   const { again, follows } = await follow()
   if (point) {
@@ -112,7 +112,7 @@ const cases = {
       { type: 'text', text: 'second' },
       { type: 'document', source: { type: 'data', value: 'SGVsbG8=', mimeType: 'text/plain' }, metadata: { filename: 'a.txt' } },
     ])
-    agent.setMessages(agent.messages.slice(0, -1)) // the answer again
+    agent.setMessages(agent.messages.slice(0, -1)) // ask for the answer again
     await run(agent)
     agent.setMessages([...agent.messages.slice(0, 2), { ...agent.messages[2], content: 'third' }])
     await run(agent)

@@ -1,9 +1,9 @@
-// What the drivers of several clients have in common.
+// Functions that the drivers of several clients share.
 import { createInterface } from 'node:readline'
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 
-// at says that the client is at a point where the test is to do something, and waits for it.
+// at tells the test that the client has reached a point, and waits until the test has acted.
 export const at = async (point) => {
   console.log('at ' + point)
   await lines.next()
@@ -47,7 +47,7 @@ export const call = async (url, path, body) => {
   return r.json()
 }
 
-// stored is what the chat has, as a user would see it.
+// stored returns the messages of the chat as a user sees them.
 export const stored = async (url, id) => {
   const chat = (await call(url, '/api/chats')).items.find((c) => c.chat_id === id)
   if (!chat) return []
@@ -60,7 +60,7 @@ export const stored = async (url, id) => {
 
 export const outcome = (tool, failed, output) => `<${tool} ${failed ? 'failed' : output}>`
 
-// done ends the driver with what the client shows and what the chat has.
+// done ends the driver and prints what the client shows and what the chat has.
 export const done = async (url, id, run, shown) => {
   try {
     const client = await run()
@@ -71,5 +71,5 @@ export const done = async (url, id, run, shown) => {
   process.exit(0)
 }
 
-// Clients leave a promise of their own rejected when a connection breaks.
+// Some clients do not handle a rejected promise of theirs when a connection breaks.
 process.on('unhandledRejection', () => {})

@@ -120,8 +120,8 @@ class Compatible extends Lists {
 class Responses {
   approves = true
   said = ''
-  shown = [] // what the user sees
-  ids = [] // of the response after each question
+  shown = [] // the texts that the user sees
+  ids = [] // the id of the response to each question
   status = {}
 
   constructor(url, id) {
@@ -171,7 +171,7 @@ class Responses {
     if (!end) throw new Error('the stream has no end')
     this.took(end)
   }
-  // took shows a response: what its pieces said is what it is.
+  // took shows a response that was received as a whole, and throws if it failed.
   took(response) {
     this.response = response
     const text = response.output.filter((i) => i.type === 'message').flatMap((i) => i.content).map((p) => p.text).join('')
@@ -214,7 +214,7 @@ class Responses {
   decisions(approve) { return this.asked('mcp_approval_request').map((i) => ({ type: 'mcp_approval_response', approval_request_id: i.id, approve })) }
   outcome(name, output) { return this.answer(this.outcomes(name, output)) }
   decide(approve) { return this.answer(this.decisions(approve)) }
-  // both gives one answer, and then the other to what still waits.
+  // both answers one of the calls that wait, and then the other.
   async both(name, output, approve) {
     const decisions = this.decisions(approve)
     await this.answer(this.outcomes(name, output))

@@ -1,4 +1,4 @@
-// What the clients of OpenAI's APIs share.
+// Functions that the clients of OpenAI's APIs share.
 export const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 export const where = { name: 'where', description: 'Where the user is', parameters: { type: 'object', properties: { key: { type: 'string' } } } }
 
@@ -22,10 +22,10 @@ export const cuttable = (state) => async (input, init) => {
   return new Response(body, { status: response.status, headers: response.headers })
 }
 
-// Lists is what clients share that send all messages each time.
+// Lists is the base of clients that send all messages with each request.
 export class Lists {
   approves = false
-  list = [] // as they are sent
+  list = [] // the messages, in the form in which they are sent
   said = '' // the answer so far
   status = {}
 

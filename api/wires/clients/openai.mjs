@@ -1,11 +1,11 @@
 // Runs one case with an unmodified client of OpenAI's APIs: node openai.mjs CLIENT URL CASE.
-// It writes "at POINT" where the test is to do something, continues at the next line of
-// its input, and ends with what the client shows and what the chat has.
+// It prints "at POINT" where the test acts, continues after the next line of its input, and
+// ends by printing what the client shows and what the chat has.
 import { createInterface } from 'node:readline'
 import { open } from './openai-kinds.mjs'
 
 const [kind, url, name] = process.argv.slice(2)
-process.on('unhandledRejection', () => {}) // of a stream that was cut
+process.on('unhandledRejection', () => {}) // a stream that was cut rejects a promise that nobody handles
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const at = async (point) => {
   console.log('at ' + point)
@@ -33,7 +33,7 @@ const words = (text) => text.split(/\s+/).filter((w) => w !== '').join(' ')
 const shown = (list) => list.map((m) => words(m.role + ': ' + m.text))
 const streaming = () => until('the answer streams', () => chat.text().split(' ').length > 3)
 
-// fails runs what must fail, and returns the error.
+// fails runs a function that must fail, and returns its error.
 const fails = async (run) => {
   try {
     await run
@@ -113,7 +113,7 @@ const cases = {
   },
   async error() {
     const e = await fails(chat.ask('error'))
-    if (!/credentials|response\.failed/.test(e.message)) throw e // a runner of agents hides the reason
+    if (!/credentials|response\.failed/.test(e.message)) throw e // the agents' runner hides the reason
   },
   async turns() {
     await chat.ask('first')

@@ -1,5 +1,5 @@
-// Opens the page of an example in Chromium: node page.mjs, with one action a line on the
-// standard input. Each is answered with a line.
+// Opens the page of an example in Chromium: node page.mjs, which reads actions from the
+// standard input, one on each line, and prints a line for each.
 import { createInterface } from 'node:readline'
 
 import { chromium } from 'playwright-core'

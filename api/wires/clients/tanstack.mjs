@@ -8,7 +8,7 @@ const [, url, name] = process.argv.slice(2)
 const id = `${name}-tanstack-${process.pid}`
 const connection = cutter()
 const errors = []
-let asked = 0 // calls of the tool of the page
+let asked = 0 // calls of the page's tool
 
 const open = () => {
   const client = new ChatClient({
@@ -29,7 +29,7 @@ const streaming = (client) => until('the answer streams', () => words(client).in
 const ready = (client) => until('the client is ready', () => !client.getIsLoading() && ['ready', 'error'].includes(client.getStatus()))
 const includes = (client, text) => until('the answer has ' + text, () => words(client).includes(text))
 
-// decide answers everything that waits.
+// decide approves or denies every call that waits.
 const decide = async (client, approved) => {
   await until('the user is asked', () => client.getInterrupts().length > 0)
   for (const i of client.getInterrupts()) i.resolveInterrupt(i.metadata?.kind === 'client_tool' ? 'Basel' : { approved })

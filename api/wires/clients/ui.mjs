@@ -1,6 +1,6 @@
 // Runs one case with an unmodified client of the AI SDK: node ui.mjs VERSION URL CASE.
-// It writes "at POINT" where the test is to do something, continues at the next line of
-// its input, and ends with what the client shows and what the chat has.
+// It prints "at POINT" where the test acts, continues after the next line of its input,
+// and ends by printing what the client shows and what the chat has.
 import { createInterface } from 'node:readline'
 
 const [version, url, name] = process.argv.slice(2)
@@ -11,7 +11,7 @@ const at = async (point) => {
   await lines.next()
 }
 
-// State is what useChat keeps in React.
+// State is the state that useChat keeps in React.
 class State {
   status = 'ready'
   error = undefined
@@ -47,9 +47,9 @@ const cuttable = async (input, init) => {
   return new Response(body, { status: response.status, headers: response.headers })
 }
 
-const asked = [] // calls of tools of the page
+const asked = [] // calls of the page's tools
 const errors = []
-const approvals = [] // of version 5
+const approvals = [] // for version 5, which has none
 const open = (messages = []) => {
   const chat = new Chat({
     id,
@@ -99,8 +99,8 @@ const decide = async (chat, approved) => {
   await ready(chat)
 }
 
-// resumed follows the run under way. Version 5 keeps what it has of a message whose
-// connection broke, so it begins with what is stored.
+// resumed follows the current run. Version 5 keeps the received part of a message
+// whose connection broke, so it first loads the stored messages.
 const resumed = async (chat, point) => {
   const again = version === '5' ? open(await load()) : chat
   const follows = again.resumeStream()
@@ -109,7 +109,7 @@ const resumed = async (chat, point) => {
     await (typeof point === 'function' ? point() : at(point))
   }
   await follows
-  if (again.lastMessage?.role !== 'assistant') again.messages = await load() // it had ended
+  if (again.lastMessage?.role !== 'assistant') again.messages = await load() // the run had ended
   if (again !== chat) chat.messages = again.messages
   await ready(again)
 }
@@ -212,7 +212,7 @@ const cases = {
   },
 }
 
-// killed comes back to an answer that the program was killed in.
+// killed follows an answer again after the program was killed while it wrote it.
 const killed = async (chat, then = 'resumed') => {
   await until('the answer streams', () => text(chat).includes('one two three'))
   await at('streaming')
@@ -289,7 +289,7 @@ Object.assign(cases, {
     const resumed = again.resumeStream()
     await at('resumed')
     await resumed
-    chat.messages = await load() // the answer without text
+    chat.messages = await load() // an answer without text
   },
 })
 

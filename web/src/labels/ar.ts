@@ -3,7 +3,7 @@ import type { Labels } from './tray'
 const n = (value: number) => value.toLocaleString('ar')
 const forms = new Intl.PluralRules('ar')
 
-/** A number with its noun, in the form that the number asks for. */
+/** A number with its noun, in the plural form that the number requires. */
 function count(value: number, words: { one: string; two: string; few: string; many: string; other: string }): string {
   const form = forms.select(value)
   if (form === 'one') return words.one

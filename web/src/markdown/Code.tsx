@@ -8,7 +8,7 @@ import { useMarkdownParts, usePlugin, type CodeProps, type Highlight, type Rende
 import { Scroller } from './Scroller'
 import { Tool, Whole } from './TableFrame'
 
-/** Code with its language, in colours, and a button that copies it; of a diagram, the diagram. */
+/** Code in colours, with its language and a button that copies it; the source of a diagram is shown as the diagram. */
 export const CodeBlock = memo(function CodeBlock({ language, code, streaming = false }: { language: string; code: string; streaming?: boolean }) {
   const { components } = useMarkdownParts({})
   const shown = <Block language={language} code={code} streaming={streaming} />
@@ -52,7 +52,7 @@ function Block({ language, code, streaming }: { language: string; code: string; 
   )
 }
 
-/** Characters of a diagram's source, and of code in colours; longer ones are shown as they are. */
+/** The most characters of a diagram's source, and of code in colours; longer ones are shown as plain text. */
 const MAX_DIAGRAM = 20_000
 const MAX_COLOURED = 40_000
 
@@ -82,8 +82,8 @@ interface Colours {
 const plain: Colours = { code: '', language: '', shown: null }
 
 /**
- * Colours are no part of a frame: they come when the browser has time. While code grows, its whole lines are coloured, and again
- * only when a tenth has come to them: the cost stays in step with the length.
+ * Code is coloured when the browser is idle, not while a frame is drawn. While code grows, only its complete lines are coloured, and
+ * again when they have grown by a tenth, so that the cost stays proportional to the length.
  */
 function colouredOf(highlight: Highlight, code: string, language: string): Colours {
   const tree = highlight(code, language)
@@ -100,7 +100,7 @@ function whenIdle(act: () => void): () => void {
   return () => cancelIdleCallback(idle)
 }
 
-/** Milliseconds after which it is done even if the browser is not idle. */
+/** Milliseconds after which the work is done even if the browser is not idle. */
 const IDLE_TIMEOUT = 1000
 
 /** A diagram, drawn when the browser is idle. */

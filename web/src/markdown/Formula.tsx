@@ -4,7 +4,7 @@ import type { Tex } from './math'
 import { usePlugin } from './plugins'
 import { Scroller } from './Scroller'
 
-/** A formula. Until it is whole and can be drawn, and where it is not TeX, its source is shown. */
+/** A formula. Its source is shown until it is complete and can be drawn, and if it is not TeX. */
 export const Formula = memo(function Formula({ tex, display, open }: Tex) {
   const labels = useLabels()
   const box = useRef<HTMLSpanElement>(null)

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 
 /**
- * A link to another page, in a tab of its own. Where its text looks like another address than the one it leads to, the
- * real host follows in parentheses. The text is what a reader sees of the children.
+ * A link that opens in a new tab. If its text looks like another address than its target, the real host follows in
+ * parentheses. `text` is the visible text of the children.
  */
 export function OutsideLink({ href, text, children }: { href: string; text: string; children: ReactNode }) {
   const host = misledFrom(href, text)
@@ -14,12 +14,12 @@ export function OutsideLink({ href, text, children }: { href: string; text: stri
   )
 }
 
-/** Letters that show nothing, or turn the direction of those that follow. */
+/** Characters that are invisible, or change the direction of those after them. */
 const INVISIBLE = /[\p{Cf}\p{Mn}\p{Default_Ignorable_Code_Point}]/gu
 const DOTS = /[\u3002\uff0e\uff61\u2024]/g
 const DOMAIN = /^(?:[\p{L}\p{N}_-]+\.)+\p{L}[\p{L}\p{N}-]+$/u
 
-/** The host, or the mail address, to which a link leads if its text names another one, else nothing. */
+/** The host or mail address of a link's target if its text names another one, else nothing. */
 export function misledFrom(href: string, text: string): string {
   let target: URL
   try {
@@ -33,7 +33,7 @@ export function misledFrom(href: string, text: string): string {
   return hostsIn(text).every((host) => host === real) ? '' : shown
 }
 
-/** The hosts that a text names, in words that look like an address. A letter from outside ASCII counts as itself. */
+/** The hosts that a text names, in words that look like an address. Letters outside ASCII are compared as they are. */
 function hostsIn(text: string): string[] {
   const found: string[] = []
   for (const word of text.replace(INVISIBLE, '').replace(DOTS, '.').normalize('NFKC').toLowerCase().split(/[\s()[\]{}<>"'“”«»,;]+/)) {

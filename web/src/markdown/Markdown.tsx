@@ -19,13 +19,13 @@ export { safeUrl }
 
 export interface MarkdownProps extends MarkdownParts {
   text: string
-  /** More of it is to come. */
+  /** More text will follow. */
   streaming?: boolean
 }
 
 /**
- * Text of a model as Markdown, with math, coloured code, diagrams and tables. There is no raw HTML, no link but http, https
- * and mailto, and no image is fetched before the reader asks for it. While it streams, open marks at its end are closed.
+ * A model's text as Markdown, with math, coloured code, diagrams and tables. Raw HTML is dropped, links are http, https or
+ * mailto, and an image is fetched only when the reader asks for it. While the text streams, open marks at its end are closed.
  */
 export const Markdown = memo(function Markdown({ components, plugins, ...props }: MarkdownProps) {
   if (!components && !plugins) return <Answer {...props} />
@@ -35,7 +35,7 @@ export const Markdown = memo(function Markdown({ components, plugins, ...props }
 function Answer({ text, streaming = false }: MarkdownProps) {
   const last = useRef(emptySplit)
   const parts = useMemo(() => (last.current = splitMarkdown(text, last.current)), [text])
-  // Footnotes count over the whole text, and are at its end.
+  // Footnotes are numbered over the whole text, and are shown at its end.
   const whole = useMemo(() => !streaming && hasFootnotes(text), [text, streaming])
   const split = whole ? { chunks: [text] } : parts
   const definitions = useMemo(() => (streaming || whole ? '' : definitionsOf(text)), [text, streaming, whole])
@@ -52,16 +52,16 @@ function Answer({ text, streaming = false }: MarkdownProps) {
   )
 }
 
-/** Blocks that are laid out together; of a long text, groups out of sight are not laid out. */
+/** Blocks that are laid out together. Groups of a long text that are out of sight are not laid out. */
 const GROUP = 8
 
 interface ChunkProps {
   text: string
   streaming: boolean
   definitions: string
-  /** Marks that it may have. */
+  /** The most marks that the block may have. */
   most?: number
-  /** What changes the tree, after it is safe. */
+  /** Changes the tree after it has been made safe. */
   more?: readonly TreePlugin[]
 }
 
@@ -90,7 +90,7 @@ const nothing: readonly TreePlugin[] = []
 
 type Components = Partial<AllComponents>
 
-/** Whether more of a block is to come. What shows it stays the same component at its end, so that nothing is built twice. */
+/** Whether more of a block will follow. The component stays the same at its end, so that nothing is built twice. */
 const Growing = createContext(false)
 
 const shown: Components = {
@@ -130,14 +130,14 @@ function Image({ src, alt }: { src: string; alt: string }) {
   return components?.Image && safeUrl(src) !== '' ? <span className="ct-own"><components.Image src={src} alt={alt}>{shown}</components.Image></span> : shown
 }
 
-/** What a reader sees of an element as text, descriptions of images too. */
+/** The visible text of an element, including descriptions of images. */
 function textOf(node: Element | Element['children'][number] | undefined): string {
   if (node?.type === 'text') return node.value
   if (node?.type !== 'element') return ''
   return typeof node.properties.alt === 'string' ? node.properties.alt : node.children.map(textOf).join('')
 }
 
-/** Goes to a footnote or back. The page's address stays as it is: it may be the page's route. */
+/** Scrolls to a footnote or back. The page's address is not changed, because it may be the page's route. */
 function follow(e: MouseEvent<HTMLAnchorElement>): void {
   e.preventDefault()
   const id = ID_PREFIX + decodeURIComponent(e.currentTarget.hash.slice(1))
@@ -148,7 +148,7 @@ function follow(e: MouseEvent<HTMLAnchorElement>): void {
   link?.focus({ preventScroll: true })
 }
 
-/** An image of the model's choosing: a button until the reader asks for it. */
+/** An image that the model names: a button until the reader asks for it. */
 function RemoteImage({ src, alt }: { src: string; alt: string }) {
   const labels = useLabels()
   const [shown, setShown] = useState<'no' | 'yes' | 'failed'>('no')
@@ -171,7 +171,7 @@ function hostOf(src: string): string {
   }
 }
 
-/** Text that the parser cannot take is shown as it is. */
+/** Text that the parser cannot handle is shown unchanged. */
 class Boundary extends Component<{ text: string; children: ReactNode }, { failed: string | null }> {
   override state = { failed: null as string | null }
 

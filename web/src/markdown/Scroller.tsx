@@ -3,14 +3,14 @@ import { useEffect, useRef, type ReactNode } from 'react'
 export interface ScrollerProps {
   className: string
   label?: string
-  /** Within a line of text. */
+  /** The box is part of a line of text. */
   inline?: boolean
   children: ReactNode
-  /** Called with whether it is wider than its place. */
+  /** Called with whether the content is wider than the box. */
   onEdges?: (wide: boolean) => void
 }
 
-/** A box that scrolls and shows at which of its edges there is more. */
+/** A box that scrolls, with a shade at each edge beyond which there is more content. */
 export function Scroller({ className, label, inline = false, children, onEdges }: ScrollerProps) {
   const Box = inline ? 'span' : 'div'
   const box = useRef<HTMLDivElement & HTMLSpanElement>(null)
@@ -33,7 +33,7 @@ export function Scroller({ className, label, inline = false, children, onEdges }
       if (frame.dataset.more !== edges) frame.dataset.more = edges
       told.current?.(element.scrollWidth > element.clientWidth + 1)
     }
-    // The first look is that of the observer, after the layout that it would force here.
+    // The observer measures first: measuring here would force a layout.
     element.addEventListener('scroll', look, { passive: true })
     const sizes = new ResizeObserver(look)
     sizes.observe(element)

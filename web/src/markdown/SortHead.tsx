@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { SortIcon } from '../components/icons'
 
-/** The head of a column with a button that sorts by it, where there is something to sort. */
+/** The head of a column, with a button that sorts by it if there is something to sort. */
 export function SortHead({ order, numeric, centered, long, label, onSort, children }: { order: 'asc' | 'desc' | false; numeric?: boolean; centered?: boolean; long?: boolean; label: string; onSort?: () => void; children: ReactNode }) {
   return (
     <th scope="col" data-numeric={numeric || undefined} data-centered={centered || undefined} data-long={long || undefined} aria-sort={order === 'asc' ? 'ascending' : order === 'desc' ? 'descending' : undefined}>

@@ -9,7 +9,7 @@ import { texOf } from './math'
 
 type Parent = ReactElement<{ children?: ReactNode }>
 
-/** A table of an answer. Its columns sort once it is whole. */
+/** A table of an answer. It can be sorted once it is complete. */
 export function MarkdownTable({ node, streaming, children }: { node?: Element; streaming: boolean; children?: ReactNode }) {
   const labels = useLabels()
   const [sort, setSort] = useState<{ column: number; descending: boolean } | null>(null)
@@ -40,7 +40,7 @@ export function MarkdownTable({ node, streaming, children }: { node?: Element; s
   )
 }
 
-/** Characters from which on a head takes more than one line. */
+/** The length in characters from which a column's head is wrapped. */
 const LONG = 20
 
 function elements(children: ReactNode): Parent[] {
@@ -59,7 +59,7 @@ function bodyOf(table: Element): Element[] {
   return under(under(table, 'tbody')[0], 'tr')
 }
 
-/** The cells as a reader sees them; of a formula, its TeX. */
+/** The visible texts of the cells; for a formula, its TeX. */
 function rowsOf(table: Element): Rows {
   return [headOf(table).map(textOf), ...bodyOf(table).map((row) => under(row, 'td').map(textOf))]
 }

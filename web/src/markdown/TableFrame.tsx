@@ -6,7 +6,7 @@ import { toCsv, toHtml, type Rows } from './grid'
 
 const DataGrid = lazy(() => import('./DataGrid'))
 
-/** What is around a table: its name, and buttons that copy it, save it as CSV and open it in a window of its own. */
+/** The frame of a table: its name, and buttons that copy it, save it as CSV and open it in a window over the page. */
 export function TableFrame({ rows, title, tools = true, children }: { rows: () => Rows; title: string; tools?: boolean; children: ReactNode }) {
   const labels = useLabels()
   const [open, setOpen] = useState(false)
@@ -32,7 +32,7 @@ export function Tool({ label, onClick, pressed, children }: { label: string; onC
   return <button type="button" className="ct-icon-button" aria-label={label} title={label} aria-pressed={pressed} onClick={onClick}>{children}</button>
 }
 
-/** A window over the page with all of something. */
+/** A window over the page. */
 export function Whole({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const labels = useLabels()
   const dialog = useRef<HTMLDialogElement>(null)

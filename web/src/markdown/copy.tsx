@@ -2,13 +2,13 @@ import { useEffect, useRef, useState } from 'react'
 import { CheckIcon, CopyIcon } from '../components/icons'
 import { useLabels } from '../state/tray'
 
-/** Text in the forms that a clipboard takes. */
+/** Content for the clipboard, in several formats. */
 export interface Copied {
   text: string
   html?: string
 }
 
-/** A button that copies; `what` is asked for when it is pressed. */
+/** A button that copies; `what` is called when it is pressed. */
 export function CopyButton({ text, what, label }: { text?: string; what?: () => Copied; label?: string }) {
   const labels = useLabels()
   const [copied, setCopied] = useState(false)
@@ -57,7 +57,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** Has the browser keep a file. */
+/** Makes the browser save a file. */
 export function download(name: string, content: Blob): void {
   const url = URL.createObjectURL(content)
   const link = document.createElement('a')

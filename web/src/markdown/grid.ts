@@ -1,7 +1,7 @@
 /** A table's cells as text: the first row is its head. */
 export type Rows = string[][]
 
-/** Orders cells: numbers by their value, with signs of money, per cent and thousands; everything else as text. Empty ones are last. */
+/** Compares cells: numbers by value, also with currency, percent and thousands signs; everything else as text. Empty cells are last. */
 export function compareCells(a: string, b: string): number {
   const [x, y] = [numberOf(a), numberOf(b)]
   if (x !== null && y !== null) return x - y
@@ -9,7 +9,7 @@ export function compareCells(a: string, b: string): number {
   return a.localeCompare(b, undefined, { numeric: true, sensitivity: 'base' })
 }
 
-/** The order of the rows of a body by one of their cells; those without one stay at the end in both directions. */
+/** The order of the rows by the cells of one column; rows with an empty cell are last in both directions. */
 export function sortedBy(rows: Rows, column: number, descending: boolean): number[] {
   const cell = (i: number) => rows[i]![column]?.trim() ?? ''
   return rows.map((_, i) => i).sort((a, b) => {
@@ -24,7 +24,7 @@ export function numberOf(cell: string): number | null {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(plain) ? Number(plain) : null
 }
 
-/** Whether a column holds numbers: every cell that is not empty is one. */
+/** Whether a column has only numbers and empty cells. */
 export function isNumeric(rows: Rows, column: number): boolean {
   let some = false
   for (const row of rows) {
@@ -36,7 +36,7 @@ export function isNumeric(rows: Rows, column: number): boolean {
   return some
 }
 
-/** The rows as CSV (RFC 4180). What a spreadsheet would run as a formula begins with an apostrophe. */
+/** The rows as CSV (RFC 4180). A cell that a spreadsheet would run as a formula gets an apostrophe in front. */
 export function toCsv(rows: Rows): string {
   return rows.map((row) => row.map((cell) => {
     const safe = /^[=@\t]|^[-+](?![\d.,\s]*%?$)/.test(cell) ? `'${cell}` : cell
@@ -44,7 +44,7 @@ export function toCsv(rows: Rows): string {
   }).join(',')).join('\r\n')
 }
 
-/** The rows as an HTML table, as word processors and spreadsheets take it. */
+/** The rows as an HTML table, for word processors and spreadsheets. */
 export function toHtml([head = [], ...body]: Rows): string {
   const row = (cells: string[], tag: string) => `<tr>${cells.map((c) => `<${tag}>${escaped(c)}</${tag}>`).join('')}</tr>`
   return `<table><thead>${row(head, 'th')}</thead><tbody>${body.map((r) => row(r, 'td')).join('')}</tbody></table>`

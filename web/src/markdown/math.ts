@@ -1,26 +1,26 @@
 /**
- * Finds math in the text of a model and puts it where Markdown leaves it alone: into a code span that begins with a mark.
+ * Finds math in a model's text and puts it into code spans that begin with a mark, so that Markdown does not change it.
  * Math is `\(…\)`, `\[…\]`, `$$…$$`, and `$…$` as pandoc reads it, so that "$5 and $6" stays money. Code and addresses are
- * left as they are.
+ * not changed.
  */
 
-/** Begin the content of a code span that is math: in the line, on lines of its own, and not yet at its end. */
+/** The first character of a code span that is math: inline, display, or still open. */
 export const INLINE = '\u2061'
 export const DISPLAY = '\u2062'
 export const OPEN = '\u2063'
 
-/** Characters of one formula, and of one between single dollars; what is longer is text. */
+/** The most characters of a formula, and of one between single dollars; a longer one is text. */
 const MAX_TEX = 10_000
 const MAX_DOLLAR = 400
 
 export interface Tex {
   tex: string
   display: boolean
-  /** More of it is to come. */
+  /** More text will follow. */
   open: boolean
 }
 
-/** The formula in a code span, or null where it is code. */
+/** The formula in a code span, or null if it is code. */
 export function texOf(code: string): Tex | null {
   const display = code[0] === DISPLAY
   if (!display && code[0] !== INLINE) return null
@@ -40,7 +40,7 @@ class Marker {
   private readonly table: boolean
   private readonly list: boolean
   private at = 0
-  /** Ends that the rest of the text does not have, so that none is looked for twice. */
+  /** Delimiters that the rest of the text does not have, so that none is searched for twice. */
   private readonly missing = new Set<string>()
   private out = ''
 
@@ -62,7 +62,7 @@ class Marker {
     return this.out
   }
 
-  /** Copies up to a place. */
+  /** Copies the text up to an index. */
   private take(to: number): true {
     this.out += this.text.slice(this.at, to)
     this.at = to
@@ -85,7 +85,7 @@ class Marker {
     return this.take(end < 0 ? text.length : end)
   }
 
-  /** Code spans, addresses, and characters that are escaped. */
+  /** Code spans, addresses, and escaped characters. */
   private span(): true | undefined {
     const { text, at } = this
     const c = text[at]
@@ -99,7 +99,7 @@ class Marker {
     return undefined
   }
 
-  /** A code span; one without an end is none, unless its end is still to come. */
+  /** A code span. Without an end it is text, unless more text will follow. */
   private code(): true {
     const { text, at } = this
     const ticks = /^`+/.exec(text.slice(at))![0]
@@ -128,13 +128,13 @@ class Marker {
     if (end < 0 && !text.includes(close, from)) this.missing.add(close)
     if (end >= 0 && text.slice(from, end).trim() !== '') return this.emit(text.slice(from, end), display, end + close.length)
     if (end < 0 && this.streaming && text.length - from <= MAX_TEX) return this.emitOpen(text.slice(from).replace(/\$$/, ''), display)
-    // Without an end it is text, and the reader sees the whole of it.
+    // Without an end it is text, and is shown completely.
     this.out += open === '$$' ? '\\$\\$' : `\\\\${open[1] === '[' ? '\\[' : '('}`
     this.at = from
     return true
   }
 
-  /** `$…$`: nothing blank within its ends, no word before it, no letter or digit after it, and not an amount of money. */
+  /** `$…$`: no space inside its ends, no word before it, no letter or digit after it, and not an amount of money. */
   private dollar(): true | 'end' | undefined {
     const { text, at } = this
     const before = text[at - 1] ?? ''
@@ -165,7 +165,7 @@ class Marker {
 
 const tableRule = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/m
 
-/** Where a delimiter closes; it does not across more than a few blank lines, nor where it is escaped. */
+/** The index of a closing delimiter that is not escaped, across at most a few blank lines. */
 function closing(text: string, from: number, close: string): number {
   for (let end = text.indexOf(close, from); end >= 0; end = text.indexOf(close, end + 1)) {
     let slashes = 0
@@ -175,10 +175,10 @@ function closing(text: string, from: number, close: string): number {
   return -1
 }
 
-/** Blank lines within a formula. */
+/** The most blank lines within a formula. */
 const MAX_BLANK = 4
 
-/** Backticks from a place on. */
+/** The number of backticks from an index on. */
 function runAt(text: string, at: number): number {
   let end = at
   while (text[end] === '`') end++
@@ -193,12 +193,12 @@ function nextDollar(line: string, from: number): number {
   return -1
 }
 
-/** Whether what is after a dollar sign is an amount with words after it, such as "5 and" or "5, or 10". */
+/** Whether the text after a dollar sign is an amount with words after it, such as "5 and" or "5, or 10". */
 function isMoney(tex: string): boolean {
   return /^[\d.,]+(?:[kKmMbB]|bn)?(?:\s*[-–—/]|\s*$|[,.;:)]?\s+(?![-+*/=<>\\^_(]))/.test(tex) && !/[\\^_{}=]/.test(tex) && (/\s\p{L}{2}|[-–—/,;]\s*\d*$/u.test(tex) || /^[\d.,]+[-–—/]$/.test(tex))
 }
 
-/** A code span: one line, with as many backticks around it as it needs; in a table its bars are escaped, as GFM wants it. */
+/** A code span: one line, with as many backticks around it as it needs; in a table its bars are escaped, as GFM requires. */
 function span(tex: string, mark: string, table: boolean): string {
   let line = tex.replace(/(?<!\\)%[^\n]*/g, '').replace(/\s*\n[ \t]*(?:>[ \t]?)*\s*/g, ' ').trim()
   if (table) line = line.replace(/\\\|/g, '\\Vert ').replace(/\|/g, '\\|').trim()

@@ -3,12 +3,12 @@ import { createContext, useContext, useEffect, useMemo, useState, type Component
 
 /** Draws a formula into an element. It throws when the formula is not TeX. */
 export type RenderMath = (tex: string, element: HTMLElement, display: boolean) => void
-/** The tree of coloured code, with classes as highlight.js names them; null where the language is not known. */
+/** The tree of coloured code, with classes as highlight.js names them; null for an unknown language. */
 export type Highlight = (code: string, language: string) => Root | null
-/** A diagram as the text of an SVG. It throws when the source is no diagram that it can draw. */
+/** A diagram as the text of an SVG. It throws when it cannot draw the source. */
 export type RenderDiagram = (source: string) => string | Promise<string>
 
-/** What draws the parts of an answer that are loaded only when there is one: false draws none, absent is the bundled one. */
+/** Functions that draw parts of an answer; each is loaded when it is first needed. False draws none, absent means the bundled one. */
 export interface MarkdownPlugins {
   math?: false | (() => Promise<RenderMath>)
   highlight?: false | (() => Promise<Highlight>)
@@ -18,16 +18,16 @@ export interface MarkdownPlugins {
 export interface CodeProps {
   language: string
   code: string
-  /** More of it is to come. */
+  /** More code will follow. */
   streaming: boolean
-  /** What is shown without a component of your own. */
+  /** The default rendering. */
   children: ReactNode
 }
 
 export interface LinkProps {
   /** http, https or mailto, or an address of this site. */
   href: string
-  /** What a reader sees of the link as text. */
+  /** The visible text of the link. */
   text: string
   children: ReactNode
 }
@@ -58,13 +58,13 @@ export interface MarkdownParts {
 
 const Context = createContext<MarkdownParts>({})
 
-/** Gives components and plugins to all Markdown below; those left out are as above it. */
+/** Provides components and plugins to all Markdown below it; missing ones are inherited. */
 export function MarkdownPartsProvider({ components, plugins, children }: MarkdownParts & { children: ReactNode }) {
   const parts = useMarkdownParts({ components, plugins })
   return <Context.Provider value={parts}>{children}</Context.Provider>
 }
 
-/** The parts of the nearest provider, with some of their own. */
+/** The parts of the nearest provider, overridden by the given ones. */
 export function useMarkdownParts({ components, plugins }: MarkdownParts): MarkdownParts {
   const above = useContext(Context)
   return useMemo(() => (components || plugins ? { components: { ...above.components, ...components }, plugins: { ...above.plugins, ...plugins } } : above), [above, components, plugins])
@@ -73,7 +73,7 @@ export function useMarkdownParts({ components, plugins }: MarkdownParts): Markdo
 type Loader<T> = () => Promise<T>
 const loaded = new WeakMap<Loader<unknown>, { value?: unknown; coming?: Promise<unknown> }>()
 
-/** A plugin, loaded when it is wanted for the first time; null until then. What cannot be loaded is tried again by the next part that wants it. */
+/** A plugin, loaded when it is first needed; null until then. If it cannot be loaded, the next part that needs it tries again. */
 export function usePlugin<K extends keyof MarkdownPlugins>(name: K, wanted: boolean): Awaited<ReturnType<(typeof bundled)[K]>> | null {
   type Value = Awaited<ReturnType<(typeof bundled)[K]>>
   const chosen = useContext(Context).plugins?.[name]

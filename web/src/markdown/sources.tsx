@@ -3,23 +3,23 @@ import { createContext, useContext, useEffect, useId, useMemo, useRef, useState,
 import { useLabels } from '../state/tray'
 import { OutsideLink } from './Link'
 
-/** The source that a number in brackets names. */
+/** The source to which a number in brackets refers. */
 export interface Source {
   number: number
   title: string
-  /** More about it. */
+  /** The text of the entry. */
   detail: string
-  /** Where it is; empty if unknown. */
+  /** Its address; empty if unknown. */
   url: string
 }
 
-/** Sources of one answer, and the length of an entry that is kept of each. */
+/** The most sources of one answer, and the most characters of an entry. */
 const MAX_SOURCES = 200
 const MAX_DETAIL = 400
 
 /**
- * The sources of an answer: entries of the lists that its tools gave, by their numbers, and entries of a list in the answer
- * itself, which go first. Where two tools gave different entries of one number, nobody can tell which is meant, and none is taken.
+ * The sources of an answer by their numbers: entries of a list in the answer itself, which take precedence, and of the lists
+ * that its tools returned. A number with different entries of two tools is ambiguous and has no source.
  */
 export function sourcesOf(outputs: readonly string[], text: string): ReadonlyMap<number, Source> {
   const found = new Map<number, Source | null>()
@@ -71,13 +71,13 @@ function doiOf(text: string): string {
 const none: ReadonlyMap<number, Source> = new Map()
 const Context = createContext(none)
 
-/** Gives sources to the Markdown below. */
+/** Provides sources to the Markdown below it. */
 export function SourcesProvider({ outputs, text, children }: { outputs: readonly string[]; text: string; children: ReactNode }) {
   const cited = /\[\d{1,3}(?:[\],]|\s*[–-])/.test(text)
   const key = cited ? outputs.map((o) => o.length).join() : ''
   const lines = cited && /^[ \t]*(?:[-*+][ \t]+)?\[\d/m.test(text) ? text : ''
   const found = useMemo(() => (cited ? sourcesOf(outputs, lines) : none), [cited, key, lines])
-  // The same sources are the same value, so that text that is whole is not drawn again while more comes.
+  // Equal sources are the same value, so that complete text is not drawn again while more arrives.
   const sources = useRef(found)
   if (!sameSources(sources.current, found)) sources.current = found
   return <Context.Provider value={sources.current}>{children}</Context.Provider>
@@ -97,7 +97,7 @@ export function useSources(): ReadonlyMap<number, Source> {
 const NUMBERS = /\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]/g
 const LEFT_ALONE = new Set(['code', 'pre', 'a', 'cite'])
 
-/** Makes elements `cite` of the numbers in brackets that name a source. */
+/** Turns numbers in brackets that refer to a source into elements `cite`. */
 export function rehypeCitations({ sources }: { sources: ReadonlyMap<number, Source> }) {
   return (tree: Root) => {
     if (sources.size > 0) visit(tree, sources)
@@ -131,7 +131,7 @@ function cited(text: Text, sources: ReadonlyMap<number, Source>): ElementContent
   return parts
 }
 
-/** Most sources that one pair of brackets names. */
+/** The most sources in one pair of brackets. */
 const MAX_RANGE = 20
 
 function numbersOf(text: string): number[] {
@@ -141,7 +141,7 @@ function numbersOf(text: string): number[] {
   })
 }
 
-/** Numbers of sources; each shows a card with its source when it is pointed at, has the focus, or is pressed. */
+/** Numbers of sources; each shows a card with its source while the pointer is on it, while it has the focus, or when it is pressed. */
 export function Citations({ numbers }: { numbers: number[] }) {
   return <span className="ct-cites">{numbers.map((n) => <Citation key={n} number={n} />)}</span>
 }
@@ -196,7 +196,7 @@ function Citation({ number }: { number: number }) {
   )
 }
 
-/** Keeps a card at its number while the window is resized, the answer scrolls or grows, until the returned function is called; a number that is out of sight is `gone`. */
+/** Keeps a card at its number while the window is resized and the answer scrolls or grows, until the returned function is called. `gone` is called when the number is out of sight. */
 function follow(number: HTMLElement, card: HTMLElement, gone: () => void): () => void {
   let frame = 0
   let before = ''
@@ -216,7 +216,7 @@ function follow(number: HTMLElement, card: HTMLElement, gone: () => void): () =>
   return () => cancelAnimationFrame(frame)
 }
 
-/** Distance of a card from its number and from the window, in pixels; and how long it waits for the pointer. */
+/** The distance of a card from its number and from the window in pixels, and how long it waits for the pointer. */
 const GAP = 8
 const LEAVE_AFTER = 150
 

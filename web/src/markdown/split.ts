@@ -2,8 +2,8 @@ import { displayAfter } from './math'
 
 /**
  * Cuts Markdown into blocks that can be parsed and rendered one by one, so that a long answer costs only its last block
- * while it grows. Cuts are at blank lines outside of code and math and around fenced code, never inside of a list or an indented part;
- * what is longer than LONG is also cut before a heading and before an item of its list.
+ * while it grows. Cuts are at blank lines outside code and math, and around fenced code, but never inside a list or an indented part.
+ * A block longer than LONG is also cut before a heading and before an item of its list.
  */
 export interface Split {
   text: string
@@ -17,7 +17,7 @@ export const emptySplit: Split = { text: '', chunks: [], starts: [] }
 const listItem = /^ {0,3}(?:[-*+]|\d{1,9}[.)])\s/
 const fence = /^ {0,3}(`{3,}|~{3,})/
 
-/** Splits text; given the split of a beginning of it, only what may have changed is cut again. */
+/** Splits text. Given the split of an earlier, shorter text, only the part that may have changed is split again. */
 export function splitMarkdown(text: string, before: Split = emptySplit): Split {
   let from = 0
   let chunks: string[] = []
@@ -32,7 +32,7 @@ export function splitMarkdown(text: string, before: Split = emptySplit): Split {
   return { text, chunks, starts }
 }
 
-/** Chunks at the end that more text may change. */
+/** The number of chunks at the end that more text may change. */
 const UNSURE = 2
 
 function cut(text: string, from: number, chunks: string[], starts: number[]): void {
@@ -83,10 +83,10 @@ function cut(text: string, from: number, chunks: string[], starts: number[]): vo
   }
 }
 
-/** Lines after which math that has no end is text. */
+/** Lines after which math without an end is text. */
 const MATH_LINES = 60
 
-/** Characters after which a chunk ends where it can. */
+/** Characters after which a chunk ends at the next possible place. */
 const LONG = 8_000
 
 /** Whether a line begins a heading, or an item of the list that the chunk is. */
@@ -109,7 +109,7 @@ export function definitionsOf(text: string): string {
 
 const MAX_DEFINITIONS = 200
 
-/** Whether a text has notes at its end that it refers to. */
+/** Whether a text has footnotes to which it refers. */
 export function hasFootnotes(text: string): boolean {
   return /^ {0,3}\[\^[^\]\s]{1,200}\]:/m.test(text) && !tooMuch(text, MAX_WHOLE)
 }
@@ -125,16 +125,16 @@ export function fencedCode(chunk: string): { language: string; code: string } | 
   return new RegExp(`(?:^|\\n) {0,3}${mark}`).test(code) ? null : { language, code }
 }
 
-/** Whether a chunk is nested deeper than anybody reads, or so full of marks that parsing it would cost seconds: the cost grows with their square. */
+/** Whether a chunk is nested too deeply, or has so many marks that parsing it would take seconds: the cost grows with their square. */
 export function tooMuch(chunk: string, most = MAX_WEIGHT): boolean {
   return chunk.length > most * 16 || weightOf(chunk) > most || /^(?:[ \t]{0,8}(?:>|[-*+]|\d{1,9}[.)])){30}/m.test(chunk) || /^[ \t]{60,}(?:[-*+]|\d{1,9}[.)])[ \t]/m.test(chunk)
 }
 
-/** Marks that a chunk may have, and a text that is parsed as a whole. */
+/** The most marks of a chunk, and of a text that is parsed as a whole. */
 const MAX_WEIGHT = 4_000
 export const MAX_WHOLE = 20_000
 
-/** How many marks and lines a text has; the bars of a table cost less. */
+/** The number of marks and lines of a text; the bars of a table count less. */
 function weightOf(text: string): number {
   let weight = 0
   for (let i = 0; i < text.length; i++) weight += WEIGHTS[text.charCodeAt(i)] ?? 0

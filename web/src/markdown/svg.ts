@@ -1,6 +1,6 @@
 /**
- * Shows the text of an SVG in a shadow root, under a policy that forbids inline styles: its style elements become sheets of
- * the root, its style attributes are set on the elements themselves. Nothing in it runs, loads or leads anywhere.
+ * Shows the text of an SVG in a shadow root, under a policy that forbids inline styles: its style elements become style sheets of
+ * the root, and its style attributes are set by script. Scripts, links and references to other resources are dropped.
  */
 export function showSvg(host: HTMLElement, text: string): void {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
@@ -15,7 +15,7 @@ export function showSvg(host: HTMLElement, text: string): void {
   if (parsed.localName !== 'svg') throw new Error('this is no SVG')
   const svg = copy(parsed, host.ownerDocument)
   if (!svg) throw new Error('this is no SVG')
-  // Smaller than this its words cannot be read; it scrolls instead.
+  // If it were smaller, its text could not be read, so it scrolls.
   const width = Number.parseFloat(svg.getAttribute('width') ?? '')
   if (width > 0) svg.style.minWidth = `${Math.round(width * MIN_SCALE)}px`
   const sheet = new CSSStyleSheet()
@@ -32,10 +32,10 @@ const elements = new Set([
   'svg', 'g', 'defs', 'marker', 'path', 'rect', 'circle', 'ellipse', 'line', 'polyline', 'polygon', 'text', 'tspan', 'textPath', 'title', 'desc', 'clipPath', 'mask', 'pattern', 'linearGradient', 'radialGradient', 'stop', 'symbol',
   'filter', 'feDropShadow', 'feGaussianBlur', 'feOffset', 'feMerge', 'feMergeNode', 'feFlood', 'feComposite', 'feBlend', 'feColorMatrix',
 ])
-/** Deeper than any drawing is. */
+/** The greatest depth of elements; no drawing is deeper. */
 const MAX_DEPTH = 60
 
-/** A copy of what may be shown, made of elements of this document. */
+/** A copy of the allowed elements and attributes, made of elements of this document. */
 function copy(from: Element, document: Document, depth = 0): SVGElement | null {
   if (from.namespaceURI !== SVG || !elements.has(from.localName) || depth > MAX_DEPTH) return null
   const made = document.createElementNS(SVG, from.localName)

@@ -6,10 +6,10 @@ import { newlineToBreak } from 'mdast-util-newline-to-break'
 import { toHast } from 'mdast-util-to-hast'
 import { gfm } from 'micromark-extension-gfm'
 
-/** Changes a tree in place, after it is safe. */
+/** Changes a tree in place, after it has been made safe. */
 export type TreePlugin = (tree: Root) => void
 
-/** Begins the ids of a text, which are its own: those of the page stay apart. */
+/** The prefix of all ids in a text, so that they differ from those of the page. */
 export const ID_PREFIX = 'ct-'
 
 const schema: Schema = { ...defaultSchema, clobberPrefix: ID_PREFIX, protocols: { href: ['http', 'https', 'mailto'], src: ['http', 'https'] } }
@@ -22,8 +22,8 @@ export interface TreeWords {
 }
 
 /**
- * GitHub's Markdown as a tree of elements: tables, footnotes, tasks, strikethrough and bare addresses; a single line break is one. HTML
- * in it falls away, and so does what is not on the list of safe elements and attributes. Plugins change the tree after that;
+ * GitHub's Markdown as a tree of elements: tables, footnotes, tasks, strikethrough and bare addresses; a single newline is a line break.
+ * HTML is dropped, and so are elements and attributes that are not on the list of safe ones. Plugins change the tree after that;
  * addresses are made safe last.
  */
 export function treeOf(source: string, words: TreeWords, plugins: readonly TreePlugin[]): Root {
@@ -38,7 +38,7 @@ export function treeOf(source: string, words: TreeWords, plugins: readonly TreeP
 function makeSafe(node: Root | Element): void {
   for (const child of node.children) {
     if (child.type !== 'element') continue
-    // A text's headings are below that of the tray.
+    // The headings of a text are one level below the tray's own heading.
     const [, level] = /^h([1-6])$/.exec(child.tagName) ?? []
     if (level) child.properties.ariaLevel = Math.min(6, Number(level) + 2)
     for (const name of ['href', 'src']) if (name in child.properties) child.properties[name] = safeUrl(String(child.properties[name] ?? ''))
@@ -46,7 +46,7 @@ function makeSafe(node: Root | Element): void {
   }
 }
 
-/** The address if it may be followed, else an empty one. */
+/** The address if a link may lead there, else an empty string. */
 export function safeUrl(url: string): string {
   const trimmed = url.trim()
   if (trimmed.startsWith('#')) return trimmed

@@ -21,7 +21,7 @@ export function useOwnButtons(handler: PayloadHandler | undefined): [boolean, (o
   return [handler?.ownButtons ?? seen, setSeen]
 }
 
-/** A payload as its handler shows it at this place; what the handler cannot show is shown as JSON. */
+/** A payload as its handler shows it in this place; if the handler cannot show it, it is shown as JSON. */
 export function PayloadContent({ payload, place, decide, close, onOwnButtons }: PayloadContentProps) {
   const { handlerOf } = useTray()
   const store = useChatStore()
@@ -55,7 +55,7 @@ export function PayloadContent({ payload, place, decide, close, onOwnButtons }: 
 
 type Checked = { data: unknown } | 'misfit' | 'checking'
 
-/** The data as the handler's schema gives it. Schemas that answer at once are asked at once. */
+/** The data as the handler's schema returns it. A synchronous schema is called during the render. */
 function useChecked(handler: PayloadHandler | undefined, data: unknown): Checked {
   const [late, setLate] = useState<{ of: unknown; result: Checked } | null>(null)
   const schema = handler?.schema
@@ -76,12 +76,12 @@ function useChecked(handler: PayloadHandler | undefined, data: unknown): Checked
 
 const checkedOf = (result: SchemaResult<unknown>): Checked => (result.issues ? 'misfit' : { data: result.value })
 
-/** Calls render inside of the boundary, so that a broken card shows as JSON. */
+/** Calls render inside the error boundary, so that a payload whose card fails is shown as JSON. */
 function Card({ render }: { render: () => ReactNode }) {
   return <>{render()}</>
 }
 
-/** Any data, plainly. */
+/** Any data as formatted JSON. */
 export function JsonCard({ value }: { value: unknown }) {
   return <pre className="ct-json" dir="ltr" tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
 }

@@ -3,9 +3,9 @@ import type { CustomPayload } from '../api/types'
 import type { Labels } from '../labels/tray'
 import type { OutputOf, StandardSchema } from './standardSchema'
 
-/** What a card may do with its payload. */
+/** The functions that a card may call. */
 export interface PayloadCallbacks {
-  /** Calls the handler's onAccept, keeps the decision and closes the panel. Give data that the user has changed. */
+  /** Calls the handler's onAccept, stores the decision and closes the panel. Pass the data if the user has changed it. */
   onAccept: (data?: unknown) => void
   onReject: (data?: unknown) => void
   /** The decision, once there is one. */
@@ -15,11 +15,11 @@ export interface PayloadCallbacks {
   payload: CustomPayload
 }
 
-/** Shows payloads of one type: `inline` in the answer, `render` in the panel beside it, for what is large. One of them is enough. */
+/** Shows payloads of one type: `inline` in the answer, `render` in the panel beside it, for large content. One of them is enough. */
 export interface PayloadHandler<T = unknown> {
   inline?(data: T, callbacks: PayloadCallbacks): ReactNode
   render?(data: T, callbacks: PayloadCallbacks): ReactNode
-  /** Checks the data first; what does not fit is shown as JSON. The data is what comes out of it. */
+  /** Checks the data first, and determines the type of the handler's data. Data that does not fit is shown as JSON. */
   schema?: StandardSchema<unknown, T>
   renderOptions?: {
     /** Any CSS width. */
@@ -27,8 +27,8 @@ export interface PayloadHandler<T = unknown> {
     headerTitle?: string | ((labels: Labels) => string)
   }
   /**
-   * Given by pages that act on a decision. There are then buttons under the card, unless the card has its own: one that takes
-   * `callbacks.onAccept` or `callbacks.onReject` while it renders has. `ownButtons` says it where that cannot be seen.
+   * Set by pages that act on a decision. The tray then shows buttons under the card, unless the card has its own: a card that reads
+   * `callbacks.onAccept` or `callbacks.onReject` while it renders counts as having some. `ownButtons` overrides that.
    */
   onAccept?(data: T, payload: CustomPayload): void | Promise<void>
   onReject?(data: T, payload: CustomPayload): void | Promise<void>
@@ -37,17 +37,17 @@ export interface PayloadHandler<T = unknown> {
 
 export type PayloadHandlers = Record<string, PayloadHandler>
 
-/** A handler whose schema says what its data is. */
+/** A handler whose schema determines the type of its data. */
 export type SchemaHandler<S extends StandardSchema> = Omit<PayloadHandler<OutputOf<S>>, 'schema'> & { schema: S }
 
-/** Makes a handler whose data has the type that the schema says; for `payloadHandlers`. */
+/** Makes a handler for `payloadHandlers`; the schema determines the type of its data. */
 export function payloadHandler<S extends StandardSchema>(handler: SchemaHandler<S>): PayloadHandler {
   return handler as PayloadHandler
 }
 
 const registry = new Map<string, PayloadHandler>()
 
-/** Registers the handler of a payload type for every tray; a page's own handler goes before it. Returns what takes it back. */
+/** Registers the handler of a payload type for every tray; a page's own handler takes precedence. Returns a function that removes it. */
 export function registerPayloadHandler<S extends StandardSchema>(type: string, handler: SchemaHandler<S>): () => void
 export function registerPayloadHandler<T = unknown>(type: string, handler: PayloadHandler<T>): () => void
 export function registerPayloadHandler(type: string, handler: PayloadHandler): () => void {

@@ -1,6 +1,6 @@
 /**
- * What this package uses of Standard Schema version 1 (https://standardschema.dev), which zod, valibot and arktype have: a
- * validator with the types of what goes in and what comes out.
+ * The part of Standard Schema version 1 (https://standardschema.dev) that this package uses; zod, valibot and arktype implement it:
+ * a validator with the types of its input and its output.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -22,10 +22,10 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** What comes out of a schema. */
+/** The output type of a schema. */
 export type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
 
-/** Where a value does not fit, in one line. */
+/** The issues of a value, in one line. */
 export function issueWords(issues: readonly SchemaIssue[]): string {
   return issues.map(({ message, path = [] }) => {
     const place = path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.')

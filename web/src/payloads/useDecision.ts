@@ -12,15 +12,15 @@ export type Decided = 'accepted' | 'rejected'
 /** The decision about a payload, wherever it is shown. */
 export interface Decision {
   outcome?: Decided
-  /** The page's handler, or the service, is at it. */
+  /** Whether the page's handler or the service is working on the decision. */
   deciding: boolean
-  /** Why the last attempt failed; empty when it did not. */
+  /** Why the last attempt failed; empty if it did not. */
   problem: string
-  /** Has the handler do it, then keeps the decision. It tells whether both are done. */
+  /** Calls the handler, then stores the decision. Reports whether both succeeded. */
   decide: (outcome: Decided, data?: unknown) => Promise<boolean>
 }
 
-/** What the page has done of a decision that could not be kept yet: it is not done twice. */
+/** Decisions that the page's handler has carried out and that are not stored yet; they are not carried out twice. */
 const done = new WeakMap<ChatStore, Map<string, Decided>>()
 
 export function useDecision(payload: CustomPayload): Decision {
@@ -61,7 +61,7 @@ export function useDecision(payload: CustomPayload): Decision {
   return { outcome: payload.outcome, deciding, problem: own.id === id ? own.problem : '', decide }
 }
 
-/** The data as the handler's schema gives it; what does not fit cannot be accepted. */
+/** The data as the handler's schema returns it; data that does not fit cannot be accepted. */
 export async function dataOf(handler: PayloadHandler | undefined, data: unknown): Promise<unknown> {
   if (!handler?.schema) return data
   const result = await handler.schema['~standard'].validate(data)

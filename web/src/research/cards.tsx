@@ -7,7 +7,7 @@ import { OutsideLink } from '../markdown/Link'
 import { Markdown, safeUrl } from '../markdown/Markdown'
 import { registerPayloadHandler } from '../payloads/registry'
 
-/** Cards of the payload types that the service brings along. Nothing is registered before you ask for it. */
+/** Cards of the service's own payload types. They are registered only by this function. */
 export function registerBundledPayloads(): void {
   registerPayloadHandler<Articles>('pubmed_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: titleOf('cardPubMed') } })
   registerPayloadHandler<Articles>('article_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: titleOf('cardArticles') } })
@@ -121,7 +121,7 @@ function StreamCard({ data: { stream, reports } }: { data: { stream: Stream; rep
   )
 }
 
-/** Changes by dotted path; with the values that are there now, what is new in a list is marked. */
+/** Changes by dotted path; if the current values are given, new entries of lists are marked. */
 export function SchemaProposalCard({ data, current }: { data: SchemaProposal; current?: (path: string) => unknown }) {
   return (
     <List lead={data.rationale}>
@@ -181,7 +181,7 @@ function day(iso: string): string {
   return new Date(iso).toLocaleDateString(undefined, { day: 'numeric', month: 'short', year: 'numeric' })
 }
 
-/** Returns a function to the title of a card, in the page's own labels. */
+/** Returns a function that returns the title of a card in the page's labels. */
 function titleOf(key: keyof typeof laterLabels & `card${string}`) {
   return (labels: Partial<Labels>): string => labels[key] ?? laterLabels[key]
 }

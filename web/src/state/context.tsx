@@ -31,13 +31,13 @@ export interface ChatProviderProps extends ChatApiOptions {
 /** Holds one conversation for the tray and for the page around it. */
 export function ChatProvider({ children, api, context, storageKey = 'default', model, labels, clientTools, ...options }: ChatProviderProps) {
   const [latest] = useState(() => ({ options, model }))
-  // Before any effect of what is below asks the service.
+  // Set before the effects of components below it use the service.
   useInsertionEffect(() => {
     latest.options = options
     latest.model = model
   })
   const place = JSON.stringify([storageKey, options.baseUrl ?? ''])
-  // Numbers of chats are those of a service.
+  // Ids of chats differ between services.
   const name = storageKey && [storageKey, ...(options.baseUrl ? [options.baseUrl] : [])].join('@')
   const make = () => ({
     place,
@@ -57,7 +57,7 @@ export function ChatProvider({ children, api, context, storageKey = 'default', m
     setHeld(next)
   }
   const shown = JSON.stringify(context ?? null)
-  // Before the effects of what is below, so that what those add is added to it.
+  // Set before the effects of components below it, so that their keys are added to it.
   useInsertionEffect(() => {
     if (shown !== 'null') store.setContext(JSON.parse(shown) as PageContext)
   }, [store, shown])
@@ -141,7 +141,7 @@ export interface GeneralChat {
   activeToolProgress: ActiveTool | null
   error: string | null
   conversationId: number | null
-  /** Payloads of the run under way. */
+  /** Payloads of the current run. */
   livePayloads: CustomPayload[]
   sendMessage: (message: string, options?: SendOptions) => Promise<void>
   stop: () => Promise<void>

@@ -1,14 +1,14 @@
 import type { Attachment } from '../api/types'
 
-/** Limits of attachments: bytes of an image or a PDF file, of a text file and of all text files, and characters of all together as they are sent. The service checks them again. */
+/** Limits of attachments: bytes of an image or a PDF file, of a text file and of all text files, and characters of all files as they are sent. The service checks them again. */
 export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024, text: 256 * 1024, texts: 512 * 1024, characters: 7.5 * 1024 * 1024 }
 
-/** Reads a file as the service wants it: text as it is, images and PDF files in base64. It rejects with "large" or "kind". */
+/** Reads a file for a request: text unchanged, images and PDF files in base64. It rejects with "large" or "kind". */
 export async function readFile(file: File): Promise<Attachment> {
   if (file.size > ATTACHMENT_LIMITS.bytes) return Promise.reject('large')
   const bytes = new Uint8Array(await file.arrayBuffer())
   if (file.type.startsWith('image/') && file.type !== 'image/svg+xml') return { name: file.name, mime: file.type, content: base64(bytes) }
-  // By its first bytes: browsers do not know every file's type.
+  // The first bytes decide, because browsers do not know every file's type.
   if (String.fromCharCode(...bytes.subarray(0, 5)) === '%PDF-') return { name: file.name, mime: 'application/pdf', content: base64(bytes) }
   try {
     const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -20,7 +20,7 @@ export async function readFile(file: File): Promise<Attachment> {
   }
 }
 
-/** Whether a file is sent as the text it is, not in base64. */
+/** Whether a file is sent as text, not in base64. */
 export function isText({ mime }: Attachment): boolean {
   return mime !== 'application/pdf' && !mime.startsWith('image/')
 }

@@ -11,11 +11,11 @@ export interface SendOptions {
   editMessageId?: string
   /** An assistant message that is answered again. */
   regenerateMessageId?: string
-  /** Wait for the answer under way, where another tab has begun one. */
+  /** Wait for the end of the current answer, if another tab has begun one. */
   waits?: boolean
 }
 
-/** The request that sends a message from where the page is. */
+/** The request that sends a message, with the page's context. */
 export function requestOf(message: string, options: SendOptions, from: { context: PageContext; conversationId: number | null; tools: ClientToolSpec[]; model?: string }): ChatRequest {
   const { context, conversationId, tools, model } = from
   return {

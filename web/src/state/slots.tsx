@@ -18,37 +18,37 @@ export interface SlotProps {
   UserMessage: MessageProps
   Composer: ComposerProps
   Header: HeaderProps
-  /** What a chat without messages shows. */
+  /** The content of a chat without messages. */
   Empty: EmptyProps
   ToolCall: ToolCallCardProps
   /** A block of code, a link and an image in a text. */
   Code: CodeProps
   Link: LinkProps
   Image: ImageProps
-  /** What the answer offers: chips and buttons. */
+  /** The suggestions of an answer: chips and buttons. */
   Suggestions: SuggestionsProps
-  /** What can be done with an answer: copy, judge, answer again. */
+  /** The buttons of an answer: copy, rate, answer again. */
   Actions: AnswerActionsProps
   Approval: ApprovalProps
 }
 
-/** A page's own parts: each gets the part's props, and as `children` the part as it is. */
+/** A page's own parts: each gets the part's props, and the default part as `children`. */
 export type TrayComponents = { [K in keyof SlotProps]?: ComponentType<Omit<SlotProps[K], 'children'> & { children: ReactNode }> }
 
-/** Shows the calls of one tool, in the answer, in the place of the card. */
+/** Shows the calls of one tool in the answer, instead of the card. */
 export type ToolRenderer = (props: { tool: ToolView; runId?: string; children: ReactNode }) => ReactNode
 
 export type ToolRenderers = Record<string, ToolRenderer>
 
 const Components = createContext<TrayComponents>({})
 
-/** Gives parts to what is below it; those left out are as above it. */
+/** Provides parts to the components below it; missing ones are inherited. */
 export function ComponentsProvider({ components, children }: { components?: TrayComponents; children: ReactNode }) {
   const above = useContext(Components)
   return <Components.Provider value={components ?? above}><MarkdownPartsProvider components={components}>{children}</MarkdownPartsProvider></Components.Provider>
 }
 
-/** A part as the page wants it: its own, around or instead of the usual one. */
+/** A part: the page's own component if it has one, which gets the default as children, else the default. */
 export function slot<K extends Exclude<keyof SlotProps, 'Code' | 'Link' | 'Image'>>(name: K, Usual: ComponentType<SlotProps[K]>): ComponentType<SlotProps[K]> {
   function Slot(props: SlotProps[K]) {
     const Own = useContext(Components)[name] as ComponentType<object> | undefined
@@ -59,10 +59,10 @@ export function slot<K extends Exclude<keyof SlotProps, 'Code' | 'Link' | 'Image
   return Slot
 }
 
-/** The props of every part of a tray in addition to its own. */
+/** Props that every part of a tray has in addition to its own. */
 export interface PartProps {
   className?: string
-  /** Comes after what the part shows. */
+  /** Shown after the part's content. */
   children?: ReactNode
 }
 

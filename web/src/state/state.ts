@@ -15,7 +15,7 @@ export interface Failure {
   message: string
   code: string
   retryable: boolean
-  /** It does not belong to the last question, so that there is nothing to retry. */
+  /** The error does not belong to the last question, so there is nothing to retry. */
   unrelated?: boolean
 }
 
@@ -25,7 +25,7 @@ export interface Unsent {
   attachments: Attachment[]
 }
 
-/** A message that waits until the answer under way is there. */
+/** A message that waits until the current answer has ended. */
 export interface Queued extends Unsent {
   id: string
 }
@@ -38,7 +38,7 @@ export interface ChatState {
   chatId: string | null
   title: string
   messages: readonly GeneralChatMessage[]
-  /** The run under way; null when there is none. */
+  /** The current run; null when there is none. */
   run: RunView | null
   /** Whether a request is in progress, from the click on. */
   isLoading: boolean
@@ -54,9 +54,9 @@ export interface ChatState {
   page: string
   /** Payloads whose decision is being sent. */
   deciding: readonly string[]
-  /** Decisions of this visit, by payload; those about the run under way are not in a message yet. */
+  /** Decisions of this visit, by payload; those about the current run are not in a message yet. */
   decided: Readonly<Record<string, 'accepted' | 'rejected'>>
-  /** Messages that are sent one after the other, once the answer under way is there. */
+  /** Messages that are sent one after the other, once the current answer has ended. */
   queue: readonly Queued[]
   /** The model that the user chose; empty is the page's, or the service's own. */
   model: string
@@ -188,7 +188,7 @@ function advance(state: ChatState, run: RunView): ChatState {
   return { ...next, decided, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], usage: sumOf(next.usage, answer.usage), error: failureOf(run.outcome) }
 }
 
-/** The payload that a click has accepted, once its action is done. */
+/** The payload that a click accepts, once its action is done. */
 function acceptedBy(question: GeneralChatMessage | undefined, outcome: Outcome): ChatState['decided'] {
   const payload = outcome.status === 'completed' ? question?.action?.payload_id : undefined
   return payload ? { [payload]: 'accepted' } : {}
@@ -232,7 +232,7 @@ function failureOf(outcome: Outcome): Failure | null {
 /** The status of the answer that is being written; no message of the service has it. */
 export const LIVE = 'streaming' as GeneralChatMessage['status']
 
-/** The run under way as a message. */
+/** The current run as a message. */
 export function liveMessage(run: RunView, decided: ChatState['decided'] = {}): GeneralChatMessage {
   return withOutcomes({ id: 'live', role: 'assistant', type: 'md', content: '', status: LIVE, created_at: '', run_id: run.runId || undefined, view: run, payloads: payloadsOf(run) }, decided)
 }

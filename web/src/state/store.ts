@@ -160,7 +160,7 @@ export class ChatStore extends WaitingChat {
     void this.sendQueued()
   }
 
-  /** The model that the page wants asked. */
+  /** The model that the page wants to use. */
   pageModel(): string | undefined {
     return this.options.model?.()
   }
@@ -236,7 +236,7 @@ export class ChatStore extends WaitingChat {
     this.dispatch({ type: 'returned', failure: noted, unsent })
   }
 
-  /** Cancels the run under way; the partial answer is kept. A run without an id yet is cancelled as soon as it has one. */
+  /** Cancels the current run; the partial answer is kept. A run without an id yet is cancelled as soon as it has one. */
   async stop(): Promise<void> {
     const runId = this.state.run?.runId
     if (!this.state.isLoading) return

@@ -40,7 +40,7 @@ export function nameWords(name: string): string {
   return words === '' ? name : words[0]!.toUpperCase() + words.slice(1)
 }
 
-/** What calls of one tool have done: in the tool's form for one call or for several, else its title. */
+/** What calls of one tool have done: the tool's text for one or several calls, else its title. */
 export function doneWords(tool: ToolView, calls: number): string {
   const [one = '', several] = tool.done.split('|')
   if (calls > 1 && several) return several.replaceAll('{n}', String(calls))

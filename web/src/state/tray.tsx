@@ -32,7 +32,7 @@ export interface TrayContext {
   commands: readonly Command[]
   startNew?: () => void
   openHistory?: () => void
-  /** Puts an answer into the page's document; absent where there is none. */
+  /** Puts an answer into the page's document; absent if there is none. */
   applyToDocument?: (message: GeneralChatMessage) => Promise<void>
 }
 
@@ -50,7 +50,7 @@ export function useTray(): TrayContext {
 
 const whole = new WeakMap<Partial<Labels>, Labels>()
 
-/** The words of the nearest ChatTray, DocumentPane or ChatProvider: those of defaultLabels, and what the page gave. */
+/** The words of the nearest ChatTray, DocumentPane or ChatProvider: the page's words, else those of defaultLabels. */
 export function useLabels(): Labels {
   const own = useContext(Words)
   let all = whole.get(own)

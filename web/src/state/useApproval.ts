@@ -28,7 +28,7 @@ export interface ApprovalState {
 /** How an answer is sent. */
 export type SendApproval = (runId: string, approvalId: string, approved: boolean, input?: unknown) => Promise<unknown>
 
-/** The given approval, or the last waiting one of the run under way. With `send` it is answered that way, and cannot be allowed always. */
+/** The given approval, or the last waiting one of the current run. With `send` it is answered that way, and "always" is not offered. */
 export function useApproval(given?: ApprovalView, runId?: string, send?: SendApproval): ApprovalState {
   const store = useChatStore()
   const labels = useLabels()

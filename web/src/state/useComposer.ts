@@ -17,11 +17,11 @@ export interface ComposerState {
   removeFile: (index: number) => void
   /** Why a file was refused; empty if none was. */
   problem: string
-  /** Messages that wait for the answer under way. */
+  /** Messages that wait for the end of the current answer. */
   queue: number
   /** Puts a message that waited back into the input. */
   bringBack: (message: Unsent) => void
-  /** An answer is being written; what is sent then waits for its end. */
+  /** An answer is being written; a message that is sent now waits for its end. */
   busy: boolean
   canSend: boolean
   /** The message is sent as soon as the chat is open, unless its text is changed before. */
@@ -54,7 +54,7 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
   const send = () => {
     if (!canSend) return
     if (opening) return setWaiting(text)
-    // The service asks for words with each message.
+    // The service requires text in each message.
     const message = text.trim() || labels.attachedOnly
     if (busy && !store.enqueue(message, files)) return refuse(labels.queueFull)
     setText('')
@@ -65,13 +65,13 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
   useEffect(() => {
     if (opening || waiting === null) return
     setWaiting(null)
-    // What cannot be opened is not written to; the text is still there.
+    // A chat that cannot be opened gets no messages; the text stays in the input.
     if (waiting === text && store.getSnapshot().error === null) send()
   }, [opening, waiting])
   return { text, setText, files, addFiles: add, removeFile: remove, problem, queue, bringBack, busy, canSend, waits, send, stop: () => void store.stop() }
 }
 
-/** Text that outlives a reload; each user and chat has its own. */
+/** Text that survives a reload; each user and chat has its own. */
 function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (text: string) => void] {
   const { drafts } = useChatStore()
   const [draft, setDraft] = useState(() => ({ drafts, user, tray, chat, text: drafts.read({ user, tray, chat }) }))

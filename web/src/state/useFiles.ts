@@ -13,7 +13,7 @@ export function useFiles() {
     here.current = next
     setFiles(next)
   }
-  /** Adds a file unless it is too much. */
+  /** Adds a file unless a limit is exceeded. */
   const take = (file: Attachment): boolean => {
     const all = [...here.current, file]
     if (all.length > ATTACHMENT_LIMITS.files) return setProblem(labels.attachTooMany), false

@@ -14,9 +14,9 @@ export interface StickToEnd {
 }
 
 /**
- * Says what of a conversation is in sight. A question that is asked here goes to the top of the view, and its answer fills what is
- * below; a chat that is opened is at its end. The end is followed once the reader goes there, until they scroll up. What grows because
- * the reader clicked on it stays where it is, and so does what is in sight when something is put before the first message.
+ * Controls the scroll position of a conversation. A question that is asked here moves to the top of the view, and its answer fills the
+ * space below; a chat that is opened is scrolled to its end. The view follows the end once the reader has scrolled there, until they
+ * scroll up. An element that grows because the reader clicked on it stays in place, and so does the view when earlier messages are added.
  */
 export function useStickToEnd(): StickToEnd {
   const { chat, opening, question, first } = useChatState((state) => ({
@@ -40,7 +40,7 @@ export function useStickToEnd(): StickToEnd {
     setStuck(true)
     end()
   }, [end])
-  /** From the top of what is in sight to the end. */
+  /** The distance from the top of the view to the end. */
   const below = useRef(0)
   useLayoutEffect(() => {
     const box = scroller.current
@@ -51,7 +51,7 @@ export function useStickToEnd(): StickToEnd {
   useLayoutEffect(() => {
     const before = seen.current
     seen.current = { chat, opening, question }
-    // A new chat, and a question in it, get their names from the service.
+    // A new chat and its question get their ids from the service.
     const same = before && !opening && !before.opening && (before.chat === chat || before.chat === null)
     const isNamed = before?.question?.startsWith(LOCAL_ID) && question?.startsWith(LOCAL_ID) === false
     if (same && (isNamed || before.question === question)) return
@@ -86,7 +86,7 @@ export function useStickToEnd(): StickToEnd {
     }
     const grown = new ResizeObserver(() => {
       if (anchor.current) {
-        // What is above the question gets its height when it is drawn, which may be after the question was put at the top.
+        // Messages above the question get their height when they are drawn, which may be after the question was moved to the top.
         place(anchor.current, box, inner)
         if (anchor.current.held && !follow.current) box.scrollTop = Math.max(anchor.current.top, waiting(box, inner))
       }
@@ -114,7 +114,7 @@ function lastQuestion(content: HTMLElement | null): Element | undefined {
   return content ? [...content.querySelectorAll('.ct-message[data-role=user]')].at(-1) : undefined
 }
 
-/** Makes room for the last question at the top of the view; of a tall one its end stays in sight, and what comes after it. */
+/** Makes room for the last question at the top of the view. The end of a tall question stays in sight, with what follows it. */
 function place(anchor: { top: number }, box: HTMLElement | null, content: HTMLElement | null): void {
   const asked = lastQuestion(content)
   if (!box || !content || !asked) return
@@ -124,7 +124,7 @@ function place(anchor: { top: number }, box: HTMLElement | null, content: HTMLEl
   if (anchor.top !== before) content.style.setProperty('--ct-asked', `${anchor.top}px`)
 }
 
-/** How far the list is scrolled where what waits for the user is in sight; of a tall one its beginning. */
+/** The scroll position at which the element that waits for the user is in sight; of a tall one its beginning. */
 function waiting(box: HTMLElement, content: HTMLElement): number {
   const asks = content.querySelector('[data-waits]')
   if (!asks) return 0
@@ -133,15 +133,15 @@ function waiting(box: HTMLElement, content: HTMLElement): number {
   return Math.min(at - GAP, at + height + GAP - box.clientHeight)
 }
 
-/** Above a question at the top, in pixels, and the share of the view that it has at most. */
+/** The space above a question at the top in pixels, and the largest share of the view that a question takes. */
 const GAP = 16
 const MOST = 0.4
 
-/** What a reader does to scroll. A pointer that goes down may be on the scroll bar. */
+/** The events of a reader who scrolls. A pointer that is pressed may be on the scroll bar. */
 const BY_HAND = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const
 
 /** Distance from the end, in pixels, that still counts as being there. */
 const NEAR = 40
 
-/** Time after a click in which what grows is what was clicked on, in milliseconds. */
+/** The time after a click, in milliseconds, in which growth counts as caused by the click. */
 const TOUCH = 300

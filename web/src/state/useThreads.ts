@@ -20,7 +20,7 @@ export interface ThreadsState {
   startNew: () => void
   rename: (conversationId: number, title: string) => Promise<void>
   remove: (conversationId: number) => Promise<void>
-  /** Whether those are shown that are archived. */
+  /** Whether archived chats are shown. */
   archived: boolean
   setArchived: (archived: boolean) => void
   pin: (conversationId: number, pinned: boolean) => Promise<void>
@@ -37,14 +37,14 @@ export function useThreads(): ThreadsState {
   const [cursor, setCursor] = useState<string | undefined>()
   const [status, setStatus] = useState<ThreadsState['status']>('loading')
   const wanted = useRef(place)
-  // A list that was asked for before a change may come without it: it is read once more.
+  // A list that was requested before a change may lack it, so it is read again.
   const reading = useRef(false)
   const [stale, setStale] = useState(0)
   const change = useCallback((to: (list: Chat[]) => Chat[]) => {
     setItems(to)
     if (reading.current) setStale((n) => n + 1)
   }, [])
-  // A chat that is not in the list is new: it is read once more when the first answer is there.
+  // A chat that is not in the list is new, so the list is read again after its first answer.
   const settled = useChatState((state) => (state.isLoading ? null : state.conversationId))
   const [made, setMade] = useState<number | null>(null)
   if (settled !== null && settled !== made && status === 'ready' && query === '' && !archived && !items.some((c) => c.conversation_id === settled)) setMade(settled)
@@ -107,7 +107,7 @@ export function useThreads(): ThreadsState {
   }
 }
 
-/** As the service lists them. */
+/** The order in which the service lists chats. */
 function inOrder(a: Chat, b: Chat): number {
   return Number(b.pinned ?? false) - Number(a.pinned ?? false) || b.updated_at.localeCompare(a.updated_at) || b.conversation_id - a.conversation_id
 }

@@ -8,7 +8,7 @@ export interface ToolView {
   /** The number of the call in the run; -1 while it is unknown. */
   index: number
   name: string
-  /** What the call does and what it has done, for people; empty where the tool does not say. See titleOf and doneWords. */
+  /** What the call does and what it has done, for users; empty if the tool does not say. See titleOf and doneWords. */
   title: string
   done: string
   input: unknown
@@ -45,7 +45,7 @@ export interface ThreadView {
   parts: Part[]
 }
 
-/** A piece of an answer, in its place. */
+/** A part of an answer, in order. */
 export type Part =
   | { kind: 'text'; key: string; text: string; open: boolean }
   | { kind: 'thinking'; key: string; text: string; open: boolean }
@@ -106,7 +106,7 @@ function outermost(run: RunView, m: Folded): string {
   return block
 }
 
-/** Threads with more than a call and its payload. */
+/** Threads that have more than a call and its payload. */
 function complexThreads(run: RunView): Set<string> {
   return new Set(run.fold.messages.filter((m) => m.thread !== '' && ((m.type === 'text' && !isResult(m)) || m.type === 'thinking')).map((m) => m.thread))
 }
@@ -169,7 +169,7 @@ function approvalOf(props: Props): ApprovalView {
   }
 }
 
-/** The call of the run under way that waits for the user's approval. */
+/** The call of the current run that waits for the user's approval. */
 export function waitingApproval(run: RunView | null): ApprovalView | undefined {
   if (!run || run.outcome) return undefined
   const m = run.fold.messages.findLast((message) => message.type === 'approval' && typeof message.props.approved !== 'boolean')
@@ -219,7 +219,7 @@ function withResult(call: ToolView, props: Props, output: string): ToolView {
   return { ...call, output, isError, done: text(props.done), status: call.status === 'denied' ? 'denied' : isError ? 'error' : 'completed', progress: 1 }
 }
 
-/** The payload of a completed run has the durations of the calls, and what no frame had. */
+/** Adds what only the payload of a completed run has, such as the durations of the calls. */
 function finished(run: RunView, tools: Map<string, ToolView>): Map<string, ToolView> {
   const history = run.outcome?.status === 'completed' ? (run.outcome.payload.tool_history ?? []) : []
   for (const [id, tool] of tools) {
