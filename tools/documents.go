@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
@@ -255,7 +256,7 @@ func (d documentTools) put(ctx context.Context, call *Call, w record.BlockWrite)
 	}
 	changed(call, id, "Wrote a block", &b)
 	return Text(fmt.Sprintf("The block is written and waits for the user.\n\nblock_id: %s (%s, %s)\n%s characters, beginning with: %s",
-		b.ID, b.Type, stateWord(b.State), grouped(utf8.RuneCountInString(w.Content)), or(beginning(&b), "nothing"))), nil
+		b.ID, b.Type, stateWord(b.State), grouped(utf8.RuneCountInString(fences.Whole(b.Type, w.Content))), or(beginning(&b), "nothing"))), nil
 }
 
 func (d documentTools) remove(ctx context.Context, call *Call, in blockArguments) (Result, error) {

@@ -252,7 +252,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 // modelText shows the part of the model's text that passes the filter.
 func (wr *Writer) modelText(delta string) {
 	wr.spoke = true
-	wr.show(wr.filter.Feed(delta))
+	wr.show(wr.answer.unfenced(wr.filter.Feed(delta)))
 }
 
 // show appends visible text. After a tool marker it puts one blank line, whatever line
@@ -294,7 +294,7 @@ func (wr *Writer) reply(e turn.Reply) {
 		wr.modelText(e.Text)
 	}
 	rest, found := wr.filter.End(e.StopReason == schemas.MaxTokens)
-	wr.show(rest)
+	wr.showLast(rest)
 	wr.found(found)
 	if wr.shows() {
 		wr.written.Reply(&e)

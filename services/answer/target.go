@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
@@ -25,7 +26,8 @@ type answerDraft struct {
 	text     strings.Builder
 	opened   bool
 	drafts   []*targetDraft
-	left     atomic.Int32 // number of blocks that the user has not withdrawn
+	fences   *fences.Filter // of the reply under way, nil before its first text
+	left     atomic.Int32   // number of blocks that the user has not withdrawn
 }
 
 // Target finds out where the answer of a run goes. In the chat, the answer's
@@ -81,6 +83,32 @@ func (wr *Writer) clear(t *runlog.Target) {
 	if replaces && len(replaced) > 0 {
 		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: strings.Join(replaced, ",")}})
 	}
+}
+
+// unfenced returns what of a reply's text goes into the answer: a table is stored without
+// the code fence around it.
+func (a *answerDraft) unfenced(text string) string {
+	if a.fences == nil {
+		a.fences = fences.New(a.target.Type)
+	}
+	return a.fences.Feed(text)
+}
+
+// showLast shows the end of a reply's text.
+func (wr *Writer) showLast(rest string) {
+	a := &wr.answer
+	wr.show(a.unfenced(rest) + a.fences.End())
+	if a.fences.Beside() {
+		wr.warn("What the model wrote beside the " + contentName(a.target.Type) + " is not in the document.")
+	}
+	a.fences = nil
+}
+
+func contentName(kind string) string {
+	if kind == schemas.BlockChart {
+		return "chart"
+	}
+	return "table"
 }
 
 // add takes visible text of the answer.

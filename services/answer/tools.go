@@ -225,7 +225,7 @@ const stoppedText = "The answer was stopped before this call had ended. It is no
 func (wr *Writer) breakOff() {
 	if wr.filter != nil {
 		rest, found := wr.filter.End(true)
-		wr.show(rest)
+		wr.showLast(rest)
 		wr.found(found)
 	}
 	for _, c := range wr.calls {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/argstream"
 	"github.com/chattray/chattray/services/documents"
@@ -72,5 +73,5 @@ func (wr *Writer) refused(ctx context.Context, id, whole string) bool {
 	case err != nil, b.New != nil, b.State == schemas.BlockPendingDelete:
 		return false
 	}
-	return b.Current == nil || *b.Current == "" || !strings.HasPrefix(whole, *b.Current)
+	return b.Current == nil || *b.Current == "" || !strings.HasPrefix(fences.Whole(b.Type, whole), *b.Current)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// blockType returns the canonical name of a type; it also understands the
+// BlockType returns the canonical name of a type; it also understands the
 // spelling interative_chart.
-func blockType(name string) string {
+func BlockType(name string) string {
 	if name == "interative_chart" {
 		return schemas.BlockChart
 	}
@@ -25,7 +25,7 @@ var typeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+/-]{0,63}$`)
 
 // checkWrite checks what a model or a socket may get wrong.
 func checkWrite(b *record.NewBlock) error {
-	b.Type = blockType(b.Type)
+	b.Type = BlockType(b.Type)
 	switch {
 	case !text.IsID(b.ID):
 		return schemas.NewError(schemas.CodeInvalid, "a block_id must be 1 to 64 letters, digits, - or _")

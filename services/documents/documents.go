@@ -269,11 +269,11 @@ func (d *Documents) Add(ctx context.Context, user schemas.User, document string,
 	if err != nil {
 		return schemas.Block{}, err
 	}
-	if err := checkContent(blockType(c.Type), c.Content, c.Meta); err != nil {
+	if err := checkContent(BlockType(c.Type), c.Content, c.Meta); err != nil {
 		return schemas.Block{}, err
 	}
 	return d.blocks.AddBlock(ctx, user.ID, document, record.NewBlock{
-		ID: id, Type: blockType(c.Type), Content: c.Content, Meta: c.Meta, After: c.AfterBlockID,
+		ID: id, Type: BlockType(c.Type), Content: c.Content, Meta: c.Meta, After: c.AfterBlockID,
 	}, match)
 }
 

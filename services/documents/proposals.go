@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 )
@@ -39,13 +40,19 @@ func (d *Documents) made(id, words string) *record.NewDocument {
 
 // Write proposes content for a block of a document, in place of its pending
 // content, or adds a pending block; with w.Only it does not add one. The
-// document is created if it does not exist and a block may be added.
+// document is created if it does not exist and a block may be added. A code fence
+// around the content of a table or a chart is removed.
 func (d *Documents) Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
 	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return schemas.Block{}, err
 	}
 	defer unlock()
+	kind, err := d.typeFor(ctx, user, &w)
+	if err != nil {
+		return schemas.Block{}, err
+	}
+	w.Content = fences.Whole(kind, w.Content)
 	return d.write(ctx, user, document, w)
 }
 
@@ -65,15 +72,23 @@ func (d *Documents) check(ctx context.Context, user schemas.User, w *record.Bloc
 	if err := checkWrite(&w.NewBlock); err != nil {
 		return err
 	}
-	kind := w.Type
-	if kind == "" {
-		b, err := d.blocks.Block(ctx, user.ID, w.ID)
-		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
-			return err
-		}
-		kind = b.Type
+	kind, err := d.typeFor(ctx, user, w)
+	if err != nil {
+		return err
 	}
 	return checkContent(kind, w.Content, w.Meta)
+}
+
+// typeFor returns the type of what is to be written into a block.
+func (d *Documents) typeFor(ctx context.Context, user schemas.User, w *record.BlockWrite) (string, error) {
+	if w.Type != "" {
+		return BlockType(w.Type), nil
+	}
+	b, err := d.blocks.Block(ctx, user.ID, w.ID)
+	if errors.Is(err, schemas.ErrNotFound) {
+		return "", nil
+	}
+	return b.Type, err
 }
 
 // Move proposes that a block of a document goes after another one, to the front

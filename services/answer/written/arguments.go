@@ -22,7 +22,7 @@ func (c *call) take(e turn.ToolArguments) {
 	}
 	c.args.Argument = c.tool.Streams.Argument
 	content, from, to := c.args.Feed(piece)
-	c.held += content
+	c.raw += content
 	c.tell(piece[:from])
 	c.withheld += piece[from:]
 	c.beside += piece[to:]

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
@@ -27,7 +28,9 @@ type call struct {
 	tool   turn.Tool // empty before the name is known, or when it is not offered
 	unread string    // arguments that arrived before the name
 	args   argstream.Reader
-	held   string // content that is not shown yet
+	raw    string         // content that is not filtered yet
+	fences *fences.Filter // nil before the block's type is known
+	held   string         // content that is not shown yet
 	place  runlog.Place
 	since  int64            // the document's revision when the block was begun
 	given  string           // the block_id of the arguments when it was opened
@@ -60,6 +63,7 @@ func (c *call) step() {
 	if c.later || c.closed || c.tool.Streams.MustExist && c.args.Head[c.tool.Streams.Block] == nil {
 		return
 	}
+	c.unfence()
 	switch {
 	case c.held == "":
 	case c.draft != nil:
@@ -73,6 +77,22 @@ func (c *call) step() {
 	}
 }
 
+// unfence takes the content without the code fence around it, once the block's type is
+// known. The block is claimed before it is read.
+func (c *call) unfence() {
+	if c.fences == nil {
+		if c.raw == "" || !c.claim() {
+			return
+		}
+		c.look()
+		c.fences = fences.New(c.kind)
+	}
+	c.held += c.fences.Feed(c.raw)
+	if c.raw = ""; c.args.Ended {
+		c.held += c.fences.End()
+	}
+}
+
 // streams reports whether an argument of the call is shown while the model
 // writes it. It is not if the call may still be refused.
 func (c *call) streams() bool {
@@ -82,12 +102,6 @@ func (c *call) streams() bool {
 // first reports whether there is enough content for the first piece: for CSV the
 // header row.
 func (c *call) first() bool {
-	if c.kind == "" {
-		if !c.claim() {
-			return false
-		}
-		c.look()
-	}
 	if strings.HasPrefix(c.kind, "image/") {
 		return c.args.Ended // it is checked first
 	}
@@ -105,7 +119,7 @@ func (c *call) look() {
 	defer done()
 	b, known := c.all.Drafts.Known(ctx, c.all.Owner, c.id())
 	c.shown = known && (b.ID != "" || !c.second) // it was just taken back
-	c.kind = cmp.Or(c.argument(c.tool.Streams.Type), b.Type, schemas.BlockMarkdown)
+	c.kind = documents.BlockType(cmp.Or(c.argument(c.tool.Streams.Type), b.Type, schemas.BlockMarkdown))
 }
 
 // id returns the block's id: the given one, or one made from run and call.
