@@ -84,6 +84,9 @@ func requestRules(sl validator.StructLevel, maxMessage int) {
 	if r.EditMessageID != "" && r.RegenerateMessageID != "" {
 		sl.ReportError(r.RegenerateMessageID, "regenerate_message_id", "RegenerateMessageID", "alone", "edit_message_id")
 	}
+	if r.KeepAttachments != nil && r.EditMessageID == "" {
+		sl.ReportError(r.KeepAttachments, "keep_attachments", "KeepAttachments", "edits", "")
+	}
 	for i, h := range r.ConversationHistory {
 		if utf8.RuneCountInString(h.Content) > maxMessage {
 			at := fmt.Sprintf("conversation_history[%d].content", i)
@@ -171,6 +174,8 @@ func detailOf(f validator.FieldError) string {
 		return "goes with rating down only"
 	case "unique":
 		return "must not have an item twice"
+	case "edits":
+		return "is allowed only with edit_message_id"
 	case "alone":
 		return "must not be given together with " + f.Param()
 	case "object":

@@ -40,10 +40,15 @@ type ChatRequest struct {
 	// OnDisconnect is continue (default) or cancel.
 	OnDisconnect string `json:"on_disconnect,omitempty" validate:"omitempty,oneof=continue cancel"`
 	// IfBusy is reject (default), queue or cancel.
-	IfBusy              string       `json:"if_busy,omitempty" validate:"omitempty,oneof=reject queue cancel"`
-	EditMessageID       string       `json:"edit_message_id,omitempty" validate:"max=64"`
-	RegenerateMessageID string       `json:"regenerate_message_id,omitempty" validate:"max=64"`
-	Attachments         []Attachment `json:"attachments,omitempty" validate:"max=10,dive"`
+	IfBusy              string `json:"if_busy,omitempty" validate:"omitempty,oneof=reject queue cancel"`
+	EditMessageID       string `json:"edit_message_id,omitempty" validate:"max=64"`
+	RegenerateMessageID string `json:"regenerate_message_id,omitempty" validate:"max=64"`
+	// Attachments are the files of the message. In an edit nil keeps all files of the
+	// edited message, unless KeepAttachments says which.
+	Attachments []Attachment `json:"attachments,omitempty" validate:"max=10,dive"`
+	// KeepAttachments are the indexes of the files of the edited message that the new
+	// one has before Attachments.
+	KeepAttachments []int `json:"keep_attachments,omitempty" validate:"max=10,unique,dive,gte=0"`
 	// ClientTools are tools of the page; the model may call them in this run.
 	ClientTools []ClientTool `json:"client_tools,omitempty" validate:"max=16,dive"`
 }

@@ -88,7 +88,12 @@ func outrun(at Place, err error) bool {
 // Place is what the last message of the client's list, a user message, means for its chat:
 // it edits the message Edit, asks for the answer Regenerate again, or the run Follow
 // already answers it. The zero value is a new message.
-type Place struct{ Edit, Regenerate, Follow string }
+// An edit has the files that the client sends, and only those, unless KeepsFiles says
+// that it is the same question, asked again by a client that may not have them.
+type Place struct {
+	Edit, Regenerate, Follow string
+	KeepsFiles               bool
+}
 
 // Find returns the place of the last message of the list. The chat decides, not the
 // client's list: the anchor is the last earlier message of the list that the chat has.
@@ -153,7 +158,7 @@ func Again(have []schemas.Message, question int, live string) Place {
 	if q.RunID != "" && q.RunID == live {
 		return Place{Follow: live}
 	}
-	return Place{Edit: q.ID}
+	return Place{Edit: q.ID, KeepsFiles: true}
 }
 
 // index returns the index of a client's message in the chat, -1 if the chat does not have

@@ -19,10 +19,11 @@ type overtaken struct {
 
 	times int
 	edits []string
+	last  *schemas.ChatRequest
 }
 
 func (o *overtaken) Start(_ context.Context, _ schemas.User, req *schemas.ChatRequest, _ record.StartOptions) (schemas.Run, error) {
-	o.edits = append(o.edits, req.EditMessageID+req.RegenerateMessageID)
+	o.edits, o.last = append(o.edits, req.EditMessageID+req.RegenerateMessageID), req
 	if len(o.edits) <= o.times {
 		return schemas.Run{}, schemas.ErrNotFound
 	}
@@ -66,6 +67,38 @@ func TestAPlaceThatOthersChange(t *testing.T) {
 				if tt.edit && id != versions[i] {
 					t.Errorf("the message %q was edited, want the current version %q", id, versions[i])
 				}
+			}
+		})
+	}
+}
+
+// A client's edit has the files that the client sends. The same question, asked again by a
+// client that may not have them, keeps those that it has.
+func TestFilesOfAnEdit(t *testing.T) {
+	sent := []schemas.Attachment{{Name: "a.txt", MIME: "text/plain", Content: "a"}}
+	for _, tt := range []struct {
+		name  string
+		place wires.Place
+		sent  []schemas.Attachment
+		keeps bool
+		want  int
+	}{
+		{"an edit", wires.Place{Edit: "q"}, nil, false, 0},
+		{"an edit with a file", wires.Place{Edit: "q"}, sent, false, 1},
+		{"the same question", wires.Place{Edit: "q", KeepsFiles: true}, nil, true, 0},
+		{"the same question with a file", wires.Place{Edit: "q", KeepsFiles: true}, sent, false, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			runs := &overtaken{}
+			c := &wires.Call{
+				Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody),
+				Service: &wires.Service{Runs: runs, Check: func(*schemas.ChatRequest) error { return nil }},
+			}
+			if _, err := c.StartAt(schemas.Chat{}, &schemas.ChatRequest{Message: "hi", Attachments: tt.sent}, tt.place); err != nil {
+				t.Fatal(err)
+			}
+			if got := runs.last.Attachments; (got == nil) != tt.keeps || len(got) != tt.want {
+				t.Errorf("the request has the files %v, want %d of them and nil only if the earlier ones are kept (%t)", got, tt.want, tt.keeps)
 			}
 		})
 	}

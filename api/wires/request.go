@@ -254,6 +254,9 @@ func (c *Call) StartAt(chat schemas.Chat, req *schemas.ChatRequest, at Place) (s
 	if at.Regenerate != "" {
 		again.Message, again.MessageID, again.Attachments = "", "", nil
 	}
+	if at.Edit != "" && !at.KeepsFiles && again.Attachments == nil {
+		again.Attachments = []schemas.Attachment{}
+	}
 	return c.Start(chat, &again)
 }
 

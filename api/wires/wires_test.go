@@ -85,7 +85,7 @@ func TestPlaceOfAMessage(t *testing.T) {
 			}
 		})
 	}
-	if got := wires.Find(chat, messages("u3:three"), "r9"); got != (wires.Place{Edit: "u3"}) {
+	if got := wires.Find(chat, messages("u3:three"), "r9"); got != (wires.Place{Edit: "u3", KeepsFiles: true}) {
 		t.Errorf("a question without an answer gives %+v, want it asked again", got)
 	}
 }

@@ -21,6 +21,7 @@ const (
 	maxAttachmentText   = 256 << 10 // bytes of one text file
 	maxAttachmentTexts  = 512 << 10 // bytes of all text files and of the text of all PDF files of a message
 	maxAttachmentBinary = 5 << 20   // bytes of one image or PDF file
+	maxAttachmentsKept  = 8 << 20   // bytes of the files of an edited message as they are stored, with new ones
 )
 
 // attach adds stored files to the message: texts as named data after its content,
@@ -52,12 +53,18 @@ func attach(msg *turn.Message, files []schemas.Attachment) error {
 // ReadAttachments returns the files of a request as they are stored, a PDF file as its
 // text, and what the message says of them: the sizes are those of the files. The
 // error, of code invalid, is for files that are neither text nor an image nor a PDF
-// file, that are too large or that cannot be read. A nil pdf takes no PDF files.
-func ReadAttachments(ctx context.Context, files []schemas.Attachment, pdf *pdftext.Reader) ([]schemas.Attachment, []schemas.AttachmentInfo, error) {
-	if len(files) > maxAttachments {
+// file, that are too large or that cannot be read. A nil pdf takes no PDF files. The
+// limits of a message hold for the files together with kept, the stored files that its
+// message has besides.
+func ReadAttachments(ctx context.Context, kept, files []schemas.Attachment, pdf *pdftext.Reader) ([]schemas.Attachment, []schemas.AttachmentInfo, error) {
+	if len(kept)+len(files) > maxAttachments {
 		return nil, nil, schemas.Invalid("/attachments", fmt.Sprintf("at most %d files are allowed", maxAttachments))
 	}
-	texts, infos := 0, make([]schemas.AttachmentInfo, len(files))
+	texts, err := sizeOfKept(kept, files)
+	if err != nil {
+		return nil, nil, err
+	}
+	infos := make([]schemas.AttachmentInfo, len(files))
 	var raws [][]byte
 	var at []int
 	for i := range files {
@@ -97,6 +104,29 @@ func ReadAttachments(ctx context.Context, files []schemas.Attachment, pdf *pdfte
 		files[i].Content = read[n]
 	}
 	return files, infos, nil
+}
+
+// sizeOfKept returns the bytes of text that a message keeps. Kept files and those that
+// come with the request must not be more than a request alone can have.
+func sizeOfKept(kept, files []schemas.Attachment) (texts int, err error) {
+	all := 0
+	for i := range kept {
+		kind, err := mediaOf(kept, i)
+		if err != nil {
+			return 0, err
+		}
+		all += len(kept[i].Content)
+		if !strings.HasPrefix(kind, "image/") {
+			texts += len(kept[i].Content)
+		}
+	}
+	for i := range files {
+		all += len(files[i].Content)
+	}
+	if len(kept) > 0 && len(files) > 0 && all > maxAttachmentsKept {
+		return 0, schemas.Invalid("/attachments", fmt.Sprintf("the files that are kept and the new ones may have at most %d bytes together", maxAttachmentsKept))
+	}
+	return texts, nil
 }
 
 // mediaOf returns the media type of the i-th file, which is one that is taken.

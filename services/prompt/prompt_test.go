@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"text/template"
@@ -278,7 +279,7 @@ func TestAttach(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := turn.Message{Content: "Look"}
-			files, infos, err := prompt.ReadAttachments(t.Context(), tc.files, nil)
+			files, infos, err := prompt.ReadAttachments(t.Context(), nil, tc.files, nil)
 			if tc.pointer != "" {
 				checkInvalid(t, err, tc.pointer)
 				return
@@ -294,6 +295,35 @@ func TestAttach(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("message (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Files that an edited message keeps and those that come with the request have the
+// limits of one message.
+func TestReadAttachmentsBesideKept(t *testing.T) {
+	file := func(mime string, n int) schemas.Attachment {
+		return schemas.Attachment{Name: "a", MIME: mime, Content: strings.Repeat("AAAA", n/4)}
+	}
+	many := slices.Repeat([]schemas.Attachment{file("image/png", 4)}, 10)
+	for _, tc := range []struct {
+		name        string
+		kept, files []schemas.Attachment
+		pointer     string
+	}{
+		{"number", many, many[:1], "/attachments"},
+		{"text", []schemas.Attachment{file("text/plain", 256<<10), file("application/pdf", 256<<10)}, []schemas.Attachment{file("text/plain", 4)}, "/attachments/0/content"},
+		{"bytes", []schemas.Attachment{file("image/png", 6<<20)}, []schemas.Attachment{file("image/png", 4<<20)}, "/attachments"},
+		{"no more than was there", []schemas.Attachment{file("image/png", 6<<20), file("image/png", 6<<20)}, nil, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, _, err := prompt.ReadAttachments(t.Context(), tc.kept, tc.files, nil)
+			if tc.pointer == "" && err != nil {
+				t.Errorf("got %v, want no error", err)
+			}
+			if tc.pointer != "" {
+				checkInvalid(t, err, tc.pointer)
 			}
 		})
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/pdftext"
-	"github.com/chattray/chattray/services/prompt"
 )
 
 // Store reads chats and runs; anything unknown or owned by another user is
@@ -33,6 +32,8 @@ type Store interface {
 	// Messages returns a page of messages and the cursor of the preceding page.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
+	// Files returns the attachments of a user's message with their content.
+	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
 	// Payloads returns the chat's payloads in order, without their data. Those of
 	// superseded messages and of the run except are left out.
 	Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error)
@@ -108,12 +109,10 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		return nil, err
 	}
 	if req.RegenerateMessageID == "" {
-		files, infos, err := prompt.ReadAttachments(ctx, req.Attachments, q.PDF)
-		if err != nil {
+		ask(req, b)
+		if err := q.attach(ctx, req, b); err != nil {
 			return nil, err
 		}
-		ask(req, b)
-		b.UserMessage.Files, b.UserMessage.Attachments = files, infos
 	}
 	if err := q.reserve(ctx, req.Context, b); err != nil {
 		return nil, err

@@ -169,3 +169,45 @@ test('files are dropped anywhere on the tray and can be removed; a drop never le
   await page.locator('input[type=file]').setInputFiles({ name: 'dot.png', mimeType: 'image/png', buffer: dot })
   await until('the thumbnail is drawn', () => page.locator('.ct-composer .ct-attachment img').evaluate((img) => img.naturalWidth === 1).catch(() => false))
 })
+
+test('an edited question keeps its files, and a long text that became a file survives a reload', async () => {
+  const chips = (within) => page.locator(`${within} .ct-attachment bdi`).allTextContents()
+  await page.locator('input[type=file]').setInputFiles([
+    { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('alpha') }, { name: 'b.txt', mimeType: 'text/plain', buffer: Buffer.from('beta') },
+  ])
+  await until('both are attached', async () => (await chips('.ct-composer')).length === 2)
+  await page.ask('help')
+  await page.settled()
+  const edit = async (text) => {
+    await page.questions.last().hover()
+    await page.button('Edit').click()
+    await page.getByRole('textbox', { name: 'Edit message' }).fill(text)
+  }
+  const stored = async () => {
+    const { items } = await call(server.url, 'GET', '/api/chats')
+    const { messages } = await call(server.url, 'GET', `/api/chats/${items.find((c) => !c.pinned).conversation_id}`)
+    return messages.findLast((m) => m.role === 'user')
+  }
+  await page.reload() // the content of the files is now in the service only
+  await page.hasText('a.txt')
+  await edit('help again')
+  await until('the form shows the files', async () => (await chips('.ct-editing')).join() === 'a.txt,b.txt')
+  await page.getByRole('textbox', { name: 'Edit message' }).press('Enter')
+  await page.questions.last().getByText('2/2').waitFor()
+  await page.settled()
+  assert.deepEqual((await stored()).attachments.map((f) => f.name), ['a.txt', 'b.txt'])
+  await edit('help once more')
+  await page.button('Remove: a.txt').click()
+  await page.getByRole('textbox', { name: 'Edit message' }).press('Enter')
+  await page.questions.last().getByText('3/3').waitFor()
+  await page.settled()
+  assert.deepEqual((await stored()).attachments.map((f) => f.name), ['b.txt'])
+  assert.deepEqual(await chips('.ct-message[data-role=user]'), ['b.txt'])
+
+  await page.input.fill('long words '.repeat(4_000))
+  await until('it is a file', async () => (await chips('.ct-composer')).join() === 'Long text.txt')
+  await page.reload()
+  await until('it is still there', async () => (await chips('.ct-composer')).join() === 'Long text.txt')
+  await page.button('New chat').click()
+  await until('another chat has its own files', async () => (await chips('.ct-composer')).length === 0)
+})

@@ -53,6 +53,25 @@ describe('versions', () => {
     expect(posts(calls)[1].edit_message_id).toMatch(/^q/)
   })
 
+  it('keep the files of the question, as they are shown', async () => {
+    opened()
+    const files = [{ name: 'a.txt', mime: 'text/plain', size: 1 }, { name: 'b.txt', mime: 'text/plain', size: 2 }]
+    const { user, calls } = show(({ method, path }) => {
+      if (path.startsWith('/api/chats/7')) return chat([message('q', 'user', 'x', { attachments: files }), message('a', 'assistant', 'One.')])
+      return method === 'POST' ? sse(answerFrames('Answer.')) : undefined
+    }, {}, 'k')
+    const chips = () => [...document.querySelectorAll('[data-role=user] .ct-attachment bdi')].map((e) => e.textContent)
+    await screen.findByText('One.')
+    await user.click(screen.getByRole('button', { name: 'Edit' }))
+    await screen.findByRole('textbox', { name: 'Edit message' })
+    await waitFor(() => expect(chips()).toEqual(['a.txt', 'b.txt']))
+    await user.click(screen.getByRole('button', { name: 'Remove: a.txt' }))
+    await user.type(screen.getByRole('textbox', { name: 'Edit message' }), ' more{Enter}')
+    await waitFor(() => expect(posts(calls)[0]).toMatchObject({ message: 'x more', edit_message_id: 'q', keep_attachments: [1] }))
+    expect(posts(calls)[0]).not.toHaveProperty('attachments')
+    expect(chips()).toEqual(['b.txt'])
+  })
+
   it('that cannot be selected leave everything unchanged, with a message', async () => {
     opened()
     const { user } = show(({ path }) => {

@@ -1921,11 +1921,20 @@ export interface components {
              * @enum {string}
              */
             if_busy?: "reject" | "queue" | "cancel";
-            /** @description A user message of this chat that this one replaces */
+            /** @description A user message of this chat that this one replaces, see `attachments` about its files */
             edit_message_id?: string;
             /** @description An assistant message of this chat, or an answer under way, whose question is answered again; not together with `edit_message_id` */
             regenerate_message_id?: string;
+            /**
+             * @description The files of the message. With `edit_message_id` and neither this member nor `keep_attachments` the new message
+             *     keeps all files of the edited one; an empty list drops them
+             */
             attachments?: components["schemas"]["Attachment"][];
+            /**
+             * @description Only with `edit_message_id`: the files of the edited message that the new one keeps, before those of `attachments`,
+             *     as indexes of its list `attachments`. Kept and new files together have the limits of one message, and 8 MiB
+             */
+            keep_attachments?: number[];
             /** @description Tools that the page runs: the model's calls come as `client_tool_call` */
             client_tools?: components["schemas"]["ClientTool"][];
         };

@@ -1,9 +1,10 @@
 import { useRef, useState } from 'react'
+import type { Attachment } from '../api/types'
 import { useChatStore } from '../state/context'
 import { useKeptShort, useShort } from '../state/longText'
 import type { GeneralChatMessage } from '../state/state'
 import { useLabels } from '../state/tray'
-import { useFiles } from '../state/useFiles'
+import { useFiles, type FileHolder } from '../state/useFiles'
 import { composes } from './Composer'
 import { AttachmentList } from './laterParts'
 
@@ -12,24 +13,31 @@ export interface EditMessageProps {
   done: () => void
 }
 
-/** A question while it is changed. */
+/** A question while it is changed. It keeps its files unless they are removed. */
 export default function EditMessage({ message, done }: EditMessageProps) {
   const labels = useLabels()
   const store = useChatStore()
   const field = useRef<HTMLTextAreaElement>(null)
-  const { files, problem, addText, remove } = useFiles()
+  const before = message.attachments ?? []
+  const [keeps, setKeeps] = useState(() => before.map((_, i) => i))
+  const { files, problem, addText, remove } = useFiles(useHeld(), keeps.length)
   const [whole, setWhole] = useState(message.content)
   const [text, setText] = useShort(whole, setWhole, addText)
   useKeptShort(field, setText)
-  const canSend = text.trim() !== '' || files.length > 0
+  const canSend = text.trim() !== '' || files.length + keeps.length > 0
   const send = () => {
     if (!canSend) return
     done()
-    void store.sendMessage(text.trim() || labels.attachedOnly, { editMessageId: message.id, ...(files.length > 0 && { attachments: files }) })
+    void store.sendMessage(text.trim() || labels.attachedOnly, { editMessageId: message.id, ...(before.length > 0 && { keepAttachments: keeps }), ...(files.length > 0 && { attachments: files }) })
   }
   return (
     <article className="ct-message ct-editing" data-role="user" aria-label={labels.editing}>
-      {files.length > 0 && <AttachmentList files={files} onRemove={remove} />}
+      {keeps.length + files.length > 0 && (
+        <AttachmentList
+          files={[...keeps.map((i) => before[i]!), ...files]} previews={keeps.map((i) => message.previews?.[i])}
+          onRemove={(at) => at < keeps.length ? setKeeps(keeps.filter((_, i) => i !== at)) : remove(at - keeps.length)}
+        />
+      )}
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
       <textarea
         ref={field} className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto"
@@ -50,4 +58,18 @@ export default function EditMessage({ message, done }: EditMessageProps) {
       </div>
     </article>
   )
+}
+
+/** Files that exist as long as the form. */
+function useHeld(): FileHolder {
+  const [files, setFiles] = useState<Attachment[]>([])
+  const here = useRef(files)
+  return {
+    files,
+    get: () => here.current,
+    put: (next) => {
+      here.current = next
+      setFiles(next)
+    },
+  }
 }

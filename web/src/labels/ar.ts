@@ -20,7 +20,7 @@ export const ar: Labels = {
   welcomeText: 'اسأل عما تعرضه هذه الصفحة. تذكر الإجابات المصادر والأدوات التي استخدمتها.', placeholder: 'اسأل أي شيء…', composer: 'الرسالة', send: 'إرسال',
   media: (type) => type, queueAdd: 'إرسال بعد هذه الإجابة', queueFull: 'رسائل كثيرة تنتظر.', stop: 'إيقاف', stopTitle: 'إيقاف (Esc)', placeholderBusy: 'السؤال التالي…',
   saveMarkdown: 'حفظ بصيغة Markdown', saveJson: 'حفظ بصيغة JSON', dropHere: 'أفلت الملفات لإرفاقها', attached: 'الملفات المرفقة', attach: 'إرفاق ملفات', detach: 'إزالة',
-  attachTooLarge: 'كبير جدًا.', attachUnsupported: 'ليس نصًا ولا صورة ولا ملف PDF.', attachText: 'نص طويل', attachedOnly: 'انظر الملف المرفق.', attachTooMany: '١٠ ملفات على الأكثر.', log: 'المحادثة', you: 'أنت', assistant: 'المساعد',
+  attachLost: 'لم يُحفظ، يُرجى إرفاقه من جديد.', attachTooLarge: 'كبير جدًا.', attachUnsupported: 'ليس نصًا ولا صورة ولا ملف PDF.', attachText: 'نص طويل', attachedOnly: 'انظر الملف المرفق.', attachTooMany: '١٠ ملفات على الأكثر.', log: 'المحادثة', you: 'أنت', assistant: 'المساعد',
   thinking: 'يفكر…', resuming: 'يستأنف…', stopping: 'يتوقف…', waitingForUser: (tool) => `ينتظر موافقتك: ${tool}…`, waitingForPage: (tool) => `ينتظر ${tool} في الصفحة…`, waitingForAnswer: 'ينتظر إجابة أخرى تكتب هنا…',
   runningTool: (tool) => `يجري تشغيل ${tool}…`, reasoning: 'التفكير', reasoningLive: 'يفكر…', copy: 'نسخ', copied: 'تم النسخ', copyCode: 'نسخ الشيفرة', code: (language) => (language ? `شيفرة ${language}` : 'شيفرة'),
   formula: 'صيغة', wrapCode: 'التفاف الأسطر الطويلة', diagram: 'مخطط', diagramSource: 'المصدر', diagramFailed: 'لا يمكن رسم هذا المخطط.', copyTable: 'نسخ الجدول', saveCsv: 'حفظ بصيغة CSV',

@@ -48,6 +48,7 @@ export const defaultLabels = {
   attached: 'Attached files',
   attach: 'Attach files',
   detach: 'Remove',
+  attachLost: 'not kept, please attach it again.',
   attachTooLarge: 'is too large.',
   attachUnsupported: 'is neither text, an image nor a PDF.',
   attachText: 'Long text',

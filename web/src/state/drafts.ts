@@ -1,3 +1,6 @@
+/** Characters of a draft that are kept over a reload; a browser keeps about five million for a whole page. */
+const MAX_KEPT = 1_000_000
+
 /** Texts that are typed but not sent, one for each user, tray and chat. They exist as long as the store. */
 export class Drafts {
   private readonly name: string
@@ -19,13 +22,15 @@ export class Drafts {
     }
   }
 
-  keep(place: DraftPlace, text: string): void {
+  /** Keeps a text, and over a reload `short` where the text is too long for that. */
+  keep(place: DraftPlace, text: string, short = ''): void {
     this.typed.set(placeKey(place), text)
     const key = this.key(place)
     if (key === '') return
+    const kept = text.length > MAX_KEPT ? short : text
     try {
-      if (text === '') sessionStorage.removeItem(key)
-      else sessionStorage.setItem(key, text)
+      sessionStorage.removeItem(key)
+      if (kept) sessionStorage.setItem(key, kept)
     } catch {
       // without storage a draft is lost with the page
     }

@@ -7,8 +7,10 @@ export interface SendOptions {
   interactionType?: 'text_input' | 'value_selected' | 'action_executed'
   action?: SuggestedAction
   attachments?: Attachment[]
-  /** A user message that this one replaces. */
+  /** A user message that this one replaces. It keeps the files of that one unless `attachments` or `keepAttachments` says otherwise. */
   editMessageId?: string
+  /** Which files of the edited message are kept, as indexes; `attachments` come after them. */
+  keepAttachments?: number[]
   /** An assistant message that is answered again. */
   regenerateMessageId?: string
   /** Wait for the end of the current answer, if another tab has begun one. */
@@ -24,7 +26,8 @@ export function requestOf(message: string, options: SendOptions, from: { context
     ...(options.action && { action_metadata: clickOf(options.action, {}) }),
     ...(options.editMessageId && { edit_message_id: options.editMessageId }),
     ...(options.regenerateMessageId && { regenerate_message_id: options.regenerateMessageId }),
-    ...(options.attachments?.length && { attachments: options.attachments }),
+    ...(options.attachments && (options.attachments.length > 0 || options.editMessageId) && { attachments: options.attachments }),
+    ...(options.editMessageId && options.keepAttachments && { keep_attachments: options.keepAttachments }),
     ...(tools.length > 0 && { client_tools: tools }),
     ...(model && { model }),
     ...(options.waits && { if_busy: 'queue' as const }),
@@ -36,13 +39,22 @@ export function previewOf({ mime, content }: Attachment): string | undefined {
   return mime.startsWith('image/') ? `data:${mime};base64,${content}` : undefined
 }
 
-/** The user's message as it is shown until the service has given it an id. */
-export function questionOf(message: string, options: SendOptions): GeneralChatMessage {
+/** The user's message as it is shown until the service has given it an id. `before` are the messages so far. */
+export function questionOf(message: string, options: SendOptions, before: readonly GeneralChatMessage[] = []): GeneralChatMessage {
+  const { attachments = [] } = options
+  const kept = keptFiles(before.find(({ id }) => id === options.editMessageId), options)
+  const files = [...kept, ...attachments.map((file) => ({ info: { name: file.name, mime: file.mime, size: sizeOf(file) }, preview: previewOf(file) }))]
   return {
     id: LOCAL_ID + newKey(), role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),
     ...(options.action && { action: clickOf(options.action) }),
-    ...(options.attachments?.length && { attachments: options.attachments.map((a) => ({ name: a.name, mime: a.mime, size: sizeOf(a) })), previews: options.attachments.map(previewOf) }),
+    ...(files.length > 0 && { attachments: files.map(({ info }) => info), previews: files.map(({ preview }) => preview) }),
   }
+}
+
+/** The files of the edited message that the new one keeps. */
+function keptFiles(edited: GeneralChatMessage | undefined, { attachments, keepAttachments }: SendOptions) {
+  const files = (edited?.attachments ?? []).map((info, i) => ({ info, preview: edited?.previews?.[i] }))
+  return keepAttachments ? keepAttachments.flatMap((i) => files[i] ?? []) : attachments ? [] : files
 }
 
 function clickOf(action: SuggestedAction, none?: object): ActionMetadata {

@@ -152,7 +152,7 @@ export class ChatStore extends WaitingChat {
     this.pending = { message, options, accepted: false }
     const { conversationId } = this.state
     const tools = this.clientTools.specs()
-    this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options), replaces: options.editMessageId ?? options.regenerateMessageId })
+    this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options, this.state.messages), replaces: options.editMessageId ?? options.regenerateMessageId })
     const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.state.model || this.options.model?.() })
     await this.read((signal) => this.api.streamMessage(request, signal, { onConnection: this.linked }))
     await this.answeredAgain(options)

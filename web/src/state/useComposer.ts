@@ -5,7 +5,7 @@ import { draftAfter, type DraftPlace } from './drafts'
 import { useShort } from './longText'
 import type { Unsent } from './state'
 import { useLabels, useTray } from './tray'
-import { useFiles } from './useFiles'
+import { useFiles, type FileHolder } from './useFiles'
 
 /** The message being typed, with its files. */
 export interface ComposerState {
@@ -35,10 +35,13 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
   const store = useChatStore()
   const { me } = useTray()
   const { busy, queue, opening, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, unsent: state.unsent, chat: state.conversationId }))
-  const { files, problem, add, addText, remove, clear, bring, refuse } = useFiles()
-  const [draft, keepDraft] = useDraft({ user: me?.user_id ?? '', tray: storageKey, chat }, !opening)
+  const [draft, keepDraft, held] = useDraft({ user: me?.user_id ?? '', tray: storageKey, chat }, !opening)
+  const { files, problem, add, addText, remove, clear, bring, refuse } = useFiles(held)
   const [text, setText] = useShort(draft, keepDraft, addText)
   const labels = useLabels()
+  useEffect(() => {
+    if (held.lost) refuse(`${held.lost}: ${labels.attachLost}`)
+  }, [held.lost])
   const bringBack = (back: Unsent) => {
     setText([back.message, text].filter((t) => t.trim() !== '').join('\n'))
     bring(back.attachments)
@@ -71,18 +74,41 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
   return { text, setText, files, addFiles: add, removeFile: remove, problem, queue, bringBack, busy, canSend, waits, send, stop: () => void store.stop() }
 }
 
-/** Text that survives a reload; each user and chat has its own. */
-function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (text: string) => void] {
+/** Text and files that survive a reload; each user and chat has its own. `lost` names the files that did not. */
+function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (text: string) => void, FileHolder & { lost: string }] {
   const { drafts } = useChatStore()
-  const [draft, setDraft] = useState(() => ({ drafts, user, tray, chat, text: drafts.read({ user, tray, chat }) }))
-  let { text } = draft
-  if (draft.drafts !== drafts || draft.user !== user || draft.tray !== tray || draft.chat !== chat) {
-    text = draft.drafts === drafts ? draftAfter(drafts, draft, draft.text, { user, tray, chat }, named) : drafts.read({ user, tray, chat })
-    setDraft({ drafts, user, tray, chat, text })
+  const place = { user, tray, chat }
+  const [draft, setDraft] = useState(() => ({ drafts, place, text: drafts.read(place), ...filesOf(drafts.read(filesAt(place))) }))
+  let now = draft
+  if (draft.drafts !== drafts || !isAt(draft.place, place)) {
+    const moved = (to: (place: DraftPlace) => DraftPlace, text: string) => draft.drafts === drafts ? draftAfter(drafts, to(draft.place), text, to(place), named) : drafts.read(to(place))
+    now = { drafts, place, text: moved((p) => p, draft.text), ...filesOf(moved(filesAt, drafts.read(filesAt(draft.place)))) }
+    setDraft(now)
   }
-  const set = useCallback((next: string) => {
-    setDraft({ drafts, user, tray, chat, text: next })
-    drafts.keep({ user, tray, chat }, next)
+  const change = (next: { text: string } | { files: Attachment[]; lost: string }) => setDraft((d) => (d.drafts === drafts && isAt(d.place, place) ? { ...d, ...next } : d))
+  const setText = useCallback((text: string) => {
+    change({ text })
+    drafts.keep(place, text)
   }, [drafts, user, tray, chat])
-  return [text, set]
+  const put = (files: Attachment[]) => {
+    change({ files, lost: '' })
+    if (files.length === 0) drafts.keep(filesAt(place), '')
+    else drafts.keep(filesAt(place), JSON.stringify(files), JSON.stringify(files.map((file) => ({ ...file, content: '' }))))
+  }
+  return [now.text, setText, { files: now.files, lost: now.lost, get: () => filesOf(drafts.read(filesAt(place))).files, put }]
+}
+
+/** Where the files of a draft are. */
+const filesAt = (place: DraftPlace): DraftPlace => ({ ...place, tray: `${place.tray} files` })
+
+const isAt = (a: DraftPlace, b: DraftPlace) => a.user === b.user && a.tray === b.tray && a.chat === b.chat
+
+/** The files of a draft as they were kept, and the names of those that were too large for that. */
+function filesOf(kept: string): { files: Attachment[]; lost: string } {
+  try {
+    const all = (JSON.parse(kept || '[]') as Attachment[]).filter(({ name, mime, content }) => [name, mime, content].every((text) => typeof text === 'string'))
+    return { files: all.filter(({ content }) => content), lost: all.flatMap(({ name, content }) => (content ? [] : name)).join(', ') }
+  } catch {
+    return { files: [], lost: '' }
+  }
 }

@@ -1,22 +1,32 @@
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import type { Attachment } from '../api/types'
 import { ATTACHMENT_LIMITS, isText, readFile, sizeOf } from './files'
 import { useLabels } from './tray'
 
-/** The files of a message that is being written. */
-export function useFiles() {
+/** Where the files of a message are; `get` has what `put` was given last. */
+export interface FileHolder {
+  files: Attachment[]
+  get: () => Attachment[]
+  put: (files: Attachment[]) => void
+}
+
+/** The files of a message that is being written, beside those that it `keeps`. */
+export function useFiles({ files, get, put }: FileHolder, keeps = 0) {
   const labels = useLabels()
-  const [files, setFiles] = useState<Attachment[]>([])
   const [problem, setProblem] = useState('')
+<<<<<<< HEAD
   const here = useRef<Attachment[]>([])
   const put = (next: Attachment[]) => {
     here.current = next
     setFiles(next)
   }
   /** Adds a file unless a limit is exceeded. */
+=======
+  /** Adds a file unless it is too much. */
+>>>>>>> f11efe54 (services: an edited question keeps its files)
   const take = (file: Attachment): boolean => {
-    const all = [...here.current, file]
-    if (all.length > ATTACHMENT_LIMITS.files) return setProblem(labels.attachTooMany), false
+    const all = [...get(), file]
+    if (all.length + keeps > ATTACHMENT_LIMITS.files) return setProblem(labels.attachTooMany), false
     const characters = all.reduce((sum, f) => sum + f.content.length, 0)
     const texts = all.reduce((sum, f) => sum + (isText(f) ? sizeOf(f) : 0), 0)
     if (characters > ATTACHMENT_LIMITS.characters || texts > ATTACHMENT_LIMITS.texts) return setProblem(`${file.name} ${labels.attachTooLarge}`), false
@@ -25,21 +35,21 @@ export function useFiles() {
   }
   const add = (list: Iterable<File> & { length: number }) => {
     setProblem('')
-    const chosen = [...list].slice(0, ATTACHMENT_LIMITS.files - files.length)
+    const chosen = [...list].slice(0, Math.max(0, ATTACHMENT_LIMITS.files - keeps - files.length))
     if (chosen.length < list.length) setProblem(labels.attachTooMany)
     for (const file of chosen) readFile(file).then(take, (reason: unknown) => setProblem(`${file.name} ${reason === 'large' ? labels.attachTooLarge : labels.attachUnsupported}`))
   }
   /** Adds a text that is too long for the input; false if it is too long for a file too. */
   const addText = (content: string): boolean => {
     setProblem('')
-    const names = new Set(here.current.map((f) => f.name))
+    const names = new Set(get().map((f) => f.name))
     let name = `${labels.attachText}.txt`
     for (let n = 2; names.has(name); n++) name = `${labels.attachText} ${n}.txt`
     const file = { name, mime: 'text/plain', content }
     return sizeOf(file) > ATTACHMENT_LIMITS.text ? (setProblem(`${name} ${labels.attachTooLarge}`), false) : take(file)
   }
-  const remove = (at: number) => put(here.current.filter((_, i) => i !== at))
-  const bring = (back: Attachment[]) => put([...back, ...here.current].slice(0, ATTACHMENT_LIMITS.files))
+  const remove = (at: number) => put(get().filter((_, i) => i !== at))
+  const bring = (back: Attachment[]) => put([...back, ...get()].slice(0, ATTACHMENT_LIMITS.files))
   const clear = () => {
     put([])
     setProblem('')
