@@ -50,7 +50,7 @@ postgres-store:
 	.ci/with-postgres go test $(RACE) $(TOGETHER) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
 
 postgres-service:
-	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/backups ./app/crash ./app/outage ./app/replicas ./app/resume ./app/sockets ./app/transcripts ./app/upgrades
+	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/backups ./app/crash ./app/outage ./app/replicas ./app/resume ./app/sockets ./app/storedlogs ./app/transcripts ./app/upgrades
 
 # Kills the program 500 times on each database, and one of several processes 300 times.
 crash-test:

@@ -6,9 +6,12 @@
 package apptest
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -48,6 +51,46 @@ func Databases() []Database {
 		list = slices.DeleteFunc(list, func(d Database) bool { return d.Name != only })
 	}
 	return list
+}
+
+// Load returns the url of a fresh database with the content of a file: a database file
+// for SQLite, the statements of a dump for Postgres.
+func (d Database) Load(t *testing.T, content []byte) string {
+	t.Helper()
+	address := d.Fresh(t)
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return address
+	}
+	conn, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.PgConn().Exec(t.Context(), string(content)).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// Unpacked returns the content of a file that was compressed with gzip.
+func Unpacked(t *testing.T, name string) []byte {
+	t.Helper()
+	packed, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // OnDatabases runs a test in parallel on a fresh database of every kind. The

@@ -42,7 +42,7 @@ func (s *System) StartReplica(lease string, way *Way, more ...string) *Process {
 		for _, setting := range settings {
 			environ = append(environ, "CHATTRAY_"+setting)
 		}
-		p = &Process{t: s.T, URL: serve(s.T, environ, app.Options{Runs: func(o *runs.Options) { o.Carrier = s.Here.Port() }})}
+		p = &Process{t: s.T, URL: ServeWith(s.T, environ, app.Options{Runs: func(o *runs.Options) { o.Carrier = s.Here.Port() }})}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

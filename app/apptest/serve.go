@@ -18,8 +18,9 @@ import (
 	"github.com/chattray/chattray/services/runs"
 )
 
-// serve runs the service in this process until the test ends, and returns its URL.
-func serve(t *testing.T, environ []string, with app.Options) string {
+// ServeWith runs the service in this process until the test ends, with these settings and
+// no others, and returns its URL.
+func ServeWith(t *testing.T, environ []string, with app.Options) string {
 	t.Helper()
 	c, _, err := settings.Load(nil, environ, "")
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *System) ServeHere(with app.Options) {
 	for _, setting := range s.Settings {
 		environ = append(environ, "CHATTRAY_"+setting)
 	}
-	s.setProcess(&Process{t: s.T, URL: serve(s.T, environ, with)})
+	s.setProcess(&Process{t: s.T, URL: ServeWith(s.T, environ, with)})
 	if status, err := s.Call(s.T.Context(), http.MethodGet, "/healthz", nil); err != nil || status != http.StatusOK {
 		s.T.Fatalf("/healthz: status %d, %v, want 200", status, err)
 	}
@@ -96,7 +97,7 @@ func ServeOn(t *testing.T, d Database, with app.Options, more []string) *Client 
 		environ = append(environ, "CHATTRAY_"+setting)
 	}
 	environ = append(environ, more...)
-	c := &Client{T: t, URL: serve(t, environ, with), Tokens: map[string]string{}}
+	c := &Client{T: t, URL: ServeWith(t, environ, with), Tokens: map[string]string{}}
 	for user, more := range map[string][]string{"ann": nil, "bob": nil, "ada": {"--role", "admin"}} {
 		token, err := Command(t, environ, append([]string{"token", "--user", user}, more...)...)
 		if err != nil {

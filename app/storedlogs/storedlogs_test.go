@@ -9,11 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"io"
 	"maps"
-	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,11 +21,9 @@ import (
 
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
-	"github.com/chattray/chattray/app/settings"
-	"github.com/chattray/chattray/app/telemetry"
 )
 
-// The files of testdata. The database and the streams were made by a program
+// The files of testdata. The database on SQLite and the streams were made by a program
 // whose segments have version 1: with the demo model, without settings, it had
 // the runs that runs.json names (tools with markers, a failed call, reasoning,
 // payloads of the text and of tools, an approval given, denied and cancelled, a
@@ -38,10 +33,11 @@ import (
 // one; those called left-… were running when the last process was killed. Data
 // that no log needs was deleted: the sample data, the payloads and tool calls
 // of ended runs, and the traces of all but the runs in traced; the approval
-// that left-approval waits for was made to expire. The streams were recorded by
-// this test in that version, with -update.
+// that left-approval waits for was made to expire. The dump of Postgres has the tables of
+// that version and the same rows. The streams were recorded by this test in that version,
+// with -update.
 const (
-	database = "testdata/version1.db.gz"
+	stored   = "testdata/version1." // and the kind of the database, and .gz
 	recorded = "testdata/version1.txtar.gz"
 	names    = "testdata/runs.json"
 )
@@ -55,13 +51,17 @@ const wait = time.Minute
 var update = flag.Bool("update", false, "record the streams again")
 
 func TestStoredLogsOfVersion1(t *testing.T) {
-	runs := make(map[string]string)
-	if err := json.Unmarshal(read(t, names), &runs); err != nil {
-		t.Fatal(err)
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) { compareStreams(t, d) })
 	}
+}
+
+func compareStreams(t *testing.T, d apptest.Database) {
+	t.Helper()
+	runs := readRuns(t)
 	got := new(txtar.Archive)
 	for _, diagnostics := range []string{"admin", "off"} {
-		base := start(t, diagnostics)
+		base := start(t, d, diagnostics)
 		for _, name := range slices.Sorted(maps.Keys(runs)) {
 			if strings.HasPrefix(name, "left-") || diagnostics == "admin" && !slices.Contains(traced, name) {
 				continue
@@ -83,7 +83,7 @@ func TestStoredLogsOfVersion1(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := txtar.Parse(unpacked(t, recorded))
+	want := txtar.Parse(apptest.Unpacked(t, recorded))
 	if len(want.Files) != len(got.Files) {
 		t.Fatalf("got %d streams, want %d", len(got.Files), len(want.Files))
 	}
@@ -98,11 +98,14 @@ func TestStoredLogsOfVersion1(t *testing.T) {
 // TestRunsOfVersion1Continue continues runs whose logs were begun by an earlier
 // version.
 func TestRunsOfVersion1Continue(t *testing.T) {
-	runs := make(map[string]string)
-	if err := json.Unmarshal(read(t, names), &runs); err != nil {
-		t.Fatal(err)
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) { continueRuns(t, d) })
 	}
-	base := start(t, "off")
+}
+
+func continueRuns(t *testing.T, d apptest.Database) {
+	t.Helper()
+	runs, base := readRuns(t), start(t, d, "off")
 	for name, wanted := range map[string]string{
 		"left-text": `"text":"30"`, "left-approval": "did not approve", "left-tools": "[[tool:1]]",
 	} {
@@ -137,7 +140,7 @@ func TestRunsOfVersion1Continue(t *testing.T) {
 	}
 }
 
-// at is where a first differs from b, with what comes before it.
+// at returns the bytes of a around the first difference from b.
 func at(a, b []byte) []byte {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -147,43 +150,12 @@ func at(a, b []byte) []byte {
 }
 
 // start starts the service over a copy of the database and returns its address.
-func start(t *testing.T, diagnostics string) string {
+func start(t *testing.T, d apptest.Database, diagnostics string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "version1.db")
-	if err := os.WriteFile(path, unpacked(t, database), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	environ := []string{
-		"CHATTRAY_DATABASE_URL=sqlite:" + path, "CHATTRAY_DIAGNOSTICS=" + diagnostics, "CHATTRAY_DRAIN=1s",
+	return apptest.ServeWith(t, []string{
+		"CHATTRAY_DATABASE_URL=" + d.Load(t, apptest.Unpacked(t, stored+d.Name+".gz")), "CHATTRAY_DIAGNOSTICS=" + diagnostics, "CHATTRAY_DRAIN=1s",
 		"CHATTRAY_REQUESTS_PER_MINUTE=0", "CHATTRAY_OTHER_REQUESTS_PER_MINUTE=0", "CHATTRAY_RETENTION_LOGS=0", // the logs are old
-	}
-	config, _, err := settings.Load(nil, environ, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	watch, err := telemetry.New(t.Context(), telemetry.Options{Environ: environ})
-	if err != nil {
-		t.Fatal(err)
-	}
-	logger := telemetry.NewLogger(io.Discard, config.LogLevel, "json")
-	ctx, stop := context.WithCancel(context.Background())
-	service, err := app.Build(ctx, config, app.Options{}, watch, logger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- service.Answer(ctx, config, listener, logger) }()
-	t.Cleanup(func() {
-		stop()
-		if err := errors.Join(<-ended, service.Close(), watch.Close(context.Background())); err != nil {
-			t.Errorf("the service stopped with %v, want no error", err)
-		}
-	})
-	return "http://" + listener.Addr().String()
+	}, app.Options{})
 }
 
 // chunks returns what the websocket shows of a run, a chunk a line.
@@ -216,24 +188,16 @@ func chunks(t *testing.T, base, run string) []byte {
 	}
 }
 
-func read(t *testing.T, name string) []byte {
+// readRuns returns the ids of the runs by their names.
+func readRuns(t *testing.T) map[string]string {
 	t.Helper()
-	data, err := os.ReadFile(name)
+	data, err := os.ReadFile(names)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
-}
-
-func unpacked(t *testing.T, name string) []byte {
-	t.Helper()
-	r, err := gzip.NewReader(bytes.NewReader(read(t, name)))
-	if err != nil {
+	runs := make(map[string]string)
+	if err := json.Unmarshal(data, &runs); err != nil {
 		t.Fatal(err)
 	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return runs
 }

@@ -5,14 +5,12 @@ package upgrades
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,7 +18,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/chattray/chattray/app"
@@ -54,7 +51,7 @@ func TestUpgrade(t *testing.T) {
 		for _, program := range programs {
 			t.Run(d.Name+"/"+program, func(t *testing.T) {
 				name := filepath.Join("testdata", program+"."+d.Name)
-				url := load(t, d, unpacked(t, name+".gz"))
+				url := d.Load(t, apptest.Unpacked(t, name+".gz"))
 				before := rows(t, url)
 				if out, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=" + url}, "migrate", "up"); err != nil {
 					t.Fatalf("migrate up: %v\n%s", err, out)
@@ -63,7 +60,7 @@ func TestUpgrade(t *testing.T) {
 
 				old := apptest.Database{Name: d.Name, Fresh: func(testing.TB) string { return url }}
 				c := apptest.ServeOn(t, old, app.Options{}, []string{"CHATTRAY_DIAGNOSTICS=all", "CHATTRAY_RETENTION_LOGS=0", "CHATTRAY_OTHER_REQUESTS_PER_MINUTE=0"})
-				lines := bufio.NewReader(bytes.NewReader(unpacked(t, name+".jsonl.gz")))
+				lines := bufio.NewReader(bytes.NewReader(apptest.Unpacked(t, name+".jsonl.gz")))
 				for {
 					line, err := lines.ReadBytes('\n')
 					if err == io.EOF {
@@ -152,27 +149,6 @@ func lost(t *testing.T, path string, old, now any) {
 	}
 }
 
-// load makes a database of what an old program left, and returns its URL.
-func load(t *testing.T, d apptest.Database, content []byte) string {
-	t.Helper()
-	url := d.Fresh(t)
-	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return url
-	}
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if _, err := conn.PgConn().Exec(t.Context(), string(content)).ReadAll(); err != nil {
-		t.Fatal(err)
-	}
-	return url
-}
-
 // rows returns all rows of the tables that exist.
 func rows(t *testing.T, url string) map[string][]map[string]any {
 	t.Helper()
@@ -246,21 +222,4 @@ func compareRows(t *testing.T, before, after map[string][]map[string]any) {
 			}
 		}
 	}
-}
-
-func unpacked(t *testing.T, name string) []byte {
-	t.Helper()
-	packed, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
