@@ -14,16 +14,7 @@ export interface FileHolder {
 export function useFiles({ files, get, put }: FileHolder, keeps = 0) {
   const labels = useLabels()
   const [problem, setProblem] = useState('')
-<<<<<<< HEAD
-  const here = useRef<Attachment[]>([])
-  const put = (next: Attachment[]) => {
-    here.current = next
-    setFiles(next)
-  }
-  /** Adds a file unless a limit is exceeded. */
-=======
   /** Adds a file unless it is too much. */
->>>>>>> f11efe54 (services: an edited question keeps its files)
   const take = (file: Attachment): boolean => {
     const all = [...get(), file]
     if (all.length + keeps > ATTACHMENT_LIMITS.files) return setProblem(labels.attachTooMany), false
