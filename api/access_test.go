@@ -74,7 +74,7 @@ func TestForeignAndUnknownLookTheSame(t *testing.T) {
 	}
 	want := ""
 	for _, r := range api.Table() {
-		if !strings.Contains(r.Path, ":") || r.Wire { // a chat that is unknown to a wire is a new one
+		if !strings.Contains(r.Path, ":") || r.Wire || strings.HasPrefix(r.Path, "/api/admin/") { // a chat that is unknown to a wire is a new one
 			continue
 		}
 		own := examplePath(w, r.Path)

@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-playground/validator/v10"
@@ -60,7 +61,9 @@ type Options struct {
 	Research  research
 	Pages     pages
 	Usage     usage
-	UserData  userData
+	// Admin is needed for the routes of admins.
+	Admin    admin
+	UserData userData
 	// Models are the models that a request may name, the default first.
 	Models []schemas.ModelOffer
 	// Ready returns why the service cannot take requests: the database is not
@@ -204,7 +207,7 @@ type route struct {
 // routes is the one table of routes. All but the files of the page are in
 // openapi.yaml; a test compares the two.
 func (s *server) routes() []route {
-	return append(s.ownRoutes(), s.wireRoutes()...)
+	return slices.Concat(s.ownRoutes(), s.adminRoutes(), s.wireRoutes())
 }
 
 func (s *server) ownRoutes() []route {
@@ -285,6 +288,7 @@ func (s *server) ownRoutes() []route {
 		{method: get, path: "/openapi.yaml", handle: s.openapi, public: true},
 		{method: get, path: "/", handle: s.page, public: true},
 		{method: get, path: "/playground", handle: s.page, public: true},
+		{method: get, path: "/admin", handle: s.page, public: true},
 		{method: get, path: pageFiles, handle: s.page, public: true},
 	}
 }

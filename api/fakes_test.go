@@ -76,7 +76,7 @@ func newTestEnv(t *testing.T, change func(*testEnv, *api.Options)) (*testEnv, *h
 		})
 	}
 	o := api.Options{
-		Auth: tokens{}, Runs: fakeRuns{w}, Streams: fakeStreams{w}, Chats: fakeChats{w}, Documents: fakeDocuments{w}, Research: fakeResearch{w}, Pages: fakePages{w}, Usage: fakeUsage{w}, UserData: fakeUserData{w},
+		Auth: tokens{}, Runs: fakeRuns{w}, Streams: fakeStreams{w}, Chats: fakeChats{w}, Documents: fakeDocuments{w}, Research: fakeResearch{w}, Pages: fakePages{w}, Usage: fakeUsage{w}, UserData: fakeUserData{w}, Admin: fakeAdmin{w},
 		Models: []schemas.ModelOffer{
 			{Name: "gpt-4.1-mini", Default: true, ContextWindow: 128_000, Price: &schemas.ModelPrice{Input: 0.4, Output: 1.6}}, {Name: "local-model"},
 		},
@@ -106,6 +106,8 @@ func (tokens) Authenticate(_ context.Context, bearer string) (schemas.User, time
 		return alice, time.Time{}, nil
 	case "bob":
 		return schemas.User{ID: "test|bob", Name: "bob"}, time.Time{}, nil
+	case "root":
+		return schemas.User{ID: "test|root", Name: "root", Roles: []string{"admin"}}, time.Time{}, nil
 	}
 	return schemas.User{}, time.Time{}, schemas.NewError(schemas.CodeUnauthorized, "a bearer token is required")
 }

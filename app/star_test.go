@@ -121,6 +121,7 @@ func TestStar(t *testing.T) {
 // cycle, and answer does not import runs.
 var rooms = map[string][]string{
 	"actions":          {"research"},
+	"admin":            {"eventlog", "trace"},
 	"acts":             {"exchange"},
 	"answer":           {"answer/argstream", "answer/levels", "answer/payloads", "answer/visible", "answer/written", "attempts", "documents", "eventlog", "guard", "leases", "modeltext", "trace", "usage"},
 	"answer/argstream": {},

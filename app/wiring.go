@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/admin"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/attempts"
@@ -207,10 +208,14 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 	if !c.Authenticated() {
 		local = []string{c.Addr}
 	}
+	operator := admin.Options{Store: s.store, Logs: s.store, Self: s.runs.Replica, Servers: s.mcp.clients.State, Now: time.Now}
+	if table := s.store.Replicas(); table != nil {
+		operator.Replicas = table
+	}
 	conversations := chats.New(s.store, s.store, s.store, s.runs, offers)
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: conversations, UserData: userdata.New(s.store, s.store, s.documents, conversations), Models: modelOffers(c), Research: research.New(s.store),
-		Documents: s.documents, Usage: usage.NewReports(s.store, time.Now), Pages: offers, Ready: s.ready, Remark: s.remark, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
+		Documents: s.documents, Usage: usage.NewReports(s.store, time.Now), Admin: admin.New(operator), Pages: offers, Ready: s.ready, Remark: s.remark, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
 		KeepAlive:  c.KeepAlive, SessionIdle: c.SessionIdle, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,
 		Limits: api.Limits{

@@ -110,7 +110,7 @@ func (b *batch) begin(i int, w *record.Write) error {
 		return err
 	}
 	id := runID(w)
-	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt, replica: g.Run.Replica}
+	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt, replica: g.Run.Replica, page: clean(g.Run.Page)}
 	o.chat.open = append(o.chat.open, openRun{id, o.state})
 	b.hasStarted(g)
 	return nil
@@ -250,7 +250,7 @@ func (b *batch) beginRows(o *writeResult, g *record.Begin) error {
 		key = r.IdempotencyKey
 	}
 	b.add(insertRun, r.ID, o.chat.id, r.Owner.ID, clean(r.Owner.Name), clean(string(roles)), string(o.state), int64(o.attempt), pack(r.Request),
-		r.UserMessageID, r.MessageID, at, key, clean(r.BodyHash), r.CancelRequested, r.Replica)
+		r.UserMessageID, r.MessageID, at, key, clean(r.BodyHash), r.CancelRequested, r.Replica, clean(r.Page))
 	if o.newChat {
 		for i := range g.History {
 			m := g.History[i]

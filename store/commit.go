@@ -79,6 +79,7 @@ type batch struct {
 	runs     map[string]*runState
 	chats    map[int64]*chatState
 	used     map[usageKey]record.ModelUsage
+	daily    map[dailyKey]dailyRuns
 	rows     [statementCount][][]any
 	journal  []byte         // the row under construction
 	replica  string         // whose runs it is of
@@ -105,6 +106,7 @@ type writeResult struct {
 // runState is the state of a run that a fence needs.
 type runState struct {
 	id, owner, replica string
+	page               string
 	chat               int64
 	state              schemas.RunState
 	attempt            int
@@ -213,7 +215,7 @@ func lockRuns(ctx context.Context, tx session, ids []string, found func(*runStat
 	}
 	return tx.query(ctx, statement, [][]any{{among}}, func(row scanner) error {
 		r := new(runState)
-		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.endedAt, &r.replica); err != nil {
+		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.endedAt, &r.replica, &r.page); err != nil {
 			return err
 		}
 		r.over = r.state.Terminal()
@@ -325,7 +327,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 			return err
 		}
 	}
-	b.use(run.owner, f)
+	b.use(run, f)
 	run.state, run.endedAt = f.State, micros(f.EndedAt)
 	var code, text, kept string // kept is the existing message
 	if f.Message != nil {
@@ -335,7 +337,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 		code, text = string(f.Error.Code), clean(f.Error.Message)
 	}
 	b.add(finishRun, string(f.State), string(f.StopReason), int64(f.Usage.InputTokens), int64(f.Usage.OutputTokens), int64(f.Usage.TotalTokens),
-		int64(f.Usage.CostUSD), code, text, kept, f.LastSeq, run.endedAt, run.id)
+		int64(f.Usage.CostUSD), code, text, kept, f.LastSeq, run.endedAt, clean(f.Model), run.id)
 	b.add(touchChat, run.endedAt, run.chat, run.endedAt)
 	if chat := b.chats[run.chat]; chat != nil {
 		chat.open = slices.DeleteFunc(chat.open, func(o openRun) bool { return o.id == run.id })

@@ -115,7 +115,7 @@ func (r *Replicas) Drain(ctx context.Context, id string) (others bool, err error
 // written any more, and the journal must have nothing of them.
 func (r *Replicas) LetGo(ctx context.Context, id string, runs []string) error {
 	return r.store.fault("let runs go", r.store.write(context.WithoutCancel(ctx), func(tx *gorm.DB) error {
-		return tx.Exec("UPDATE runs SET replica = '' WHERE replica = ? AND id IN ? AND "+openStates, id, runs).Error
+		return tx.Exec("UPDATE runs SET "+rememberOwner+", replica = '' WHERE replica = ? AND id IN ? AND "+openStates, id, runs).Error
 	}))
 }
 

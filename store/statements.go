@@ -20,6 +20,7 @@ const (
 	finishRun
 	touchChat
 	addUsage
+	addDaily
 	dropClaims
 	statementCount
 )
@@ -47,7 +48,7 @@ const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AN
 
 var statements = [statementCount]string{
 	insertRun: `INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id,
-		created_at, idempotency_key, body_hash, cancel_requested, replica, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {next_place})`,
+		created_at, idempotency_key, body_hash, cancel_requested, replica, page, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {next_place})`,
 	releaseBlock:  `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + reserved,
 	releaseBlocks: `DELETE FROM blocks WHERE owner = ? AND run_id = ? AND ` + reserved,
 	// If a question was replaced during its run, its answer is replaced too.
@@ -78,18 +79,23 @@ var statements = [statementCount]string{
 	upsertTrace:       `INSERT INTO traces (run_id, data) VALUES (?, ?) ON CONFLICT (run_id) DO UPDATE SET data = excluded.data`,
 	deleteCheckpoints: `DELETE FROM checkpoints WHERE run_id = ?`,
 	finishRun: `UPDATE runs SET state = ?, stop_reason = ?, input_tokens = ?, output_tokens = ?, total_tokens = ?, cost_nano = ?, error_code = ?,
-		error_message = ?, message_id = ?, last_seq = ?, ended_at = ? WHERE id = ?`,
+		error_message = ?, message_id = ?, last_seq = ?, ended_at = ?, model = ? WHERE id = ?`,
 	touchChat: `UPDATE chats SET updated_at = ? WHERE id = ? AND updated_at < ?`,
 	addUsage: `INSERT INTO model_usage (owner, day, model, runs, input_tokens, output_tokens, cost_nano) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, day, model) DO UPDATE SET runs = model_usage.runs + excluded.runs,
 		input_tokens = model_usage.input_tokens + excluded.input_tokens, output_tokens = model_usage.output_tokens + excluded.output_tokens,
 		cost_nano = model_usage.cost_nano + excluded.cost_nano`,
+	addDaily: `INSERT INTO daily_runs (day, replica, page, model, code, runs, cancelled, fallbacks, input_tokens, output_tokens, cost_nano)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, replica, page, model, code) DO UPDATE SET runs = daily_runs.runs + excluded.runs,
+		cancelled = daily_runs.cancelled + excluded.cancelled, fallbacks = daily_runs.fallbacks + excluded.fallbacks,
+		input_tokens = daily_runs.input_tokens + excluded.input_tokens, output_tokens = daily_runs.output_tokens + excluded.output_tokens,
+		cost_nano = daily_runs.cost_nano + excluded.cost_nano`,
 	dropClaims: `DELETE FROM claims WHERE run = ?`,
 }
 
 // The queries of Commit.
 const (
-	runStates       = `SELECT id, owner, chat_id, state, attempt, ended_at, replica FROM runs WHERE id `
+	runStates       = `SELECT id, owner, chat_id, state, attempt, ended_at, replica, page FROM runs WHERE id `
 	selectRuns      = runStates + `{among} ORDER BY id {lock}`
 	selectRun       = runStates + `= ? {lock}`
 	selectRunByKey  = `SELECT owner, idempotency_key FROM runs WHERE owner = ? AND idempotency_key = ?`
@@ -132,6 +138,11 @@ const (
 	supersedeOne   = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND id = ? AND status <> 'superseded'`
 )
 
+// rememberOwner notes to whom the attempt belonged that ends when a run gets another
+// owner. Only so many are kept.
+const rememberOwner = `owners = CASE WHEN replica <> '' AND state <> 'queued' AND length(owners) < 4000
+	THEN owners || attempt || ' ' || replica || ';' ELSE owners END`
+
 // The statements of Take. They name the replicas that the runs are taken from: with a
 // join, a run that another replica has just taken would be taken again, because the
 // joined rows are not read again when the run's row is.
@@ -140,7 +151,7 @@ const (
 	// takeAllRuns takes them from everybody else.
 	takeAllRuns = `WITH open AS (SELECT id FROM runs WHERE replica <> ?` + takeOpen
 	takeOpen    = ` AND format <= ? AND ` + openStates + ` ORDER BY place LIMIT ? {skip})
-		UPDATE runs SET spared = spared + CASE WHEN state = 'waiting' OR replica = '' AND state <> 'queued' THEN 1 ELSE 0 END, replica = ?,
+		UPDATE runs SET spared = spared + CASE WHEN state = 'waiting' OR replica = '' AND state <> 'queued' THEN 1 ELSE 0 END, ` + rememberOwner + `, replica = ?,
 		attempt = attempt + CASE WHEN state = 'queued' THEN 0 ELSE 1 END FROM open WHERE runs.id = open.id
 		RETURNING runs.id, runs.state, runs.attempt, runs.place`
 )

@@ -21,24 +21,26 @@ func (k usageKey) compare(o usageKey) int {
 	return cmp.Or(cmp.Compare(k.owner, o.owner), cmp.Compare(k.day, o.day), cmp.Compare(k.model, o.model))
 }
 
-// use adds a run's usage to its owner's usage in this batch.
-func (b *batch) use(owner string, f *record.Finish) {
+// use adds a run's usage to its owner's usage in this batch, and to the day's.
+func (b *batch) use(run *runState, f *record.Finish) {
+	b.addDay(run, f)
 	if len(f.Spent) > 0 && b.used == nil {
 		b.used = make(map[usageKey]record.ModelUsage)
 	}
 	for _, s := range f.Spent {
-		k := usageKey{owner, f.EndedAt.UTC().Format(time.DateOnly), clean(s.Model)}
+		k := usageKey{run.owner, f.EndedAt.UTC().Format(time.DateOnly), clean(s.Model)}
 		sum := b.used[k]
 		b.used[k] = record.ModelUsage{Runs: sum.Runs + s.Runs, Usage: sum.Usage.Add(s.Usage)}
 	}
 }
 
-// addUsed adds the rows of model_usage, in the same order everywhere.
+// addUsed adds the rows of model_usage and daily_runs, in the same order everywhere.
 func (b *batch) addUsed() {
 	for _, k := range slices.SortedFunc(maps.Keys(b.used), usageKey.compare) {
 		s := b.used[k]
 		b.add(addUsage, k.owner, k.day, k.model, int64(s.Runs), int64(s.Usage.InputTokens), int64(s.Usage.OutputTokens), int64(s.Usage.CostUSD))
 	}
+	b.addDays()
 }
 
 // Usage returns the owner's usage between two days, both included and written

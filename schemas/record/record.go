@@ -69,8 +69,10 @@ type Run struct {
 	Attempt int // 0 until it is started
 	// Uncounted is the number of attempts that do not count as failed: the run waited, or was
 	// handed over, when they ended.
-	Uncounted      int
-	Request        json.RawMessage
+	Uncounted int
+	Request   json.RawMessage
+	// Page is the page of the request if the service has it.
+	Page           string
 	UserMessageID  string
 	MessageID      string // the answer's id, chosen at the start
 	LastSeq        int64
@@ -299,6 +301,10 @@ type Finish struct {
 	LastSeq int64
 	Trace   json.RawMessage
 	EndedAt time.Time
+	// Model is the model that wrote the last reply, empty for none. Fallback is true if
+	// it is not the one that was asked first.
+	Model    string
+	Fallback bool
 }
 
 // ModelUsage is what a run used of a model. Runs is 1 for the model for which

@@ -32,6 +32,7 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 	d := wr.diagnostics(end.State)
 	fin := &record.Finish{
 		State: end.State, StopReason: wr.stop, Usage: wr.usage, Spent: wr.deps.Spent.Of(d.Model), EndedAt: wr.deps.Now(), Trace: trace.Encode(&d),
+		Model: d.Model, Fallback: wr.prepared != nil && d.Model != wr.prepared.Request.Model,
 	}
 	return fin, runlog.Event{Body: wr.terminal(end, fin)}, &d
 }

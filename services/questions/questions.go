@@ -99,7 +99,7 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		ConversationID: req.ConversationID, ChatKey: req.ChatID, FirstMessage: first, Title: title(first), Unlisted: req.Unlisted, Queue: req.IfBusy == "queue",
 		Run: record.Run{
 			ID: newID(), ChatKey: req.ChatID, ConversationID: req.ConversationID, Owner: user, Request: raw, CreatedAt: q.Now(),
-			MessageID: newID(), IdempotencyKey: o.IdempotencyKey, BodyHash: o.BodyHash,
+			MessageID: newID(), IdempotencyKey: o.IdempotencyKey, BodyHash: o.BodyHash, Page: q.page(req),
 		},
 	}
 	if err := q.chat(ctx, req, b); err != nil {
@@ -118,6 +118,12 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		return nil, err
 	}
 	return &Question{Begin: b, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
+}
+
+// page returns the name of the request's page, empty if the service does not have it.
+func (q *Questions) page(req *schemas.ChatRequest) string {
+	page, _ := q.Pages.Page(req.Context.String("current_page"))
+	return page.Page
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -38,6 +38,8 @@ type client struct {
 
 	mu   sync.Mutex
 	link *link // nil while the server is not connected
+	// failed is why the last attempt to connect ended, empty while it is connected.
+	failed string
 	// offered are the definitions that may be called, by the server's name of
 	// the tool. Only run writes it.
 	offered map[string]definition
@@ -57,6 +59,9 @@ func (c *client) run(ctx context.Context) {
 			failures = 0
 		}
 		delay := backoff(c.opts.FirstDelay, c.opts.LastDelay, failures)
+		c.mu.Lock()
+		c.failed = reason(err)
+		c.mu.Unlock()
 		c.log.WarnContext(ctx, "MCP server is not connected", "error", reason(err), "retry_in", delay.String())
 		select {
 		case <-time.After(delay):
@@ -119,7 +124,9 @@ func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 func (c *client) use(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.link = l
+	if c.link = l; l != nil {
+		c.failed = ""
+	}
 }
 
 // ring requests a refresh.

@@ -1342,6 +1342,175 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The page of the operator
+         * @description The web page, opened at the view of runs, usage and processes. It asks for `/api/admin`.
+         */
+        get: operations["adminPage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Runs of all users
+         * @description The newest first, for users with the role `admin`. Each request looks through a bounded number of runs: a page may have fewer items than `limit`, even none, while `next_cursor` says that there may be more. Runs that ended before the service stored them have no `page` and no `model`.
+         */
+        get: operations["adminRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/runs/{run_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * What a run did over time
+         * @description The wait in the queue, the attempts with the processes that had them, each call of the model with its first token, the tools, approvals and tools of the page, and what was on disk when. Texts are not in it. The log of a run that has not ended gives what is stored so far.
+         */
+        get: operations["adminTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/runs/{run_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The events of a run
+         * @description For admins who may see what users and models have written (setting `diagnostics`). `event` is the frame of the dialect `chat`; events without such a frame have only their number and time.
+         */
+        get: operations["adminEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/runs/{run_id}/diagnostics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The trace of a run of any user
+         * @description For admins who may see what users and models have written (setting `diagnostics`). A run has its trace once it has ended, until its log is deleted.
+         */
+        get: operations["adminDiagnostics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Usage, cost, errors and fallbacks of all users
+         * @description Totals of the runs that ended on these days (UTC), for users with the role `admin`. A run counts for the model that answered; tokens count for the model that was called. What the service has used before it counted pages is under the page with the empty name.
+         */
+        get: operations["adminStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/replicas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The processes that serve the database
+         * @description With their leases, for users with the role `admin`. Those that are gone are listed for a while.
+         */
+        get: operations["adminReplicas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/mcp_servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The MCP servers
+         * @description Their state as the answering process sees it, for users with the role `admin`.
+         */
+        get: operations["adminMCPServers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/ui": {
         parameters: {
             query?: never;
@@ -2503,6 +2672,186 @@ export interface components {
             mime: string;
             /** @description The size of the file in bytes */
             size: number;
+        };
+        /** @description A run of any user */
+        AdminRun: {
+            run_id: string;
+            /** Format: int64 */
+            conversation_id: number;
+            user_id: string;
+            user_name?: string;
+            state: components["schemas"]["RunState"];
+            attempt: number;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Absent until the run has ended
+             */
+            ended_at?: string;
+            /** @description The model that wrote the last reply or was asked for it; absent until the run has ended */
+            model?: string;
+            /** @description Absent for a page that the service does not have */
+            page?: string;
+            /** @description The process that has the run, or had it last */
+            replica?: string;
+            stop_reason?: components["schemas"]["StopReason"];
+            usage: components["schemas"]["Usage"];
+            error?: components["schemas"]["MessageFailure"];
+        };
+        /** @description A page of runs, the newest first */
+        AdminRunList: {
+            items: components["schemas"]["AdminRun"][];
+            /** @description Of the next page; absent on the last one */
+            next_cursor?: string;
+        };
+        /**
+         * @description What a run did during a span
+         * @enum {string}
+         */
+        SpanKind: "queue" | "model" | "tool" | "approval" | "client_tool";
+        /** @description A stretch of the time of a run */
+        AdminSpan: {
+            kind: components["schemas"]["SpanKind"];
+            /** @description The tool, or the model once it is known */
+            name?: string;
+            attempt: number;
+            /**
+             * Format: int64
+             * @description Tells apart what a tool does in threads of its own; 0 is the run itself
+             */
+            thread?: number;
+            tool_use_id?: string;
+            /** Format: date-time */
+            started_at: string;
+            /**
+             * Format: date-time
+             * @description Absent for a span that has not ended, or was broken off with its attempt
+             */
+            ended_at?: string;
+            /** Format: date-time */
+            first_token_at?: string;
+            usage?: components["schemas"]["Usage"];
+            is_error?: boolean;
+            /** @description Why a call of the model ended, or how an approval was answered */
+            outcome?: string;
+        };
+        /** @description An attempt of a run */
+        AdminAttempt: {
+            number: number;
+            /** @description The process that had it; absent if that is not known */
+            replica?: string;
+            /** Format: date-time */
+            started_at?: string;
+        };
+        /** @description A moment after which something of the run was on disk */
+        AdminCommit: {
+            /** Format: date-time */
+            at: string;
+            /** @description One of begun, tool_started and ended */
+            what: string;
+            name?: string;
+        };
+        /** @description What a run did, in order of time */
+        AdminTimeline: {
+            run: components["schemas"]["AdminRun"];
+            attempts: components["schemas"]["AdminAttempt"][];
+            spans: components["schemas"]["AdminSpan"][];
+            commits: components["schemas"]["AdminCommit"][];
+            /** @description The run's log was deleted because of its age; only the tools are left */
+            log_dropped?: boolean;
+            /** @description There are more spans than are shown */
+            truncated?: boolean;
+            /** Format: int64 */
+            last_sequence: number;
+        };
+        /** @description An event of the log of a run */
+        AdminEvent: {
+            /** Format: int64 */
+            sequence: number;
+            /** Format: date-time */
+            at: string;
+            event?: components["schemas"]["Object"];
+        };
+        /** @description A part of the log of a run */
+        AdminEventList: {
+            items: components["schemas"]["AdminEvent"][];
+            /**
+             * Format: int64
+             * @description The number to continue after; absent at the end
+             */
+            next?: number;
+        };
+        /** @description What runs used, of a day, a model, a page, a user or an error code */
+        AdminTotal: {
+            name: string;
+            /** Format: int64 */
+            runs: number;
+            /** Format: int64 */
+            failed: number;
+            /** Format: int64 */
+            cancelled: number;
+            /**
+             * Format: int64
+             * @description Runs that another model than the first one answered
+             */
+            fallbacks: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+            cost_usd?: components["schemas"]["USD"];
+        };
+        /** @description The usage of all users between two days, both included */
+        AdminStats: {
+            /** Format: date */
+            from: string;
+            /** Format: date */
+            to: string;
+            days: components["schemas"]["AdminTotal"][];
+            models: components["schemas"]["AdminTotal"][];
+            pages: components["schemas"]["AdminTotal"][];
+            /** @description Their failed, cancelled and fallback runs are not counted */
+            users: components["schemas"]["AdminTotal"][];
+            errors: components["schemas"]["AdminTotal"][];
+            /** @description The day from which users are counted; absent if it is the first one */
+            users_from?: string;
+        };
+        /** @description A process that serves the database, or did lately */
+        AdminReplica: {
+            id: string;
+            name?: string;
+            /** @description Its lease is valid */
+            live: boolean;
+            /** @description It is about to leave */
+            draining?: boolean;
+            /** Format: date-time */
+            started_at?: string;
+            /**
+             * Format: date-time
+             * @description When its lease ends
+             */
+            expires_at?: string;
+            /** Format: int64 */
+            open_runs: number;
+            /** @description The process that answers */
+            this?: boolean;
+        };
+        /** @description The processes, the newest first */
+        AdminReplicaList: {
+            items: components["schemas"]["AdminReplica"][];
+        };
+        /** @description An MCP server as the answering process sees it */
+        AdminMCPServer: {
+            name: string;
+            connected: boolean;
+            tools: string[];
+            /** @description Why it is not connected */
+            error?: string;
+        };
+        /** @description The configured MCP servers */
+        AdminMCPServerList: {
+            items: components["schemas"]["AdminMCPServer"][];
         };
         /** @description Why an assistant message of status `error` has no answer */
         MessageFailure: {
@@ -5913,6 +6262,289 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
+        };
+    };
+    adminPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": unknown;
+                };
+            };
+            421: components["responses"]["Misdirected"];
+        };
+    };
+    adminRuns: {
+        parameters: {
+            query?: {
+                /** @description Only runs in this state */
+                state?: components["schemas"]["RunState"];
+                /** @description The id of a user */
+                user?: string;
+                /** @description A page that the service has */
+                page?: string;
+                /** @description The model that answered */
+                model?: string;
+                /**
+                 * @description The code of the error that ended them
+                 * @example upstream_error
+                 */
+                error?: string;
+                /**
+                 * @description The first day on which they began (UTC)
+                 * @example 2026-11-01
+                 */
+                from?: string;
+                /**
+                 * @description The last such day
+                 * @example 2026-11-21
+                 */
+                to?: string;
+                /**
+                 * @description The most items to return
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description The `next_cursor` of the page before; opaque to clients
+                 * @example Nzg5
+                 */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Runs of all users */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminRunList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminTimeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What a run did over time */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminTimeline"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminEvents: {
+        parameters: {
+            query?: {
+                /** @description The number to continue after */
+                after?: number;
+                /**
+                 * @description The most items to return
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events of a run */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminEventList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminDiagnostics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trace of a run of any user */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diagnostics"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminStats: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The first day; 29 days before the last one when absent
+                 * @example 2026-11-01
+                 */
+                from?: string;
+                /**
+                 * @description The last day, at most a year after the first; today when absent
+                 * @example 2026-11-21
+                 */
+                to?: string;
+                /** @description How many models, pages, users and errors, the first by cost; 10 when absent */
+                top?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Usage, cost, errors and fallbacks of all users */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminStats"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminReplicas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The processes that serve the database */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminReplicaList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    adminMCPServers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The MCP servers */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminMCPServerList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     postUI: {

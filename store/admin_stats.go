@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// adminTotal is a row of totals.
+type adminTotal struct {
+	Name         string
+	Runs         int64
+	Failed       int64
+	Cancelled    int64
+	Fallbacks    int64
+	InputTokens  int64
+	OutputTokens int64
+	CostNano     schemas.USD
+}
+
+const (
+	sumOfDaily = `CAST(SUM(runs) AS BIGINT) AS runs, CAST(SUM(CASE WHEN code <> '' THEN runs ELSE 0 END) AS BIGINT) AS failed,
+	CAST(SUM(cancelled) AS BIGINT) AS cancelled, CAST(SUM(fallbacks) AS BIGINT) AS fallbacks, CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
+	CAST(SUM(output_tokens) AS BIGINT) AS output_tokens, CAST(SUM(cost_nano) AS BIGINT) AS cost_nano FROM daily_runs WHERE day >= ? AND day <= ?`
+	// userRows are the newest rows of model_usage.
+	userRows  = `(SELECT owner, day, runs, input_tokens, output_tokens, cost_nano FROM model_usage WHERE day >= ? AND day <= ? ORDER BY day DESC LIMIT ?) newest`
+	sumByUser = `SELECT owner AS name, CAST(SUM(runs) AS BIGINT) AS runs, CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
+	CAST(SUM(output_tokens) AS BIGINT) AS output_tokens, CAST(SUM(cost_nano) AS BIGINT) AS cost_nano FROM ` + userRows + ` GROUP BY owner ` + mostFirst
+	mostFirst = ` ORDER BY cost_nano DESC, runs DESC, name LIMIT ?`
+)
+
+// AdminStats returns the totals of all users. It adds up the rows of the days, of which
+// there are some for each replica, page and model; users from a bounded number of rows.
+func (s *Store) AdminStats(ctx context.Context, q record.AdminStatsQuery) (stats schemas.AdminStats, err error) {
+	top := pageLimit(q.Top, adminTop, adminTop)
+	tx := s.read(ctx)
+	stats = schemas.AdminStats{From: q.From, To: q.To}
+	add := func(into *[]schemas.AdminTotal, statement string, args ...any) {
+		if err == nil {
+			*into, err = totals(tx, statement, args...)
+		}
+	}
+	// Days are bounded by the caller.
+	add(&stats.Days, "SELECT day AS name, "+sumOfDaily+" GROUP BY day ORDER BY day", q.From, q.To)
+	add(&stats.Models, "SELECT model AS name, "+sumOfDaily+" AND model <> '' GROUP BY model"+mostFirst, q.From, q.To, top)
+	add(&stats.Pages, "SELECT page AS name, "+sumOfDaily+" GROUP BY page"+mostFirst, q.From, q.To, top)
+	add(&stats.Errors, "SELECT code AS name, "+sumOfDaily+" AND code <> '' GROUP BY code ORDER BY runs DESC, name LIMIT ?", q.From, q.To, top)
+	add(&stats.Users, sumByUser, q.From, q.To, adminUserRows, top)
+	if err == nil {
+		var first string
+		err = tx.Raw("SELECT COALESCE(MIN(day), '') FROM (SELECT day FROM model_usage WHERE day >= ? AND day <= ? ORDER BY day DESC LIMIT 1 OFFSET ?) last", q.From, q.To, adminUserRows-1).Scan(&first).Error
+		stats.UsersFrom = first
+	}
+	return stats, s.fault("totals of all users", err)
+}
+
+func totals(tx *gorm.DB, statement string, args ...any) ([]schemas.AdminTotal, error) {
+	var rows []adminTotal
+	if err := tx.Raw(statement, args...).Scan(&rows).Error; err != nil {
+		return nil, err
+	}
+	list := make([]schemas.AdminTotal, len(rows))
+	for i, r := range rows {
+		list[i] = schemas.AdminTotal{
+			Name: r.Name, Runs: r.Runs, Failed: r.Failed, Cancelled: r.Cancelled, Fallbacks: r.Fallbacks,
+			InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostUSD: r.CostNano,
+		}
+	}
+	return list, nil
+}
+
+// maxReplicas bounds the replicas that are listed.
+const maxReplicas = 100
+
+// List returns the processes that serve the database, and those that did lately, the
+// newest first.
+func (r *Replicas) List(ctx context.Context) (list []schemas.AdminReplica, err error) {
+	list = []schemas.AdminReplica{}
+	err = r.scan(ctx, func(row scanner) error {
+		var a schemas.AdminReplica
+		var started, expires time.Time
+		err := row.Scan(&a.ID, &a.Name, &a.Live, &a.Draining, &started, &expires, &a.OpenRuns)
+		started, expires = started.UTC(), expires.UTC()
+		a.StartedAt, a.ExpiresAt = &started, &expires
+		list = append(list, a)
+		return err
+	}, `SELECT id, name, gone_at IS NULL AND expires_at > clock_timestamp(), draining, started_at, expires_at,
+		(SELECT COUNT(*) FROM runs WHERE runs.replica = newest.id AND `+openStates+`)
+		FROM (SELECT * FROM replicas ORDER BY started_at DESC, id LIMIT $1) newest ORDER BY started_at DESC, id`, maxReplicas)
+	return list, err
+}
+
+// OpenRuns counts the runs that have not ended.
+func (s *Store) OpenRuns(ctx context.Context) (int64, error) {
+	n, err := number(s.read(ctx), "SELECT COUNT(*) FROM runs WHERE "+openStates)
+	return n, s.fault("open runs", err)
+}
