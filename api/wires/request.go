@@ -283,6 +283,46 @@ func (c *Call) StartPlaced(req *schemas.ChatRequest, find func() (schemas.Chat, 
 	return run, errChanging
 }
 
+// StartLast starts the run of a request that sends all messages of a chat, for the last
+// message of the user; the messages after it are ignored. In a new chat the messages before
+// it become the history. In a known one place says where the message belongs among the
+// chat's messages. It gets the list up to the message, and may change req. Key is the
+// client's id of the chat, which is read again before place is asked again.
+func (c *Call) StartLast(key string, chat schemas.Chat, req *schemas.ChatRequest, list []Message,
+	place func(chat schemas.Chat, have []schemas.Message, list []Message) (Place, error),
+) (schemas.Run, error) {
+	for list[len(list)-1].Role != "user" {
+		list = list[:len(list)-1]
+	}
+	if chat.ConversationID == 0 {
+		req.ConversationHistory = History(list[:len(list)-1])
+		return c.Start(chat, req)
+	}
+	again := false
+	return c.StartPlaced(req, func() (_ schemas.Chat, at Place, err error) {
+		if again {
+			if chat, err = c.Service.Chat(c.Context(), c.User, key); err != nil {
+				return chat, at, err
+			}
+		}
+		again = true
+		have, err := c.Service.Current(c.Context(), c.User, chat)
+		if err != nil {
+			return chat, at, err
+		}
+		last := &list[len(list)-1]
+		current, err := c.Service.Successor(c.Context(), c.User, chat, have, last.ID)
+		if err != nil {
+			return chat, at, err
+		}
+		if current != "" {
+			last.ID, req.MessageID = current, ""
+		}
+		at, err = place(chat, have, list)
+		return chat, at, err
+	})
+}
+
 // options returns the start options of the request's Idempotency-Key.
 func (c *Call) options() record.StartOptions {
 	o, body := record.StartOptions{IdempotencyKey: c.Header.Get("Idempotency-Key")}, c.Body

@@ -210,43 +210,10 @@ func begin(c *wires.Call, in *input, chat schemas.Chat, at int, queue bool) (sch
 	if err := in.ask(req, at); err != nil {
 		return schemas.Run{}, err
 	}
-	for list[len(list)-1].Role != "user" {
-		list = list[:len(list)-1]
-	}
-	if chat.ConversationID == 0 {
-		req.ConversationHistory = wires.History(list[:len(list)-1])
-		run, err := c.Start(chat, req)
-		return run, in.pointed(err, at)
-	}
-	again := false
-	run, err := c.StartPlaced(req, func() (schemas.Chat, wires.Place, error) {
-		if again {
-			if chat, err = c.Service.Chat(c.Context(), c.User, in.ThreadID); err != nil {
-				return chat, wires.Place{}, err
-			}
-		}
-		again = true
-		place, err := find(c, chat, req, list)
-		return chat, place, err
+	run, err := c.StartLast(in.ThreadID, chat, req, list, func(chat schemas.Chat, have []schemas.Message, list []wires.Message) (wires.Place, error) {
+		return wires.Find(have, list, chat.ActiveRunID), nil
 	})
 	return run, in.pointed(err, at)
-}
-
-// find returns the place of the last user message, which ends the list, in a known chat.
-func find(c *wires.Call, chat schemas.Chat, req *schemas.ChatRequest, list []wires.Message) (wires.Place, error) {
-	have, err := c.Service.Current(c.Context(), c.User, chat)
-	if err != nil {
-		return wires.Place{}, err
-	}
-	last := &list[len(list)-1]
-	current, err := c.Service.Successor(c.Context(), c.User, chat, have, last.ID)
-	if err != nil {
-		return wires.Place{}, err
-	}
-	if current != "" {
-		last.ID, req.MessageID = current, ""
-	}
-	return wires.Find(have, list, chat.ActiveRunID), nil
 }
 
 // errNothingFollows is returned for the result of a call that never waited.

@@ -85,49 +85,16 @@ func begin(c *wires.Call, r *request, chat schemas.Chat) (schemas.Run, error) {
 	if err := r.ask(req, at); err != nil {
 		return schemas.Run{}, err
 	}
-	for list[len(list)-1].Role != "user" {
-		list = list[:len(list)-1]
-	}
-	if chat.ConversationID == 0 {
-		req.ConversationHistory = wires.History(list[:len(list)-1])
-		run, err := c.Start(chat, req)
-		return run, r.pointed(err, at)
-	}
-	again := false
-	run, err := c.StartPlaced(req, func() (schemas.Chat, wires.Place, error) {
-		if again {
-			if chat, err = c.Service.Chat(c.Context(), c.User, r.ID); err != nil {
-				return chat, wires.Place{}, err
+	run, err := c.StartLast(r.ID, chat, req, list, func(chat schemas.Chat, have []schemas.Message, list []wires.Message) (wires.Place, error) {
+		if r.Trigger != regenerate && r.MessageID != "" {
+			edited, err := c.Service.Successor(c.Context(), c.User, chat, have, r.MessageID)
+			if err != nil || edited != "" {
+				return wires.Edited(have, r.MessageID, edited, req, chat.ActiveRunID), err
 			}
 		}
-		again = true
-		place, err := r.find(c, chat, req, list)
-		return chat, place, err
+		return r.place(have, list, chat.ActiveRunID), nil
 	})
 	return run, r.pointed(err, at)
-}
-
-// find returns the place of the last user message, which ends the list, in a known chat.
-func (r *request) find(c *wires.Call, chat schemas.Chat, req *schemas.ChatRequest, list []wires.Message) (wires.Place, error) {
-	have, err := c.Service.Current(c.Context(), c.User, chat)
-	if err != nil {
-		return wires.Place{}, err
-	}
-	last := &list[len(list)-1]
-	current, err := c.Service.Successor(c.Context(), c.User, chat, have, last.ID)
-	if err != nil {
-		return wires.Place{}, err
-	}
-	if current != "" {
-		last.ID, req.MessageID = current, ""
-	}
-	if r.Trigger != regenerate && r.MessageID != "" {
-		edited, err := c.Service.Successor(c.Context(), c.User, chat, have, r.MessageID)
-		if err != nil || edited != "" {
-			return wires.Edited(have, r.MessageID, edited, req, chat.ActiveRunID), err
-		}
-	}
-	return r.place(have, list, chat.ActiveRunID), nil
 }
 
 // place returns the place of the last user message among the chat's messages.
