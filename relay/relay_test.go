@@ -64,7 +64,7 @@ func listen(t *testing.T, c carrier, id string) <-chan string {
 
 // Messages reach the participant that they are for, and all others if they are for all.
 func TestCarriers(t *testing.T) {
-	var memory relay.Memory
+	var memory relaytest.Memory
 	server := relaytest.Start(t)
 	for name, port := range map[string]func() carrier{
 		"memory": func() carrier { return memory.Port() },

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
-	"github.com/chattray/chattray/relay"
+	"github.com/chattray/chattray/relay/relaytest"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -79,7 +79,7 @@ type System struct {
 	Client   *http.Client
 	// Here makes StartReplica start replicas in this process, which send each other
 	// messages over it.
-	Here *relay.Memory
+	Here *relaytest.Memory
 
 	mu             sync.Mutex
 	random         *rand.Rand

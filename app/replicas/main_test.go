@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/app/apptest"
-	"github.com/chattray/chattray/relay"
 	"github.com/chattray/chattray/relay/relaytest"
 )
 
@@ -37,7 +36,7 @@ var (
 		system.Settings = append(system.Settings, "NATS_URL="+relaytest.Start(system.T).URL)
 	}}
 	// inMemory runs the services in the test's own process, so they cannot be killed.
-	inMemory = carrier{"memory", func(system *apptest.System) { system.Here = new(relay.Memory) }}
+	inMemory = carrier{"memory", func(system *apptest.System) { system.Here = new(relaytest.Memory) }}
 )
 
 // over runs a test in parallel for each of the carriers, each on a fresh database.

@@ -1,4 +1,5 @@
-// Package relaytest starts NATS servers for tests, each in a process of its own.
+// Package relaytest carries messages in tests: it starts NATS servers, each in a process of
+// its own, and has a carrier within one process.
 package relaytest
 
 import (

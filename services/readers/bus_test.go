@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/chattray/chattray/relay"
+	"github.com/chattray/chattray/relay/relaytest"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/exchange"
@@ -22,7 +22,7 @@ import (
 // web carries messages between the processes of a test. It may lose some, send some twice
 // and some later than others.
 type web struct {
-	relay.Memory
+	relaytest.Memory
 	lost, doubled, late float64
 
 	mu     sync.Mutex
@@ -31,7 +31,7 @@ type web struct {
 
 // port is the carrier of one process.
 type port struct {
-	*relay.Port
+	*relaytest.Port
 	web *web
 }
 
@@ -263,7 +263,7 @@ func TestLargeEventCarried(t *testing.T) {
 // gets the rest when they do. One that asks no more is sent nothing.
 func TestUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var memory relay.Memory
+		var memory relaytest.Memory
 		b := memory.Port()
 		got, total := 0, int64(0)
 		if err := b.Receive("b", func(raw []byte) {

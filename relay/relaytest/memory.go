@@ -1,8 +1,12 @@
-package relay
+package relaytest
 
-import "sync"
+import (
+	"sync"
 
-// Memory carries messages between parts of one process, for tests. The zero value is
+	"github.com/chattray/chattray/relay"
+)
+
+// Memory carries messages between parts of one process. The zero value is
 // ready; it is safe for concurrent use.
 type Memory struct {
 	mu    sync.Mutex
@@ -55,7 +59,7 @@ func (p *Port) Up() bool {
 // Send sends a message to one participant.
 func (p *Port) Send(to string, message []byte) error {
 	if !p.Up() {
-		return ErrDown
+		return relay.ErrDown
 	}
 	p.memory.mu.Lock()
 	other := p.memory.ports[to]
@@ -69,7 +73,7 @@ func (p *Port) Send(to string, message []byte) error {
 // SendAll sends a message to all other participants.
 func (p *Port) SendAll(message []byte) error {
 	if !p.Up() {
-		return ErrDown
+		return relay.ErrDown
 	}
 	var others []*Port
 	p.memory.mu.Lock()
