@@ -27,7 +27,9 @@ class Chat extends ai.AbstractChat {
 
 const id = `${name}-${version}-${process.pid}`
 let cut = () => {}
+let posts = 0
 const cuttable = async (input, init) => {
+  if (init?.method === 'POST') posts++
   const aborter = new AbortController()
   const response = await fetch(input, init)
   const reader = response.body?.getReader()
@@ -117,6 +119,12 @@ const place = async (chat, output) => {
   const waiting = toolParts(chat).find((p) => p.type === 'tool-where' && p.state === 'input-available')
   await chat.addToolOutput({ tool: 'where', toolCallId: waiting.toolCallId, output })
 }
+// placed is place for a call beside one that the user decides about. The client sends the
+// output by itself, and only once: the answer ends where the decision is waited for.
+const placed = async (chat, output) => {
+  await place(chat, output)
+  await until('the output is sent', () => posts === 2 && chat.status === 'ready')
+}
 
 const cases = {
   async text(chat) { await chat.sendMessage({ text: 'text' }) },
@@ -136,9 +144,10 @@ const cases = {
   },
   async two(chat) {
     await chat.sendMessage({ text: 'two' })
-    await place(chat, 'Basel')
+    await placed(chat, 'Basel')
     await decide(chat, true)
     await until('the answer continues', () => text(chat).includes('done'))
+    if (posts !== (version === '5' ? 2 : 3)) throw new Error(`${posts} requests`)
   },
   async reload(chat) {
     chat.sendMessage({ text: 'reload' }).catch(() => {})
@@ -254,7 +263,7 @@ Object.assign(cases, {
   },
   async killTwo(chat) {
     await chat.sendMessage({ text: 'killTwo' })
-    await place(chat, 'Basel')
+    await placed(chat, 'Basel')
     const again = await decided(chat, true)
     await killed(again)
     return again

@@ -21,7 +21,8 @@ const done = "[DONE]"
 // table makes the chunks of the AI SDK's UI message stream.
 type table struct {
 	wires.Params
-	major int
+	major   int
+	brought []wires.Answer // by the request
 
 	message  string
 	started  bool
@@ -42,10 +43,10 @@ type call struct {
 	denied   bool
 }
 
-// newTable returns the table for clients of a major version.
-func newTable(major int) func(p wires.Params) wires.Table {
+// newTable returns the table for clients of a major version, for a request with answers.
+func newTable(major int, brought ...wires.Answer) func(p wires.Params) wires.Table {
 	return func(p wires.Params) wires.Table {
-		return &table{Params: p, major: major, calls: make(map[int]*call), written: make(map[uint32]*call)}
+		return &table{Params: p, major: major, brought: brought, calls: make(map[int]*call), written: make(map[uint32]*call)}
 	}
 }
 
@@ -145,6 +146,9 @@ func (t *table) Begin(out *wires.Frames, _ int64) {
 // Pause implements wires.Table.
 func (t *table) Pause(out *wires.Frames, _ []schemas.Wait) {
 	t.endParts(out)
+	if !t.step {
+		t.settle(out)
+	}
 	t.endStep(out)
 	out.Raw(`{"type":"finish","finishReason":"tool-calls"}`)
 	out.Raw(done)

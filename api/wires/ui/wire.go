@@ -38,11 +38,11 @@ const opening = ": stream-open\n\n"
 func header(h http.Header) { h.Set("x-vercel-ai-ui-message-stream", "v1") }
 
 // serve answers with a part of a run.
-func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given map[int]bool) error {
+func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given map[int]bool, brought ...wires.Answer) error {
 	if major == 0 {
 		major = newest
 	}
-	return c.Service.Serve(c, to, wires.Response{Run: run, Table: newTable(major), Given: given, Header: header, Opening: opening})
+	return c.Service.Serve(c, to, wires.Response{Run: run, Table: newTable(major, brought...), Given: given, Header: header, Opening: opening})
 }
 
 // post starts a run, follows one that already answers the message, or gives answers to
@@ -142,7 +142,7 @@ func proceed(c *wires.Call, to wires.Stream, r *request, chat schemas.Chat, id s
 	if err != nil {
 		return err
 	}
-	return serve(c, to, run, r.AI, given)
+	return serve(c, to, run, r.AI, given, list...)
 }
 
 // resume answers with the chat's live run, from its beginning: the client discards what it

@@ -1,0 +1,68 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// body collects what is written to a stream.
+type body struct{ strings.Builder }
+
+func (*body) Context() context.Context   { return context.Background() }
+func (b *body) Write(frames []byte) bool { b.Builder.Write(frames); return true }
+func (*body) Close()                     {}
+
+func written(out *wires.Frames) string {
+	var b body
+	_ = (&wires.Service{}).ServeFrames(&wires.Call{Response: httptest.NewRecorder()}, &b, out)
+	return b.String()
+}
+
+// TestAnOutputBesideAnApprovalIsSentOnce answers a tool of the page while the user is still
+// asked about another call: the client's part becomes one of the service, because a client
+// that sends completed calls by itself would otherwise send this one until the user decides.
+// A pause of a later reply does not touch it.
+func TestAnOutputBesideAnApprovalIsSentOnce(t *testing.T) {
+	const want = `{"type":"tool-output-available","output":{"at":"Basel"},"providerExecuted":true,"toolCallId":"run-1"}`
+	reply := &runlog.LevelStart{Depth: runlog.GroupLevel, Type: "llm"}
+	for _, tt := range []struct {
+		name   string
+		answer wires.Answer
+		after  []runlog.Body // the answers
+		want   string        // empty for none
+	}{
+		{"the other call waits", wires.Answer{Index: 1, Output: json.RawMessage(`{"at":"Basel"}`)}, nil, want},
+		{"the tool failed", wires.Answer{Index: 1, Output: json.RawMessage(`"no"`), IsError: true}, nil, `{"type":"tool-output-error","errorText":"no","providerExecuted":true,"toolCallId":"run-1"}`},
+		{"an approval", wires.Answer{Index: 0, Approved: new(bool)}, nil, ""},
+		{"an unknown call", wires.Answer{Index: 7, Output: json.RawMessage(`1`)}, nil, ""},
+		{"a later reply waits", wires.Answer{Index: 1, Output: json.RawMessage(`1`)}, []runlog.Body{reply}, ""},
+	} {
+		for _, major := range []int{newest, noApprovals} {
+			table := newTable(major, tt.answer)(wires.Params{Run: "run"})
+			var hidden, out wires.Frames
+			hidden.Mute()
+			for _, b := range []runlog.Body{
+				&runlog.Started{Target: runlog.Target{MessageID: "a"}}, reply,
+				&runlog.ApprovalRequest{Index: 0, Tool: "order"}, &runlog.ClientToolCall{Index: 1, Tool: "where"},
+			} {
+				table.Event(&hidden, &runlog.Event{Seq: 1, Body: b})
+			}
+			table.Begin(&out, 4)
+			for _, b := range tt.after {
+				table.Event(&out, &runlog.Event{Seq: 5, Body: b})
+			}
+			table.Pause(&out, []schemas.Wait{{Index: 0}})
+			got := written(&out)
+			if tt.want == "" && strings.Contains(got, "tool-output") || !strings.Contains(got, tt.want) {
+				t.Errorf("%s: a client of version %d gets\n%s\nwant %q", tt.name, major, got, tt.want)
+			}
+		}
+	}
+}
