@@ -11,7 +11,8 @@ type Replacer interface {
 }
 
 // replaced tells the table if the client has seen events that a later attempt replaced. The
-// response then begins with that attempt at the latest.
+// response then begins with that attempt at the latest. What is kept of a log that is no
+// longer stored replaces all of it, under the log's last numbers.
 func (f *fold) replaced(list []runlog.Event) {
 	t, ok := f.table.(Replacer)
 	if !ok || f.out.after == 0 {
@@ -20,7 +21,9 @@ func (f *fold) replaced(list []runlog.Event) {
 	cursor := f.out.after / EventSpan
 	for i := range list {
 		a, ok := list[i].Body.(*runlog.Attempt)
-		if !ok || list[i].Seq <= cursor {
+		if ok && f.later(a) && cursor < f.run.LastSequence {
+			f.out.after = min(f.out.after, list[i].Seq*EventSpan-1)
+		} else if !ok || list[i].Seq <= cursor {
 			continue
 		}
 		if a.KeptThrough < cursor {

@@ -13,33 +13,6 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// Table turns the events of a run into the frames of a wire. Its output depends only on
-// the log and its Params. It gets the run's events in order, from the first one.
-type Table interface {
-	// Event adds the frames of an event.
-	Event(out *Frames, e *runlog.Event)
-	// Begin adds the first frames of a response that continues a run. The table resets
-	// its counters, but keeps what it knows from the events up to after.
-	Begin(out *Frames, after int64)
-	// Pause ends a response whose calls wait for the user or for the page.
-	Pause(out *Frames, waiting []schemas.Wait)
-}
-
-// Params is what a table knows besides the log.
-type Params struct {
-	Run string
-	// Answered are the calls that already have their answer: they are shown, but the
-	// client is not asked again. It is empty if the client's request brought the answers.
-	Answered map[int]bool
-}
-
-// Stayer is a Table whose responses stay open at some waits: they are no pause.
-type Stayer interface{ Stays(w schemas.Wait) bool }
-
-// Keeper is a Table that shows the events of every attempt: what has been shown is never
-// taken back. Other tables get only the events of the newest attempt.
-type Keeper interface{ KeepsAttempts() }
-
 // Response is the answer to a request: a part of a run that ends with the run, or when the
 // run waits for the user or for the page.
 type Response struct {
@@ -59,11 +32,9 @@ type Response struct {
 	Cancels bool
 	// Asked is called when the run asks the user for an approval; may be nil.
 	Asked func(index int) error
-	// Header sets headers; Opening is the start of the body; both may be empty. Interrupted
-	// is sent if the run is interrupted, before the connection is aborted.
-	Header      func(h http.Header)
-	Opening     string
-	Interrupted string
+	// Header sets headers; Opening is the start of the body; both may be empty.
+	Header  func(h http.Header)
+	Opening string
 }
 
 // maxFrames is the number of buffered bytes at which frames are written, without further
@@ -77,8 +48,8 @@ const cancelWait = 5 * time.Second
 var keepAlive = []byte(": keep-alive\n\n")
 
 // Serve answers with a part of a user's run. If it returns an error, nothing has been sent.
-// It aborts the connection if the run is interrupted, because these clients take a clean
-// end for success.
+// A response that ends neither with the run nor at a pause aborts the connection, because
+// these clients take a clean end for success.
 func (s *Service) Serve(c *Call, to Stream, r Response) error {
 	ctx, stop := context.WithCancel(to.Context())
 	defer stop()
@@ -95,23 +66,53 @@ func (s *Service) Serve(c *Call, to Stream, r Response) error {
 	if r.Opening != "" && !to.Write([]byte(r.Opening)) {
 		return nil
 	}
-	for batch, err := range events {
-		if errors.Is(err, runlog.ErrInterrupted) && r.Interrupted != "" {
-			to.Write([]byte(r.Interrupted))
-		}
-		if err != nil || len(batch) == 0 && !to.Write(keepAlive) {
-			break
-		}
-		ended, ok := f.write(to, batch)
-		if ended && ok {
-			return nil
-		}
-		if !ok {
-			break
-		}
+	err = f.serve(to, events)
+	if err == nil {
+		return nil
 	}
+	f.breakOff(to, err)
 	s.gone(c, to, r)
 	panic(http.ErrAbortHandler)
+}
+
+// errGone ends a response whose client does not read any more.
+var errGone = errors.New("the client has gone")
+
+// serve writes the frames of events up to the end of the response. The error says why it
+// has no end.
+func (f *fold) serve(to Stream, events iter.Seq2[[]runlog.Event, error]) error {
+	f.out.write = to.Write
+	for batch, err := range events {
+		if err != nil {
+			return err
+		}
+		if len(batch) == 0 && !to.Write(keepAlive) {
+			return errGone
+		}
+		if err := f.write(batch); err != nil || f.ended {
+			return err
+		}
+	}
+	return runlog.ErrInterrupted
+}
+
+// breakOff tells a client that still reads why its response has no end.
+func (f *fold) breakOff(to Stream, err error) {
+	t, ok := f.table.(Breaker)
+	if !ok || errors.Is(to.Context().Err(), context.Canceled) {
+		return
+	}
+	e, ok := errors.AsType[*schemas.Error](err)
+	switch {
+	case ok:
+	case to.Context().Err() != nil:
+		e = schemas.NewError(schemas.CodeUnauthorized, "the token has expired; the answer continues")
+	default:
+		e = interrupted(f.run)
+	}
+	f.out.event(0, false)
+	t.Broken(&f.out, e)
+	f.out.flush()
 }
 
 // ServeFrames answers with frames that are from no run.
@@ -167,7 +168,7 @@ func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) (after int
 }
 
 // interrupted is the error for a run that continues later.
-func interrupted(run schemas.Run) error {
+func interrupted(run schemas.Run) *schemas.Error {
 	e := schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted and continues; send the request again")
 	e.RunID = run.RunID
 	return e
@@ -204,21 +205,20 @@ func (s *Service) gone(c *Call, to Stream, r Response) {
 	}
 }
 
-// write writes the frames of events. It reports whether the response has ended, and
-// whether every write succeeded.
-func (f *fold) write(to Stream, batch []runlog.Event) (ended, ok bool) {
-	f.out.write = to.Write
+// write writes the frames of events, up to the end of the response.
+func (f *fold) write(batch []runlog.Event) error {
 	list := f.ready(batch)
+	var err error
 	for i := range list {
-		if err := f.event(&list[i]); err != nil {
-			return false, false
-		}
-		if f.ended || f.out.failed {
+		if err = f.event(&list[i]); err != nil || f.ended || f.out.failed {
 			break
 		}
 	}
 	f.out.flush()
-	return f.ended, !f.out.failed
+	if err == nil && f.out.failed {
+		err = errGone
+	}
+	return err
 }
 
 // fold turns the events of a run into the frames of one response.
@@ -314,9 +314,13 @@ func (f *fold) complete() bool {
 	return f.run.Attempt <= 1 || last.Seq > int64(f.run.Attempt-1)*runlog.AttemptSpan
 }
 
+// later reports whether an attempt began after the response. Of a run that had ended, it is
+// all that is kept of the log: the answer, as one more attempt.
+func (f *fold) later(a *runlog.Attempt) bool { return a.Number > max(f.run.Attempt, 1) }
+
 // event adds the frames of an event, and those of a pause after it.
 func (f *fold) event(e *runlog.Event) error {
-	if a, ok := e.Body.(*runlog.Attempt); ok && a.Number > max(f.run.Attempt, 1) && !f.keeps {
+	if a, ok := e.Body.(*runlog.Attempt); ok && f.later(a) && !f.run.State.Terminal() && !f.keeps {
 		return runlog.ErrInterrupted
 	}
 	e = f.calls.indexed(e)

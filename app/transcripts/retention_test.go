@@ -1,6 +1,7 @@
 package transcripts
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -35,6 +36,10 @@ func TestRetention(t *testing.T) {
 
 				ask("old")
 				ask("used")
+				run := strings.ReplaceAll(s.runs[0].id, "-", "")
+				for begin := range 12 { // at one of them the run has ended, after which no response begins
+					has("a response that begins anywhere in an ended run", do(http.MethodGet, fmt.Sprintf("/v1/responses/resp_%s_%d", run, begin), ""), `!"status": "in_progress"`)
+				}
 				pass(time.Hour + 30*time.Minute)
 				has("the log after an hour and a half", log("1", "0"), `"text":"The "`)
 				has("the trace then", do(http.MethodGet, "/api/chat/runs/RUN1/diagnostics", ""), "200")
@@ -43,6 +48,8 @@ func TestRetention(t *testing.T) {
 				has("the log after its time", log("1", "0"), `"kept_through":0`, `"text":"The answer."`, `"type":"complete"`, `!"text":"The "`)
 				has("the log for one who has seen a part of it", log("1", "4"), `"kept_through":0`, `"text":"The answer."`, `"type":"complete"`)
 				has("the log for one who has seen all", log("1", "1000000"), "204")
+				has("the run for a client of AG-UI", do(http.MethodGet, "/api/agui?offset=-1&runId=RUN1", ""), `"delta":"The answer."`, `"type":"RUN_FINISHED"`, `!"delta":"The "`)
+				has("the response for a client of OpenAI", do(http.MethodGet, "/v1/responses/resp_"+run+"_0?stream=true", ""), `"delta":"The answer."`, `"type":"response.completed"`)
 				has("the trace", do(http.MethodGet, "/api/chat/runs/RUN1/diagnostics", ""), "404")
 				has("the log of another run", log("3", "0"), `"text":"The "`)
 				has("the chat", do(http.MethodGet, "/api/chats/1", ""), `"The answer."`)

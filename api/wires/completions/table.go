@@ -1,7 +1,6 @@
 package completions
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -240,14 +239,13 @@ func finishReason(r schemas.StopReason) string {
 	return "stop"
 }
 
+// Broken implements wires.Breaker: these clients have no way back to a response.
+func (t *table) Broken(out *wires.Frames, e *schemas.Error) { fail(out, e.Code, e.Message) }
+
 // fail ends the response with an error.
 func fail(out *wires.Frames, code schemas.Code, message string) {
-	out.Raw(string(failure(code, message)))
+	out.JSON(map[string]openaiwire.Problem{"error": {Message: message, Type: openaiwire.ServerError, Code: string(code)}})
 	out.Raw(done)
-}
-
-func failure(code schemas.Code, message string) json.RawMessage {
-	return schemas.Encode(map[string]openaiwire.Problem{"error": {Message: message, Type: openaiwire.ServerError, Code: string(code)}})
 }
 
 // completion returns the whole response.

@@ -163,8 +163,7 @@ func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatReques
 	t := newTable(options{model: r.Model, usage: r.usage(), activity: r.activity, whole: !r.Stream})(wires.Params{}).(*table)
 	part := wires.Response{
 		Run: run, Given: given, Cancels: req.OnDisconnect == "cancel" && c.Header.Get("Idempotency-Key") == "",
-		Table:       func(p wires.Params) wires.Table { t.Params = p; return t },
-		Interrupted: "data: " + string(failure(schemas.CodeInterrupted, "the answer was interrupted and continues; send the request again")) + "\n\ndata: " + done + "\n\n",
+		Table: func(p wires.Params) wires.Table { t.Params = p; return t },
 	}
 	if !r.patient {
 		part.Asked = func(index int) error { return deny(c, run.RunID, index) }

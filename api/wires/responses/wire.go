@@ -171,7 +171,7 @@ func found(c *wires.Call) (run schemas.Run, begin int64, err error) {
 		return run, 0, schemas.ErrNotFound
 	}
 	run, err = c.Service.Runs.Run(c.Context(), c.User, id)
-	if err == nil && begin > run.LastSequence {
+	if err == nil && (begin > run.LastSequence || begin > 0 && begin == run.LastSequence && run.State.Terminal()) { // a run does not end at a pause
 		err = schemas.ErrNotFound
 	}
 	return run, begin, err
