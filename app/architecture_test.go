@@ -78,3 +78,13 @@ func TestArchitecturePageNamesWhatIsHere(t *testing.T) {
 		t.Errorf("got %d names on the page, want at least 40", checked)
 	}
 }
+
+// The page of the architecture says what each package of services owns.
+func TestArchitecturePageNamesEveryRoom(t *testing.T) {
+	page := readFile(t, "../docs/architecture.md")
+	for room := range rooms {
+		if top, _, nested := strings.Cut(room, "/"); !nested && !strings.Contains(page, "\n- `services/"+top+"` ") {
+			t.Errorf("docs/architecture.md has no line about services/%s, want one in the list of rooms", top)
+		}
+	}
+}
