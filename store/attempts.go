@@ -67,7 +67,7 @@ func (s *Store) Held(ctx context.Context, replica string) ([]record.Taken, error
 }
 
 // BeginAttempt makes attempt the current one of a run of the replica, and the state running,
-// or waiting while a call waits; the previous attempt is counted as spared if it was
+// or waiting while a call waits; the previous attempt does not count if it was
 // waiting. If the run is another replica's, has ended or is not at attempt-1, the error
 // is record.ErrFenced. A queued run can begin only while no other run of its chat
 // is running or waiting, otherwise the error is record.ErrBusy; its own

@@ -102,6 +102,6 @@ func TestReplacedBehindCaddy(t *testing.T) {
 		t.Logf("%d runs ended", ended.Load())
 		apptest.CheckInvariants(t, system)
 		system.CheckScripted()
-		spared(t, system)
+		noFailedAttempts(t, system)
 	})
 }

@@ -237,6 +237,6 @@ func TestStreamsOfHandedOver(t *testing.T) {
 			t.Errorf("the process ended with %v, want exit status 0", end)
 		}
 		ends(t, system, map[*apptest.Conversation]<-chan error{c: done})
-		spared(t, system)
+		noFailedAttempts(t, system)
 	})
 }

@@ -22,8 +22,8 @@ func stop(t *testing.T, p *apptest.Process) {
 	}
 }
 
-// spared checks that no run counts a failed attempt.
-func spared(t *testing.T, system *apptest.System) {
+// noFailedAttempts checks that no run counts a failed attempt.
+func noFailedAttempts(t *testing.T, system *apptest.System) {
 	t.Helper()
 	if n := system.Number("SELECT COUNT(*) FROM runs WHERE attempt - 1 > spared"); n > 0 {
 		t.Errorf("%d runs have lost an attempt, want none", n)
@@ -80,7 +80,7 @@ func TestRollingRestart(t *testing.T) {
 		}
 		enough.Store(true)
 		clients.Wait()
-		spared(t, system)
+		noFailedAttempts(t, system)
 		apptest.CheckInvariants(t, system)
 		system.CheckScripted()
 		if moved.Load() == 0 {
@@ -129,7 +129,7 @@ func TestHandOver(t *testing.T) {
 		if n := attempt(system, writes); n != 2 {
 			t.Errorf("the run is at attempt %d, want 2", n)
 		}
-		spared(t, system)
+		noFailedAttempts(t, system)
 		for c, want := range map[*apptest.Conversation]int{writes: 3, queued: 1, asks: 2} {
 			if n := len(system.ModelCalls(c.Question)); n != want {
 				t.Errorf("%s: the model was asked %d times, want %d", c.Question, n, want)

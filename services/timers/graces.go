@@ -32,10 +32,10 @@ func (g *Graces[Run]) Begin(run Run, wait time.Duration, gone func()) {
 	if g.graces == nil {
 		g.graces = make(map[Run]*grace)
 	}
-	one := new(grace)
-	g.graces[run] = one
-	one.timer = time.AfterFunc(wait, func() {
-		if g.due(run, one) {
+	waiting := new(grace)
+	g.graces[run] = waiting
+	waiting.timer = time.AfterFunc(wait, func() {
+		if g.due(run, waiting) {
 			defer g.work.Done()
 			gone()
 		}
@@ -44,10 +44,10 @@ func (g *Graces[Run]) Begin(run Run, wait time.Duration, gone func()) {
 
 // due reports whether an expired grace still counts; its call of gone then
 // begins.
-func (g *Graces[Run]) due(run Run, one *grace) bool {
+func (g *Graces[Run]) due(run Run, expired *grace) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.graces[run] != one {
+	if g.graces[run] != expired {
 		return false
 	}
 	delete(g.graces, run)
@@ -59,8 +59,8 @@ func (g *Graces[Run]) due(run Run, one *grace) bool {
 func (g *Graces[Run]) End(run Run) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if one := g.graces[run]; one != nil {
-		one.timer.Stop()
+	if waiting := g.graces[run]; waiting != nil {
+		waiting.timer.Stop()
 		delete(g.graces, run)
 	}
 }
@@ -70,8 +70,8 @@ func (g *Graces[Run]) End(run Run) {
 func (g *Graces[Run]) Close() {
 	g.mu.Lock()
 	g.closed = true
-	for run, one := range g.graces {
-		one.timer.Stop()
+	for run, waiting := range g.graces {
+		waiting.timer.Stop()
 		delete(g.graces, run)
 	}
 	g.mu.Unlock()

@@ -57,14 +57,14 @@ func testTake(t *testing.T, url string) {
 	fails(t, "its next attempt", f.store.BeginAttempt(f.ctx, running.RunID, 3, "a"), record.ErrFenced)
 	must(t, f.store.Tidy(f.ctx, []string{"a"}))
 	for _, tt := range []struct {
-		w       *record.Write
-		attempt int
-		spared  int
-		replica string
+		w         *record.Write
+		attempt   int
+		uncounted int
+		replica   string
 	}{{running, 2, 0, "c"}, {waiting, 2, 1, "c"}, {queue, 0, 0, "c"}, {other, 1, 0, "b"}, {nobodys, 1, 0, ""}} {
 		run, err := f.store.Run(f.ctx, tt.w.RunID)
 		must(t, err)
-		equal(t, "run", []any{run.Attempt, run.Uncounted, run.Replica}, []any{tt.attempt, tt.spared, tt.replica})
+		equal(t, "run", []any{run.Attempt, run.Uncounted, run.Replica}, []any{tt.attempt, tt.uncounted, tt.replica})
 	}
 	f.mustCommit(&record.Write{RunID: running.RunID, Attempt: 2, Segment: &record.Segment{First: 1_000_001, Last: 1_000_001, Data: []byte("y")}})
 	segments, err := f.store.Segments(f.ctx, running.RunID, 0)

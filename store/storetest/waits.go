@@ -69,7 +69,7 @@ func testWaitsRecovered(f *fixture) {
 	f.mustCommit(w, f.wait(w, 0, schemas.WaitApproval))
 	must(f, f.store.BeginAttempt(f.ctx, w.RunID, 2, ""))
 	equal(f, "state of the next attempt", f.state(w), schemas.RunWaiting)
-	f.spared(w, 1)
+	f.uncounted(w, 1)
 	late := f.wait(w, 1, schemas.WaitApproval)
 	f.commit(late)
 	fails(f, "a wait of the attempt before", late.Err, record.ErrFenced)
@@ -82,11 +82,11 @@ func testWaitsRecovered(f *fixture) {
 	must(f, err)
 	must(f, f.store.BeginAttempt(f.ctx, w.RunID, 3, ""))
 	equal(f, "state of the attempt after the answer", f.state(w), schemas.RunRunning)
-	f.spared(w, 1)
+	f.uncounted(w, 1)
 }
 
-// spared checks how many attempts of the run were only waiting.
-func (f *fixture) spared(run *record.Write, want int) {
+// uncounted checks how many attempts of the run were only waiting.
+func (f *fixture) uncounted(run *record.Write, want int) {
 	f.Helper()
 	got, err := f.store.Run(f.ctx, run.RunID)
 	must(f, err)
