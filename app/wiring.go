@@ -137,6 +137,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := s.runsOptions(c, offers, serverActions, log)
 	options.Agent, options.Metrics, options.ReaderMetrics, options.BusMetrics = watch.Watch(loop), watch, watch, watch
+	options.Leases.Metrics = watch
 	if err := s.share(ctx, c, &options, log); err != nil {
 		return nil, err
 	}
@@ -148,6 +149,9 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		with.Runs(&options)
 	}
 	s.runs = runs.New(options)
+	if c.Many() {
+		watch.Leases(s.runs.LeaseLeft, s.runs.Replicas)
+	}
 	if s.handler, err = s.routes(c, with.Contract, offers, watch, log); err != nil {
 		return nil, err
 	}

@@ -143,6 +143,15 @@ func (r *Replicas) Unfinished(ctx context.Context) ([]string, error) {
 		UNION ALL SELECT '' WHERE EXISTS (SELECT 1 FROM runs WHERE replica = '' AND `+openStates+`)`)
 }
 
+// ExpiredFor returns how long ago the first of the leases has expired; less than 0 if that
+// is still to come.
+func (r *Replicas) ExpiredFor(ctx context.Context, replicas []string) (time.Duration, error) {
+	var seconds float64
+	err := r.each(ctx, func(row scanner) error { return row.Scan(&seconds) },
+		`SELECT COALESCE(EXTRACT(EPOCH FROM clock_timestamp() - MIN(expires_at)), 0)::float8 FROM replicas WHERE id = ANY($1)`, replicas)
+	return time.Duration(seconds * float64(time.Second)), err
+}
+
 // First reports whether the replica is the one of the live ones that does what only one
 // of them does.
 func (r *Replicas) First(ctx context.Context, id string) (first bool, err error) {

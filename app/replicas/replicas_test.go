@@ -128,6 +128,12 @@ func TestOwnerSuspended(t *testing.T) {
 			return system.Number("SELECT COUNT(*) FROM replicas WHERE gone_at IS NULL AND expires_at > clock_timestamp()") == 2
 		})
 		ends(t, system, map[*apptest.Conversation]<-chan error{c: done})
+		apptest.Eventually(t, "the first one has given its run up", func() bool { return metric(t, owner, "chattray_fenced_total") == 1 })
+		for name, want := range map[string]float64{`chattray_runs_taken_total{why="dead"}`: 1, "chattray_takeover_seconds_count": 1, "chattray_fenced_total": 0} {
+			if n := metric(t, other, name); n != want {
+				t.Errorf("%s is %v at the one that took the run, want %v", name, n, want)
+			}
+		}
 		if n := attempt(system, c); n != 2 {
 			t.Errorf("the run is at attempt %d, want 2", n)
 		}

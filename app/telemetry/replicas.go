@@ -1,6 +1,10 @@
 package telemetry
 
-import "time"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // Mirrors adds change to the number of mirrors that are fed in that way.
 func (t *Telemetry) Mirrors(via string, change int) {
@@ -30,3 +34,22 @@ func (t *Telemetry) BusMessage(kind string, sent bool, bytes int) {
 	t.busMessages.WithLabelValues(kind, direction).Inc()
 	t.busBytes.WithLabelValues(direction).Add(float64(bytes))
 }
+
+// Leases adds the gauges of a process that is one of several: how long its lease is still
+// valid, and how many processes serve the database. It is called once.
+func (t *Telemetry) Leases(left func() time.Duration, live func() int) {
+	add := func(name, help string, value func() float64) {
+		t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, value))
+	}
+	add("replica_lease_left_seconds", "How long this process's lease is still valid.", func() float64 { return left().Seconds() })
+	add("replicas_live", "Processes with a valid lease, at the last renewal.", func() float64 { return float64(live()) })
+}
+
+// RunsTaken counts runs that were taken from other processes.
+func (t *Telemetry) RunsTaken(why string, n int) { t.runsTaken.WithLabelValues(why).Add(float64(n)) }
+
+// TookOver counts the time from a process's last renewal to the first event of its run here.
+func (t *Telemetry) TookOver(took time.Duration) { t.takeover.Observe(took.Seconds()) }
+
+// Fenced counts a run that was lost to another process.
+func (t *Telemetry) Fenced() { t.fenced.Inc() }

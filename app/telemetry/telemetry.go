@@ -70,6 +70,9 @@ type Telemetry struct {
 	mirrorLag     prometheus.Histogram
 	tail          prometheus.Histogram
 	deleted       *prometheus.CounterVec
+	runsTaken     *prometheus.CounterVec
+	takeover      prometheus.Histogram
+	fenced        prometheus.Counter
 	busUp         prometheus.Gauge
 	busMessages   *prometheus.CounterVec
 	busBytes      *prometheus.CounterVec
@@ -114,8 +117,13 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		deleted: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "deleted_total", Help: "What was deleted because of its age, by kind (logs of runs, chats).",
 		}, []string{"kind"}),
-		tail:  histogram("tail_seconds", "Time to look at what other processes have stored.", prometheus.ExponentialBuckets(0.0005, 2, 14)),
-		busUp: gauge("bus_up", "1 while messages between the processes can be sent."),
+		tail: histogram("tail_seconds", "Time to look at what other processes have stored.", prometheus.ExponentialBuckets(0.0005, 2, 14)),
+		runsTaken: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "runs_taken_total", Help: "Runs taken from other processes, by why: dead, let_go.",
+		}, []string{"why"}),
+		takeover: histogram("takeover_seconds", "From the last renewal of a process that is gone to its run's first event here.", prometheus.ExponentialBuckets(0.25, 1.5, 14)),
+		fenced:   prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "fenced_total", Help: "Runs that were lost to another process while they were worked on."}),
+		busUp:    gauge("bus_up", "1 while messages between the processes can be sent."),
 		busMessages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "bus_messages_total", Help: "Messages between the processes, by kind and direction (in, out).",
 		}, []string{"kind", "direction"}),
@@ -126,7 +134,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	t.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		t.runs, t.runsActive, t.streamsActive, t.firstToken, t.events, t.modelCalls, t.modelTokens, t.contained, t.toolCalls,
-		t.batchWrites, t.batchSeconds, t.mirrors, t.mirrorGaps, t.mirrorLag, t.tail, t.deleted, t.busUp, t.busMessages, t.busBytes,
+		t.batchWrites, t.batchSeconds, t.mirrors, t.mirrorGaps, t.mirrorLag, t.tail, t.deleted, t.runsTaken, t.takeover, t.fenced, t.busUp, t.busMessages, t.busBytes,
 	)
 	if o.Tracer != nil {
 		t.tracer, t.stop = o.Tracer, func(context.Context) error { return nil }

@@ -200,10 +200,16 @@ func TestMetricsOfRunsStreamsAndStore(t *testing.T) {
 	telemetry.MirrorGap()
 	telemetry.MirrorLag(time.Millisecond)
 	telemetry.Tail(time.Millisecond)
+	telemetry.Leases(func() time.Duration { return 1500 * time.Millisecond }, func() int { return 2 })
+	telemetry.RunsTaken("dead", 3)
+	telemetry.TookOver(3 * time.Second)
+	telemetry.Fenced()
 	wantLines(t, metrics(t, telemetry),
 		"chattray_runs_active 1", `chattray_run_seconds_sum{outcome="completed"} 3`, "chattray_first_token_seconds_count 1",
 		"chattray_events_total 4", "chattray_streams_active 1", "chattray_store_batch_writes_sum 9", "chattray_store_batch_seconds_count 1",
-		`chattray_mirrors{via="log"} 1`, "chattray_mirror_gaps_total 1", "chattray_mirror_lag_seconds_count 1", "chattray_tail_seconds_count 1")
+		`chattray_mirrors{via="log"} 1`, "chattray_mirror_gaps_total 1", "chattray_mirror_lag_seconds_count 1", "chattray_tail_seconds_count 1",
+		"chattray_replica_lease_left_seconds 1.5", "chattray_replicas_live 2", `chattray_runs_taken_total{why="dead"} 3`,
+		"chattray_takeover_seconds_sum 3", "chattray_fenced_total 1")
 }
 
 func TestTracesAreExported(t *testing.T) {

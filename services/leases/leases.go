@@ -61,6 +61,9 @@ type Takeover interface {
 	Unfinished(ctx context.Context) ([]string, error)
 	// LetGo leaves runs of the replica without an owner.
 	LetGo(ctx context.Context, id string, runs []string) error
+	// ExpiredFor returns how long ago the first of the replicas' leases has expired; less
+	// than 0 if that is still to come.
+	ExpiredFor(ctx context.Context, replicas []string) (time.Duration, error)
 }
 
 // Options configure a process as a replica. The zero value is a process that
@@ -74,9 +77,10 @@ type Options struct {
 	// available.
 	Many bool
 	// Name is for logs. Time is how long a lease is valid; 0 means 3 s.
-	Name   string
-	Time   time.Duration
-	Logger *slog.Logger
+	Name    string
+	Time    time.Duration
+	Metrics Metrics // nil counts nothing
+	Logger  *slog.Logger
 }
 
 // Leases is the process's membership. It is safe for concurrent use.
@@ -102,6 +106,9 @@ func New(base context.Context, o Options) *Leases {
 	o.Time = cmp.Or(o.Time, defaultTime)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = none{}
 	}
 	l := &Leases{Options: o, base: base, now: make(chan struct{}, 1)}
 	l.current = l.lease()
@@ -253,8 +260,8 @@ func within[T any](ctx context.Context, d time.Duration, do func(ctx context.Con
 }
 
 // Look checks until ctx ends for replicas whose lease has expired, and calls
-// take with those that are gone and have left runs or data. Only one of several
-// replicas does so.
+// take with those that are gone and have left runs or data, and with "" alone for runs
+// that were let go. Only one of several replicas does so.
 func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from []string) error) {
 	if !l.Many {
 		return
@@ -269,8 +276,12 @@ func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from [
 			return
 		}
 		unfinished, err := l.look(ctx)
-		if len(unfinished) > 0 && !l.Current().Lost() {
-			err = take(ctx, unfinished)
+		dead := slices.DeleteFunc(slices.Clone(unfinished), func(id string) bool { return id == "" })
+		if len(dead) > 0 && !l.Current().Lost() {
+			err = errors.Join(err, take(ctx, dead))
+		}
+		if len(dead) < len(unfinished) && !l.Current().Lost() {
+			err = errors.Join(err, take(ctx, []string{""}))
 		}
 		if err != nil && ctx.Err() == nil && !failing {
 			l.Logger.Warn("could not take the runs of replicas that are gone", "error", err)

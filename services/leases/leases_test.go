@@ -151,6 +151,22 @@ func (t *table) Unfinished(context.Context) ([]string, error) {
 	return unfinished, nil
 }
 
+// letGo leaves a run without an owner.
+func (t *table) letGo() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unfinished = append(t.unfinished, "")
+}
+
+func (t *table) ExpiredFor(_ context.Context, replicas []string) (longest time.Duration, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range replicas {
+		longest = max(longest, time.Since(t.rows[id].Until))
+	}
+	return longest, nil
+}
+
 // replica is a member with its loops.
 type replica struct {
 	*leases.Leases

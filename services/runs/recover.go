@@ -99,7 +99,7 @@ func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
 	if len(all) > 0 && from != nil {
 		r.Logger.Info("runs are recovered", "runs", len(all), "of", from, "replica", lease.ID)
 	}
-	r.takeUpAll(ctx, lease, all)
+	r.takeUpAll(ctx, lease, all, r.leases.Took(ctx, from, len(all)))
 	return nil
 }
 
@@ -123,12 +123,12 @@ func (r *Runs) adopt(ctx context.Context) {
 		return parked || r.live[t.ID] != nil || r.beginning[t.ID]
 	})
 	r.mu.Unlock()
-	r.takeUpAll(ctx, lease, list)
+	r.takeUpAll(ctx, lease, list, r.leases.Took(ctx, nil, len(list)))
 }
 
-// takeUpAll takes up runs that this process has taken. Held runs start after it has
-// returned.
-func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []record.Taken) {
+// takeUpAll takes up runs that this process has taken, and calls began for each that
+// continues. Held runs start after it has returned.
+func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []record.Taken, began func()) {
 	looked := make([]found, len(taken))
 	concurrent.Each(len(taken), recoverAtOnce, func(i int) {
 		f, err := r.lookAt(ctx, lease, taken[i])
@@ -159,6 +159,7 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 		case run == nil:
 			r.letGo(lease, now[i].stored.ID)
 		default:
+			began()
 			r.goWork(run)
 			r.work.Done()
 		}
@@ -337,6 +338,9 @@ func (r *Runs) lost(lease *leases.Lease) {
 
 // Replica returns the name under which runs are this process's now.
 func (r *Runs) Replica() string { return r.leases.Current().ID }
+
+// LeaseLeft returns how long the process's lease is still valid.
+func (r *Runs) LeaseLeft() time.Duration { return r.leases.Left() }
 
 // Replicas returns how many processes serve the database.
 func (r *Runs) Replicas() int { return r.leases.Live() }

@@ -311,6 +311,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 		r.letGo(run.lease, run.id)
 		run.log.Close()
 	case errors.Is(err, record.ErrFenced):
+		r.leases.Fenced()
 		r.Logger.Warn("another process works on this run", "run_id", run.id, "attempt", run.attempt)
 		run.log.Close()
 	default:

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +60,13 @@ func testMembers(t *testing.T, url string) {
 	expired, err := r.Expired(f.ctx)
 	must(t, err)
 	equal(t, "expired", expired, []string{"b", "c"})
+	for _, ids := range [][]string{{"b", "a"}, {"a"}, nil} {
+		first, err := r.ExpiredFor(f.ctx, ids)
+		must(t, err)
+		if late := slices.Contains(ids, "b"); late != (first >= time.Second) || len(ids) > 0 && !late && first > -59*time.Minute {
+			t.Errorf("the first lease of %v expired %v ago, want b's at least 1s ago, a's in about an hour, and 0 for none", ids, first)
+		}
+	}
 	renew("b", 2) // after it was found expired
 	gone, err := r.MarkGone(f.ctx, expired)
 	must(t, err)
