@@ -55,6 +55,9 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 		dst = append(appendType(dst, e, b.Place.Type), `{"meta":`...)
 		return appendTail(append(append(dst, b.Header...), merged...), e)
 	case *runlog.BlockContent:
+		if e.At.Message == 0 { // an earlier answer, whose block this run has cleared
+			return dst
+		}
 		dst = append(appendType(dst, e, b.Place.Type), `{"content":`...)
 		return appendTail(append(schemas.AppendString(dst, b.Text), `},"delta":true`...), e)
 	case *runlog.BlockReset:

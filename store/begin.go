@@ -110,7 +110,14 @@ func (b *batch) begin(i int, w *record.Write) error {
 		return err
 	}
 	id := runID(w)
-	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt, replica: g.Run.Replica, page: clean(g.Run.Page)}
+	replaced, err := replacedIDs(o.replaces)
+	if err != nil {
+		return err
+	}
+	if replaced != "" {
+		b.add(noteReplaced, replaced, id)
+	}
+	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt, replica: g.Run.Replica, page: clean(g.Run.Page), replaced: replaced}
 	o.chat.open = append(o.chat.open, openRun{id, o.state})
 	b.hasStarted(g)
 	return nil

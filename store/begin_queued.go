@@ -94,6 +94,11 @@ func (b *batch) name(o *writeResult, g *record.Begin, message string) error {
 	if err := b.reserve(g, reserves(g)); err != nil {
 		return err
 	}
+	if replaced, err := replacedIDs(o.replaces); err != nil {
+		return err
+	} else if err := b.tx.each(b.ctx, setReplaced, [][]any{{replaced, g.Run.ID}}); err != nil {
+		return err
+	}
 	if o.branch != "" {
 		if err := b.tx.each(b.ctx, nameBranch, [][]any{{o.branch, g.Run.Owner.ID, g.Run.UserMessageID}}); err != nil {
 			return err

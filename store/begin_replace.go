@@ -11,12 +11,13 @@ import (
 
 // earlierAnswer is an answer that loses one of its ids to the next answer.
 // Message is its own id; question and run are empty if it has none. Gone is true
-// if it loses its last id. Held is the chat whose unfinished run reserves the id for its
+// if it loses its last id, and alias if the id is not its own one. First names the messages
+// that are superseded with it. Held is the chat whose unfinished run reserves the id for its
 // answer, and 0 for an id that is not reserved so.
 type earlierAnswer struct {
-	id, message, question, run string
-	chat, held                 int64
-	gone                       bool
+	id, message, question, run, first string
+	chat, held                        int64
+	gone, alias                       bool
 }
 
 // free frees the ids that the run reserves. An earlier answer that loses its own
@@ -26,7 +27,7 @@ func (b *batch) free(o *writeResult, g *record.Begin) (supersede string, err err
 	supersede = g.Supersede
 	for i := range o.replaces {
 		a := &o.replaces[i]
-		if a.message != a.id {
+		if a.alias = a.message != a.id; a.alias {
 			if err := b.tx.each(b.ctx, dropName, [][]any{{o.chat.owner, a.id}}); err != nil {
 				return "", err
 			}
@@ -78,7 +79,8 @@ func (b *batch) nextAlias(o *writeResult, g *record.Begin, a *earlierAnswer) (al
 // with its question, of which the new question is another version. Later
 // messages are kept.
 func (b *batch) replace(o *writeResult) error {
-	for _, a := range o.replaces {
+	for i := range o.replaces {
+		a := &o.replaces[i]
 		answer, _, err := b.current(o, a.message)
 		if err != nil {
 			return err
@@ -99,6 +101,7 @@ func (b *batch) replace(o *writeResult) error {
 			}
 			o.branch = cmp.Or(o.branch, branch)
 		}
+		a.first = first
 		if err := b.tx.each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}}); err != nil {
 			return err
 		}

@@ -111,7 +111,8 @@ type runState struct {
 	state              schemas.RunState
 	attempt            int
 	endedAt            int64
-	over               bool // it had ended before this batch
+	over               bool   // it had ended before this batch
+	replaced           string // what it has taken, if it began in this batch
 }
 
 // chatState is a chat of the batch with its unfinished runs.
@@ -305,10 +306,15 @@ func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
 // finish ends the run.
 func (b *batch) finish(run *runState, f *record.Finish) error {
 	b.add(deleteSegments, run.id, int64(run.attempt))
-	if f.Message != nil {
+	if f.Message != nil && !f.Restores {
 		b.add(releaseBlock, run.owner, run.id) // its other ids are kept
 	} else {
 		b.add(releaseBlocks, run.owner, run.id)
+	}
+	if f.Restores {
+		if err := b.restore(run, f); err != nil {
+			return err
+		}
 	}
 	if f.Log != nil {
 		for s := range f.Log {

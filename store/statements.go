@@ -4,9 +4,18 @@ package store
 // come first, and a finished log replaces its segments.
 const (
 	insertRun = iota
+	noteReplaced
 	releaseBlock
 	releaseBlocks
+	returnName
+	returnPayloads
+	returnOfRun
+	returnTail
 	insertBlock
+	restoreSummary
+	restoreAnswer
+	supersedeAsked
+	returnAlias
 	insertAttachment
 	insertJournal
 	upsertToolCall
@@ -49,8 +58,20 @@ const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AN
 var statements = [statementCount]string{
 	insertRun: `INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id,
 		created_at, idempotency_key, body_hash, cancel_requested, replica, page, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {next_place})`,
-	releaseBlock:  `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + reserved,
-	releaseBlocks: `DELETE FROM blocks WHERE owner = ? AND run_id = ? AND ` + reserved,
+	noteReplaced:   setReplaced,
+	releaseBlock:   `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + reserved,
+	releaseBlocks:  `DELETE FROM blocks WHERE owner = ? AND run_id = ? AND ` + reserved,
+	returnName:     renameMessage,
+	returnPayloads: renamePayloads,
+	returnOfRun:    renameOfRun,
+	returnTail:     renameTail,
+	restoreSummary: `UPDATE chats SET summary = '', summary_through = '', summary_at = 0 WHERE id = ? AND summary_through IN
+		(SELECT id FROM blocks WHERE chat_id = ? AND seq >= (SELECT MIN(seq) FROM blocks WHERE chat_id = ? AND tail = ?))`,
+	restoreAnswer: restoreTail + ` AND EXISTS (SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
+		WHERE runs.id = ? AND asked.status <> 'superseded')`,
+	supersedeAsked: `UPDATE blocks SET status = 'superseded', kept = status, tail = (SELECT user_message_id FROM runs WHERE runs.id = ?)
+		WHERE chat_id = ? AND run_id = ? AND status <> 'superseded'`,
+	returnAlias: reserveName,
 	// If a question was replaced during its run, its answer is replaced too.
 	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, run_id, data, created_at, status, kept, tail, branch)
 		SELECT ?, ?, CAST(? AS BIGINT), ?, ?, ?, ?, ?, CAST(? AS BIGINT), CASE WHEN asked.status = 'superseded' THEN 'superseded' ELSE this.status END,
@@ -110,8 +131,9 @@ const (
 		CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL AND r.` + openStates + ` THEN r.chat_id ELSE 0 END FROM blocks b
 		LEFT JOIN runs r ON r.id = b.run_id LEFT JOIN blocks m ON m.owner = b.owner AND m.role = 'assistant' AND m.chat_id IS NOT NULL
 		AND m.id = CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL THEN r.message_id ELSE b.id END WHERE b.owner = ? AND b.id = ?`
-	reserveBlock = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
-		ON CONFLICT (owner, id) DO NOTHING RETURNING id`
+	reserveName = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
+		ON CONFLICT (owner, id) DO NOTHING`
+	reserveBlock   = reserveName + ` RETURNING id`
 	selectSame     = `SELECT id FROM runs WHERE owner = ? AND message_id = ? AND request = ? AND id <> ? AND state IN ('queued', 'running', 'waiting') LIMIT 1`
 	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY place`
 	selectMessage  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
@@ -142,6 +164,14 @@ const (
 // owner. Only so many are kept.
 const rememberOwner = `owners = CASE WHEN replica <> '' AND state <> 'queued' AND length(owners) < 4000
 	THEN owners || attempt || ' ' || replica || ';' ELSE owners END`
+
+// The statements that give earlier answers their ids back.
+const (
+	setReplaced    = `UPDATE runs SET replaced = ? WHERE id = ?`
+	selectReplaced = `SELECT replaced FROM runs WHERE id = ?`
+	replacedText   = `SELECT b.current FROM blocks b JOIN runs r ON r.owner = b.owner AND r.chat_id = b.chat_id WHERE r.id = ?
+		AND b.role = 'assistant' AND (b.id = ? OR ? = '' AND b.run_id = ?)`
+)
 
 // The statements of Take. They name the replicas that the runs are taken from: with a
 // join, a run that another replica has just taken would be taken again, because the

@@ -28,6 +28,50 @@ func TestKilledInABlock(t *testing.T) {
 	}
 }
 
+// The program is killed while an answer in a chat is written again, before its first text.
+// The attempt of the next process is cancelled: the earlier answer is the current one.
+func TestKilledInAChatBlock(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			const secret = "secret-of-32-bytes-for-this-test"
+			up := upstream.New()
+			t.Cleanup(up.Close)
+			up.Push(upstream.Text("The old answer."))
+			up.Push(upstream.Open(upstream.Hang()))
+			up.Push(upstream.Open(upstream.Hang()))
+			settings := []string{
+				"DATABASE_URL=" + d.Fresh(t), "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key",
+			}
+			p := apptest.StartProcess(t, settings...)
+			token, err := api.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := &apptest.Client{T: t, URL: p.URL, Tokens: map[string]string{"ann": token}}
+			c := one.Dial("ann")
+			c.Send(`{"name":"message","message":{"content":"First"},"block_id":"z","chat_id":"chat"}`)
+			c.Until(apptest.IsRunEnd)
+			c.Send(`{"name":"message","message":{"content":"Again"},"block_id":"z","chat_id":"chat"}`)
+			list := c.Until(func(c schemas.Chunk) bool { return c.Type == schemas.ChunkReset })
+			run := list[0].RunID
+			p.Kill()
+
+			one.URL = apptest.StartProcess(t, settings...).URL
+			back := one.Dial("ann")
+			back.Send(`{"name":"resume","run_id":"` + run + `","after":2}`)
+			one.Must("POST", "/api/chat/runs/"+run+"/cancel", nil)
+			list = back.Until(apptest.IsRunEnd)
+			if got := apptest.JoinContent(list, "z"); got != "The old answer." {
+				t.Errorf("the block gets %q, want the old answer, of\n%s", got, apptest.ListChunks(list))
+			}
+			if b := apptest.Decode[schemas.Block](t, one.Must("GET", "/api/blocks/z", nil)); b.Current == nil || *b.Current != "The old answer." {
+				t.Errorf("the block is %+v, want the old answer", b)
+			}
+		})
+	}
+}
+
 // killInABlock kills the program once half of a block has been seen.
 func killInABlock(t *testing.T, database, mode string, half upstream.Part) {
 	t.Helper()

@@ -294,6 +294,10 @@ type Finish struct {
 	// keep. Its Payloads are stored by Write.Payloads, its tool history by
 	// Write.ToolCall; both are joined when it is read.
 	Message *schemas.Message
+	// Restores is true if the answer has nothing that could replace an earlier one: the
+	// answers whose ids the run has taken get them back and are current again, and
+	// Message, which has an id of its own, is another version.
+	Restores bool
 	// Log yields all events of this attempt as segments, in order; LastSeq is
 	// the number of the last event. The data of a segment is valid until the
 	// next one is yielded. Log can be ranged over again.
@@ -306,6 +310,10 @@ type Finish struct {
 	Model    string
 	Fallback bool
 }
+
+// Replaced is an id that a run has taken from an earlier answer, and the text that the
+// answer has.
+type Replaced struct{ ID, Text string }
 
 // ModelUsage is what a run used of a model. Runs is 1 for the model for which
 // the run counts, 0 for others.

@@ -56,6 +56,7 @@ type Writer struct {
 	cut      *turn.CutValue
 	cutNote  string        // the warning about cut
 	usage    schemas.Usage // set at the end
+	restored bool          // earlier answers get the blocks of this one back
 	stop     schemas.StopReason
 
 	// checkpoint is stored with the next write that does not end the run, under

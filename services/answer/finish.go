@@ -1,9 +1,13 @@
 package answer
 
 import (
+	"context"
+
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/trace"
 )
 
@@ -27,6 +31,7 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 		}
 		wr.answer.end(wr)
 	}
+	wr.restore(end.State)
 	wr.levels.Close(levelStatus[end.State])
 	wr.usage = wr.deps.Spent.Total()
 	d := wr.diagnostics(end.State)
@@ -35,6 +40,29 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 		Model: d.Model, Fallback: wr.prepared != nil && d.Model != wr.prepared.Request.Model,
 	}
 	return fin, runlog.Event{Body: wr.terminal(end, fin)}, &d
+}
+
+// restore shows the earlier answers again whose blocks the run has cleared, if it has
+// brought nothing in their place.
+func (wr *Writer) restore(state schemas.RunState) {
+	if state == schemas.RunCompleted || wr.visible.Worded() || len(wr.payloads.All()) > 0 || !wr.run.Replaces && wr.run.Earlier == nil {
+		return
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(wr.ctx), eventlog.CommitWait)
+	defer done()
+	list, err := wr.deps.Store.Replaced(ctx, wr.run.ID)
+	if err != nil {
+		wr.deps.Logger.Warn("could not read the answers that a run has replaced", "run_id", wr.run.ID, "error", err)
+	}
+	for _, r := range list {
+		wr.restored = true
+		place := runlog.Place{BlockIDs: r.ID, Type: schemas.BlockMarkdown}
+		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: place})
+		if r.Text != "" {
+			wr.emit(runlog.Level{}, &runlog.BlockContent{Place: place, Text: r.Text})
+		}
+		wr.emit(runlog.Level{}, &runlog.BlockDone{Place: place})
+	}
 }
 
 // levelStatus is the status of the levels that are open when a run ends.
@@ -57,6 +85,9 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 		SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(), Payloads: wr.payloads.All(), Warnings: wr.warnings,
 	}
 	fin.Message = m
+	if fin.Restores = wr.restored; wr.restored {
+		m.ID = turn.AnswerBlock(wr.run.ID)
+	}
 	switch end.State {
 	case schemas.RunCompleted:
 		m.Status, m.StopReason = schemas.MessageComplete, wr.stop
@@ -66,7 +97,7 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 		return &runlog.Completed{Payload: wr.complete(message)}
 	case schemas.RunCancelled:
 		m.Status = schemas.MessageCancelled
-		if !wr.produced() && !wr.run.Replaces { // an id that had an answer keeps one
+		if !wr.produced() && (!wr.run.Replaces || wr.restored) { // an id that had an answer keeps one
 			fin.Message = nil
 		}
 		return &runlog.Cancelled{MessageID: keptID(fin)}

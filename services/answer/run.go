@@ -101,6 +101,8 @@ type Store interface {
 	// AnswerWait stores the answer to a waiting call and returns the wait with the
 	// first answer it got.
 	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
+	// Replaced returns the ids that the run has taken from earlier answers.
+	Replaced(ctx context.Context, runID string) ([]record.Replaced, error)
 	// Messages returns a page of messages and the cursor of the preceding page.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	// Files returns a user message's attachments with their content.

@@ -57,6 +57,7 @@ var sharedTests = map[string]func(f *fixture){
 	"an answer is generated again under its id":  testReserveAgain,
 	"an answer with several ids":                 testReserveAliases,
 	"one of an answer's ids is generated again":  testReserveOfSeveral,
+	"an answer that brings nothing":              testReserveRestored,
 	"answers are generated again in the queue":   testReserveQueued,
 	"an id that another chat has got":            testReserveLost,
 	"a question is answered again in the queue":  testRegenerateQueued,

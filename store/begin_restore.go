@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
+)
+
+// replacedID is an id that a run has taken from an earlier answer, as it is stored with
+// the run. Run is the earlier answer's, empty if it has none. The id was the answer's own
+// one, and Message is the one that it got for it, or an alias: then Message is empty. Next
+// is true if the new one was an alias. First names the messages that were superseded with
+// the answer, empty for none.
+type replacedID struct {
+	ID      string `json:"id"`
+	Message string `json:"message,omitempty"`
+	Run     string `json:"run,omitempty"`
+	Next    bool   `json:"next,omitempty"`
+	First   string `json:"first,omitempty"`
+}
+
+// replacedIDs returns what is stored of the ids that a run has taken, empty for none.
+func replacedIDs(list []earlierAnswer) (string, error) {
+	if len(list) == 0 {
+		return "", nil
+	}
+	ids := make([]replacedID, len(list))
+	for i, a := range list {
+		ids[i] = replacedID{ID: a.id, Message: a.message, Run: a.run, Next: !a.gone, First: a.first}
+		if a.alias {
+			ids[i].Message, ids[i].Next = "", false
+		}
+	}
+	data, err := json.Marshal(ids)
+	return string(data), err
+}
+
+// takenBy returns the ids that a run has taken.
+func (b *batch) takenBy(run *runState) (ids []replacedID, err error) {
+	stored := run.replaced
+	if stored == "" {
+		err = b.tx.query(b.ctx, selectReplaced, [][]any{{run.id}}, func(row scanner) error { return row.Scan(&stored) })
+	}
+	if err == nil && stored != "" {
+		err = json.Unmarshal([]byte(stored), &ids)
+	}
+	return ids, err
+}
+
+// restore gives earlier answers the ids back that the run has taken. They are current
+// again, in place of the run's question, unless that was replaced meanwhile.
+func (b *batch) restore(run *runState, f *record.Finish) error {
+	ids, err := b.takenBy(run)
+	if err != nil {
+		return err
+	}
+	asked := false
+	for _, r := range ids {
+		lost := r.ID // an alias
+		if r.Message != "" {
+			b.add(returnName, r.ID, run.owner, r.Message)
+			b.add(returnPayloads, r.ID, run.chat, r.Message)
+			b.add(returnOfRun, r.ID, run.chat, r.Message)
+			b.add(returnTail, r.ID, run.chat, r.Message)
+			if lost = ""; r.Next {
+				lost = r.Message
+			}
+		}
+		if lost != "" && r.Run != "" {
+			b.add(returnAlias, run.owner, lost, r.Run, micros(f.EndedAt))
+		}
+		first := r.First
+		if first == "" {
+			continue
+		}
+		if first == r.Message {
+			first = r.ID
+		}
+		asked = true
+		b.add(restoreSummary, run.chat, run.chat, run.chat, first)
+		b.add(restoreAnswer, run.chat, first, run.id)
+	}
+	if asked {
+		b.add(supersedeAsked, run.id, run.chat, run.id)
+	}
+	return nil
+}
+
+// Replaced returns the ids that a run has taken from earlier answers, with the text that
+// each had, without tool markers. An unknown run has none.
+func (s *Store) Replaced(ctx context.Context, runID string) ([]record.Replaced, error) {
+	if !plainText(runID) {
+		return nil, nil
+	}
+	var stored []string
+	if err := s.read(ctx).Raw(selectReplaced, runID).Scan(&stored).Error; err != nil || len(stored) == 0 || stored[0] == "" {
+		return nil, s.fault("replaced answers", err)
+	}
+	var ids []replacedID
+	if err := json.Unmarshal([]byte(stored[0]), &ids); err != nil {
+		return nil, s.fault("replaced answers", err)
+	}
+	var list []record.Replaced
+	for _, r := range ids {
+		var current []string
+		err := s.read(ctx).Raw(replacedText, runID, r.Message, r.Message, r.Run).Scan(&current).Error
+		if err != nil {
+			return nil, s.fault("replaced answers", err)
+		}
+		if len(current) > 0 {
+			list = append(list, record.Replaced{ID: r.ID, Text: text.WithoutMarkers(current[0])})
+		}
+	}
+	return list, nil
+}
