@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { browser, listening, model, service, shop, tab, until } from './world.js'
 
+/** An input of more fields and text than a card has room for. */
+const large = { order_id: 7, note: 'word '.repeat(10_000), ...Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`field_${i}`, 'x'.repeat(300)])) }
+
 let server, chromium, upstream, orders
 before(async () => {
   orders = await shop()
-  upstream = model((message) => (message.role === 'tool' ? { content: /It is gone/.test(message.content) ? 'The order is removed.' : 'I leave the order where it is.' } : { content: 'I ask first.', call: ['remove_order', { order_id: 7 }] }))
+  upstream = model((message) => (message.role === 'tool' ? { content: /It is gone/.test(message.content) ? 'The order is removed.' : 'I leave the order where it is.' } : { content: 'I ask first.', call: ['remove_order', /large/.test(message.content) ? large : { order_id: 7 }] }))
   const pages = mkdtempSync(join(process.env.E2E_WORK, 'pages-'))
   writeFileSync(join(pages, 'streams.yaml'), `
 identity: You look after orders.
@@ -119,6 +122,24 @@ test('Escape neither denies nor stops while a call waits, and the closed tray sa
   await page.hasText('The order is removed.')
   await page.button('Close the chat').click()
   await page.button('Open the chat').waitFor()
+  assert.deepEqual(orders.removed, ['/7'])
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
+test('a large input scrolls within its card, whose buttons stay in reach, and is sent whole', async () => {
+  orders.removed.length = 0
+  const page = await chromium.open(`${server.url}/#/streams`, { viewport: { width: 360, height: 700 } })
+  await page.button('Open the chat').or(page.input).first().waitFor()
+  if (await page.button('Open the chat').isVisible()) await page.button('Open the chat').click()
+  await page.ask('Remove the large order 7')
+  const card = question(page)
+  await card.getByRole('button', { name: 'Approve' }).waitFor()
+  const { height } = await card.boundingBox()
+  assert.ok(height <= 700, `the card has ${height} pixels of 700`)
+  assert.ok(await card.locator('fieldset').evaluate((e) => e.scrollHeight > e.clientHeight && e.scrollWidth <= e.clientWidth), 'the fields scroll, downwards only')
+  await card.getByRole('button', { name: 'Approve' }).click()
+  await page.hasText('The order is removed.')
   assert.deepEqual(orders.removed, ['/7'])
   assert.deepEqual(page.bad, [])
   await page.context().close()

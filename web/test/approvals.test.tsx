@@ -39,6 +39,24 @@ describe('an approval', () => {
     expect(answers(calls)).toEqual([{ approved: true, input: { order_id: 8, note: 'x', sure: false, tags: ['b'] } }])
   })
 
+  it('shows a large input in part, and sends it whole', async () => {
+    const text = 'word '.repeat(8_000)
+    const input = Object.fromEntries([['text', text], ...Array.from({ length: 199 }, (_, i) => [`field_${i}`, i])])
+    const { card, user, calls } = await waiting({ input })
+    const field = within(card).getByLabelText<HTMLTextAreaElement>(/^Text/)
+    expect(field.value).toHaveLength(20_000)
+    expect(field.readOnly).toBe(true)
+    expect(card.querySelectorAll('.ct-field')).toHaveLength(30)
+    fireEvent.change(within(card).getByLabelText('Field 3'), { target: { value: '33' } })
+    await user.click(within(card).getByRole('button', { name: 'Show more' }))
+    expect(field.value).toBe(text)
+    expect(field.readOnly).toBe(false)
+    await user.click(within(card).getByRole('button', { name: 'Show more (170)' }))
+    expect(card.querySelectorAll('.ct-field')).toHaveLength(200)
+    await user.click(within(card).getByRole('button', { name: 'Approve with changes' }))
+    expect(answers(calls)).toEqual([{ approved: true, input: { ...input, field_3: 33 } }])
+  })
+
   it('refuses a value of another type', async () => {
     const { card } = await waiting()
     for (const [label, value] of [['Order id', 'seven'], ['Tags', '[']]) {

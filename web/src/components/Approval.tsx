@@ -1,5 +1,6 @@
 import { useId, useMemo, useState } from 'react'
 import { approvalReason } from '../labels/tray'
+import { MAX_TYPED } from '../state/longText'
 import { classes, type PartProps } from '../state/slots'
 import { nameWords, titleOf } from '../state/trail'
 import { useLabels } from '../state/tray'
@@ -22,6 +23,7 @@ export function Approval({ approval, runId, send, className, children }: Approva
   const fields = useMemo(() => fieldsOf(approval.input), [approval.input])
   const [texts, setTexts] = useState<Record<string, string>>({})
   const [always, setAlways] = useState(false)
+  const [shown, setShown] = useState(MOST_FIELDS)
   const values = fields.map((field) => valueOf(field, texts[field.key] ?? field.text))
   const changed = fields.some((field) => (texts[field.key] ?? field.text) !== field.text)
   const wrong = values.some((value) => value === undefined)
@@ -43,7 +45,8 @@ export function Approval({ approval, runId, send, className, children }: Approva
       {fields.length > 0 && (
         <fieldset disabled={sending}>
           <legend className="ct-sr">{labels.approvalInput}</legend>
-          {fields.map((field, i) => <FieldRow key={field.key} field={field} text={texts[field.key] ?? field.text} wrong={values[i] === undefined ? labels.approvalNoJson : ''} onText={(text) => setTexts({ ...texts, [field.key]: text })} />)}
+          {fields.slice(0, shown).map((field, i) => <FieldRow key={field.key} field={field} text={texts[field.key] ?? field.text} wrong={values[i] === undefined ? labels.approvalNoJson : ''} onText={(text) => setTexts({ ...texts, [field.key]: text })} />)}
+          {fields.length > shown && <button type="button" className="ct-more" onClick={() => setShown(Infinity)}>{labels.showMore} ({fields.length - shown})</button>}
         </fieldset>
       )}
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
@@ -93,20 +96,28 @@ function inputOf(fields: Field[], values: unknown[]): unknown {
 /** Text from which on a field has several lines. */
 const LONG = 60
 
+/** Fields that are shown at first; all are sent. */
+const MOST_FIELDS = 30
+
 function FieldRow({ field, text, wrong, onText }: { field: Field; text: string; wrong: string; onText: (text: string) => void }) {
   const labels = useLabels()
+  const [whole, setWhole] = useState(false)
+  const cut = !whole && text.length > MAX_TYPED
   const name = field.key === '' ? labels.approvalInput : nameWords(field.key)
   if (field.kind === 'boolean') return <label className="ct-check"><input type="checkbox" checked={text === 'true'} onChange={(e) => onText(String(e.target.checked))} />{name}</label>
-  const shared = { className: 'ct-input', value: text, 'aria-invalid': wrong !== '' || undefined, dir: 'auto' as const }
+  const shared = { className: 'ct-input', value: cut ? text.slice(0, MAX_TYPED) : text, readOnly: cut, 'aria-invalid': wrong !== '' || undefined, dir: 'auto' as const }
   const lines = field.kind === 'json' || field.text.length > LONG || field.text.includes('\n')
   return (
-    <label className="ct-field">
-      <span>{name}</span>
-      {lines
-        ? <textarea {...shared} data-mono={field.kind === 'json' || undefined} rows={Math.min(8, text.split('\n').length + (field.kind === 'text' ? 1 : 0))} onChange={(e) => onText(e.target.value)} />
-        : <input {...shared} inputMode={field.kind === 'number' ? 'decimal' : undefined} onChange={(e) => onText(e.target.value)} />}
-      {wrong && <small role="alert">{wrong}</small>}
-    </label>
+    <>
+      <label className="ct-field">
+        <span>{name}</span>
+        {lines
+          ? <textarea {...shared} data-mono={field.kind === 'json' || undefined} rows={Math.min(8, text.split('\n').length + (field.kind === 'text' ? 1 : 0))} onChange={(e) => onText(e.target.value)} />
+          : <input {...shared} inputMode={field.kind === 'number' ? 'decimal' : undefined} onChange={(e) => onText(e.target.value)} />}
+        {wrong && <small role="alert">{wrong}</small>}
+      </label>
+      {cut && <button type="button" className="ct-more" onClick={() => setWhole(true)}>{labels.showMore}</button>}
+    </>
   )
 }
 

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Attachment } from '../api/types'
-import { ATTACHMENT_LIMITS, isText, readFile, sizeOf } from './files'
+import { ATTACHMENT_LIMITS, isText, sizeOf } from './files'
 import { useLabels } from './tray'
 
 /** Where the files of a message are; `get` has what `put` was given last. */
@@ -28,7 +28,8 @@ export function useFiles({ files, get, put }: FileHolder, keeps = 0) {
     setProblem('')
     const chosen = [...list].slice(0, Math.max(0, ATTACHMENT_LIMITS.files - keeps - files.length))
     if (chosen.length < list.length) setProblem(labels.attachTooMany)
-    for (const file of chosen) readFile(file).then(take, (reason: unknown) => setProblem(`${file.name} ${reason === 'large' ? labels.attachTooLarge : labels.attachUnsupported}`))
+    const why = (reason: unknown) => reason === 'large' ? ` ${labels.attachTooLarge}` : reason === 'kind' ? ` ${labels.attachUnsupported}` : `: ${labels.attachLost}`
+    for (const file of chosen) import('./readFile').then((module) => module.default(file)).then(take, (reason: unknown) => setProblem(file.name + why(reason)))
   }
   /** Adds a text that is too long for the input; false if it is too long for a file too. */
   const addText = (content: string): boolean => {

@@ -1,0 +1,1 @@
+var e={files:10,bytes:5242880,text:262144,texts:524288,characters:7864320};function t({mime:e}){return e!==`application/pdf`&&!e.startsWith(`image/`)}function n(e){return t(e)?new Blob([e.content]).size:Math.floor(e.content.replace(/=+$/,``).length*3/4)}export{t as n,n as r,e as t};

@@ -1,0 +1,31 @@
+import type { Attachment } from '../api/types'
+import { ATTACHMENT_LIMITS } from './files'
+
+/** Reads a file for a request: text unchanged, images and PDF files in base64. It rejects with "large" or "kind". */
+export default async function readFile(file: File): Promise<Attachment> {
+  if (file.size > ATTACHMENT_LIMITS.bytes) return Promise.reject('large')
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  if (file.type.startsWith('image/') && file.type !== 'image/svg+xml') return { name: file.name, mime: file.type, content: base64(bytes) }
+  // The first bytes decide, because browsers do not know every file's type.
+  if (String.fromCharCode(...bytes.subarray(0, 5)) === '%PDF-') return { name: file.name, mime: 'application/pdf', content: base64(bytes) }
+  try {
+    const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    if (content === '' || content.includes('\0')) return Promise.reject('kind')
+    if (bytes.length > ATTACHMENT_LIMITS.text) return Promise.reject('large')
+    return { name: file.name, mime: textType(file), content }
+  } catch {
+    return Promise.reject('kind')
+  }
+}
+
+function textType(file: File): string {
+  if (file.type.startsWith('text/')) return file.type
+  const known: Record<string, string> = { md: 'text/markdown', csv: 'text/csv', html: 'text/html', json: 'application/json' }
+  return known[file.name.split('.').pop()?.toLowerCase() ?? ''] ?? 'text/plain'
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = ''
+  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000))
+  return btoa(text)
+}
