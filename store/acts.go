@@ -94,8 +94,8 @@ func (r *Replicas) StartedAfter(ctx context.Context, chats []record.ChatPlace) (
 	return found, err
 }
 
-// Read records that runs have readers at the replica, for that time, and drops what has
-// been over for long.
+// Read records that runs have readers at the replica for a time, and deletes rows that
+// expired long ago.
 func (r *Replicas) Read(ctx context.Context, runs []string, replica string, lasts time.Duration) error {
 	return r.change(ctx, `WITH swept AS (DELETE FROM reading WHERE until < clock_timestamp() - interval '1 minute')
 		INSERT INTO reading (run, replica, until) SELECT unnest($1::text[]), $2, clock_timestamp() + $3 * interval '1 microsecond'

@@ -170,7 +170,7 @@ func (s *switchedStore) Trace(ctx context.Context, id string) (json.RawMessage, 
 	return s.Store.Trace(ctx, id)
 }
 
-// cutOff is a database behind a way that can be cut.
+// cutOff is a database whose connections pass through a proxy that can be cut.
 type cutOff struct{ *apptest.Way }
 
 func (c cutOff) begin() { c.Cut() }
