@@ -49,6 +49,9 @@ func (wr *Writer) Restore() {
 	for i := range e.Log {
 		wr.watch.Note(e.Log[i].Body)
 	}
+	if wr.written != nil {
+		wr.written.Earlier(e.Log)
+	}
 	wr.interrupted = make(map[int]bool)
 	for n, step := range e.Steps {
 		if n == e.Replies {

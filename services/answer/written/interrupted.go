@@ -2,7 +2,10 @@ package written
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -30,6 +33,53 @@ func (a *Calls) Interrupted(void []runlog.Event) {
 			c.restore(&b)
 		}
 	}
+}
+
+// Earlier takes the log of earlier attempts.
+func (a *Calls) Earlier(events []runlog.Event) {
+	a.earlier, a.planned = lastWrites(events), make(map[string]bool)
+	for i := range events {
+		if b, ok := events[i].Body.(*runlog.ToolProgress); ok && b.Document != nil && b.Document.NewDoc {
+			for id := range strings.SplitSeq(b.Document.BlockIDs, ",") {
+				a.planned[id] = true
+			}
+		}
+	}
+}
+
+// undo removes what a call of an earlier attempt has written into a block, if it still
+// waits there: the process ended after the call had failed, or it was run again and
+// failed then. A planned block is empty again.
+func (a *Calls) undo(index int) {
+	at := slices.IndexFunc(a.earlier, func(c *call) bool { return c.index == index })
+	if at < 0 {
+		return
+	}
+	c := a.earlier[at]
+	c.all = a
+	ctx, done := a.Storing()
+	defer done()
+	id := c.place.BlockIDs
+	b, found, err := a.Drafts.Find(ctx, a.Owner, id)
+	if err == nil && (!found || b.New == nil || *b.New != c.held) {
+		return
+	}
+	var stored *schemas.Block
+	if err == nil && b.Current == nil && a.planned[id] {
+		b, err = a.Drafts.Write(ctx, a.Owner, c.place.DocumentID, record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: id, Type: b.Type}})
+		stored = &b
+	} else if err == nil {
+		var after record.Settled
+		if after, err = a.Drafts.Settle(ctx, a.Owner, id, record.Revert, nil); !after.Gone {
+			stored = &after.Block
+		}
+	}
+	if a.Fenced(err); err != nil {
+		a.Logger.Warn("could not remove what a call has written", "run_id", a.Run, "error", err)
+		return
+	}
+	c.since = b.Revision
+	c.restore(stored)
 }
 
 // lastWrites returns for each block that calls write in the events the last one of them,

@@ -57,7 +57,9 @@ type Levels interface {
 type Calls struct {
 	Options
 
-	each map[int]*call
+	each    map[int]*call
+	earlier []*call         // what calls of earlier attempts have written last, by block
+	planned map[string]bool // the blocks that earlier attempts have planned
 }
 
 // New returns the calls of a run, none so far.
@@ -138,10 +140,13 @@ func (a *Calls) Begin(index int) {
 	}
 }
 
-// Failed shows the block of a call that has failed as it was before. A block over
+// Failed shows the block of a call that has failed as it was before, also if an earlier
+// attempt has written it. A block over
 // which the user had still to decide keeps the text that was stored with the reply.
 func (a *Calls) Failed(index int) {
-	if c := a.each[index]; c != nil && !c.late {
+	if c := a.each[index]; c == nil {
+		a.undo(index)
+	} else if !c.late {
 		c.refuse()
 	}
 }

@@ -1,0 +1,124 @@
+package written_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/written"
+	"github.com/chattray/chattray/services/documents"
+)
+
+// store has one block.
+type store struct {
+	documents.Records
+	documents.Versions
+	documents.Blocks
+	documents.Proposals
+	block *schemas.Block
+}
+
+func (s *store) Block(context.Context, string, string) (schemas.Block, error) {
+	if s.block == nil {
+		return schemas.Block{}, schemas.ErrNotFound
+	}
+	return *s.block, nil
+}
+
+func (s *store) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
+	if s.block.Current == nil {
+		b := *s.block
+		s.block = nil
+		return record.Settled{Block: b, Gone: true}, nil
+	}
+	s.block.New, s.block.State = nil, schemas.BlockClean
+	return record.Settled{Block: *s.block}, nil
+}
+
+func (s *store) WriteBlock(_ context.Context, _, _ string, w record.BlockWrite) (schemas.Block, error) {
+	s.block.New = &w.Content
+	return *s.block, nil
+}
+
+// levels has no levels.
+type levels struct{}
+
+func (levels) Arguments(turn.ToolArguments)                     {}
+func (levels) Streamed(int, string)                             {}
+func (levels) OpenDocument(string, string, string) runlog.Level { return runlog.Level{} }
+func (levels) CloseDocument(runlog.Level, string)               {}
+func place() runlog.Place                                       { return runlog.Place{BlockIDs: "b", DocumentID: "d", Type: "md"} }
+
+func by(index int) *runlog.Caller {
+	return &runlog.Caller{Tool: "write_block", ToolUseID: "c", Index: index}
+}
+func event(b runlog.Body) runlog.Event { return runlog.Event{Body: b} }
+func content(text string, index int) runlog.Event {
+	return event(&runlog.BlockContent{Place: place(), Text: text, By: by(index)})
+}
+
+func planned() runlog.Event {
+	return event(&runlog.ToolProgress{Document: &runlog.DocumentChange{NewDoc: true, BlockIDs: "a,b", DocumentID: "d"}})
+}
+
+// The process ends after a call has failed and before its text is removed. The call is run
+// again by the next attempt, which has not seen it being written, and fails again: the
+// text does not remain.
+func TestFailedCallOfAnEarlierAttempt(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		block  *schemas.Block
+		log    []runlog.Event
+		want   string // what waits in the block afterwards
+		gone   bool
+		resets int
+	}{
+		{
+			"over a clean block", &schemas.Block{Current: new("old"), New: new("refused"), State: schemas.BlockPendingEdit},
+			[]runlog.Event{content("ref", 1), content("used", 1)},
+			"", false, 1,
+		},
+		{"a new block", &schemas.Block{New: new("refused"), State: schemas.BlockPendingNew}, []runlog.Event{content("refused", 1)}, "", true, 1},
+		{
+			"a planned block", &schemas.Block{New: new("refused"), State: schemas.BlockPendingNew},
+			[]runlog.Event{planned(), content("refused", 1)},
+			"", false, 1,
+		},
+		{"written by another call", &schemas.Block{New: new("refused")}, []runlog.Event{content("refused", 0)}, "refused", false, 0},
+		{"with another text", &schemas.Block{New: new("mine")}, []runlog.Event{content("refused", 1)}, "mine", false, 0},
+		{"decided by the user", &schemas.Block{Current: new("refused")}, []runlog.Event{content("refused", 1)}, "", false, 0},
+		{"deleted", nil, []runlog.Event{content("refused", 1)}, "", true, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if tt.block != nil {
+				tt.block.ID, tt.block.DocumentID, tt.block.Type = "b", "d", "md"
+			}
+			s, resets := &store{block: tt.block}, 0
+			calls := written.New(written.Options{
+				Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: documents.New(s, s, s, s), Levels: levels{},
+				Emit: func(_ runlog.Level, b runlog.Body) {
+					if _, ok := b.(*runlog.BlockReset); ok {
+						resets++
+					}
+				},
+				Fenced: func(error) {}, Logger: slog.New(slog.DiscardHandler),
+			})
+			calls.Earlier(tt.log)
+			calls.Failed(1)
+			got := ""
+			if s.block != nil && s.block.New != nil {
+				got = *s.block.New
+			}
+			if got != tt.want || (s.block == nil) != tt.gone || resets != tt.resets {
+				t.Errorf("got %q, gone %t, %d resets; want %q, %t, %d", got, s.block == nil, resets, tt.want, tt.gone, tt.resets)
+			}
+		})
+	}
+}
