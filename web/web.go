@@ -51,7 +51,9 @@ func Handler() (http.Handler, error) {
 		return nil, err
 	}
 	// The page finds its way by its address; it is the same file everywhere.
-	files["/"], files["/playground"] = files["/index.html"], files["/index.html"]
+	for _, path := range []string{"/", "/playground", "/admin"} {
+		files[path] = files["/index.html"]
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f := files[path.Clean("/"+r.URL.Path)]
 		if f == nil {

@@ -10,6 +10,7 @@ import { StreamsPage } from './pages/Streams'
 import { href, useRoute } from './route'
 
 const Playground = lazy(() => import('./pages/playground/Playground').then((m) => ({ default: m.Playground })))
+const Admin = lazy(() => import('./pages/admin/Admin').then((m) => ({ default: m.Admin })))
 
 /** What a page passes to the tray. */
 export interface PageTray {
@@ -39,6 +40,7 @@ export function App() {
   useEffect(signIn, [signIn])
   if (problem) return <SignIn problem={problem} again={signIn} />
   if (!user) return <div className="boot" aria-hidden="true"><div /><div>{Array.from({ length: 6 }, (_, i) => <i key={i} />)}</div></div>
+  if (location.pathname === '/admin') return <Suspense fallback={<Skeleton lines={9} />}><Admin api={api} user={user} /></Suspense>
   return <ChatProvider api={api} storageKey={`page-${user.user_id}`}><Shell api={api} user={user} /></ChatProvider>
 }
 
