@@ -45,12 +45,18 @@ func serviceWith(b testing.TB, up *upstream.Server, models http.RoundTripper, li
 // serviceAt returns the service with a SQLite database at the path.
 func serviceAt(b testing.TB, path string, up *upstream.Server, models http.RoundTripper, limits settings.Limits) *Service {
 	b.Helper()
+	return serviceOn(b, "sqlite:"+path, up, models, limits)
+}
+
+// serviceOn returns the service on a database.
+func serviceOn(b testing.TB, url string, up *upstream.Server, models http.RoundTripper, limits settings.Limits) *Service {
+	b.Helper()
 	watch, err := telemetry.New(b.Context(), telemetry.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	config := settings.Config{
-		DatabaseURL: "sqlite:" + path, OpenAI: settings.OpenAI{BaseURL: up.URL(), APIKey: "key"},
+		DatabaseURL: url, OpenAI: settings.OpenAI{BaseURL: up.URL(), APIKey: "key"},
 		Model: "m", Models: []settings.Model{{Name: "m"}}, MaxTokens: 4096, MaxIterations: 5, Limits: limits,
 	}
 	s, err := Build(b.Context(), config, Options{Models: models}, watch, slog.New(slog.DiscardHandler))

@@ -1,10 +1,12 @@
 package app
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -71,6 +73,28 @@ func TestSecurityPageNamesTests(t *testing.T) {
 			if !known[test] {
 				t.Errorf("there is no test %s", test)
 			}
+		}
+	}
+}
+
+// The table of sizes has what BenchmarkDisk stores at most, rounded.
+func TestSizesOfTheOperatingPage(t *testing.T) {
+	page, limits := readFile(t, "../docs/operating.md"), readFile(t, "../.ci/bench-limits")
+	for row, benchmark := range map[string]string{
+		"question and answer of 5 tokens":                           "tokens=5",
+		"question and answer of 240 tokens, after a call of a tool": "tokens=240_tools=1",
+		"question and answer of 2,000 tokens":                       "tokens=2000",
+	} {
+		said := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(row) + ` \| ([\d,]+) \|`).FindStringSubmatch(page)
+		stored := regexp.MustCompile(`BenchmarkDisk/` + regexp.QuoteMeta(benchmark) + ` (\d+) B/run`).FindStringSubmatch(limits)
+		if said == nil || stored == nil {
+			t.Errorf("%q: the page has %q, .ci/bench-limits has %q, want both", row, said, stored)
+			continue
+		}
+		got, err := strconv.ParseFloat(strings.ReplaceAll(said[1], ",", ""), 64)
+		want, err2 := strconv.ParseFloat(stored[1], 64)
+		if errors.Join(err, err2) != nil || got < want*0.95 || got > want*1.05 {
+			t.Errorf("%q: the page says %s bytes, BenchmarkDisk says %s", row, said[1], stored[1])
 		}
 	}
 }
