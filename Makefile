@@ -2,6 +2,8 @@
 # make test   runs every test: on SQLite, on Postgres, against other programs, in a browser
 # make pack   makes the React package, as a file to install
 # make example NAME=vite   starts an example of web/examples with the service: vite, next, script-tag
+# make soak   puts a mixed load on both databases for half an hour
+# make release-check  builds a release for all systems and checks it
 # make check  is what CI runs: format, lint, modules, tests, generated files, known vulnerabilities
 
 SHELL := bash
@@ -10,7 +12,9 @@ SHELL := bash
 
 LINT_VERSION := v2.15.0
 VULN_VERSION := v1.8.0
+RELEASER_VERSION := v2.16.0
 LINT := bin/golangci-lint-$(LINT_VERSION)
+RELEASER := bin/goreleaser-$(RELEASER_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 # The race detector needs cgo, and with it a C compiler.
@@ -21,7 +25,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/
 # Many tests mostly wait, so more of them run at once than there are processors.
 TOGETHER := -p 4 -parallel 4
 
-.PHONY: run pack example build setup test test-go test-others test-postgres postgres-store postgres-service crash-test cluster-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth clean
+.PHONY: run pack example build setup test test-go test-others test-postgres postgres-store postgres-service crash-test cluster-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth soak release-check clean
 
 run:
 	go run .
@@ -50,7 +54,7 @@ postgres-store:
 	.ci/with-postgres go test $(RACE) $(TOGETHER) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
 
 postgres-service:
-	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/backups ./app/crash ./app/outage ./app/replicas ./app/resume ./app/sockets ./app/storedlogs ./app/transcripts ./app/upgrades
+	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/backups ./app/crash ./app/outage ./app/replicas ./app/resume ./app/soak ./app/sockets ./app/storedlogs ./app/transcripts ./app/upgrades
 
 # Kills the program 500 times on each database, and one of several processes 300 times.
 crash-test:
@@ -174,6 +178,20 @@ bench-memory:
 # long as one to a service with 1,000, on either database.
 bench-growth:
 	.ci/with-postgres go test -tags growth -count=1 -v -timeout 30m ./app/growth
+
+# A mixed load on both databases for half an hour, or SOAK=2m; then nothing may have failed
+# or be left over.
+SOAK ?= 30m
+soak:
+	.ci/with-postgres go test -count=1 -timeout 0 -v -run 'TestSoak$$' ./app/soak -args -for $(SOAK)
+
+# Builds all files of a release in bin/release and checks them; nothing is published.
+release-check: $(RELEASER)
+	RELEASER=$(RELEASER) .ci/release-check
+
+$(RELEASER):
+	GOBIN=$(CURDIR)/bin go install github.com/goreleaser/goreleaser/v2@$(RELEASER_VERSION)
+	mv bin/goreleaser $@
 
 clean:
 	rm -rf bin

@@ -237,6 +237,14 @@ func (s *System) Send(t testing.TB, method, path string, body any, header ...str
 	return resp
 }
 
+// HangUp closes all connections of the clients, and those to the servers of the model and
+// the tools.
+func (s *System) HangUp() {
+	s.Client.CloseIdleConnections()
+	s.Model.HangUp()
+	s.tools.CloseClientConnections()
+}
+
 // ReadProblem reads the problem that a request was answered with.
 func ReadProblem(t testing.TB, resp *http.Response) (p schemas.Problem) {
 	t.Helper()

@@ -157,6 +157,9 @@ func (s *Server) Close() {
 	}
 }
 
+// HangUp closes all connections. The server accepts new ones.
+func (s *Server) HangUp() { s.http.CloseClientConnections() }
+
 // Push appends replies to the queue: each answers one request.
 func (s *Server) Push(replies ...Reply) {
 	s.mu.Lock()

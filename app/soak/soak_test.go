@@ -1,0 +1,350 @@
+// Package soak puts a mixed load on the real program for as long as it is told, and then
+// checks that nothing has failed and nothing is left over.
+package soak
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+)
+
+func TestMain(m *testing.M) { apptest.Main(m) }
+
+// length is how long the load lasts. make soak sets it.
+var length = flag.Duration("for", 3*time.Second, "how long the load lasts")
+
+const (
+	// pace is how long a client waits between two rounds.
+	pace = 200 * time.Millisecond
+	// chatClients ask in chats; one client of each other kind does something else.
+	chatClients = 4
+	// settled is when the memory of the process has reached its size, and steady the
+	// growth in an hour that is allowed after it.
+	settled, steady = 10 * time.Minute, 0.01
+	samples         = 200
+)
+
+// load is what the clients have done.
+type load struct {
+	*apptest.System
+	rounds map[string]*atomic.Int64 // by kind
+}
+
+func TestSoak(t *testing.T) {
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		system.Start()
+		l := &load{system, map[string]*atomic.Int64{}}
+		l.answer(t) // connections to the database and the model are open
+		idle, size := l.figure(t, "go_goroutines"), databaseSize(t, system.Database())
+
+		ctx, stop := context.WithTimeout(t.Context(), *length+apptest.Limit)
+		defer stop()
+		var clients sync.WaitGroup
+		end := time.Now().Add(*length)
+		run := func(kind string, round func(ctx context.Context, n int) error) {
+			count := l.rounds[kind]
+			if count == nil {
+				count = new(atomic.Int64)
+				l.rounds[kind] = count
+			}
+			clients.Go(func() {
+				for first := true; first || time.Now().Before(end) && !t.Failed(); first = false {
+					if err := round(ctx, int(count.Add(1))); err != nil {
+						t.Errorf("%s: %v", kind, err)
+						return
+					}
+					time.Sleep(pace) //nolint:forbidigo // the pace of a client, which nothing waits for
+				}
+			})
+		}
+		for range chatClients {
+			run("questions", l.question)
+		}
+		run("cancels", l.cancel)
+		run("documents", l.document)
+		run("sockets", l.socket)
+		run("replies cut off by the model's server", l.cutOff)
+		memory := l.watch(t, end)
+		clients.Wait()
+
+		l.nothingLeft(t, idle)
+		grown := databaseSize(t, system.Database()) - size
+		runs := int64(0)
+		for kind, count := range l.rounds {
+			t.Logf("%6d %s", count.Load(), kind)
+			if kind != "documents" {
+				runs += count.Load()
+			}
+		}
+		t.Logf("%6d bytes of the database for each answer", grown/runs)
+		checkMemory(t, memory)
+	})
+}
+
+// answer asks one question and reads its answer.
+func (l *load) answer(t *testing.T) {
+	t.Helper()
+	if err := l.question(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// question asks with tools, loses its connection now and then, and checks all promises.
+func (l *load) question(ctx context.Context, n int) error {
+	c := l.NewConversation("chat-"+strconv.Itoa(n/10), "queue")
+	if err := c.Run(ctx); err != nil {
+		return err
+	}
+	return errors.Join(c.Check(ctx)...)
+}
+
+// cancel cancels its answer in the middle.
+func (l *load) cancel(ctx context.Context, n int) error {
+	c := l.NewConversation("cancelled-"+strconv.Itoa(n/10), "queue")
+	c.CancelAt = l.Between(2, 20)
+	if err := c.Run(ctx); err != nil {
+		return err
+	}
+	return errors.Join(c.Check(ctx)...)
+}
+
+// document writes a document, exports and deletes it.
+func (l *load) document(ctx context.Context, n int) error {
+	id := "doc-" + strconv.Itoa(n)
+	steps := []struct {
+		method, path string
+		body         any
+	}{
+		{http.MethodPost, "/api/documents", map[string]any{"id": id, "title": "Soak"}},
+		{http.MethodPost, "/api/documents/" + id + "/blocks", map[string]any{"id": id + "-1", "type": "md", "content": strings.Repeat("# Gold\n\n", 100)}},
+		{http.MethodPost, "/api/documents/" + id + "/blocks", map[string]any{"id": id + "-2", "type": "csv", "content": "year,tonnes\n2023,3000\n"}},
+		{http.MethodPatch, "/api/blocks/" + id + "-1", map[string]any{"content": "# Gold in " + strconv.Itoa(n)}},
+		{http.MethodGet, "/api/documents/" + id + "/export", nil},
+		{http.MethodDelete, "/api/documents/" + id, nil},
+	}
+	for _, s := range steps {
+		answer, err := l.Request(ctx, s.method, s.path, s.body)
+		if err != nil {
+			return err
+		}
+		content, err := io.ReadAll(answer.Body)
+		if err := errors.Join(err, answer.Body.Close()); err != nil {
+			return err
+		}
+		if answer.StatusCode >= http.StatusMultipleChoices {
+			return fmt.Errorf("%s %s: status %d: %s", s.method, s.path, answer.StatusCode, content)
+		}
+	}
+	return nil
+}
+
+// socket asks over a websocket and reads to the end of the run.
+func (l *load) socket(ctx context.Context, n int) error {
+	c := l.NewConversation("", "queue")
+	c.Plan(nil)
+	l.Script(c.Question, c.Turns, nil)
+	p, err := l.Current(ctx)
+	if err != nil {
+		return err
+	}
+	conn, answer, err := websocket.Dial(ctx, p.URL+"/api/ws", nil)
+	if err != nil {
+		return err
+	}
+	if answer.Body != nil {
+		_ = answer.Body.Close()
+	}
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(1 << 20)
+	message := fmt.Sprintf(`{"name":"message","message":{"content":%q},"chat_id":"socket-%d"}`, c.Question, n/10)
+	if err := conn.Write(ctx, websocket.MessageText, []byte(message)); err != nil {
+		return err
+	}
+	for {
+		_, frame, err := conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		var chunk schemas.Chunk
+		if err := json.Unmarshal(frame, &chunk); err != nil {
+			return err
+		}
+		if apptest.IsError(chunk) {
+			return fmt.Errorf("got %s, want no error", frame)
+		}
+		if apptest.IsRunEnd(chunk) {
+			return conn.Close(websocket.StatusNormalClosure, "")
+		}
+	}
+}
+
+// cutOff asks a model whose server dies in the middle of its reply: the run ends with an
+// error that the client sees.
+func (l *load) cutOff(ctx context.Context, n int) error {
+	question := "cut off " + strconv.Itoa(l.Mark())
+	l.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), question) },
+		upstream.Open(upstream.Say("Half of"), upstream.Abort()))
+	body := map[string]any{"message": question, "chat_id": "cut-" + strconv.Itoa(n/10)}
+	answer, err := l.Request(ctx, http.MethodPost, "/api/chat/stream", body)
+	if err != nil {
+		return err
+	}
+	list, err := apptest.NewStreamReader(answer.Body).Rest()
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
+		return err
+	}
+	if len(list) == 0 || list[len(list)-1].Event.Type != schemas.TypeError {
+		return fmt.Errorf("the stream ends with\n%s\nwant an error", apptest.ListFrames(list))
+	}
+	return nil
+}
+
+// nothingLeft checks that the program is as idle as before, and has no rows of what is over.
+func (l *load) nothingLeft(t *testing.T, idle float64) {
+	t.Helper()
+	l.CheckScripted()
+	apptest.Eventually(t, "no run is active", func() bool { return l.figure(t, "chattray_runs_active") == 0 })
+	apptest.Eventually(t, "no goroutine is left over", func() bool {
+		l.HangUp()
+		return l.figure(t, "go_goroutines") <= idle
+	})
+	driver, source := "pgx", l.Database()
+	if path, ok := strings.CutPrefix(source, "sqlite:"); ok {
+		driver, source = "sqlite", path
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for what, query := range map[string]string{
+		"runs that have not ended":    "SELECT COUNT(*) FROM runs WHERE state IN ('queued', 'running', 'waiting')",
+		"checkpoints":                 "SELECT COUNT(*) FROM checkpoints",
+		"deleted documents":           "SELECT COUNT(*) FROM documents WHERE id LIKE 'doc-%'",
+		"blocks of deleted documents": "SELECT COUNT(*) FROM blocks WHERE document_id LIKE 'doc-%'",
+		"answers without a run":       "SELECT COUNT(*) FROM blocks WHERE run_id <> '' AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = blocks.run_id)",
+	} {
+		var n int
+		if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		if n > 0 {
+			t.Errorf("%d %s are left over, want none", n, what)
+		}
+	}
+	if driver == "pgx" {
+		apptest.CheckInvariants(t, l.System)
+	}
+}
+
+// sample is how much memory the process had.
+type sample struct {
+	at    time.Duration // since the start of the load
+	bytes float64
+}
+
+// watch measures the memory of the process until the end of the load.
+func (l *load) watch(t *testing.T, end time.Time) (list []sample) {
+	t.Helper()
+	start := time.Now()
+	tick := time.NewTicker(max(*length/samples, 100*time.Millisecond))
+	defer tick.Stop()
+	for now := start; now.Before(end) && !t.Failed(); now = <-tick.C {
+		list = append(list, sample{now.Sub(start), l.figure(t, "process_resident_memory_bytes")})
+	}
+	return list
+}
+
+// checkMemory fits a line to the memory after it has settled. A short load has no such
+// time, and its slope is only logged.
+func checkMemory(t *testing.T, list []sample) {
+	t.Helper()
+	after, long := settled, *length > settled
+	if !long {
+		after = *length / 3
+	}
+	var n, x, y, xx, xy float64
+	for _, s := range list {
+		if s.at >= after {
+			hours := s.at.Hours()
+			n, x, y, xx, xy = n+1, x+hours, y+s.bytes, xx+hours*hours, xy+hours*s.bytes
+		}
+	}
+	if n < 3 {
+		return
+	}
+	slope := (n*xy - x*y) / (n*xx - x*x) / (y / n)
+	t.Logf("%6.1f MiB of memory on average, %+.2f %% an hour", y/n/(1<<20), slope*100)
+	if long && slope > steady {
+		t.Errorf("the memory grows by %.2f %% an hour, want at most %.0f %%", slope*100, steady*100)
+	}
+}
+
+// figure reads a metric of the program.
+func (l *load) figure(t *testing.T, name string) float64 {
+	t.Helper()
+	answer := l.Send(t, http.MethodGet, "/metrics", nil)
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindSubmatch(content)
+	if found == nil {
+		t.Fatalf("there is no metric %s", name)
+	}
+	value, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// databaseSize returns the bytes of the database, with its logs on SQLite.
+func databaseSize(t *testing.T, url string) (size int64) {
+	t.Helper()
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		files, err := filepath.Glob(path + "*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			info, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size += info.Size()
+		}
+		return size
+	}
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(t.Context(), "SELECT pg_database_size(current_database())").Scan(&size); err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
