@@ -1,10 +1,14 @@
-FROM golang:1.26 AS build
+# The compiler runs on the builder's own processor and builds for the image's.
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-ARG VERSION=development
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$VERSION" -o /out/chattray . \
+ARG VERSION=development COMMIT DATE TARGETOS TARGETARCH
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags "-s -w \
+    -X github.com/chattray/chattray/app.release=$VERSION \
+    -X github.com/chattray/chattray/app.commit=$COMMIT \
+    -X github.com/chattray/chattray/app.commitDate=$DATE" -o /out/chattray . \
  && mkdir /out/data /out/tmp
 
 # The program, certificates, and two folders that it may write to.

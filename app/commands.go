@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -200,19 +199,4 @@ func healthcheck(ctx context.Context, c settings.Config, _ []string, stdout io.W
 	}
 	_, err = fmt.Fprintln(stdout, "healthy")
 	return err
-}
-
-// release is set by the build.
-var release = "development"
-
-// version returns the release, and the commit if the build recorded it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return release + " (" + s.Value + ")"
-			}
-		}
-	}
-	return release
 }
