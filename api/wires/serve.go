@@ -226,7 +226,7 @@ type fold struct {
 	run    schemas.Run
 	given  map[int]bool
 	first  []schemas.Wait // the waits when the response began
-	before map[int]bool   // calls that were answered by then
+	before map[int]bool   // calls that no longer waited then
 	waits  func() ([]schemas.Wait, error)
 	table  Table
 	stays  func(schemas.Wait) bool
@@ -248,7 +248,7 @@ func newFold(run schemas.Run, waits []schemas.Wait, r Response, again func() ([]
 	f := &fold{run: run, given: r.Given, first: waits, before: make(map[int]bool), waits: again, asked: r.Asked, after: r.After}
 	p := Params{Run: run.RunID}
 	for _, w := range waits {
-		if w.Answer != "" {
+		if w.Answer != "" || run.State.Terminal() { // nothing waits any more
 			f.before[w.Index] = true
 		}
 	}

@@ -139,7 +139,7 @@ func (c *calls) open(waits []schemas.Wait, stays, answered func(schemas.Wait) bo
 	for _, w := range waits {
 		switch {
 		case !c.waiting[w.Index], stays(w):
-		case w.Answer != "" && answered(w):
+		case answered(w):
 			return nil, false
 		default:
 			open = append(open, w)

@@ -39,6 +39,57 @@ func TestRandomRuns(t *testing.T) {
 	}
 }
 
+// TestRandomWaits checks random runs that wait for the user and for the page: they are
+// granted, denied, answered or left to expire, several at once, until the run is cancelled. Every wire pauses for each of them and for nothing else.
+func TestRandomWaits(t *testing.T) {
+	database := sampled(t, apptest.SQLite)
+	runs := uint64(randomRuns)
+	if testing.Short() {
+		runs /= 5
+	}
+	for seed := range runs {
+		t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
+			t.Parallel()
+			archive, steps := madeUpWaits(rand.New(rand.NewPCG(seed, 5)))
+			url, pages := database(t), pagesDir(t, archive)
+			synctest.Test(t, func(t *testing.T) { playMadeUp(t, url, pages, archive, steps) })
+			if t.Failed() {
+				t.Logf("the run:\n%s\n%s", txtar.Format(archive), steps)
+			}
+		})
+	}
+}
+
+// madeUpWaits generates replies that call what waits, and answers to that.
+func madeUpWaits(r *rand.Rand) (*txtar.Archive, string) {
+	var up, steps strings.Builder
+	calls := 0
+	for range 1 + r.IntN(3) {
+		speak(r, &up)
+		waits := []string{"call reserve {\"seat\": \"12A\"}\n", "call where {}\n"}[r.IntN(2)]
+		for range 1 + r.IntN(3) {
+			calls++
+			up.WriteString([]string{waits, waits, "call wait {\"seconds\": 2}\n", "call panic {}\n", "call chart {}\n"}[r.IntN(5)])
+		}
+		up.WriteString("finish tool_calls\n\n")
+	}
+	speak(r, &up)
+	up.WriteString("say \"Done.\"\nfinish stop\n")
+	steps.WriteString("> &a POST /api/chat/stream\n> {\"message\": \"Go on\", \"context\": {\"current_page\": \"lab\"}, \"client_tools\": [{\"name\": \"where\", \"description\": \"x\", \"input_schema\": {\"type\": \"object\"}}]}\n> read a\n")
+	for range 3 + r.IntN(6) {
+		fmt.Fprintf(&steps, "> pass %dms\n", []int{1, 700, 3000, 100_000}[r.IntN(4)])
+		if r.IntN(2) == 0 {
+			fmt.Fprintf(&steps, "> POST /api/chat/runs/RUN1/approvals/ASK%d\n> {\"approved\": %v}\n", 1+r.IntN(calls), r.IntN(3) > 0)
+		} else {
+			fmt.Fprintf(&steps, "> POST /api/chat/runs/RUN1/tool_results\n> {\"tool_use_id\": \"call_%d\", \"output\": \"Basel\", \"is_error\": %v}\n", 1+r.IntN(calls), r.IntN(4) == 0)
+		}
+		steps.WriteString("> read a\n")
+	}
+	steps.WriteString("> pass 10m\n> POST /api/chat/runs/RUN1/cancel\n> pass 2s\n> read a\n")
+	page := txtar.File{Name: "pages/lab.yaml", Data: []byte("tools: [reserve]\n")}
+	return &txtar.Archive{Files: []txtar.File{page, {Name: "upstream", Data: []byte(up.String())}}}, steps.String()
+}
+
 // playMadeUp is play for a random run, whose answers are not known in advance.
 func playMadeUp(t *testing.T, url, pages string, archive *txtar.Archive, transcript string) {
 	steps, err := parseSteps(transcript)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,7 @@ func (s *fixture) checkWires(r seenRun, events []runlog.Event, waits []schemas.W
 	for _, w := range all.Wires() {
 		for _, v := range w.Tables {
 			name := w.Name + "/" + v.Name
-			responses, beginnings, err := stored.Responses(v.Table)
+			responses, beginnings, paused, err := stored.Responses(v.Table)
 			if err != nil {
 				s.t.Fatalf("%s of the run %s: %v", name, s.aliases.of[r.id], err)
 			}
@@ -45,7 +46,7 @@ func (s *fixture) checkWires(r seenRun, events []runlog.Event, waits []schemas.W
 				s.t.Errorf("%s refuses the run %s: %v", name, s.aliases.of[r.id], err)
 			}
 			s.checkWireText(name, shown, events)
-			s.checkPauses(name, pausing(v, waits), beginnings)
+			s.checkPauses(name, resting(events, pausing(v, waits)), paused, beginnings, attempts(events))
 			s.checkCuts(name, v, stored)
 			if _, err := wirestest.Check(w.Name, [][]byte{s.replay(v, stored, 0, nil)}); err != nil {
 				s.t.Errorf("%s refuses the replay of the run %s: %v", name, s.aliases.of[r.id], err)
@@ -100,21 +101,80 @@ func (s *fixture) checkWireText(name, shown string, events []runlog.Event) {
 	}
 }
 
-// checkPauses checks that a client continues at the same place after each
-// pause, and that each answered wait has a pause.
-func (s *fixture) checkPauses(name string, waits []schemas.Wait, beginnings []int64) {
+// checkPauses checks that a client continues at the same place after each pause, and that
+// there is a pause for each of the waits and for no other call. A later attempt shows the
+// calls of a reply one after the other, so that the client may be asked about one of them
+// when another has already been answered.
+func (s *fixture) checkPauses(name string, waits, paused map[int]bool, beginnings []int64, attempts int) {
 	s.t.Helper()
 	for i := 1; i < len(beginnings); i++ {
 		if beginnings[i] <= beginnings[i-1] {
 			s.t.Errorf("%s: the pauses are after the events %v, want them to rise", name, beginnings)
 		}
 	}
-	if len(waits) > 0 && len(beginnings) == 0 {
-		s.t.Errorf("%s has no pause, want one: %d calls have waited", name, len(waits))
+	if attempts > 1 && len(paused) > 0 {
+		maps.DeleteFunc(waits, func(index int, _ bool) bool { return !paused[index] })
 	}
-	if len(waits) == 0 && len(beginnings) > 0 {
-		s.t.Errorf("%s has pauses after %v, want none: no call has waited", name, beginnings)
+	if d := cmp.Diff(waits, paused); d != "" {
+		s.t.Errorf("%s pauses for other calls than those that waited (-want +got):\n%s", name, d)
 	}
+}
+
+// resting returns the calls of the waits at which the run rested: the call waited, without an
+// answer, when every call of its reply waited or had ended.
+func resting(events []runlog.Event, waits []schemas.Wait) map[int]bool {
+	rests, open, waiting, asks := map[int]bool{}, map[int]bool{}, map[int]bool{}, map[string]int{}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case *runlog.LevelStart:
+			if b.Depth == runlog.GroupLevel && b.Type == "llm" && e.At.Thread == 0 {
+				clear(open)
+				clear(waiting)
+			}
+		case *runlog.Call:
+			if e.At.Thread == 0 {
+				open[b.Index] = true
+			}
+		case *runlog.ApprovalRequest:
+			asks[b.ApprovalID], waiting[b.Index] = b.Index, true
+		case *runlog.ClientToolCall:
+			waiting[b.Index] = true
+		case *runlog.ApprovalResolved:
+			delete(waiting, asks[b.ApprovalID])
+		case *runlog.ToolStart:
+			delete(waiting, b.Index)
+		case *runlog.ToolRefused:
+			delete(waiting, b.Index)
+		case *runlog.ToolComplete:
+			delete(waiting, b.Index)
+			delete(open, b.Index)
+		default:
+		}
+		if !rested(open, waiting) {
+			continue
+		}
+		for _, w := range waits {
+			if waiting[w.Index] && (w.AnsweredAt == nil || w.AnsweredAt.UnixMilli() >= e.Time) {
+				rests[w.Index] = true
+			}
+		}
+	}
+	return rests
+}
+
+// attempts returns the number of attempts of a run.
+func attempts(events []runlog.Event) int {
+	return int(events[len(events)-1].Seq/runlog.AttemptSpan) + 1
+}
+
+// rested reports whether all open calls wait.
+func rested(open, waiting map[int]bool) bool {
+	for index := range open {
+		if !waiting[index] {
+			return false
+		}
+	}
+	return len(waiting) > 0
 }
 
 // pausing returns the waits at which a response ends.

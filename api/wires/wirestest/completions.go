@@ -95,8 +95,8 @@ func (s *completionsClient) take(data string, first bool) error {
 		}
 		s.calls++
 	}
-	if choice.FinishReason != "" && (choice.FinishReason == "tool_calls") != (s.calls > 0) {
-		return fmt.Errorf("%d calls and the finish reason %s", s.calls, choice.FinishReason)
+	if choice.FinishReason == "tool_calls" && s.calls == 0 { // calls without it were answered elsewhere
+		return fmt.Errorf("no calls and the finish reason %s", choice.FinishReason)
 	}
 	if choice.Delta.Content != nil {
 		s.words.WriteString(s.joiner.Text(*choice.Delta.Content))

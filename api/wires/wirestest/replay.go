@@ -27,25 +27,27 @@ type Table = func(wires.Params) wires.Table
 
 // Responses returns each response of the run, as a client gets them that gives the stored
 // answers at each pause. The first response begins with the run. beginnings has, for each
-// later response, the number of the event after which it begins.
-func (r Run) Responses(table Table) (responses [][]byte, beginnings []int64, err error) {
+// later response, the number of the event after which it begins; paused has the calls that
+// waited at any pause.
+func (r Run) Responses(table Table) (responses [][]byte, beginnings []int64, paused map[int]bool, err error) {
+	paused = make(map[int]bool)
 	known := func(schemas.Wait) bool { return false }
 	for given := map[int]bool(nil); ; {
 		watch := &watcher{}
-		response, err := r.serve(wires.Response{Table: watch.table(table), Given: given}, known)
+		response, err := r.serve(wires.Response{Table: watch.table(table), Given: given}, schemas.RunRunning, known)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		responses = append(responses, response)
 		if given != nil {
 			beginnings = append(beginnings, watch.began)
 		}
 		if watch.open == nil {
-			return responses, beginnings, nil
+			return responses, beginnings, paused, nil
 		}
 		given = make(map[int]bool)
 		for _, w := range watch.open {
-			given[w.Index] = true
+			given[w.Index], paused[w.Index] = true, true
 		}
 		known = func(w schemas.Wait) bool {
 			return given[w.Index] || w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() < watch.last
@@ -56,12 +58,12 @@ func (r Run) Responses(table Table) (responses [][]byte, beginnings []int64, err
 // Replay returns the frames after the cursor, for a client that resumes the run when it has
 // ended. If number is not nil, each frame gets an id line.
 func (r Run) Replay(table Table, cursor int64, number func(dst []byte, number int64) []byte) ([]byte, error) {
-	return r.serve(wires.Response{Table: table, Cursor: cursor, Number: number}, func(schemas.Wait) bool { return true })
+	return r.serve(wires.Response{Table: table, Cursor: cursor, Number: number}, schemas.RunCompleted, func(schemas.Wait) bool { return true })
 }
 
 // serve returns a response. The answers of the known waits are stored when it begins, those of
 // the others are stored later.
-func (r Run) serve(response wires.Response, known func(schemas.Wait) bool) (frames []byte, err error) {
+func (r Run) serve(response wires.Response, state schemas.RunState, known func(schemas.Wait) bool) (frames []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the response was aborted: %v", p)
@@ -69,7 +71,7 @@ func (r Run) serve(response wires.Response, known func(schemas.Wait) bool) (fram
 	}()
 	call := &wires.Call{
 		Request: httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/", http.NoBody), Response: httptest.NewRecorder(),
-		Service: &wires.Service{Runs: &stored{run: r, known: known}}, Done: func() {},
+		Service: &wires.Service{Runs: &stored{run: r, state: state, known: known}}, Done: func() {},
 	}
 	var to stream
 	response.Run = schemas.Run{RunID: r.ID}
@@ -81,6 +83,7 @@ func (r Run) serve(response wires.Response, known func(schemas.Wait) bool) (fram
 type stored struct {
 	wires.Runs
 	run   Run
+	state schemas.RunState
 	known func(schemas.Wait) bool
 	begun bool // the waits have been read
 }
@@ -105,7 +108,7 @@ func (s *stored) Waits(context.Context, schemas.User, string) ([]schemas.Wait, e
 // Run implements wires.Runs.
 func (s *stored) Run(context.Context, schemas.User, string) (schemas.Run, error) {
 	last := s.run.Events[len(s.run.Events)-1].Seq
-	return schemas.Run{RunID: s.run.ID, State: schemas.RunCompleted, Attempt: int(last/runlog.AttemptSpan) + 1, LastSequence: last}, nil
+	return schemas.Run{RunID: s.run.ID, State: s.state, Attempt: int(last/runlog.AttemptSpan) + 1, LastSequence: last}, nil
 }
 
 // Follow implements wires.Runs.
