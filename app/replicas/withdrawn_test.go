@@ -1,0 +1,80 @@
+package replicas
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/app/apptest/chunks"
+	"github.com/chattray/chattray/schemas"
+)
+
+// The user reverts a document at one process while the run that plans it works at another
+// one, which may die then. Nothing that was withdrawn comes back: what every viewer folds
+// is what is stored.
+func TestPlanWithdrawnOverTwo(t *testing.T) {
+	for name, kill := range map[string]bool{"and both live": false, "and the one that plans is killed": true} {
+		t.Run(name, func(t *testing.T) {
+			onPostgres(t, func(t *testing.T, system *apptest.System) { withdrawPlan(t, system, kill) })
+		})
+	}
+}
+
+func withdrawPlan(t *testing.T, system *apptest.System, kill bool) {
+	t.Helper()
+	p := pair{T: t, system: system, owner: system.StartReplica(apptest.TakerLease, nil), b: system.StartReplica(apptest.TakerLease, nil)}
+	p.send(p.owner, http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "D"}, http.StatusOK, nil)
+	p.send(p.owner, http.MethodPost, "/api/documents/d/blocks", map[string]any{"id": "old", "type": "md", "content": "Old"}, http.StatusOK, nil)
+	gate := make(chan struct{})
+	more := []upstream.Part{upstream.Call(0, "call_3", "write_block", `{"content":"Two."}`), upstream.Finish("tool_calls"), upstream.Usage(10, 2), upstream.Done()}
+	system.Model.Push(upstream.Stream(upstream.Call(0, "call_1", "plan_document", `{"title":"Gold","blocks":[{"type":"md","heading":"Mines"}]}`), upstream.Finish("tool_calls")))
+	system.Model.Push(upstream.Stream(upstream.Call(0, "call_2", "write_block", `{"content":"One."}`), upstream.Finish("tool_calls")))
+	if kill {
+		system.Model.Push(upstream.Open(upstream.Hang()))
+	}
+	system.Model.Push(upstream.Open(append([]upstream.Part{upstream.Wait(gate)}, more...)...))
+	system.Model.Push(upstream.Text("I see."))
+
+	asks, watches := apptest.Client{T: t, URL: p.owner.URL}, apptest.Client{T: t, URL: p.b.URL}
+	asker := asks.Dial("")
+	asker.Send(`{"name":"message","message":{"content":"Plan"},"mode":"agent","document_id":"d","chat_id":"c"}`)
+	begun := asker.Until(func(c schemas.Chunk) bool {
+		return c.Type == schemas.ChunkTool && c.ToolUseID == "call_2" && c.Event == schemas.ToolCompletes
+	})
+	run := begun[0].RunID
+	watcher := watches.Dial("")
+	watcher.Send(`{"name":"resume","chat_id":"c","run_id":"` + run + `"}`)
+	live := watcher.Until(func(c schemas.Chunk) bool {
+		return c.Type == schemas.ChunkTool && c.ToolUseID == "call_2" && c.Event == schemas.ToolCompletes
+	})
+	p.send(p.b, http.MethodPost, "/api/documents/d/revert", nil, http.StatusOK, nil)
+	if kill {
+		p.owner.Kill()
+		system.OnlyUse(p.b)
+	}
+	close(gate)
+	live = append(live, watcher.Until(apptest.IsRunEnd)...)
+	late := watches.Dial("")
+	late.Send(`{"name":"resume","run_id":"` + run + `"}`)
+	views := map[string][]schemas.Chunk{"the viewer at work": live, "a later viewer": late.Until(apptest.IsRunEnd)}
+
+	var stored schemas.Document
+	p.send(p.b, http.MethodGet, "/api/documents/d", nil, http.StatusOK, &stored)
+	if len(stored.Blocks) != 1 || stored.Blocks[0].State != schemas.BlockClean || *stored.Blocks[0].Current != "Old" || stored.Title != "D" {
+		t.Errorf("the document is %s, want what it was before the plan", apptest.JSON(stored))
+	}
+	for name, list := range views {
+		for id, b := range chunks.Of(list...).Blocks {
+			if b.DocumentID == "d" && b.State != "withdrawn" && b.Content != "" {
+				t.Errorf("%s sees %q in the block %s, want it withdrawn, of\n%s", name, b.Content, id, apptest.ListChunks(list))
+			}
+		}
+		if end := list[len(list)-1]; end.Status != schemas.RunCompleted {
+			t.Errorf("%s sees the run end as %s, want completed", name, end.Status)
+		}
+	}
+	if n := system.Number("SELECT COUNT(*) FROM claims"); n != 0 {
+		t.Errorf("%d claims are left, want none", n)
+	}
+}
