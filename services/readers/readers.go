@@ -7,6 +7,7 @@ package readers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"math/rand/v2"
@@ -168,6 +169,9 @@ func (r *Readers) find(ctx context.Context, user schemas.User, id string) (log *
 			return nil, 0, stored, nil
 		}
 		m, err := r.mirrors.open(ctx, stored)
+		if errors.Is(err, runlog.ErrInterrupted) { // the mirrors were stopped in the meantime
+			return nil, 0, stored, nil
+		}
 		if err != nil {
 			return nil, 0, stored, err
 		}
