@@ -2,10 +2,12 @@ package replicas
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,29 +42,80 @@ func caddyfile(t *testing.T, listen string, replicas ...string) string {
 }
 
 // Two processes behind Caddy, as in docker-compose.replicas.yml, are replaced one after
-// the other. Clients know only Caddy, which sometimes hangs up on a process while the
-// client still reads; no answer fails, and no step runs twice.
+// the other.
 func TestReplacedBehindCaddy(t *testing.T) {
 	caddy, err := exec.LookPath("caddy")
 	if err != nil {
 		t.Skip("no Caddy")
 	}
+	replacedBehind(t, "3s", func(listen string, replicas []string) *exec.Cmd {
+		proxy := exec.CommandContext(t.Context(), caddy, "run", "--adapter", "caddyfile", "--config", caddyfile(t, listen, replicas...))
+		proxy.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
+		return proxy
+	})
+}
+
+// nginxConf is the configuration of nginx before these addresses: what docs/operating.md
+// says for one process, and what it adds for several.
+func nginxConf(t *testing.T, listen string, replicas ...string) (dir, path string) {
+	t.Helper()
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```nginx\n(.*?)```").FindAllSubmatch(doc, -1)
+	if len(blocks) != 2 {
+		t.Fatalf("docs/operating.md has %d examples of nginx, want 2: for one process and for several", len(blocks))
+	}
+	upstreams := strings.NewReplacer("chattray:8080", replicas[0], "chattray-b:8080", replicas[1]).Replace(string(blocks[1][1]))
+	upstreams, next, _ := strings.Cut(upstreams, "# in location /:\n")
+	location := strings.Replace(string(blocks[0][1]), "http://127.0.0.1:8080;\n", "http://chattray;\n"+next, 1)
+	user := ""
+	if os.Geteuid() == 0 {
+		user = "user root;" // of the test's folders
+	}
+	dir = t.TempDir()
+	path = filepath.Join(dir, "config")
+	conf := fmt.Sprintf("%s daemon off; pid %s/pid; error_log stderr;\nevents {}\nhttp {\naccess_log off; client_body_temp_path %[2]s/body; proxy_temp_path %[2]s/proxy;\n"+
+		"fastcgi_temp_path %[2]s/fastcgi; uwsgi_temp_path %[2]s/uwsgi; scgi_temp_path %[2]s/scgi;\n%[3]sserver { listen %[4]s;\n%[5]s}\n}\n", user, dir, upstreams, listen, location)
+	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir, path
+}
+
+// Two processes behind nginx, as in docs/operating.md, are replaced one after the other.
+// nginx asks nobody for readiness; it sends a request that a process refuses to the other.
+func TestReplacedBehindNginx(t *testing.T) {
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		t.Skip("no nginx")
+	}
+	replacedBehind(t, "0s", func(listen string, replicas []string) *exec.Cmd {
+		dir, conf := nginxConf(t, listen, replicas...)
+		return exec.CommandContext(t.Context(), nginx, "-p", dir, "-c", conf, "-e", "stderr")
+	})
+}
+
+// replacedBehind replaces two processes behind a balancer one after the other. Clients know
+// only the balancer, which sometimes hangs up on a process while the client still reads; no
+// answer fails, and no step runs twice.
+func replacedBehind(t *testing.T, delay string, balancer func(listen string, replicas []string) *exec.Cmd) {
 	over(t, []carrier{overNATS}, func(t *testing.T, system *apptest.System) {
 		addresses := []string{porttest.Address(t), porttest.Address(t)}
 		start := func(n int) *apptest.Process {
-			return system.StartReplica(apptest.TakerLease, nil, "ADDR="+addresses[n], "SHUTDOWN_DELAY=3s")
+			return system.StartReplica(apptest.TakerLease, nil, "ADDR="+addresses[n], "SHUTDOWN_DELAY="+delay)
 		}
 		processes := []*apptest.Process{start(0), start(1)}
 		listen := porttest.Address(t)
-		proxy := exec.CommandContext(t.Context(), caddy, "run", "--adapter", "caddyfile", "--config", caddyfile(t, listen, addresses...))
-		proxy.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
+		proxy := balancer(listen, addresses)
 		if err := proxy.Start(); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = proxy.Process.Kill(); _ = proxy.Wait() })
 		front := &apptest.Process{URL: "http://" + listen}
 		system.OnlyUse(front)
-		apptest.Eventually(t, "Caddy answers", func() bool {
+		apptest.Eventually(t, "the balancer answers", func() bool {
 			resp, err := http.Get(front.URL + "/readyz")
 			if err == nil {
 				_ = resp.Body.Close()
