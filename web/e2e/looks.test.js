@@ -346,3 +346,18 @@ test('a full page has the list of chats at its side', async () => {
   assert.deepEqual(page.bad, [])
   await page.context().close()
 })
+
+test('without storage of the browser the page and the tray work, as long as the page lives', async () => {
+  const page = await chromium.open('about:blank')
+  await page.context().addInitScript(() => {
+    for (const name of ['localStorage', 'sessionStorage']) {
+      Object.defineProperty(window, name, { get: () => { throw new DOMException('no storage', 'SecurityError') } })
+    }
+  })
+  await page.goto(`${server.url}/#/streams`)
+  await page.ask('help')
+  await page.settled()
+  assert.equal(await page.answers.count(), 1)
+  assert.deepEqual(page.bad.filter((what) => !what.startsWith(`request: ${server.url}`)), [])
+  await page.context().close()
+})

@@ -8,6 +8,7 @@ import { EditStreamPage } from './pages/EditStream'
 import { ReportsPage } from './pages/Reports'
 import { StreamsPage } from './pages/Streams'
 import { href, useRoute } from './route'
+import { keepToken, readToken } from './token'
 
 const Playground = lazy(() => import('./pages/playground/Playground').then((m) => ({ default: m.Playground })))
 const Admin = lazy(() => import('./pages/admin/Admin').then((m) => ({ default: m.Admin })))
@@ -22,12 +23,10 @@ export interface PageTray {
   onApplyToDocument?: (message: GeneralChatMessage) => Promise<void>
 }
 
-const TOKEN_KEY = 'chattray:token'
-
 export function App() {
   const [user, setUser] = useState<User | null>(null)
   const [problem, setProblem] = useState<ApiError | null>(null)
-  const api = useMemo(() => createChatApi({ getToken: () => sessionStorage.getItem(TOKEN_KEY) }), [])
+  const api = useMemo(() => createChatApi({ getToken: readToken }), [])
   const signIn = useCallback(() => {
     api.getMe().then(
       (me) => {
@@ -98,7 +97,7 @@ function SignIn({ problem, again }: { problem: ApiError; again: () => void }) {
     <div className="ct-root app-loading">
       <form className="ct-card app-sign-in" onSubmit={(e) => {
         e.preventDefault()
-        if (needsToken) sessionStorage.setItem(TOKEN_KEY, token.trim())
+        if (needsToken) keepToken(token.trim())
         again()
       }}>
         <h1>{needsToken ? 'Sign in' : 'The service cannot be reached'}</h1>
