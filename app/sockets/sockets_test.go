@@ -130,9 +130,9 @@ func TestSocketShowsArgumentsAsTheyCome(t *testing.T) {
 	up.Push(
 		upstream.Stream(upstream.Call(0, "call_1", "plan_document", `{"title":"Gold","blocks":[{"type":"csv","heading":"Prices"}]}`), upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()),
 		upstream.Stream(
-			upstream.Call(0, "call_2", "write_block", `{"block_id":"`, `mine","type":"interac`, `tive_chart","meta":{"mark":"bar"},"content":"year,pri`),
+			upstream.Call(0, "call_2", "write_block", `{"block_id":"`, `mine","type":"interac`, `tive_chart","meta":{"mark":"bar"},"content":"year,price\n20`),
 			upstream.Wait(seen),
-			upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"ce\\n2026,\\u0034\\u00e4\"}"}}]}`, "null")),
+			upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"26,\\u0034\\u00e4\"}"}}]}`, "null")),
 			upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()),
 		upstream.Text("Done."),
 	)
