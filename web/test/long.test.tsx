@@ -102,6 +102,25 @@ describe('a text that is too long for a field', () => {
     expect(screen.queryByRole('alert')).toBeNull()
   })
 
+  it('a file that is still read when the user becomes known is attached', async () => {
+    let know = () => {}
+    let read: (of: ArrayBuffer) => void = () => {}
+    const known = new Promise<void>((resolve) => (know = resolve))
+    const { api, calls } = fakeApi(({ path }) => (path === '/api/me' ? known.then(() => json({ user_id: 'ada', name: 'Ada', roles: [] })) : undefined))
+    render(<StrictMode><ChatProvider api={api} storageKey="k"><ChatTray layout="sidebar" /></ChatProvider></StrictMode>)
+    const file = new File([], 'notes.md')
+    const reading = new Promise<ArrayBuffer>((resolve) => (read = resolve))
+    const asked = new Promise<void>((resolve) => (file.arrayBuffer = () => (resolve(), reading)))
+    fireEvent.change(document.querySelector('input[type=file]')!, { target: { files: [file] } })
+    await asked
+    await waitFor(() => expect(calls.some(({ path }) => path === '/api/me')).toBe(true))
+    know()
+    fireEvent.change(input(), { target: { value: 'typed' } })
+    await waitFor(() => expect(sessionStorage.getItem(`chattray:k:draft:${JSON.stringify(['ada', '', null])}`)).toBe('typed'))
+    read(new TextEncoder().encode('# Notes').buffer as ArrayBuffer)
+    await waitFor(() => expect(chips()).toEqual(['notes.md']))
+  })
+
   it('becomes a file of a question that is changed', async () => {
     const long = words(90_000)
     sessionStorage.setItem('chattray:k:conversation', '7')

@@ -48,8 +48,13 @@ export interface DraftPlace {
   chat: number | null
 }
 
-function placeKey({ user, tray, chat }: DraftPlace): string {
+export function placeKey({ user, tray, chat }: DraftPlace): string {
   return JSON.stringify([user, tray, chat])
+}
+
+/** Whether a draft moves with a change of place: a new chat gets its number, or a user becomes known. */
+export function stays(before: DraftPlace, place: DraftPlace, named: boolean): boolean {
+  return before.tray === place.tray && (before.user === place.user || before.user === '') && (before.chat === place.chat || (named && before.chat === null))
 }
 
 /**
@@ -57,8 +62,7 @@ function placeKey({ user, tray, chat }: DraftPlace): string {
  * typed; everything else has its own text. `named` tells a new chat that got its number from another chat that is opened.
  */
 export function draftAfter(drafts: Drafts, before: DraftPlace, text: string, place: DraftPlace, named: boolean): string {
-  const stays = before.tray === place.tray && (before.user === place.user || before.user === '') && (before.chat === place.chat || (named && before.chat === null))
-  if (!stays || text === '') return drafts.read(place)
+  if (!stays(before, place, named) || text === '') return drafts.read(place)
   drafts.keep(before, '')
   drafts.keep(place, text)
   return text

@@ -1,7 +1,7 @@
-import { useCallback, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from './context'
-import { draftAfter, type DraftPlace } from './drafts'
+import { draftAfter, placeKey, stays, type DraftPlace } from './drafts'
 import { useShort } from './longText'
 import type { Unsent } from './state'
 import { useLabels, useTray } from './tray'
@@ -78,30 +78,31 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
 function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (text: string) => void, FileHolder & { lost: string }] {
   const { drafts } = useChatStore()
   const place = { user, tray, chat }
-  const [draft, setDraft] = useState(() => ({ drafts, place, text: drafts.read(place), ...filesOf(drafts.read(filesAt(place))) }))
+  // A file that is read while the draft moves goes where the draft is then.
+  const [draft, setDraft] = useState(() => ({ drafts, place, home: { place }, text: drafts.read(place), ...filesOf(drafts.read(filesAt(place))) }))
   let now = draft
-  if (draft.drafts !== drafts || !isAt(draft.place, place)) {
-    const moved = (to: (place: DraftPlace) => DraftPlace, text: string) => draft.drafts === drafts ? draftAfter(drafts, to(draft.place), text, to(place), named) : drafts.read(to(place))
-    now = { drafts, place, text: moved((p) => p, draft.text), ...filesOf(moved(filesAt, drafts.read(filesAt(draft.place)))) }
+  const same = draft.drafts === drafts
+  if (!same || placeKey(draft.place) !== placeKey(place)) {
+    const moved = (to: (place: DraftPlace) => DraftPlace, text: string) => same ? draftAfter(drafts, to(draft.place), text, to(place), named) : drafts.read(to(place))
+    now = { drafts, place, home: same && stays(draft.place, place, named) ? draft.home : { place }, text: moved((p) => p, draft.text), ...filesOf(moved(filesAt, drafts.read(filesAt(draft.place)))) }
     setDraft(now)
   }
-  const change = (next: { text: string } | { files: Attachment[]; lost: string }) => setDraft((d) => (d.drafts === drafts && isAt(d.place, place) ? { ...d, ...next } : d))
-  const setText = useCallback((text: string) => {
+  const { home } = now
+  home.place = place
+  const change = (next: { text: string } | { files: Attachment[]; lost: string }) => setDraft((d) => (d.home === home ? { ...d, ...next } : d))
+  const setText = (text: string) => {
     change({ text })
-    drafts.keep(place, text)
-  }, [drafts, user, tray, chat])
+    drafts.keep(home.place, text)
+  }
   const put = (files: Attachment[]) => {
     change({ files, lost: '' })
-    if (files.length === 0) drafts.keep(filesAt(place), '')
-    else drafts.keep(filesAt(place), JSON.stringify(files), JSON.stringify(files.map((file) => ({ ...file, content: '' }))))
+    drafts.keep(filesAt(home.place), files[0] ? JSON.stringify(files) : '', JSON.stringify(files.map((file) => ({ ...file, content: '' }))))
   }
-  return [now.text, setText, { files: now.files, lost: now.lost, get: () => filesOf(drafts.read(filesAt(place))).files, put }]
+  return [now.text, setText, { ...now, get: () => filesOf(drafts.read(filesAt(home.place))).files, put }]
 }
 
 /** Where the files of a draft are. */
 const filesAt = (place: DraftPlace): DraftPlace => ({ ...place, tray: `${place.tray} files` })
-
-const isAt = (a: DraftPlace, b: DraftPlace) => a.user === b.user && a.tray === b.tray && a.chat === b.chat
 
 /** The files of a draft as they were kept, and the names of those that were too large for that. */
 function filesOf(kept: string): { files: Attachment[]; lost: string } {
