@@ -121,6 +121,19 @@ describe('a text that is too long for a field', () => {
     await waitFor(() => expect(chips()).toEqual(['notes.md']))
   })
 
+  it('files keep the order in which they were chosen', async () => {
+    let read: (of: ArrayBuffer) => void = () => {}
+    show()
+    const slow = new File([], 'a.md')
+    const reading = new Promise<ArrayBuffer>((resolve) => (read = resolve))
+    const asked = new Promise<void>((resolve) => (slow.arrayBuffer = () => (resolve(), reading)))
+    fireEvent.change(document.querySelector('input[type=file]')!, { target: { files: [slow, new File(['# B'], 'b.md')] } })
+    await asked
+    await new Promise((resolve) => setTimeout(resolve))
+    read(new TextEncoder().encode('# A').buffer as ArrayBuffer)
+    await waitFor(() => expect(chips()).toEqual(['a.md', 'b.md']))
+  })
+
   it('becomes a file of a question that is changed', async () => {
     const long = words(90_000)
     sessionStorage.setItem('chattray:k:conversation', '7')

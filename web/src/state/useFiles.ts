@@ -24,12 +24,13 @@ export function useFiles({ files, get, put }: FileHolder, keeps = 0) {
     put(all)
     return true
   }
-  const add = (list: Iterable<File> & { length: number }) => {
+  const add = async (list: Iterable<File> & { length: number }) => {
     setProblem('')
     const chosen = [...list].slice(0, Math.max(0, ATTACHMENT_LIMITS.files - keeps - files.length))
     if (chosen.length < list.length) setProblem(labels.attachTooMany)
     const why = (reason: unknown) => reason === 'large' ? ` ${labels.attachTooLarge}` : reason === 'kind' ? ` ${labels.attachUnsupported}` : `: ${labels.attachLost}`
-    for (const file of chosen) import('./readFile').then((module) => module.default(file)).then(take, (reason: unknown) => setProblem(file.name + why(reason)))
+    // One after the other, so that they keep their order.
+    for (const file of chosen) await import('./readFile').then((module) => module.default(file)).then(take, (reason: unknown) => setProblem(file.name + why(reason)))
   }
   /** Adds a text that is too long for the input; false if it is too long for a file too. */
   const addText = (content: string): boolean => {
