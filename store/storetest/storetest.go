@@ -105,6 +105,7 @@ var sharedTests = map[string]func(f *fixture){
 	"message with everything":                    testMessageWhole,
 	"the tool history as custom payload":         testCustomPayloadHistory,
 	"feedback":                                   testFeedback,
+	"rated answers":                              testRatedAnswers,
 	"payloads":                                   testPayloads,
 	"payloads in the order of their message":     testPayloadOrder,
 	"payload id of another run":                  testPayloadCollision,
