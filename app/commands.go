@@ -70,6 +70,7 @@ with --config; "chattray help settings" lists them all.`,
 		p.mcpCommand(),
 		p.tokenCommand(),
 		p.userCommand(),
+		p.evalCommand(),
 		&cobra.Command{
 			Use: "openapi", Short: "Print the contract of the API", Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {

@@ -133,6 +133,7 @@ var rooms = map[string][]string{
 	"attempts":         {"eventlog"},
 	"chats":            {},
 	"documents":        {},
+	"evaluate":         {},
 	"eventlog":         {},
 	"exchange":         {"eventlog", "meters"},
 	"guard":            {},
