@@ -32,6 +32,9 @@ func (f *Frames) event(seq int64, hidden bool) { f.next, f.hidden = seq*EventSpa
 // Numbered gives each frame an id line with its number, for clients that resume with it.
 func (f *Frames) Numbered(number func(dst []byte, number int64) []byte) { f.number = number }
 
+// Hidden reports whether the client has what the event shows from a response before this.
+func (f *Frames) Hidden() bool { return f.hidden }
+
 // Mute shows no frames from now on: only the state of the table matters.
 func (f *Frames) Mute() { f.mute = true }
 

@@ -236,7 +236,9 @@ type fold struct {
 	// resumed are the calls that waited where a response of a Keeper begins. Those that
 	// were answered by the time of an event were answered by the response's request.
 	resumed map[int]bool
-	out     Frames
+	// seen are the calls whose waits the client has seen before the response begins.
+	seen map[int]bool
+	out  Frames
 
 	held  []runlog.Event // until it is known where the response begins
 	begun bool
@@ -291,6 +293,9 @@ func (f *fold) ready(batch []runlog.Event) []runlog.Event {
 	}
 	if f.given != nil {
 		f.after = begin(list, f.first, f.stays, f.given)
+		if f.after > 0 && !f.keeps {
+			f.seen = rested(f.held, f.given)
+		}
 	}
 	if !f.keeps {
 		f.replaced(list)
@@ -308,7 +313,7 @@ func (f *fold) complete() bool {
 	if last.Terminal() {
 		return true
 	}
-	if f.given != nil && (last.Seq < f.run.LastSequence || !f.keeps && !shows(kept(slices.Clone(f.held)), f.given)) {
+	if f.given != nil && (last.Seq < f.run.LastSequence || !shows(kept(slices.Clone(f.held)), f.given)) {
 		return false
 	}
 	return f.run.Attempt <= 1 || last.Seq > int64(f.run.Attempt-1)*runlog.AttemptSpan
@@ -330,16 +335,15 @@ func (f *fold) event(e *runlog.Event) error {
 		f.out.event(0, false)
 		f.table.Begin(&f.out, f.after)
 	}
-	f.out.event(e.Seq, hidden)
-	f.table.Event(&f.out, e)
+	f.show(e, hidden)
 	if a, ok := e.Body.(*runlog.ApprovalRequest); ok && f.asked != nil && !hidden && !f.before[a.Index] {
 		if err := f.asked(a.Index); err != nil {
 			return err
 		}
 	}
 	rests := f.calls.event(e)
-	if f.keeps && e.Seq == f.after {
-		f.resumed = maps.Clone(f.calls.waiting)
+	if f.keeps && rests && hidden {
+		f.rest(e)
 	}
 	switch {
 	case e.Terminal():
@@ -348,6 +352,30 @@ func (f *fold) event(e *runlog.Event) error {
 		return f.pause(e)
 	}
 	return nil
+}
+
+// show gives the event to the table. A later attempt shows every wait again, which is not a
+// second wait: what the client has already is hidden, and a table that cannot take back what
+// it has shown does not get it.
+func (f *fold) show(e *runlog.Event, hidden bool) {
+	index, wait := waitOf(e)
+	seen := wait && f.seen[index]
+	f.out.event(e.Seq, hidden || seen)
+	if !wait || !f.calls.repeats(index) && (hidden || !f.keeps || !seen) {
+		f.table.Event(&f.out, e)
+	}
+	f.out.hidden = hidden
+}
+
+// rest records where a response of a Keeper begins.
+func (f *fold) rest(e *runlog.Event) {
+	if f.seen == nil {
+		f.seen = make(map[int]bool)
+	}
+	maps.Copy(f.seen, f.calls.waiting)
+	if e.Seq == f.after {
+		f.resumed = maps.Clone(f.calls.waiting)
+	}
 }
 
 // pause ends the response after the event if the run waits there. Calls that were answered

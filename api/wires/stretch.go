@@ -1,20 +1,21 @@
 package wires
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// replyGroup is the type of the group of a model's reply.
-const replyGroup = "llm"
-
-// calls tracks the calls of the model's last reply: which of them have ended, and which
-// wait for the user or for the page.
+// calls tracks the calls of the newest reply that has calls: which of them have ended, and
+// which wait for the user or for the page. A later attempt continues with the calls of the
+// reply that it keeps.
 type calls struct {
-	asked     []int
-	ended     map[int]bool
+	group     uint32        // of the reply
+	asked     map[int]int64 // calls of the reply, with the number of the event, as below
+	ended     map[int]int64
+	shown     map[int]int64 // calls whose wait is shown
 	waiting   map[int]bool
 	approvals map[string]int // index of a call by its approval id
 	byUse     map[string]int // index of a call by the model's id
@@ -77,35 +78,78 @@ func with(e *runlog.Event, b runlog.Body) *runlog.Event {
 // or waits, and at least one waits.
 func (c *calls) event(e *runlog.Event) (rests bool) {
 	switch b := e.Body.(type) {
-	case *runlog.LevelStart:
-		if b.Depth == runlog.GroupLevel && b.Type == replyGroup && e.At.Thread == 0 {
-			c.asked, c.ended, c.waiting = nil, nil, nil
-		}
+	case *runlog.Attempt:
+		c.keep(b.KeptThrough)
 		return false
 	case *runlog.Call:
-		if e.At.Thread == 0 {
-			c.asked = append(c.asked, b.Index)
+		if e.At.Thread != 0 {
+			return false
 		}
+		if e.At.Group != c.group {
+			c.group, c.asked, c.ended, c.shown, c.waiting = e.At.Group, nil, nil, nil, nil
+		}
+		set(&c.asked, b.Index, e.Seq)
 		return false
 	case *runlog.ApprovalRequest:
 		set(&c.approvals, b.ApprovalID, b.Index)
-		set(&c.waiting, b.Index, true)
+		c.wait(b.Index, e.Seq)
 	case *runlog.ClientToolCall:
-		set(&c.waiting, b.Index, true)
+		c.wait(b.Index, e.Seq)
 	case *runlog.ApprovalResolved, *runlog.ToolStart, *runlog.ToolRefused:
 		index, _ := c.resolves(e)
 		delete(c.waiting, index)
 		return false
 	case *runlog.ToolComplete:
 		delete(c.waiting, b.Index)
-		set(&c.ended, b.Index, true)
+		set(&c.ended, b.Index, e.Seq)
 	default:
 		return false
 	}
 	if len(c.waiting) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(c.asked, func(index int) bool { return !c.ended[index] && !c.waiting[index] })
+	for index := range c.asked {
+		if _, ended := c.ended[index]; !ended && !c.waiting[index] {
+			return false
+		}
+	}
+	return true
+}
+
+// wait records that an event shows the wait of a call.
+func (c *calls) wait(index int, seq int64) {
+	set(&c.waiting, index, true)
+	if _, shown := c.shown[index]; !shown {
+		set(&c.shown, index, seq)
+	}
+}
+
+// repeats reports whether a wait is shown that is shown already, by what the newest attempt
+// keeps.
+func (c *calls) repeats(index int) bool {
+	_, shown := c.shown[index]
+	return shown
+}
+
+// keep forgets what a later attempt replaces. That attempt shows every wait again.
+func (c *calls) keep(through int64) {
+	replaced := func(_ int, seq int64) bool { return seq > through }
+	maps.DeleteFunc(c.asked, replaced)
+	maps.DeleteFunc(c.ended, replaced)
+	maps.DeleteFunc(c.shown, replaced)
+	c.waiting = nil
+}
+
+// waitOf returns the call whose wait the event shows.
+func waitOf(e *runlog.Event) (index int, ok bool) {
+	switch b := e.Body.(type) {
+	case *runlog.ApprovalRequest:
+		return b.Index, true
+	case *runlog.ClientToolCall:
+		return b.Index, true
+	default:
+		return 0, false
+	}
 }
 
 // resolves returns the call whose wait the event ends.
@@ -168,14 +212,20 @@ func kept(events []runlog.Event) []runlog.Event {
 // begin returns the number of the event after which the response begins to a request that
 // answered the given calls: the last pause before the first event that resolves one of
 // them, or the last pause of all if no event does yet. A later attempt may show a wait again
-// that was answered before: the client has seen it all the same.
+// that was answered before: the client has seen it all the same. If that attempt does not
+// pause before it resolves the call, the client has seen the pause of an earlier attempt, and
+// everything that is repeated before the call is resolved.
 func begin(events []runlog.Event, waits []schemas.Wait, stays func(schemas.Wait) bool, given map[int]bool) (after int64) {
 	var c calls
 	waited := make(map[int]bool)
+	var kept, attempt int64
 	for i := range events {
 		e := c.indexed(&events[i])
+		if a, ok := e.Body.(*runlog.Attempt); ok {
+			kept, attempt = a.KeptThrough, e.Seq
+		}
 		if index, ok := c.resolves(e); ok && given[index] {
-			if !waited[index] && i > 0 {
+			if i > 0 && (!waited[index] || attempt > 0 && after <= kept) {
 				after = events[i-1].Seq
 			}
 			return after
@@ -194,16 +244,24 @@ func begin(events []runlog.Event, waits []schemas.Wait, stays func(schemas.Wait)
 	return after
 }
 
-// shows reports whether the events show that each of the calls waits or has waited.
+// shows reports whether the events show that each of the calls waits or has waited, and in
+// which place the newest attempt continues: one of the calls is resolved, or the run rests.
 func shows(events []runlog.Event, given map[int]bool) bool {
 	var c calls
 	seen := make(map[int]bool)
+	placed := true
 	for i := range events {
 		e := c.indexed(&events[i])
-		if index, ok := c.resolves(e); ok {
+		if _, ok := e.Body.(*runlog.Attempt); ok {
+			placed = false
+		}
+		index, resolved := c.resolves(e)
+		if resolved {
 			seen[index] = true
 		}
-		c.event(e)
+		if c.event(e) || resolved && given[index] {
+			placed = true
+		}
 		for index := range c.waiting {
 			seen[index] = true
 		}
@@ -213,5 +271,32 @@ func shows(events []runlog.Event, given map[int]bool) bool {
 			return false
 		}
 	}
-	return true
+	return placed
+}
+
+// rested returns the calls that the client has seen waiting before the newest attempt: the
+// run rested there, after a reply that asked for one of the given calls.
+func rested(events []runlog.Event, given map[int]bool) map[int]bool {
+	var c calls
+	seen, all := make(map[int]bool), make(map[int]bool)
+	for i := range events {
+		e := c.indexed(&events[i])
+		if _, ok := e.Body.(*runlog.Attempt); ok {
+			maps.Copy(seen, all)
+		}
+		if c.event(e) && c.asks(given) {
+			maps.Copy(all, c.waiting)
+		}
+	}
+	return seen
+}
+
+// asks reports whether the reply asked for one of the calls.
+func (c *calls) asks(given map[int]bool) bool {
+	for index := range given {
+		if _, ok := c.asked[index]; ok {
+			return true
+		}
+	}
+	return false
 }

@@ -40,7 +40,8 @@ func TestRandomRuns(t *testing.T) {
 }
 
 // TestRandomWaits checks random runs that wait for the user and for the page: they are
-// granted, denied, answered or left to expire, several at once, until the run is cancelled. Every wire pauses for each of them and for nothing else.
+// granted, denied, answered or left to expire, several at once, also after a restart, until
+// the run is cancelled. Every wire pauses for each of them and for nothing else.
 func TestRandomWaits(t *testing.T) {
 	database := sampled(t, apptest.SQLite)
 	runs := uint64(randomRuns)
@@ -76,16 +77,21 @@ func madeUpWaits(r *rand.Rand) (*txtar.Archive, string) {
 	speak(r, &up)
 	up.WriteString("say \"Done.\"\nfinish stop\n")
 	steps.WriteString("> &a POST /api/chat/stream\n> {\"message\": \"Go on\", \"context\": {\"current_page\": \"lab\"}, \"client_tools\": [{\"name\": \"where\", \"description\": \"x\", \"input_schema\": {\"type\": \"object\"}}]}\n> read a\n")
+	reader := "a"
 	for range 3 + r.IntN(6) {
 		fmt.Fprintf(&steps, "> pass %dms\n", []int{1, 700, 3000, 100_000}[r.IntN(4)])
-		if r.IntN(2) == 0 {
+		if reader < "d" && r.IntN(5) == 0 {
+			fmt.Fprintf(&steps, "> restart\n> read %s\n", reader)
+			reader = string(reader[0] + 1)
+			fmt.Fprintf(&steps, "> &%s GET /api/chat/runs/RUN1/stream\n", reader)
+		} else if r.IntN(2) == 0 {
 			fmt.Fprintf(&steps, "> POST /api/chat/runs/RUN1/approvals/ASK%d\n> {\"approved\": %v}\n", 1+r.IntN(calls), r.IntN(3) > 0)
 		} else {
 			fmt.Fprintf(&steps, "> POST /api/chat/runs/RUN1/tool_results\n> {\"tool_use_id\": \"call_%d\", \"output\": \"Basel\", \"is_error\": %v}\n", 1+r.IntN(calls), r.IntN(4) == 0)
 		}
-		steps.WriteString("> read a\n")
+		steps.WriteString("> read " + reader + "\n")
 	}
-	steps.WriteString("> pass 10m\n> POST /api/chat/runs/RUN1/cancel\n> pass 2s\n> read a\n")
+	steps.WriteString("> pass 10m\n> POST /api/chat/runs/RUN1/cancel\n> pass 2s\n> read " + reader + "\n")
 	page := txtar.File{Name: "pages/lab.yaml", Data: []byte("tools: [reserve]\n")}
 	return &txtar.Archive{Files: []txtar.File{page, {Name: "upstream", Data: []byte(up.String())}}}, steps.String()
 }

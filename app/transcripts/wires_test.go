@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,7 +45,7 @@ func (s *fixture) checkWires(r seenRun, events []runlog.Event, waits []schemas.W
 				s.t.Errorf("%s refuses the run %s: %v", name, s.aliases.of[r.id], err)
 			}
 			s.checkWireText(name, shown, events)
-			s.checkPauses(name, resting(events, pausing(v, waits)), paused, beginnings, attempts(events))
+			s.checkPauses(name, resting(events, pausing(v, waits)), paused, beginnings)
 			s.checkCuts(name, v, stored)
 			if _, err := wirestest.Check(w.Name, [][]byte{s.replay(v, stored, 0, nil)}); err != nil {
 				s.t.Errorf("%s refuses the replay of the run %s: %v", name, s.aliases.of[r.id], err)
@@ -102,18 +101,13 @@ func (s *fixture) checkWireText(name, shown string, events []runlog.Event) {
 }
 
 // checkPauses checks that a client continues at the same place after each pause, and that
-// there is a pause for each of the waits and for no other call. A later attempt shows the
-// calls of a reply one after the other, so that the client may be asked about one of them
-// when another has already been answered.
-func (s *fixture) checkPauses(name string, waits, paused map[int]bool, beginnings []int64, attempts int) {
+// there is a pause for each of the waits and for no other call.
+func (s *fixture) checkPauses(name string, waits, paused map[int]bool, beginnings []int64) {
 	s.t.Helper()
 	for i := 1; i < len(beginnings); i++ {
 		if beginnings[i] <= beginnings[i-1] {
 			s.t.Errorf("%s: the pauses are after the events %v, want them to rise", name, beginnings)
 		}
-	}
-	if attempts > 1 && len(paused) > 0 {
-		maps.DeleteFunc(waits, func(index int, _ bool) bool { return !paused[index] })
 	}
 	if d := cmp.Diff(waits, paused); d != "" {
 		s.t.Errorf("%s pauses for other calls than those that waited (-want +got):\n%s", name, d)
@@ -121,19 +115,25 @@ func (s *fixture) checkPauses(name string, waits, paused map[int]bool, beginning
 }
 
 // resting returns the calls of the waits at which the run rested: the call waited, without an
-// answer, when every call of its reply waited or had ended.
+// answer, when every call of its reply waited or had ended. A later attempt continues with
+// what it keeps of the reply.
 func resting(events []runlog.Event, waits []schemas.Wait) map[int]bool {
-	rests, open, waiting, asks := map[int]bool{}, map[int]bool{}, map[int]bool{}, map[string]int{}
+	rests, waiting, asks := map[int]bool{}, map[int]bool{}, map[string]int{}
+	var reply []askedCall
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case *runlog.LevelStart:
-			if b.Depth == runlog.GroupLevel && b.Type == "llm" && e.At.Thread == 0 {
-				clear(open)
-				clear(waiting)
+		case *runlog.Attempt:
+			clear(waiting)
+			reply = slices.DeleteFunc(reply, func(c askedCall) bool { return c.asked > b.KeptThrough })
+			for i := range reply {
+				if reply[i].ended > b.KeptThrough {
+					reply[i].ended = 0
+				}
 			}
 		case *runlog.Call:
 			if e.At.Thread == 0 {
-				open[b.Index] = true
+				reply = slices.DeleteFunc(reply, func(c askedCall) bool { return c.group != e.At.Group })
+				reply = append(reply, askedCall{index: b.Index, group: e.At.Group, asked: e.Seq})
 			}
 		case *runlog.ApprovalRequest:
 			asks[b.ApprovalID], waiting[b.Index] = b.Index, true
@@ -147,10 +147,14 @@ func resting(events []runlog.Event, waits []schemas.Wait) map[int]bool {
 			delete(waiting, b.Index)
 		case *runlog.ToolComplete:
 			delete(waiting, b.Index)
-			delete(open, b.Index)
+			for i := range reply {
+				if reply[i].index == b.Index {
+					reply[i].ended = e.Seq
+				}
+			}
 		default:
 		}
-		if !rested(open, waiting) {
+		if !rested(reply, waiting) {
 			continue
 		}
 		for _, w := range waits {
@@ -162,19 +166,18 @@ func resting(events []runlog.Event, waits []schemas.Wait) map[int]bool {
 	return rests
 }
 
-// attempts returns the number of attempts of a run.
-func attempts(events []runlog.Event) int {
-	return int(events[len(events)-1].Seq/runlog.AttemptSpan) + 1
+// askedCall is a call of a reply, with the numbers of the events in which the model asked for
+// it and in which it ended.
+type askedCall struct {
+	index        int
+	group        uint32
+	asked, ended int64
 }
 
-// rested reports whether all open calls wait.
-func rested(open, waiting map[int]bool) bool {
-	for index := range open {
-		if !waiting[index] {
-			return false
-		}
-	}
-	return len(waiting) > 0
+// rested reports whether all calls of the reply wait or have ended.
+func rested(reply []askedCall, waiting map[int]bool) bool {
+	open := slices.ContainsFunc(reply, func(c askedCall) bool { return c.ended == 0 && !waiting[c.index] })
+	return !open && len(waiting) > 0
 }
 
 // pausing returns the waits at which a response ends.

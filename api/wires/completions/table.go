@@ -197,7 +197,7 @@ func (t *table) running(out *wires.Frames, line string) {
 // call asks the client to run its tool, unless the tool has run already: clients run what
 // they read.
 func (t *table) call(out *wires.Frames, b *runlog.ClientToolCall) {
-	if t.Answered[b.Index] {
+	if t.Answered[b.Index] || out.Hidden() {
 		return
 	}
 	index := t.calls

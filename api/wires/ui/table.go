@@ -41,6 +41,7 @@ type call struct {
 	shown    bool // its input has been shown
 	input    json.RawMessage
 	denied   bool
+	waits    bool // for the user or for the page
 }
 
 // newTable returns the table for clients of a major version, for a request with answers.
@@ -100,7 +101,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 		t.ask(out, b)
 	case *runlog.ClientToolCall:
 		c := t.call(b.Index, b.Tool)
-		c.client = true
+		c.client, c.waits = true, true
 		t.available(out, b.Index, c, b.Input)
 	case *runlog.ToolStart:
 		t.run(out, b)
@@ -161,11 +162,11 @@ func (t *table) start(out *wires.Frames, run *runlog.Run, message string) {
 	}})
 }
 
-// startStep starts a step. It stays the same step if a later attempt continues with calls whose
-// input is not shown yet: the client looks for their parts in the last step only.
+// startStep starts a step. It stays the same step if a later attempt continues with calls that
+// wait or whose input is not shown yet: the client looks for their parts in the last step only.
 func (t *table) startStep(out *wires.Frames) {
 	for _, c := range t.calls {
-		if t.step && !c.shown {
+		if t.step && (!c.shown || c.waits) {
 			return
 		}
 	}
@@ -283,6 +284,7 @@ func (t *table) available(out *wires.Frames, index int, c *call, input json.RawM
 func (t *table) ask(out *wires.Frames, b *runlog.ApprovalRequest) {
 	c := t.call(b.Index, b.Tool)
 	t.available(out, b.Index, c, b.Input)
+	c.waits = true
 	switch {
 	case t.Answered[b.Index]:
 	case t.major > noApprovals:
@@ -296,7 +298,9 @@ func (t *table) ask(out *wires.Frames, b *runlog.ApprovalRequest) {
 }
 
 func (t *table) run(out *wires.Frames, b *runlog.ToolStart) {
-	t.available(out, b.Index, t.call(b.Index, b.Tool), b.Input)
+	c := t.call(b.Index, b.Tool)
+	c.waits = false
+	t.available(out, b.Index, c, b.Input)
 }
 
 func (t *table) progress(out *wires.Frames, b *runlog.ToolProgress) {
@@ -310,7 +314,7 @@ func (t *table) progress(out *wires.Frames, b *runlog.ToolProgress) {
 
 func (t *table) complete(out *wires.Frames, b *runlog.ToolComplete) {
 	c := t.call(b.Index, b.Tool)
-	c.shown = true // with its outcome, if not before
+	c.shown, c.waits = true, false // with its outcome, if not before
 	switch {
 	case c.denied && t.major > noApprovals:
 		put(out, "tool-output-denied", object{"toolCallId": c.id})
