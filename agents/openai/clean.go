@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type cleaning struct {
 	limits Limits
 	query  string // query of the base URL
 	key    string
+	before func(ctx context.Context) error
 	azure  bool
 }
 
@@ -45,6 +47,7 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	var sent *sentBody
 	if req.Body != nil && req.ContentLength > 0 {
 		sent = &sentBody{ReadCloser: req.Body, again: req.GetBody}
+		sent.ready = func() error { return t.before(req.Context()) }
 		copied := *req
 		req = &copied
 		req.Body, req.GetBody = sent, sent.get
@@ -72,8 +75,11 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // sentBody is a request's body that is freed once the answer has begun. The
 // transport keeps the request for as long as the reply streams, and prompts are
-// long.
+// long. The first read, which the transport makes when it has a connection, calls ready;
+// its error ends the request before anything of the body is sent.
 type sentBody struct {
+	ready func() error // nil after the first read; reads come one after the other
+
 	mu sync.Mutex
 	io.ReadCloser
 	again func() (io.ReadCloser, error)
@@ -90,6 +96,12 @@ func (b *sentBody) get() (io.ReadCloser, error) {
 
 // Read implements io.Reader.
 func (b *sentBody) Read(p []byte) (int, error) {
+	if ready := b.ready; ready != nil {
+		if err := ready(); err != nil {
+			return 0, err
+		}
+		b.ready = nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ReadCloser.Read(p)

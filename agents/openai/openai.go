@@ -39,8 +39,10 @@ type Config struct {
 	Connect, FirstToken, Idle time.Duration
 	// Attempts is how often a call is tried before its first token.
 	Attempts int
-	// Before is called directly before each attempt; its error ends the call, and the
-	// time that it takes counts towards none of the limits. Nil does nothing.
+	// Before is called before each attempt; its error ends the call, and the time that it
+	// takes counts towards none of the limits. It is called again when there is a
+	// connection, directly before the request is sent; its error then ends the attempt.
+	// Nil does nothing.
 	Before func(ctx context.Context) error
 	// Limits bound what an upstream may send.
 	Limits Limits
@@ -99,7 +101,10 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Transport == nil {
 		cfg.Transport = NewTransport(nil)
 	}
-	t := &cleaning{next: cfg.Transport, limits: cfg.Limits, query: base.RawQuery, key: cfg.APIKey}
+	if cfg.Before == nil {
+		cfg.Before = func(context.Context) error { return nil }
+	}
+	t := &cleaning{next: cfg.Transport, limits: cfg.Limits, query: base.RawQuery, key: cfg.APIKey, before: cfg.Before}
 	if host := base.Hostname(); strings.HasSuffix(host, ".azure.com") {
 		t.azure = true
 	}
@@ -142,7 +147,7 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 	return func(yield func(agents.Delta, error) bool) {
 		q := m.known(req.Model)
 		for attempt := 1; ; attempt++ {
-			if err := m.before(ctx); err != nil {
+			if err := m.cfg.Before(ctx); err != nil {
 				yield(agents.Delta{}, fmt.Errorf("openai: the call was not made: %w", visible(err)))
 				return
 			}
@@ -175,14 +180,6 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 			}
 		}
 	}
-}
-
-// before calls what is to be called before an attempt.
-func (m *Model) before(ctx context.Context) error {
-	if m.cfg.Before == nil {
-		return nil
-	}
-	return m.cfg.Before(ctx)
 }
 
 // learn remembers an option that a model's server does not accept.

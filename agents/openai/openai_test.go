@@ -278,3 +278,31 @@ func TestContract(t *testing.T) {
 		return dial(t, modeltest.Dial{BaseURL: up.URL(), Transport: up.Transport()})
 	}, text, calls)
 }
+
+// A call that may no longer be made when its connection is ready sends nothing.
+func TestNothingIsSentAfterBefore(t *testing.T) {
+	server := upstream.New()
+	t.Cleanup(server.Close)
+	late := errors.New("the lease has expired")
+	calls := 0
+	m, err := openai.New(openai.Config{BaseURL: server.URL(), APIKey: "k", Attempts: 1, Before: func(context.Context) error {
+		if calls++; calls > 1 {
+			return late
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err = range m.Stream(t.Context(), agents.ModelRequest{Model: "test"}) {
+		if err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, late) {
+		t.Errorf("the call ends with %v, want an error with %v", err, late)
+	}
+	if n := len(server.Requests()); n != 0 {
+		t.Errorf("%d requests were sent, want none", n)
+	}
+}
