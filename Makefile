@@ -61,9 +61,14 @@ crash-test:
 	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/crash -args -kills 500
 	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/replicas -args -kills 300
 
+# An earlier program that can be one of several processes: two releases serve one database.
+EARLIER ?= b7eccc26
+bin/chattray-earlier:
+	dir=$$(mktemp -d) && git archive $(EARLIER) | tar -x -C $$dir && cd $$dir && go build -o $(CURDIR)/$@ . && rm -rf $$dir
+
 # The long form of the tests of several processes, and what several processes cost.
-cluster-test:
-	.ci/with-postgres go test -count=1 -timeout 60m ./app/replicas -args -kills 300
+cluster-test: bin/chattray-earlier
+	.ci/with-postgres go test -count=1 -timeout 60m ./app/replicas -args -kills 300 -points 20 -earlier $(CURDIR)/bin/chattray-earlier
 	.ci/with-postgres go test -count=1 -timeout 10m -v -run 'TestFigures$$' ./app/replicas -args -figures
 
 # Tests against the Model Context Protocol's own test server; they need node.

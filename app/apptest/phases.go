@@ -15,7 +15,8 @@ import (
 // LastEventRead is the phase in which a client reads the end of a run.
 const LastEventRead = "a last event is read"
 
-// OnPhase calls do the first time that a run enters the phase, before the run continues.
+// OnPhase calls do the first time that a run enters the phase, before the run continues;
+// nil is nothing.
 func (s *System) OnPhase(phase string, do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,8 +3,10 @@ package apptest
 import (
 	"bufio"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +23,7 @@ type Process struct {
 	cmd  *exec.Cmd
 	URL  string
 	gone chan struct{} // closed when the process has ended
+	idle float64       // its goroutines at its start, of one of several replicas
 
 	mu  sync.Mutex
 	log []string // the last lines of its log
@@ -37,7 +40,13 @@ func StartProcess(t testing.TB, settings ...string) *Process {
 	if !mayStart {
 		t.Fatal("TestMain of the package does not call apptest.Main, want it called")
 	}
-	p := &Process{t: t, cmd: exec.Command(os.Args[0]), gone: make(chan struct{})}
+	return startProgram(t, os.Args[0], settings...)
+}
+
+// startProgram is StartProcess for the program at a path, which may be of another release.
+func startProgram(t testing.TB, path string, settings ...string) *Process {
+	t.Helper()
+	p := &Process{t: t, cmd: exec.Command(path), gone: make(chan struct{})}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "CHATTRAY_") && !strings.HasPrefix(v, "OPENAI_") && !strings.HasPrefix(v, "OTEL_") {
 			p.cmd.Env = append(p.cmd.Env, v)
@@ -113,6 +122,16 @@ func (p *Process) Kill() {
 	<-p.gone
 }
 
+// Ended reports whether the process has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
 // Signal sends a signal.
 func (p *Process) Signal(s syscall.Signal) {
 	p.t.Helper()
@@ -130,4 +149,24 @@ func (p *Process) Wait() *os.ProcessState {
 		p.t.Fatalf("the process continues after %v, want its end:\n%s", Limit, p.LastLines())
 	}
 	return p.cmd.ProcessState
+}
+
+// Metric returns the value of a metric of the process, 0 if there is none of that name.
+func (p *Process) Metric(name string) float64 {
+	p.t.Helper()
+	resp, err := http.Get(p.URL + "/metrics")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if n, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			figure, err := strconv.ParseFloat(n, 64)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			return figure
+		}
+	}
+	return 0
 }

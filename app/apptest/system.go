@@ -80,13 +80,23 @@ type System struct {
 	// Here makes StartReplica start replicas in this process, which send each other
 	// messages over it.
 	Here *relaytest.Memory
+	// NATS is the server that carries the replicas' messages, nil for none.
+	NATS *relaytest.Server
+	// Program is the path of what StartReplica starts, a program of another release; empty
+	// for this one.
+	Program string
+	// Unwatched keeps the database from checking what replicas write, which takes time.
+	Unwatched bool
 
 	mu             sync.Mutex
 	random         *rand.Rand
 	process        *Process      // nil while it is down
 	replicas       []*Process    // several processes, see StartReplica
+	all            []*Process    // all that StartReplica has started
 	processChanged chan struct{} // closed when process changes
 	startedAt      []int         // the times of its starts
+	names          int           // of replicas
+	watched        bool          // the database checks what replicas write
 	marks          int           // counter for the order of records
 
 	killPhase  string // the trigger: "" is any phase

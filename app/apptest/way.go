@@ -22,7 +22,8 @@ type Way struct {
 	cut   bool
 	conns map[net.Conn]bool
 	// open are closed while bytes pass to the server, and to its client.
-	open [2]chan struct{}
+	open  [2]chan struct{}
+	armed *armed // nil for nothing
 }
 
 // The directions of a way.
@@ -91,7 +92,7 @@ func (w *Way) serve(near net.Conn) {
 	}
 	done := make(chan struct{}, 2)
 	pipe := func(to, from net.Conn, direction int) {
-		_, _ = io.Copy(stalled{to, w, direction}, from) // ends when either side does
+		_, _ = io.Copy(stalled{to, w, direction, &scanner{way: w, server: direction == toServer}}, from) // ends when either side does
 		done <- struct{}{}
 	}
 	go pipe(near, far, toClient)
@@ -104,6 +105,7 @@ type stalled struct {
 	net.Conn
 	way       *Way
 	direction int
+	scanner   *scanner
 }
 
 func (s stalled) Write(p []byte) (int, error) {
@@ -111,6 +113,7 @@ func (s stalled) Write(p []byte) (int, error) {
 	open := s.way.open[s.direction]
 	s.way.mu.Unlock()
 	<-open
+	s.scanner.pass(p)
 	return s.Conn.Write(p)
 }
 

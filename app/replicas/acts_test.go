@@ -1,12 +1,10 @@
 package replicas
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -277,21 +275,7 @@ func active(t *testing.T, p *apptest.Process) int {
 // metric returns the value of a metric of a process, 0 if there is none of that name.
 func metric(t *testing.T, p *apptest.Process, name string) float64 {
 	t.Helper()
-	resp, err := http.Get(p.URL + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if n, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
-			figure, err := strconv.ParseFloat(n, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return figure
-		}
-	}
-	return 0
+	return p.Metric(name)
 }
 
 // A run that ends with its last reader continues while it is read at another process, and

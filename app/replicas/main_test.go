@@ -33,7 +33,8 @@ type carrier struct {
 var (
 	none     = carrier{"none", func(*apptest.System) {}}
 	overNATS = carrier{"nats", func(system *apptest.System) {
-		system.Settings = append(system.Settings, "NATS_URL="+relaytest.Start(system.T).URL)
+		system.NATS = relaytest.Start(system.T)
+		system.Settings = append(system.Settings, "NATS_URL="+system.NATS.URL)
 	}}
 	// inMemory runs the services in the test's own process, so they cannot be killed.
 	inMemory = carrier{"memory", func(system *apptest.System) { system.Here = new(relaytest.Memory) }}

@@ -152,47 +152,6 @@ func TestOwnerSuspended(t *testing.T) {
 	})
 }
 
-// A process that cannot reach the database stops its runs once its lease has expired,
-// although nothing else tells it to.
-func TestOwnerCutOff(t *testing.T) {
-	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		way := apptest.NewWay(t, system.Database())
-		owner := system.StartReplica(apptest.ShortLease, way)
-		gate := make(chan struct{})
-		c := one(system, gate, []string{"look", "look"}, []string{"book"})
-		done := c.Start(t)
-		system.AwaitModel(t, c)
-		other := system.StartReplica(apptest.TakerLease, nil)
-		way.Cut()
-		system.OnlyUse(other)
-		apptest.Eventually(t, "the model is asked by the other one", func() bool { return len(system.ModelCalls(c.Question)) == 2 })
-		close(gate)
-		apptest.Eventually(t, "the run has ended elsewhere", func() bool {
-			return system.Number("SELECT COUNT(*) FROM runs WHERE state = 'completed'") == 1
-		})
-		way.Restore()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		apptest.Eventually(t, "it has joined again", func() bool {
-			return system.Number("SELECT COUNT(*) FROM replicas WHERE gone_at IS NULL AND expires_at > clock_timestamp()") == 2
-		})
-		apptest.CheckAll(t, c)
-		apptest.CheckInvariants(t, system)
-		for _, key := range c.Keys() {
-			if n := len(system.ToolCalls(key)); n != 1 {
-				t.Errorf("%s was called %d times, want once", key, n)
-			}
-		}
-		if n := len(system.ModelCalls(c.Question)); n != 4 {
-			t.Errorf("the model was asked %d times, want 4", n)
-		}
-		system.OnlyUse(owner)
-		again := one(system, nil, []string{"book"})
-		ends(t, system, map[*apptest.Conversation]<-chan error{again: again.Start(t)})
-	})
-}
-
 // After an outage of the database all replicas renew their leases first: none
 // is marked as gone, and every run continues in its attempt.
 func TestDatabaseOutage(t *testing.T) {

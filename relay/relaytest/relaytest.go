@@ -4,7 +4,9 @@ package relaytest
 
 import (
 	"context"
+	"encoding/json"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,8 +26,9 @@ const startWait = 30 * time.Second
 type Server struct {
 	URL string
 
-	t   testing.TB
-	cmd *exec.Cmd
+	t       testing.TB
+	cmd     *exec.Cmd
+	monitor string // the address of its own figures
 }
 
 // built is the server's program, which is built once.
@@ -46,7 +49,7 @@ var built = sync.OnceValues(func() (string, error) {
 // Start starts a server on a free port. It is killed at the end of the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{URL: "nats://" + porttest.Address(t), t: t}
+	s := &Server{URL: "nats://" + porttest.Address(t), monitor: porttest.Address(t), t: t}
 	s.Start()
 	t.Cleanup(s.Kill)
 	return s
@@ -63,7 +66,11 @@ func (s *Server) Start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.cmd = exec.CommandContext(context.Background(), program, "-a", host, "-p", port)
+	_, monitor, err := net.SplitHostPort(s.monitor)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.cmd = exec.CommandContext(context.Background(), program, "-a", host, "-p", port, "-m", monitor)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -87,4 +94,25 @@ func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill() // it may have ended
 	_ = s.cmd.Wait()
 	s.cmd = nil
+}
+
+// Subscriptions returns how many subscriptions each connection to the server has.
+func (s *Server) Subscriptions() []int {
+	s.t.Helper()
+	resp, err := http.Get("http://" + s.monitor + "/connz")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var all struct {
+		Connections []struct{ Subscriptions int }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&all); err != nil {
+		s.t.Fatal(err)
+	}
+	list := make([]int, len(all.Connections))
+	for i, c := range all.Connections {
+		list[i] = c.Subscriptions
+	}
+	return list
 }
