@@ -61,7 +61,8 @@ type exporter struct {
 	runs    Runs
 }
 
-// Export yields the rated answers of all users, in the order in which they were stored.
+// Export yields the rated answers of all users, in the order in which they were stored,
+// without replies to clicks on actions.
 // What is deleted meanwhile is left out. The sequence ends after an error.
 func Export(ctx context.Context, answers Answers, runs Runs, o ExportOptions) iter.Seq2[*Record, error] {
 	e := &exporter{ExportOptions: o, answers: answers, runs: runs}
@@ -104,12 +105,12 @@ func (e *exporter) record(ctx context.Context, rated record.RatedAnswer) (*Recor
 		return nil, err
 	}
 	r := &Record{
-		Version: Version, RunID: run.ID, MessageID: m.ID, ConversationID: rated.ConversationID, UserID: rated.Owner, CreatedAt: m.CreatedAt,
+		Version: Version, RunID: run.ID, MessageID: m.ID, ConversationID: rated.ConversationID, UserID: rated.Owner, Roles: run.Owner.Roles, CreatedAt: m.CreatedAt,
 		Page: cmp.Or(run.Page, asked.Context.String(contextPage)), Context: asked.Context, InteractionType: asked.InteractionType, ClientTools: asked.ClientTools,
 		Model: asked.Model, Answer: text.WithoutMarkers(m.Content), Status: m.Status, StopReason: m.StopReason, Error: m.Error,
 		Feedback: *m.Feedback, Usage: run.Usage,
 	}
-	if e.Page != "" && e.Page != r.Page {
+	if e.Page != "" && e.Page != r.Page || asked.InteractionType == schemas.ActionExecuted { // no model answers a click
 		return nil, nil
 	}
 	if e.Anonymous {
@@ -213,11 +214,7 @@ func (e *exporter) calls(ctx context.Context, r *Record, _ record.RatedAnswer, _
 			r.Missing = append(r.Missing, missingCalls)
 			return nil
 		}
-		call := Call{Tool: c.Name, Input: c.Input, Output: c.Output, IsError: c.IsError, DurationMS: c.Duration.Milliseconds()}
-		if c.Payload != nil {
-			call.Payload = &Payload{Type: c.Payload.Type, Data: c.Payload.Data}
-		}
-		r.Calls = append(r.Calls, call)
+		r.Calls = append(r.Calls, callOf(c))
 	}
 	return nil
 }

@@ -5,9 +5,14 @@ package evaluate
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // Version is the version of the format of records.
@@ -15,12 +20,14 @@ const Version = 1
 
 // Record is a rated answer with everything that is needed to answer its question again.
 type Record struct {
-	Version        int       `json:"version"`
-	RunID          string    `json:"run_id"`
-	MessageID      string    `json:"message_id"`
-	ConversationID int64     `json:"conversation_id"`
-	UserID         string    `json:"user_id,omitempty"`
-	CreatedAt      time.Time `json:"created_at"`
+	Version        int    `json:"version"`
+	RunID          string `json:"run_id"`
+	MessageID      string `json:"message_id"`
+	ConversationID int64  `json:"conversation_id"`
+	UserID         string `json:"user_id,omitempty"`
+	// Roles are those of the user when the question was asked.
+	Roles     []string  `json:"roles,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
 	// Page is the page of the question, Context its whole context.
 	Page            string                  `json:"page,omitempty"`
 	Context         schemas.Object          `json:"context,omitempty"`
@@ -85,4 +92,47 @@ type Answer struct {
 	Text     string    `json:"text"`
 	Calls    []Call    `json:"calls,omitempty"`
 	Payloads []Payload `json:"payloads,omitempty"`
+}
+
+// WantsJudge reports whether a check needs a model that judges.
+func (r *Record) WantsJudge() bool {
+	return slices.ContainsFunc(r.Checks, func(c Check) bool { return c.Judge != "" })
+}
+
+// Request returns the request that asks the question again, in a new chat. The answer goes
+// to the chat, also if it went into a document. A PDF file is sent as the text that the
+// service has stored.
+func (r *Record) Request() *schemas.ChatRequest {
+	page := maps.Clone(r.Context)
+	delete(page, turn.ContextBlocks)
+	delete(page, turn.ContextMode)
+	files := slices.Clone(r.Attachments)
+	for i := range files {
+		if files[i].MIME == schemas.MediaPDF {
+			files[i].MIME = "text/plain"
+		}
+	}
+	return &schemas.ChatRequest{
+		Message: r.Question, Context: page, InteractionType: r.InteractionType, ConversationHistory: r.History, Attachments: files, ClientTools: r.ClientTools,
+	}
+}
+
+// AnswerOf returns a stored answer with its calls. Its payloads must be whole.
+func AnswerOf(m *schemas.Message, calls []record.ToolCall) Answer {
+	a := Answer{Text: text.WithoutMarkers(m.Content)}
+	for i := range calls {
+		a.Calls = append(a.Calls, callOf(&calls[i]))
+	}
+	for _, p := range m.Payloads {
+		a.Payloads = append(a.Payloads, Payload{Type: p.Type, Data: p.Data})
+	}
+	return a
+}
+
+func callOf(c *record.ToolCall) Call {
+	call := Call{Tool: c.Name, Input: c.Input, Output: c.Output, IsError: c.IsError, DurationMS: c.Duration.Milliseconds()}
+	if c.Payload != nil {
+		call.Payload = &Payload{Type: c.Payload.Type, Data: c.Payload.Data}
+	}
+	return call
 }
