@@ -21,7 +21,7 @@ func TestCommands(t *testing.T) {
 		args    []string
 		want    []string
 	}{
-		{"help", nil, []string{"--help"}, []string{"serve ", "migrate ", "import ", "backup ", "config ", "token ", "user ", "openapi ", "healthcheck ", "version ", "completion ", "--config", "--addr"}},
+		{"help", nil, []string{"--help"}, []string{"serve ", "migrate ", "import ", "backup ", "config ", "token ", "user ", "eval ", "openapi ", "healthcheck ", "version ", "completion ", "--config", "--addr"}},
 		{"help of the settings", nil, []string{"help", "settings"}, []string{"limits.body", "CHATTRAY_MAX_BODY", "--limits-body", "--auth-jwt-secret-file"}},
 		{"version", nil, []string{"version"}, []string{"chattray "}},
 		{"completion", nil, []string{"completion", "bash"}, []string{"__chattray"}},

@@ -19,7 +19,7 @@ import (
 // evalCommand exports rated answers and answers their questions again.
 func (p *program) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "eval", Short: "Learn from rated answers: export them, answer their questions again and compare"}
-	cmd.AddCommand(p.evalExportCommand())
+	cmd.AddCommand(p.evalExportCommand(), p.evalRunCommand())
 	return cmd
 }
 

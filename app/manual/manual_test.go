@@ -35,6 +35,9 @@ var elsewhere = map[string]map[string]string{
 		"pg_dump":          "TestBackupWhileRunsAreWritten runs it on Postgres",
 		"pg_restore":       "TestBackupWhileRunsAreWritten runs it on Postgres",
 	},
+	"docs/evaluate.md": {
+		"--judge gpt-4.1": "needs a key and a model's server; TestJudge runs it with a scripted one",
+	},
 	"docs/add-a-page.md": {
 		"node orders.mjs": "web/e2e/add-a-page.test.js runs it",
 		"--pages pages":   "web/e2e/add-a-page.test.js runs it",
