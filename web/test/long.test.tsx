@@ -123,7 +123,7 @@ describe('a text that is too long for a field', () => {
 
   it('files keep the order in which they were chosen', async () => {
     let read: (of: ArrayBuffer) => void = () => {}
-    show()
+    show(() => undefined)
     const slow = new File([], 'a.md')
     const reading = new Promise<ArrayBuffer>((resolve) => (read = resolve))
     const asked = new Promise<void>((resolve) => (slow.arrayBuffer = () => (resolve(), reading)))
