@@ -62,7 +62,7 @@ describe('an answer', () => {
     const { container } = render(<SourcesProvider outputs={outputs} text={text}><Markdown text={text} /></SourcesProvider>)
     expect(screen.getAllByRole('button').map((b) => b.getAttribute('aria-label'))).toEqual(['Source 1: Title 1', 'Source 2: Title 2', 'Source 3: Title 3'])
     await userEvent.setup().click(screen.getAllByRole('button')[1]!)
-    expect(container.querySelector('.ct-cite-card a')?.getAttribute('href')).toBe('https://example.com/2')
+    await waitFor(() => expect(container.querySelector('.ct-cite-card a')?.getAttribute('href')).toBe('https://example.com/2'))
     expect(container.querySelector('code')?.textContent).toBe('[1]')
   })
 })

@@ -1,7 +1,10 @@
 import type { Element, ElementContent, Root, Text } from 'hast'
 import { createContext, useContext, useEffect, useId, useMemo, useRef, useState, type ReactNode } from 'react'
+import { later } from '../components/later'
 import { useLabels } from '../state/tray'
-import { OutsideLink } from './Link'
+import type { SourceCardProps } from './SourceCard'
+
+const SourceCard = later<SourceCardProps>(() => import('./SourceCard'))
 
 /** The source to which a number in brackets refers. */
 export interface Source {
@@ -151,29 +154,9 @@ function Citation({ number }: { number: number }) {
   const source = useSources().get(number)
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
-  const card = useRef<HTMLSpanElement>(null)
   const [open, setOpen] = useState<'' | 'hover' | 'pressed'>('')
   const leaving = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(leaving.current), [])
-  useEffect(() => {
-    const element = card.current
-    if (open === '' || !element || !button.current) return
-    element.showPopover?.()
-    const leave = follow(button.current, element, () => setOpen(''))
-    const close = (e: Event) => {
-      if (e instanceof KeyboardEvent ? e.key === 'Escape' : !(e.target instanceof Node && (element.contains(e.target) || button.current?.contains(e.target)))) {
-        if (e instanceof KeyboardEvent) e.stopPropagation()
-        setOpen('')
-      }
-    }
-    document.addEventListener('keydown', close, true)
-    document.addEventListener('pointerdown', close, true)
-    return () => {
-      leave()
-      document.removeEventListener('keydown', close, true)
-      document.removeEventListener('pointerdown', close, true)
-    }
-  }, [open])
   if (!source) return <>[{number}]</>
   const enter = () => {
     clearTimeout(leaving.current)
@@ -185,45 +168,10 @@ function Citation({ number }: { number: number }) {
   return (
     <span className="ct-cite" onPointerEnter={(e) => e.pointerType === 'mouse' && enter()} onPointerLeave={leave} onBlur={(e) => !e.currentTarget.contains(e.relatedTarget) && setOpen('')}>
       <button ref={button} type="button" aria-label={labels.source(number, source.title)} aria-expanded={open !== ''} aria-controls={open ? id : undefined} onClick={() => setOpen((now) => (now === 'pressed' ? '' : 'pressed'))}>{number}</button>
-      {open !== '' && (
-        <span ref={card} id={id} className="ct-cite-card" popover="manual" role="group" aria-label={labels.source(number, source.title)} dir="auto">
-          <strong>{source.title}</strong>
-          {source.detail && <span>{source.detail}</span>}
-          {source.url && <OutsideLink href={source.url} text={source.url}>{hostOf(source.url)}</OutsideLink>}
-        </span>
-      )}
+      {open !== '' && <SourceCard id={id} source={source} button={button} onClose={() => setOpen('')} />}
     </span>
   )
 }
 
-/** Keeps a card at its number while the window is resized and the answer scrolls or grows, until the returned function is called. `gone` is called when the number is out of sight. */
-function follow(number: HTMLElement, card: HTMLElement, gone: () => void): () => void {
-  let frame = 0
-  let before = ''
-  const place = () => {
-    frame = requestAnimationFrame(place)
-    const at = number.getBoundingClientRect()
-    const now = [at.left, at.top, at.width, innerWidth, innerHeight].join()
-    if (now === before) return
-    before = now
-    const view = number.closest('.ct-list, .ct-panel-body')?.getBoundingClientRect()
-    if (at.bottom < Math.max(0, view?.top ?? 0) || at.top > Math.min(innerHeight, view?.bottom ?? Infinity)) return gone()
-    const { width, height } = card.getBoundingClientRect()
-    card.style.left = `${Math.max(GAP, Math.min(at.left + at.width / 2 - width / 2, innerWidth - width - GAP))}px`
-    card.style.top = `${at.top > height + 2 * GAP ? at.top - height - GAP / 2 : at.bottom + GAP / 2}px`
-  }
-  place()
-  return () => cancelAnimationFrame(frame)
-}
-
-/** The distance of a card from its number and from the window in pixels, and how long it waits for the pointer. */
-const GAP = 8
+/** How long a card waits for the pointer, in milliseconds. */
 const LEAVE_AFTER = 150
-
-function hostOf(url: string): string {
-  try {
-    return new URL(url).host.replace(/^www\./, '')
-  } catch {
-    return url
-  }
-}
