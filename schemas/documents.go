@@ -209,7 +209,7 @@ func StrayHeader(data string) bool {
 }
 
 // CheckChart returns what is wrong with the header of a chart: it must be an
-// object, a Vega-Lite specification whose views have no data of their own.
+// object, a Vega-Lite specification whose views and lookups have no data of their own.
 func CheckChart(header json.RawMessage) error {
 	var view map[string]json.RawMessage
 	if json.Unmarshal(header, &view) != nil || view == nil {
@@ -223,6 +223,13 @@ func CheckChart(header json.RawMessage) error {
 	inner := []json.RawMessage{}
 	if view["spec"] != nil {
 		inner = append(inner, view["spec"])
+	}
+	var transforms []struct{ From json.RawMessage }
+	_ = json.Unmarshal(view["transform"], &transforms) // one of another shape names no data
+	for _, t := range transforms {
+		if t.From != nil {
+			inner = append(inner, t.From)
+		}
 	}
 	for _, key := range []string{"layer", "concat", "hconcat", "vconcat"} {
 		var list []json.RawMessage

@@ -1,6 +1,7 @@
 package schemas_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -27,6 +28,26 @@ func TestHeaderRow(t *testing.T) {
 		n, whole := schemas.HeaderRow(tt.csv)
 		if tt.csv[:n] != tt.row || whole != tt.whole {
 			t.Errorf("%s: the row is %.40q, whole %v; want %.40q, %v", tt.name, tt.csv[:n], whole, tt.row, tt.whole)
+		}
+	}
+}
+
+func TestCheckChart(t *testing.T) {
+	for header, want := range map[string]string{
+		`{"mark":"bar","encoding":{"x":{"field":"data"}}}`:                                                            "",
+		`{"mark":"bar","transform":[{"filter":"datum.x > 1"},{"lookup":"x","from":{"param":"chosen","key":"x"}}, 7]}`: "",
+		`[]`:                                  "must be a JSON object",
+		`null`:                                "must be a JSON object",
+		`{"mark":"bar","data":{"values":[]}}`: "without data:",
+		`{"mark":"bar","datasets":{}}`:        "without datasets:",
+		`{"layer":[{"mark":"bar"},{"mark":"bar","data":null}]}`:                                         "without data:",
+		`{"facet":{"field":"a"},"spec":{"hconcat":[{"data":{"url":"x"}}]}}`:                             "without data:",
+		`{"mark":"bar","transform":[{"lookup":"x","from":{"data":{"url":"x"},"key":"x"}}]}`:             "without data:",
+		`{"vconcat":[{"mark":"bar","transform":[1,{"lookup":"x","from":{"key":"x","data":{"a":1}}}]}]}`: "without data:",
+	} {
+		err := schemas.CheckChart(json.RawMessage(header))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", header, err, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -78,6 +79,7 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 		return Result{}, invalid("name at least two models")
 	}
 	branches := make([]concurrent.Branch[modelAnswer], len(models))
+	failed := make([]atomic.Bool, len(models)) // before an answer counted
 	for i, model := range models {
 		branches[i] = func(ctx context.Context) (modelAnswer, error) {
 			req := asking(turn.Facts{Purpose: turn.AnswerPart}, comparePrompt, in.Question, nil)
@@ -87,6 +89,7 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 			if err == nil && answer.text == "" {
 				err = errNoText
 			}
+			failed[i].Store(err != nil && ctx.Err() == nil)
 			return answer, err
 		}
 	}
@@ -94,10 +97,10 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 	switch in.Mode {
 	case askAny:
 		first, err := concurrent.Any(ctx, limits, branches...)
-		return firstAnswer(ctx, models, first, err, "The first good answer counted")
+		return firstAnswer(ctx, models, failed, first, err, "The first good answer counted")
 	case askRace:
 		first, err := concurrent.Race(ctx, limits, branches...)
-		return firstAnswer(ctx, models, first, err, "The model that ended first counted")
+		return firstAnswer(ctx, models, failed, first, err, "The model that ended first counted")
 	default:
 		return allAnswers(ctx, models, concurrent.All(ctx, limits, branches...))
 	}
@@ -130,15 +133,30 @@ func allAnswers(ctx context.Context, models []string, results []concurrent.Resul
 }
 
 // firstAnswer is the result of a mode in which one answer counts; rule says which.
-func firstAnswer(ctx context.Context, models []string, first modelAnswer, err error, rule string) (Result, error) {
+func firstAnswer(ctx context.Context, models []string, failed []atomic.Bool, first modelAnswer, err error, rule string) (Result, error) {
 	switch {
 	case ctx.Err() != nil:
 		return Result{}, context.Cause(ctx)
 	case err != nil:
 		return Result{}, noAnswer(err)
 	}
-	others := slices.DeleteFunc(slices.Clone(models), func(m string) bool { return m == first.model })
-	return Text("## " + first.model + "\n\n" + first.text + "\n\n(" + rule + "; not waited for: " + strings.Join(others, ", ") + ".)"), nil
+	var none, others []string
+	for i, m := range models {
+		switch {
+		case m == first.model:
+		case failed[i].Load():
+			none = append(none, m)
+		default:
+			others = append(others, m)
+		}
+	}
+	if len(none) > 0 {
+		rule += "; no answer came from: " + strings.Join(none, ", ")
+	}
+	if len(others) > 0 {
+		rule += "; not waited for: " + strings.Join(others, ", ")
+	}
+	return Text("## " + first.model + "\n\n" + first.text + "\n\n(" + rule + ".)"), nil
 }
 
 func noAnswer(err error) error {

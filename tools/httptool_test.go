@@ -63,6 +63,12 @@ func TestHTTPToolRequest(t *testing.T) {
 			`{"q":"say \"hi\"\n","n":[1,2.5]}`,
 			seen{Method: "POST", URI: "/find", Body: `{"q": "say \"hi\"\n", "n": [1,2.5], "missing": null}`, Type: "application/json"},
 		},
+		{
+			"long numbers",
+			turn.HTTPTool{Method: "POST", URL: "/find/{{.a}}?b={{.b}}", Body: `[{{.a}}, {{.b}}]`},
+			`{"a":18446744073709551615,"b":-12345678901234567890123}`,
+			seen{Method: "POST", URI: "/find/18446744073709551615?b=-12345678901234567890123", Body: "[18446744073709551615, -12345678901234567890123]", Type: "application/json"},
+		},
 		{"value that looks like a template", turn.HTTPTool{URL: "/find?q={{.q}}"}, `{"q":"{{.key}}"}`, seen{Method: "GET", URI: "/find?q=%7B%7B.key%7D%7D"}},
 		{
 			"headers",

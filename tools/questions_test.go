@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -178,4 +180,27 @@ func TestCompareModels(t *testing.T) {
 	if _, err := call(t, list, "compare_models", `{"question":"who?"}`, k.call()); schemas.Visible(err).Code != schemas.CodeUpstreamUnavailable {
 		t.Errorf("when all fail: %v", err)
 	}
+}
+
+func TestCompareModelsSaysWhoGaveNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &fakeThreads{answer: func(label string) (turn.Conclusion, error) {
+			switch label {
+			case "a":
+				return turn.Conclusion{}, errModelAway
+			case "b":
+				return conclusion("")
+			case "d":
+				<-time.After(time.Minute)
+			}
+			<-time.After(time.Second)
+			return conclusion("I am " + label)
+		}}
+		got, err := call(t, tools.CompareModels([]string{"a", "b", "c", "d"}), "compare_models", `{"question":"who?","mode":"any"}`, k.call())
+		want := "## c\n\nI am c\n\n(The first good answer counted; no answer came from: a, b; not waited for: d.)"
+		if d := cmp.Diff(want, got.Text); d != "" || err != nil {
+			t.Errorf("error %v; the result (-want +got):\n%s", err, d)
+		}
+		<-time.After(time.Minute) // d has ended too
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
+	"strings"
 )
 
 // ErrFull is the error of a Buffer that cannot hold a write.
@@ -27,8 +29,9 @@ func (b *Buffer) Write(p []byte) (int, error) {
 }
 
 // Decode decodes one JSON value for a template: like json.Unmarshal into an any,
-// but whole numbers become int64, so that a template prints and compares them as
-// such.
+// but whole numbers become int64, or uint64, so that a template prints and compares
+// them as such. One that fits neither stays a json.Number: a template prints it with all
+// its digits, and cannot compare it.
 func Decode(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -42,15 +45,20 @@ func Decode(data []byte) (any, error) {
 	return native(v), nil
 }
 
-// native replaces each json.Number in v by an int64 or a float64.
+// native replaces the json.Numbers in v, see Decode.
 func native(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if n, err := v.Int64(); err == nil {
 			return n
 		}
-		f, _ := v.Float64()
-		return f
+		if n, err := strconv.ParseUint(v.String(), 10, 64); err == nil {
+			return n
+		}
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(v.String(), ".eE") {
+			return f
+		}
+		return v
 	case []any:
 		for i := range v {
 			v[i] = native(v[i])

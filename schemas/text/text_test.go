@@ -1,7 +1,9 @@
 package text_test
 
 import (
+	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -76,8 +78,9 @@ func TestBufferStopsATemplate(t *testing.T) {
 }
 
 func TestDecodeKeepsWholeNumbers(t *testing.T) {
-	got, err := text.Decode([]byte(`{"a":[1,2.5,9007199254740993]}`))
-	if want := map[string]any{"a": []any{int64(1), 2.5, int64(9007199254740993)}}; err != nil || !reflect.DeepEqual(got, want) {
+	got, err := text.Decode([]byte(`{"a":[1,2.5,9007199254740993,18446744073709551615,-9223372036854775809,1e3]}`))
+	want := map[string]any{"a": []any{int64(1), 2.5, int64(9007199254740993), uint64(math.MaxUint64), json.Number("-9223372036854775809"), 1000.0}}
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %#v, %v", got, err)
 	}
 	if _, err := text.Decode([]byte(`{} {}`)); err == nil {

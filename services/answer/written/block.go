@@ -2,6 +2,7 @@ package written
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"strings"
 	"unicode/utf8"
@@ -21,28 +22,28 @@ const blockChunk = 32 << 10
 // call is a call while the model writes it: the argument that its tool
 // streams goes into a block and into the log piece by piece.
 type call struct {
-	all    *Calls
-	index  int
-	name   string
-	callID string
-	tool   turn.Tool // empty before the name is known, or when it is not offered
-	unread string    // arguments that arrived before the name
-	args   argstream.Reader
-	raw    string         // content that is not filtered yet
-	fences *fences.Filter // nil before the block's type is known
-	held   string         // content that is not shown yet
-	place  runlog.Place
-	since  int64            // the document's revision when the block was begun
-	given  string           // the block_id of the arguments when it was opened
-	early  int              // how many arguments were known when it was opened
-	kind   string           // the block's type, "" before it is known
-	shown  bool             // the page has the block already
-	draft  *documents.Draft // nil before it is opened
-	closed bool             // nothing more is shown
-	later  bool             // it is shown when it runs, see Calls.Begin
-	open   bool             // its levels were opened; read and written in Show of the draft
-	ended  bool             // its levels are closed
-	second bool             // the block is shown a second time, but not its arguments
+	all     *Calls
+	index   int
+	name    string
+	callID  string
+	tool    turn.Tool // empty before the name is known, or when it is not offered
+	unread  string    // arguments that arrived before the name
+	args    argstream.Reader
+	raw     string         // content that is not filtered yet
+	fences  *fences.Filter // nil before the block's type is known
+	held    string         // content that is not shown yet
+	place   runlog.Place
+	since   int64            // the document's revision when the block was begun
+	asked   request          // what the arguments asked for when it was opened
+	kind    string           // the block's type, "" before it is known
+	shown   bool             // the page has the block already
+	draft   *documents.Draft // nil before it is opened
+	closed  bool             // nothing more is shown
+	later   bool             // it is shown when it runs, see Calls.Begin
+	open    bool             // its levels were opened; read and written in Show of the draft
+	ended   bool             // its levels are closed
+	second  bool             // the block is shown a second time, but not its arguments
+	cleared string           // the block of a second call whose first text was withdrawn from the page
 
 	whole   bool // all arguments are known, and the tool is called with them
 	late    bool // the text was held until the call was whole
@@ -112,13 +113,29 @@ func (c *call) first() bool {
 	return whole
 }
 
+// request is what the arguments of a call ask for, beside the content.
+type request struct{ block, kind, meta, after string }
+
+// request returns what the arguments ask for, as far as they are known. Without a type
+// that is the type of the block that was opened.
+func (c *call) request() request {
+	s := c.tool.Streams
+	of := func(name string) string {
+		if raw := c.args.Head[name]; name != "" && string(raw) != "null" {
+			return string(raw)
+		}
+		return ""
+	}
+	return request{c.id(), documents.BlockType(cmp.Or(c.argument(s.Type), c.kind)), of(s.Meta), of(s.After)}
+}
+
 // look reads the block that the arguments name or that an earlier attempt of
 // the run has added. The page may show one that was removed meanwhile.
 func (c *call) look() {
 	ctx, done := c.all.Storing()
 	defer done()
 	b, known := c.all.Drafts.Known(ctx, c.all.Owner, c.id())
-	c.shown = known && (b.ID != "" || !c.second) // it was just taken back
+	c.shown = known && (b.ID != "" || !c.second) && c.id() != c.cleared // it was just taken back
 	c.kind = documents.BlockType(cmp.Or(c.argument(c.tool.Streams.Type), b.Type, schemas.BlockMarkdown))
 }
 
@@ -151,14 +168,14 @@ func (c *call) claim() bool {
 // start begins the block with the first piece of its content.
 func (c *call) start() {
 	streams, document := c.tool.Streams, c.all.Document
-	c.given, c.early = c.argument(streams.Block), len(c.args.Head)
-	w := record.BlockWrite{Only: c.given != "", Title: c.all.Title, NewBlock: record.NewBlock{
-		ID: c.id(), Type: c.argument(streams.Type), Content: c.held,
+	c.asked = c.request()
+	w := record.BlockWrite{Only: c.argument(streams.Block) != "", Title: c.all.Title, NewBlock: record.NewBlock{
+		ID: c.asked.block, Type: c.argument(streams.Type), Content: c.held,
 	}}
-	if meta := c.args.Head[streams.Meta]; streams.Meta != "" && len(meta) > 0 && string(meta) != "null" {
-		w.Meta = meta
+	if c.asked.meta != "" {
+		w.Meta = json.RawMessage(c.asked.meta)
 	}
-	if after := c.args.Head[streams.After]; streams.After != "" && len(after) > 0 && string(after) != "null" {
+	if c.asked.after != "" {
 		w.After = new(c.argument(streams.After))
 	}
 	ctx, done := c.all.Storing()

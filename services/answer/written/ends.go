@@ -83,12 +83,7 @@ func (c *call) discard() (stored *schemas.Block, ok bool) {
 // restore shows a block as it is stored, in place of what the call has shown.
 func (c *call) restore(stored *schemas.Block) {
 	pending := stored != nil && stored.New != nil && stored.State != schemas.BlockPendingDelete
-	reset := c.reset(!pending)
-	reset.Refused = true
-	if c.ended {
-		c.at = runlog.Level{}
-	}
-	c.all.Emit(c.at, reset)
+	c.withdraw(!pending)
 	c.close("partial")
 	if !pending {
 		return
@@ -103,30 +98,46 @@ func (c *call) restore(stored *schemas.Block) {
 	c.all.Levels.CloseDocument(c.at, "completed")
 }
 
+// withdraw shows that what the call has written does not count; with end, nothing more
+// comes.
+func (c *call) withdraw(end bool) {
+	reset := c.reset(end)
+	reset.Refused = true
+	if c.ended {
+		c.at = runlog.Level{}
+	}
+	c.all.Emit(c.at, reset)
+}
+
 // again writes the block of a call once more, with all the arguments.
 func (c *call) again(arguments string) {
 	if !c.draft.Held() {
 		c.finish()
 	}
 	var stored *schemas.Block
-	ok := false
-	if c.given == "" {
-		ok = c.refuse()
-	} else {
-		stored, ok = c.discard()
+	ok, same := false, c.id() == c.asked.block
+	if same {
+		if stored, ok = c.discard(); ok {
+			c.withdraw(false)
+		}
 		c.close("partial")
+	} else {
+		ok = c.refuse()
 	}
 	if !ok {
 		return
 	}
 	first := strings.TrimSuffix(string(schemas.Encode(c.args.Head)), "}")
 	second := &call{all: c.all, index: c.index, second: true}
+	if same {
+		second.cleared = c.asked.block
+	}
 	c.all.each[c.index] = second
 	second.take(turn.ToolArguments{
 		Index: c.index, ID: c.callID, Name: c.name, Fragment: first + `,` + strings.TrimPrefix(strings.TrimSpace(arguments), "{"),
 	})
 	second.finish()
-	if second.draft == nil && c.given != "" { // the tool will report it
+	if second.draft == nil && same { // the tool will report it
 		c.restore(stored)
 	}
 }

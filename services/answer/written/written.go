@@ -94,9 +94,9 @@ func (a *Calls) planning(index int) bool {
 
 // Reply ends the blocks of a whole reply, and shows those whose arguments
 // did not arrive in pieces. The block of a call whose arguments do not fit is shown
-// as it was before. If arguments after the content say more about a block, such as
-// its id or its place, the block is written again; a block that was added without
-// them is removed.
+// as it was before. If arguments after the content say something else about a block,
+// such as its type or its place, the block is written again; if they name another
+// block, the one that was added is removed.
 func (a *Calls) Reply(e *turn.Reply) {
 	undone := make(map[string]bool) // the blocks of calls that do not fit
 	for i, asked := range e.ToolCalls {
@@ -114,7 +114,7 @@ func (a *Calls) Reply(e *turn.Reply) {
 		c.take(whole)
 		switch {
 		case c.later, c.refused:
-		case c.draft != nil && (len(c.args.Head) > c.early || undone[c.draft.Block()]):
+		case c.draft != nil && (c.request() != c.asked || undone[c.draft.Block()]):
 			c.again(asked.Arguments)
 		default:
 			c.finish()
