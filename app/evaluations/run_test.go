@@ -62,7 +62,7 @@ func newLab(t *testing.T, more ...string) *lab {
 	l.file("lab/lab.yaml", strings.ReplaceAll(labPage, "TOOLS", server.URL))
 	l.environ = append([]string{
 		"CHATTRAY_OPENAI_BASE_URL=" + l.model.URL(), "CHATTRAY_OPENAI_API_KEY=key", "CHATTRAY_PAGES=" + pages, "CHATTRAY_MODEL=small",
-		"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(l.dir, "never.db"),
+		"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(l.dir, "never.db"), "CHATTRAY_DATABASE_TIMEOUT=2m", "CHATTRAY_MODEL_CONNECT_TIMEOUT=2m",
 	}, more...)
 	return l
 }
