@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ChatResponsePayload, MessageFrame } from '../src/api/types'
 import { emptyRun, reduceRun, textOf, type RunView } from '../src/state/run'
 import { emptyState, reduce, type ChatState } from '../src/state/state'
-import { partsOfContent, sectionsOf } from '../src/state/view'
+import { partsOfContent, sectionsOf, waitingApproval } from '../src/state/view'
 
 interface Recording {
   name: string
@@ -98,6 +98,22 @@ describe('a run', () => {
     const other = replay([...before, attempt, words(1_000_002, 'M3', 'Another text', false), words(1_000_003, 'M3', ' goes on.')])
     expect(textOf(other)).toBe('Another text goes on.')
     expect(other.refused).toBe(0)
+  })
+
+  it('asks once for a call that a recovery shows again', () => {
+    const asks = (seq: number, id: string, props: object = {}): MessageFrame => ({
+      type: 'approval', props: { id: 'call_1', name: 'book', approval_id: 'A1', input: {}, ...props }, chunk_id: `C${seq}`, message_id: id, block_id: 'B1',
+      metadata: { timestamp: 0, sequence: seq },
+    })
+    const frames = [
+      event(1, 'block_start', { block_id: 'B1', type: 'tool' }), asks(2, 'M1'), { ...words(3, 'M2', 'found', false), props: { content: 'found', tool_use_id: 'call_2' }, block_id: 'B1' },
+      event(1_000_001, 'attempt', { attempt: 2, kept_through: 3 }), event(1_000_002, 'message_end', { message_id: 'M1', status: 'partial' }), asks(1_000_003, 'M3'),
+    ]
+    const waiting = replay(frames)
+    expect(sectionsOf(waiting).flatMap((s) => s.parts).filter((p) => p.kind === 'approval').map((p) => p.key)).toEqual(['approval:call_1'])
+    expect(waitingApproval(waiting)?.id).toBe('A1')
+    const granted = replay([...frames, { ...asks(1_000_004, 'M3', { approved: true }), delta: true }, event(1_000_005, 'message_end', { message_id: 'M3', status: 'completed' })])
+    expect(waitingApproval(granted)).toBeUndefined()
   })
 
   it('shows parallel threads side by side', () => {

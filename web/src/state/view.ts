@@ -149,7 +149,7 @@ function partOf(m: Folded, tools: Map<string, ToolView>, shown: Set<string>, ove
         shown.add(id)
         return { kind: 'tool', key: `tool:${id}`, tool }
       }
-      return m.type === 'approval' ? { kind: 'approval', key: `approval:${id}`, approval: approvalOf(m.props) } : null
+      return m.type === 'approval' && open ? { kind: 'approval', key: `approval:${id}`, approval: approvalOf(m.props) } : null
     }
     case 'image':
     case 'audio':
@@ -169,10 +169,10 @@ function approvalOf(props: Props): ApprovalView {
   }
 }
 
-/** The call of the current run that waits for the user's approval. */
+/** The call of the current run that waits for the user's approval. One that an earlier attempt showed is closed: a later attempt shows it again. */
 export function waitingApproval(run: RunView | null): ApprovalView | undefined {
   if (!run || run.outcome) return undefined
-  const m = run.fold.messages.findLast((message) => message.type === 'approval' && typeof message.props.approved !== 'boolean')
+  const m = run.fold.messages.findLast((message) => message.type === 'approval' && typeof message.props.approved !== 'boolean' && !message.closed)
   return m && approvalOf(m.props)
 }
 
