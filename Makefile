@@ -69,7 +69,7 @@ bin/chattray-earlier:
 # The long form of the tests of several processes, and what several processes cost.
 cluster-test: bin/chattray-earlier
 	.ci/with-postgres go test -count=1 -timeout 60m ./app/replicas -args -kills 300 -points 20 -earlier $(CURDIR)/bin/chattray-earlier
-	.ci/with-postgres go test -count=1 -timeout 10m -v -run 'TestFigures$$' ./app/replicas -args -figures
+	.ci/with-postgres go test -count=1 -timeout 20m -v -run 'Figures$$' ./app/replicas -args -figures
 
 # Tests against the Model Context Protocol's own test server; they need node.
 mcp-everything: tools/mcp/everything/node_modules

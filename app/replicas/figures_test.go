@@ -3,6 +3,7 @@ package replicas
 import (
 	"bufio"
 	"flag"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -38,6 +39,7 @@ func TestFigures(t *testing.T) {
 					continue
 				}
 				system := apptest.NewSystem(t, d.Fresh(t))
+				system.Unwatched = true
 				c.use(system)
 				owner, other := system.StartReplica(apptest.LongLease, nil), system.StartReplica(apptest.LongLease, nil)
 				measure(t, system, owner, owner, other) // connections are made, pages are read
@@ -77,14 +79,7 @@ func measure(t *testing.T, system *apptest.System, owner, reader, other *apptest
 	gate := make(chan struct{})
 	for range measuredRuns {
 		c := system.NewConversation("chat-"+strconv.Itoa(system.Mark()), "queue")
-		parts := []upstream.Part{upstream.Say("begin "), upstream.Wait(gate)}
-		for range measuredWords {
-			parts = append(parts, func(w http.ResponseWriter, r *http.Request) bool {
-				return upstream.Say(strconv.FormatInt(time.Now().UnixNano(), 10)+" ")(w, r)
-			}, upstream.Delay(measuredPause))
-		}
-		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) },
-			upstream.Open(append(parts, upstream.Finish("stop"), upstream.Usage(10, 2), upstream.Done())...))
+		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) }, clocked(measuredWords, measuredPause, gate))
 		begun := p.open(owner, http.MethodPost, "/api/chat/stream", c.Body)
 		_ = begun.Body.Close()
 		id := begun.Header.Get("X-Run-Id")
@@ -92,19 +87,7 @@ func measure(t *testing.T, system *apptest.System, owner, reader, other *apptest
 		began := make(chan struct{})
 		clients.Go(func() {
 			defer stream.Body.Close()
-			var late []time.Duration
-			once := sync.OnceFunc(func() { close(began) })
-			for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
-				arrived := time.Now()
-				_, text, found := strings.Cut(lines.Text(), `"text":"`)
-				text, _, _ = strings.Cut(text, ` "`)
-				if found && strings.HasPrefix(text, "begin") {
-					once()
-				}
-				if n, err := strconv.ParseInt(text, 10, 64); found && err == nil && n > 1e18 {
-					late = append(late, arrived.Sub(time.Unix(0, n)))
-				}
-			}
+			late := delays(stream.Body, func() { close(began) })
 			mu.Lock()
 			defer mu.Unlock()
 			m.late = append(m.late, late...)
@@ -126,6 +109,36 @@ func measure(t *testing.T, system *apptest.System, owner, reader, other *apptest
 		t.Fatal("no token has come")
 	}
 	return m
+}
+
+// clocked is a reply of a model: begin, and once the gate is open words that each say when
+// they were written, with a pause between them.
+func clocked(words int, pause time.Duration, gate <-chan struct{}) upstream.Reply {
+	parts := []upstream.Part{upstream.Say("begin "), upstream.Wait(gate)}
+	for range words {
+		parts = append(parts, func(w http.ResponseWriter, r *http.Request) bool {
+			return upstream.Say(strconv.FormatInt(time.Now().UnixNano(), 10)+" ")(w, r)
+		}, upstream.Delay(pause))
+	}
+	return upstream.Open(append(parts, upstream.Finish("stop"), upstream.Usage(10, 2), upstream.Done())...)
+}
+
+// delays returns how late the words of a clocked reply come out of a stream, and calls
+// began at its beginning.
+func delays(stream io.Reader, began func()) (late []time.Duration) {
+	once := sync.OnceFunc(began)
+	for lines := bufio.NewScanner(stream); lines.Scan(); {
+		arrived := time.Now()
+		_, text, found := strings.Cut(lines.Text(), `"text":"`)
+		text, _, _ = strings.Cut(text, ` "`)
+		if found && strings.HasPrefix(text, "begin") {
+			once()
+		}
+		if n, err := strconv.ParseInt(text, 10, 64); found && err == nil && n > 1e18 {
+			late = append(late, arrived.Sub(time.Unix(0, n)))
+		}
+	}
+	return late
 }
 
 // cpuOf returns the processor time that a process has used.
