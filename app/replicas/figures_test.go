@@ -19,12 +19,14 @@ import (
 
 var figures = flag.Bool("figures", false, "measure what reading at another process costs")
 
-// The load of TestFigures: runs at a time, their tokens, and the time between two.
-const (
-	measuredRuns  = 50
-	measuredWords = 400
-	measuredPause = 20 * time.Millisecond
-)
+// load is what TestFigures measures under: runs at a time, their tokens, and the time
+// between two.
+type load struct {
+	runs, words int
+	pause       time.Duration
+}
+
+var loads = []load{{50, 400, 20 * time.Millisecond}, {100, 400, 20 * time.Millisecond}, {100, 800, 10 * time.Millisecond}}
 
 // TestFigures measures what it costs to read a run at a process that does not write it:
 // how much later tokens arrive, and the processor time of both processes for each token.
@@ -42,14 +44,15 @@ func TestFigures(t *testing.T) {
 				system.Unwatched = true
 				c.use(system)
 				owner, other := system.StartReplica(apptest.LongLease, nil), system.StartReplica(apptest.LongLease, nil)
-				measure(t, system, owner, owner, other) // connections are made, pages are read
-				here := measure(t, system, owner, owner, other)
-				there := measure(t, system, owner, other, other)
-				tokens := float64(measuredRuns * measuredWords)
-				t.Logf("at its own process: %s", here)
-				t.Logf("at another process: %s", there)
-				t.Logf("later at another process: p50 %v, p99 %v; %.1f µs of CPU more for each token",
-					there.at(50)-here.at(50), there.at(99)-here.at(99), float64((there.cpu-here.cpu).Microseconds())/tokens)
+				loads[0].measure(t, system, owner, owner, other) // connections are made, pages are read
+				for _, l := range loads {
+					here := l.measure(t, system, owner, owner, other)
+					there := l.measure(t, system, owner, other, other)
+					t.Logf("at its own process: %s", here)
+					t.Logf("at another process: %s", there)
+					t.Logf("later at another process: p50 %v, p99 %v; %.1f µs of CPU more for each token",
+						there.at(50)-here.at(50), there.at(99)-here.at(99), float64((there.cpu-here.cpu).Microseconds())/float64(l.runs*l.words))
+				}
 			}
 		})
 	}
@@ -70,16 +73,16 @@ func (m measured) String() string {
 }
 
 // measure has the owner write answers while clients read them at reader.
-func measure(t *testing.T, system *apptest.System, owner, reader, other *apptest.Process) measured {
+func (l load) measure(t *testing.T, system *apptest.System, owner, reader, other *apptest.Process) measured {
 	t.Helper()
 	p := pair{T: t, system: system, owner: owner, b: reader}
 	var m measured
 	var mu sync.Mutex
 	var clients sync.WaitGroup
 	gate := make(chan struct{})
-	for range measuredRuns {
+	for range l.runs {
 		c := system.NewConversation("chat-"+strconv.Itoa(system.Mark()), "queue")
-		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) }, clocked(measuredWords, measuredPause, gate))
+		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) }, clocked(l.words, l.pause, gate))
 		begun := p.open(owner, http.MethodPost, "/api/chat/stream", c.Body)
 		_ = begun.Body.Close()
 		id := begun.Header.Get("X-Run-Id")
@@ -96,7 +99,7 @@ func measure(t *testing.T, system *apptest.System, owner, reader, other *apptest
 	}
 	if reader != owner {
 		apptest.Eventually(t, "the mirrors are fed", func() bool {
-			return metric(t, reader, `chattray_mirrors{via="bus"}`)+metric(t, reader, `chattray_mirrors{via="log"}`) >= measuredRuns
+			return metric(t, reader, `chattray_mirrors{via="bus"}`)+metric(t, reader, `chattray_mirrors{via="log"}`) >= float64(l.runs)
 		})
 		<-time.After(time.Second) // every reader's process has asked for the runs
 	}
