@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/all"
@@ -121,6 +122,24 @@ func TestTwoWaitsOfALaterAttempt(t *testing.T) {
 	}
 }
 
+// TestAnswersThatALaterAttemptKeeps asks again for the response to answers that an earlier
+// attempt has used: it begins at once, and not when the run ends.
+func TestAnswersThatALaterAttemptKeeps(t *testing.T) {
+	events := slices.Concat(twoCalls(false), []runlog.Event{asks(10, 0), asks(11, 1)}, runs(12, 0, "where"), runs(14, 1, "where"), again(15), []runlog.Event{
+		{Seq: runlog.AttemptSpan + 5, At: runlog.Level{Group: runlog.AttemptSpan + 5}, Body: &runlog.LevelStart{Depth: runlog.GroupLevel, Type: "llm"}},
+		{Seq: runlog.AttemptSpan + 6, At: runlog.Level{Group: runlog.AttemptSpan + 5, Message: 9}, Body: &runlog.Text{Text: "so far"}},
+	})
+	for _, w := range all.Wires() {
+		for _, v := range w.Tables {
+			t.Run(w.Name+" "+v.Name, func(t *testing.T) {
+				if got := serveWaits(t, v, events, map[int]bool{0: true, 1: true}); !strings.Contains(got, "so far") || strings.Contains(got, "half") {
+					t.Errorf("the response is\n%s\nwant what comes after the calls, while the run goes on", got)
+				}
+			})
+		}
+	}
+}
+
 // asked counts how often a response asks the page to run the call.
 func asked(wire, response string, index int) (n int) {
 	call := "r-" + strconv.Itoa(index)
@@ -134,12 +153,12 @@ func asked(wire, response string, index int) (n int) {
 
 // serveWaits serves a run in its second attempt, whose calls 0 and 1 wait unless they are
 // given.
-func serveWaits(t *testing.T, v wires.Version, events []runlog.Event, given map[int]bool) string {
+func serveWaits(t *testing.T, v wires.Version, events []runlog.Event, given map[int]bool) (response string) {
 	t.Helper()
 	waits := []schemas.Wait{{Index: 0, Kind: schemas.WaitClientTool, Tool: "where"}, {Index: 1, Kind: schemas.WaitClientTool, Tool: "where"}}
 	for i := range waits {
 		if given[i] {
-			waits[i].Answer = schemas.WaitResult
+			waits[i].Answer, waits[i].AnsweredAt = schemas.WaitResult, new(time.UnixMilli(0))
 		}
 	}
 	run := schemas.Run{RunID: "r", State: schemas.RunWaiting, Attempt: 2, LastSequence: events[len(events)-1].Seq}
@@ -148,8 +167,14 @@ func serveWaits(t *testing.T, v wires.Version, events []runlog.Event, given map[
 	defer to.gone()
 	c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Response: httptest.NewRecorder(), Done: func() {}}
 	c.Service = &wires.Service{Runs: live{run: run, batches: [][]runlog.Event{events}, waits: func() ([]schemas.Wait, error) { return waits, nil }}}
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what the server looks for
+			panic(p)
+		}
+		response = to.String() // also of a run that goes on
+	}()
 	if err := c.Service.Serve(c, to, wires.Response{Run: run, Table: v.Table, Given: maps.Clone(given)}); err != nil {
 		t.Fatal(err)
 	}
-	return to.String()
+	return ""
 }

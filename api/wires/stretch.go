@@ -245,21 +245,23 @@ func begin(events []runlog.Event, waits []schemas.Wait, stays func(schemas.Wait)
 }
 
 // shows reports whether the events show that each of the calls waits or has waited, and in
-// which place the newest attempt continues: one of the calls is resolved, or the run rests.
+// which place the newest attempt continues: one of the calls is resolved, also by what the
+// attempt keeps, or the run rests.
 func shows(events []runlog.Event, given map[int]bool) bool {
 	var c calls
 	seen := make(map[int]bool)
-	placed := true
+	placed, answered := true, false
 	for i := range events {
 		e := c.indexed(&events[i])
 		if _, ok := e.Body.(*runlog.Attempt); ok {
-			placed = false
+			placed = answered
 		}
 		index, resolved := c.resolves(e)
 		if resolved {
 			seen[index] = true
+			answered = answered || given[index]
 		}
-		if c.event(e) || resolved && given[index] {
+		if c.event(e) || answered {
 			placed = true
 		}
 		for index := range c.waiting {
