@@ -1,6 +1,10 @@
 package crash
 
 import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +73,81 @@ func TestKilledInAChatBlock(t *testing.T) {
 				t.Errorf("the block is %+v, want the old answer", b)
 			}
 		})
+	}
+}
+
+// The program is killed while an answer is written into a document's block, and the
+// answer is cancelled: in the database only, so that the next process ends the run at
+// once, or in the next process, before the model says anything. What a viewer folds is
+// what the document stores.
+func TestKilledAndCancelledInABlock(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		for _, stored := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/stored %v", d.Name, stored), func(t *testing.T) {
+				t.Parallel()
+				cancelInABlock(t, d.Fresh(t), stored)
+			})
+		}
+	}
+}
+
+func cancelInABlock(t *testing.T, database string, stored bool) {
+	t.Helper()
+	const secret = "secret-of-32-bytes-for-this-test"
+	up := upstream.New()
+	t.Cleanup(up.Close)
+	up.Push(upstream.Open(upstream.Say("Half of"), upstream.Hang()))
+	up.Push(upstream.Open(upstream.Hang()))
+	settings := []string{"DATABASE_URL=" + database, "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key"}
+	p := apptest.StartProcess(t, settings...)
+	token, err := api.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := &apptest.Client{T: t, URL: p.URL, Tokens: map[string]string{"ann": token}}
+	one.Must("POST", "/api/documents", map[string]any{"id": "doc", "title": "Killed"})
+	one.Must("POST", "/api/documents/doc/blocks", map[string]any{"id": "mine", "type": "md", "content": "Old"})
+	c := one.Dial("ann")
+	c.Send(`{"name":"message","message":{"content":"Write"},"document_id":"doc","block_id":"mine","chat_id":"chat"}`)
+	run := c.Until(apptest.IsContent)[0].RunID
+	p.Kill()
+
+	if stored {
+		driver, source := "pgx", database
+		if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
+			driver, source = "sqlite", path
+		}
+		db, err := sql.Open(driver, source)
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), "UPDATE runs SET cancel_requested = TRUE")
+			err = errors.Join(err, db.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	one.URL = apptest.StartProcess(t, settings...).URL
+	if !stored {
+		one.Must("POST", "/api/chat/runs/"+run+"/cancel", nil)
+	}
+	apptest.Eventually(t, "the run is cancelled", func() bool {
+		return apptest.Decode[schemas.Run](t, one.Must("GET", "/api/chat/runs/"+run, nil)).State == schemas.RunCancelled
+	})
+	back := one.Dial("ann")
+	back.Send(`{"name":"resume","run_id":"` + run + `"}`)
+	list := back.Until(apptest.IsRunEnd)
+	folded := ""
+	for _, c := range list {
+		switch {
+		case c.BlockIDs == "mine" && c.Type == schemas.ChunkReset:
+			folded = ""
+		case apptest.IsContent(c):
+			folded += *c.Content
+		}
+	}
+	b := apptest.Decode[schemas.Block](t, one.Must("GET", "/api/blocks/mine", nil))
+	if got := *cmp.Or(b.New, b.Current); got != folded {
+		t.Errorf("the block stores %q and a viewer folds %q, of\n%s", got, folded, apptest.ListChunks(list))
 	}
 }
 

@@ -27,13 +27,19 @@ func (wr *Writer) announce(e *attempts.Earlier) {
 	if wr.written != nil {
 		wr.written.Interrupted(e.Void())
 	}
-	wr.showKept(kept)
+	wr.showKept(standing(kept))
 }
 
+// standing returns the text of an answer without its markers.
+func standing(shown string) string { return strings.TrimSpace(text.StripMarkers(shown)) }
+
 // showKept shows the kept text as one whole message, for dialects that have
-// messages.
-func (wr *Writer) showKept(shown string) {
-	visible := strings.TrimSpace(text.StripMarkers(shown))
+// messages. Blocks of a document are begun first: they begin with this text.
+func (wr *Writer) showKept(visible string) {
+	if a := &wr.answer; a.document != "" && a.text.Len() > 0 {
+		a.open(wr, a.whole)
+		visible = a.text.String()
+	}
 	if visible == "" {
 		return
 	}
@@ -136,5 +142,8 @@ func (wr *Writer) Keep() {
 		}
 	}
 	wr.visible.Keep(e.Text())
+	wr.answer.whole = true
+	wr.answer.text.Reset()
+	wr.answer.text.WriteString(standing(e.Text()))
 	wr.announce(e)
 }

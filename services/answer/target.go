@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ type answerDraft struct {
 	joiner   runlog.Joiner
 	text     strings.Builder
 	opened   bool
+	whole    bool // nothing will follow text
 	drafts   []*targetDraft
 	fences   *fences.Filter // of the reply under way, nil before its first text
 	left     atomic.Int32   // number of blocks that the user has not withdrawn
@@ -186,11 +188,40 @@ func (a *answerDraft) replied(wr *Writer) {
 
 // end stores the held text.
 func (a *answerDraft) end(wr *Writer) {
-	if !a.opened && a.text.Len() > 0 {
+	switch {
+	case a.opened:
+	case a.text.Len() > 0:
 		a.open(wr, true)
+	case wr.run.Earlier != nil:
+		a.showStored(wr)
 	}
 	for _, b := range a.drafts {
 		b.end(wr)
+	}
+}
+
+// showStored shows the blocks as they are stored. A process that was killed may have
+// stored more of a block than its log has, and this attempt writes nothing.
+func (a *answerDraft) showStored(wr *Writer) {
+	ctx, done := wr.written.Storing()
+	defer done()
+	for _, id := range a.blocks {
+		b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, id)
+		if err != nil {
+			wr.deps.Logger.Warn("could not read a block of an interrupted answer", "run_id", wr.run.ID, "error", err)
+		}
+		stored := cmp.Or(b.New, b.Current)
+		if !found || b.DocumentID != a.document || stored == nil {
+			continue
+		}
+		place := runlog.Place{BlockIDs: id, DocumentID: a.document, Type: b.Type}
+		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: place, Revision: b.Revision})
+		if header := documents.Header(&b); header != "" {
+			wr.emit(runlog.Level{}, &runlog.BlockHeader{Place: place, Header: header, Revision: b.Revision})
+		}
+		if *stored != "" {
+			wr.emit(runlog.Level{}, &runlog.BlockContent{Place: place, Text: *stored, Revision: b.Revision})
+		}
 	}
 }
 
