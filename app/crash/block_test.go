@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,52 @@ func TestKilledInAChatBlock(t *testing.T) {
 			}
 			if b := apptest.Decode[schemas.Block](t, one.Must("GET", "/api/blocks/z", nil)); b.Current == nil || *b.Current != "The old answer." {
 				t.Errorf("the block is %+v, want the old answer", b)
+			}
+		})
+	}
+}
+
+// The program is killed while one answer writes a block and another, of another chat,
+// waits for it. The next process keeps that order: the text of the later question stays.
+func TestKilledWhileAWriterWaits(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			const secret, pairs = "secret-of-32-bytes-for-this-test", 4
+			up := upstream.New()
+			t.Cleanup(up.Close)
+			asks := func(question string) func(upstream.Request) bool {
+				return func(r upstream.Request) bool { return strings.Contains(r.Last("user").Text(), question) }
+			}
+			half := upstream.Open(upstream.Say("Half of"), upstream.Hang())
+			up.On(asks("First"), append(slices.Repeat([]upstream.Reply{half}, pairs), upstream.Text("The first."))...)
+			up.On(asks("Second"), upstream.Text("The second."))
+			settings := []string{"DATABASE_URL=" + d.Fresh(t), "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key"}
+			p := apptest.StartProcess(t, settings...)
+			token, err := api.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := &apptest.Client{T: t, URL: p.URL, Tokens: map[string]string{"ann": token}}
+			for n := range pairs {
+				c := one.Dial("ann")
+				c.Send(fmt.Sprintf(`{"name":"message","message":{"content":"First"},"document_id":"doc%d","block_id":"b%d","chat_id":"a%d"}`, n, n, n))
+				c.Until(apptest.IsContent)
+				c.Send(fmt.Sprintf(`{"name":"message","id":"e%d","message":{"content":"Second"},"document_id":"doc%d","block_id":"b%d","chat_id":"b%d"}`, n, n, n, n))
+				c.Until(func(c schemas.Chunk) bool { return c.Type == schemas.ChunkAck })
+			}
+			p.Kill()
+
+			one.URL = apptest.StartProcess(t, settings...).URL
+			apptest.Eventually(t, "all runs end", func() bool {
+				list := apptest.Decode[schemas.ChatList](t, one.Must("GET", "/api/chats", nil))
+				return len(list.Items) == 2*pairs && !slices.ContainsFunc(list.Items, func(c schemas.Chat) bool { return c.ActiveRunID != "" })
+			})
+			for n := range pairs {
+				b := apptest.Decode[schemas.Block](t, one.Must("GET", fmt.Sprintf("/api/blocks/b%d", n), nil))
+				if b.New == nil || *b.New != "The second." {
+					t.Errorf("the block is %+v, want the text of the second question", b)
+				}
 			}
 		})
 	}

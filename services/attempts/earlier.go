@@ -85,6 +85,19 @@ func (e *Earlier) Withdrew(index int, block string) bool {
 	return index < last.FirstIndex+len(last.ToolCalls)
 }
 
+// Holds returns what the run holds, by its claim and by what its calls have written.
+func (e *Earlier) Holds(c record.Claim) record.Claim {
+	blocks := slices.Clone(c.Blocks)
+	for i := range e.Log {
+		b, ok := e.Log[i].Body.(*runlog.BlockContent)
+		if ok && c.Document != "" && b.Place.DocumentID == c.Document && !slices.Contains(blocks, b.Place.BlockIDs) {
+			blocks = append(blocks, b.Place.BlockIDs)
+		}
+	}
+	c.Blocks = blocks
+	return c
+}
+
 // withoutVoid returns the events without those that later attempts made void.
 func withoutVoid(events []runlog.Event) []runlog.Event {
 	var list []runlog.Event

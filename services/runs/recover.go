@@ -151,19 +151,22 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 		}
 	}
 	now, later, limit := r.judge(left)
+	begun := make([]*run, len(now))
 	concurrent.Each(len(now), recoverAtOnce, func(i int) {
-		run, err := r.beginAttempt(ctx, now[i])
-		switch {
-		case err != nil:
+		var err error
+		if begun[i], err = r.beginAttempt(ctx, now[i]); err != nil {
 			r.postpone(now[i].stored.ID, err)
-		case run == nil:
+		} else if begun[i] == nil {
 			r.letGo(lease, now[i].stored.ID)
-		default:
+		}
+	})
+	for _, run := range begun { // now that all have their claims
+		if run != nil {
 			began()
 			r.goWork(run)
 			r.work.Done()
 		}
-	})
+	}
 	held := make([]*run, len(later))
 	concurrent.Each(len(later), recoverAtOnce, func(i int) {
 		run, err := r.beginAttempt(ctx, later[i])
@@ -294,9 +297,8 @@ func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
 	return e, nil
 }
 
-// beginAttempt makes the current attempt of a run; the caller starts it. It
-// counts as work that Shutdown waits for. While the service stops, the run is
-// nil.
+// beginAttempt makes the current attempt of a run; the caller starts it. It counts as
+// work that Shutdown waits for. While the service stops, the run is nil.
 func (r *Runs) beginAttempt(ctx context.Context, f found) (*run, error) {
 	if !r.enter() {
 		return nil, nil //nolint:nilnil // see the comment above
@@ -311,6 +313,9 @@ func (r *Runs) beginAttempt(ctx context.Context, f found) (*run, error) {
 		run.release()
 		r.work.Done()
 		return nil, err
+	}
+	if r.Drafts != nil { // before a run that has waited for them
+		_, _ = r.Drafts.Claim(ctx, f.earlier.Holds(run.claim))
 	}
 	r.enlist(f.lease.Context(), run, run.attempt)
 	run.spent.Restore(f.earlier.Spent)
@@ -345,7 +350,6 @@ func (r *Runs) LeaseLeft() time.Duration { return r.leases.Left() }
 // Replicas returns how many processes serve the database.
 func (r *Runs) Replicas() int { return r.leases.Live() }
 
-// Replaced reports whether another process serves the database now, or has
-// marked this one as gone: runs that begin here now do not belong to this
-// process.
+// Replaced reports whether another process serves the database now, or has marked this
+// one as gone: runs that begin here now do not belong to this process.
 func (r *Runs) Replaced() bool { return r.leases.Current().Lost() }
