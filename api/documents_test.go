@@ -83,7 +83,7 @@ func TestBadDocumentBodies(t *testing.T) {
 		{"large meta", "POST", blocks, `{"type":"md","meta":{"a":"` + strings.Repeat("a", 64<<10) + `"}}`, 422, "/meta"},
 		{"odd block before", "POST", blocks, `{"type":"md","after_block_id":"a b"}`, 422, "/after_block_id"},
 		{"NUL", "POST", blocks, `{"type":"md","content":"\u0000"}`, 422, "/content"},
-		{"null for content", "PATCH", block, `{"content":null}`, 400, "/content"},
+		{"null for content", "PATCH", block, `{"content":null}`, 422, ""},
 		{"nothing", "PATCH", block, `{}`, 422, ""},
 		{"type of a block", "PATCH", block, `{"type":"csv"}`, 400, "/type"},
 		{"no document", "POST", apply, `{}`, 422, "/document_id"},

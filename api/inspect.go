@@ -227,9 +227,7 @@ func kindOf(first byte, written []byte) string {
 
 var fieldCache sync.Map // reflect.Type → map[string]reflect.Type
 
-// field is a field of a struct. An optional field may be null, which counts as
-// absent, unless it is a pointer to a plain value, which tells null from
-// absent.
+// field is a field of a struct. An optional field may be null, which counts as absent.
 type field struct {
 	reflect.Type
 	optional bool
@@ -246,8 +244,7 @@ func fields(t reflect.Type) map[string]field {
 	known := map[string]field{}
 	for _, f := range slices.Collect(t.Fields()) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		plain := f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() != reflect.Struct
-		known[name] = field{f.Type, strings.Contains(options, "omit") && !plain}
+		known[name] = field{f.Type, strings.Contains(options, "omit")}
 	}
 	fieldCache.Store(t, known)
 	return known

@@ -78,6 +78,9 @@ func (d *change) save(h *head, set string, args ...any) error {
 	}
 	h.Size = size
 	values := append([]any{h.Type, h.State, h.Position, h.NewPosition, h.Meta, h.NewMeta, size, h.KeptPlan, d.next(), d.now}, args...)
+	if h.KeptPlan == 0 {
+		set = ", kept_state = NULL" + set
+	}
 	return d.exec(`UPDATE blocks SET type = ?, state = ?, position = ?, new_position = ?, meta = ?, new_meta = ?, size = ?, kept_plan = ?, revision = ?, changed_at = ?`+set+
 		` WHERE owner = ? AND id = ?`, append(values, d.owner, h.ID)...)
 }

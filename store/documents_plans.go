@@ -115,10 +115,18 @@ func (d *change) hide(title string) error {
 	return d.count()
 }
 
+// Values of kept_state of a block that is restored by itself, while its plan stays, and
+// of one that is restored with its plan. The first keeps the state before the plan if
+// there were pending changes: these are older than the plan.
+const (
+	restoredAlone = "NULLIF(kept_state, 'clean')"
+	restored      = "NULL"
+)
+
 // unhide restores the hidden blocks in scope to their state before the plan;
 // shown reports whether there were any.
-func (d *change) unhide(scope string, args ...any) (shown bool, err error) {
-	done := d.tx.Exec(`UPDATE blocks SET kept_plan = 0, kept_state = NULL, revision = ?, changed_at = ?, state = CASE
+func (d *change) unhide(kept, scope string, args ...any) (shown bool, err error) {
+	done := d.tx.Exec(`UPDATE blocks SET kept_plan = 0, kept_state = `+kept+`, revision = ?, changed_at = ?, state = CASE
 		WHEN kept_state = 'pending_delete' THEN 'pending_delete' WHEN current IS NULL THEN 'pending_new'
 		WHEN new IS NOT NULL OR new_meta IS NOT NULL THEN 'pending_edit' WHEN new_position IS NOT NULL THEN 'pending_move' ELSE 'clean' END
 		WHERE owner = ? AND document_id = ? AND kept_plan > 0`+scope, append([]any{d.upcoming(), d.now, d.owner, d.row.ID}, args...)...)
@@ -161,7 +169,7 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 	}
 	scope = " WHERE owner = ? AND document_id = ?" + scope + " AND "
 	args = append([]any{d.owner, d.row.ID}, args...)
-	kept := d.tx.Exec("UPDATE blocks SET "+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, state = 'clean', revision = ?, changed_at = ?"+
+	kept := d.tx.Exec("UPDATE blocks SET "+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, kept_state = NULL, state = 'clean', revision = ?, changed_at = ?"+
 		scope+"kept_plan = 0 AND state <> 'clean'", append([]any{d.upcoming(), d.now}, args...)...)
 	if kept.RowsAffected > 0 {
 		d.next()
@@ -187,7 +195,7 @@ func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision reco
 		if decision == record.Accept && out.Block.State != schemas.BlockClean {
 			err = d.keepOften()
 		} else if decision == record.Revert {
-			shown, err = d.unhide(" AND id = ?", id)
+			shown, err = d.unhide(restoredAlone, " AND id = ?", id)
 		}
 		if !shown && err == nil {
 			out.Gone, _, err = d.settle(decision, " AND id = ?", id)
@@ -254,7 +262,8 @@ func (d *change) acceptAll() error {
 }
 
 // revertAll drops the changes since the last plan and undoes that plan. A plan
-// of which nothing is left is skipped.
+// of which nothing is left is skipped. Changes that are older than the plan stay
+// pending, also those of a block that was restored by itself.
 func (d *change) revertAll() error {
 	plans, err := d.plans()
 	if err != nil {
@@ -263,7 +272,11 @@ func (d *change) revertAll() error {
 	if err := d.withdrawPlan(); err != nil {
 		return err
 	}
-	_, changed, err := d.settle(record.Revert, "")
+	since := ""
+	if len(plans) > 0 {
+		since = " AND kept_state IS NULL"
+	}
+	_, changed, err := d.settle(record.Revert, since)
 	if err != nil {
 		return err
 	}
@@ -272,7 +285,7 @@ func (d *change) revertAll() error {
 		waiting = *d.row.NewTitle
 	}
 	for ; len(plans) > 0 && !undone; plans = plans[:len(plans)-1] {
-		shown, err := d.unhide(" AND kept_plan = ?", len(plans))
+		shown, err := d.unhide(restored, " AND kept_plan = ?", len(plans))
 		if err != nil {
 			return err
 		}
@@ -282,6 +295,9 @@ func (d *change) revertAll() error {
 	}
 	if !undone {
 		waiting = ""
+		if _, _, err := d.settle(record.Revert, ""); err != nil {
+			return err
+		}
 	}
 	if d.row.Plans == nil && d.row.NewTitle == nil {
 		return nil

@@ -114,7 +114,7 @@ func encoded(s *jsonschema.Schema) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of its arguments: %w", err)
 	}
-	if len(s.Properties) == 0 { // some model servers require the key
+	if s.Properties == nil { // some model servers require the key
 		raw = append(bytes.TrimSuffix(raw, []byte("}")), `,"properties":{}}`...)
 	}
 	return raw, nil

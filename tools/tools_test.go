@@ -62,6 +62,15 @@ func TestNewSchema(t *testing.T) {
 	}
 }
 
+func TestASchemaWithoutPropertiesGetsThemOnce(t *testing.T) {
+	for _, schema := range []string{`{"type":"object"}`, `{"type":"object","properties":{}}`} {
+		tool := tools.NewRaw("raw", "Does.", json.RawMessage(schema), func(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, nil })
+		if got, want := string(tool.InputSchema), `{"type":"object","properties":{}}`; got != want {
+			t.Errorf("the schema %s gives %s, want %s", schema, got, want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	tool := finder()
 	for _, tc := range []struct {

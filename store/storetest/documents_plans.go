@@ -200,6 +200,19 @@ func testPlanUndone(f *fixture) {
 		must(f, err)
 	}
 	revert("all of it", clean)
+
+	// What such a block had before the plan is dropped after the plan.
+	f.write(id, one, "edit")
+	before := f.document(id)
+	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("", "9"+newID()))
+	must(f, err)
+	_, err = f.store.SettleBlock(f.ctx, f.owner, one, record.Revert, nil)
+	must(f, err)
+	_, err = f.store.SettleBlock(f.ctx, f.owner, two, record.Revert, nil)
+	must(f, err)
+	f.write(id, two, "since the plan")
+	revert("the plan around the block", before)
+	revert("the block itself", clean)
 	must(f, f.store.DeleteBlock(f.ctx, f.owner, three, nil))
 	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("", "8"+newID()))
 	must(f, err)
