@@ -2,12 +2,16 @@ package transcripts
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -133,6 +137,33 @@ func pagesDir(t *testing.T, archive *txtar.Archive) string {
 	return dir
 }
 
+// numberFrom gives the first conversation of a database the number in the part numbers.
+func numberFrom(t *testing.T, database string, archive *txtar.Archive) {
+	t.Helper()
+	at := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "numbers" })
+	if at < 0 {
+		return
+	}
+	first, err := strconv.Atoi(strings.TrimSpace(string(archive.Files[at].Data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver, address := "pgx", database
+	statement := fmt.Sprintf("ALTER TABLE chats ALTER COLUMN id RESTART WITH %d", first)
+	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
+		driver, address = "sqlite", path
+		statement = fmt.Sprintf("INSERT INTO sqlite_sequence(name, seq) VALUES('chats', %d)", first-1)
+	}
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), statement)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // newFixture returns a fixture with a database and a folder of pages.
 func newFixture(t *testing.T, database, pages string, archive *txtar.Archive) *fixture {
 	t.Helper()
@@ -150,6 +181,8 @@ func newFixture(t *testing.T, database, pages string, archive *txtar.Archive) *f
 			s.environ = append(s.environ, strings.Fields(string(f.Data))...)
 		case "upstream":
 			s.says(string(f.Data))
+		case "stand-ins":
+			s.options = func(o *runs.Options) { o.Agent = newStandInAgent(o.Agent, string(f.Data)) }
 		}
 	}
 	var err error

@@ -24,6 +24,8 @@ var update = flag.Bool("update", false, "write the service's answers into the fi
 //
 //	settings    lines NAME=value of the environment, beside the lines of newFixture
 //	upstream    what the model's server answers, in order; see parseUpstream
+//	stand-ins   names of built-in tools that standIns replaces
+//	numbers     the number of the first conversation, if not 1
 //	transcript  steps, in lines that begin with ">", and under each the answer
 //
 // and any number of files pages/NAME.yaml for the setting pages. parseSteps
@@ -64,6 +66,7 @@ func holdTranscript(t *testing.T, file, database string, write bool) {
 	}
 	want, got := string(archive.Files[at].Data), ""
 	pages := pagesDir(t, archive)
+	numberFrom(t, database, archive)
 	name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 	synctest.Test(t, func(t *testing.T) { got = play(t, database, pages, archive, want, name, write) })
 	if got == want || t.Failed() && !write {
