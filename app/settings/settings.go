@@ -100,7 +100,7 @@ var table = []setting{
 	{"limits.all_text", vars("MAX_ALL_TEXT"), "0", "the same for all runs together; 0 means the limit of a run times 8, at least 256 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.AllText })},
 	{"limits.replays_per_user", vars("MAX_REPLAYS_PER_USER"), "16", "ended answers that a user reads at once; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.ReplaysPerUser }, 0, 1_000_000)},
 	{"limits.replays", vars("MAX_REPLAYS"), "1024", "the same for all users together; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.Replays }, 0, 1_000_000)},
-	{"limits.replay_cache", vars("MAX_REPLAY_CACHE"), "32MiB", "memory for the logs of ended answers while they are read", plain, size(func(c *Config) *int64 { return &c.Limits.ReplayCache })},
+	{"limits.replay_cache", vars("MAX_REPLAY_CACHE"), "32MiB", "memory for the logs of ended answers while they are read, and for a minute after", plain, size(func(c *Config) *int64 { return &c.Limits.ReplayCache })},
 	{"limits.mirrors", vars("MAX_MIRRORS"), "256MiB", "with several processes: memory for answers of other processes while they are read at this one", plain, size(func(c *Config) *int64 { return &c.Limits.Mirrors })},
 	{"limits.requests_per_minute", vars("REQUESTS_PER_MINUTE"), "120", "requests that start runs, per user; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.RequestsPerMinute }, 0, 1_000_000)},
 	{"limits.other_requests_per_minute", vars("OTHER_REQUESTS_PER_MINUTE"), "3000", "all other requests, and websocket events, per user; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.OthersPerMinute }, 0, 1_000_000)},

@@ -1,11 +1,19 @@
 package eventlog
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/services/segments"
+)
+
+// A reader holds a copy of the next events that it shows, and their frames; segments are
+// shared.
+const (
+	batchSize = 16 << 10 // bytes of events that are shown at once
+	// eventWeight is what an event costs besides its text and data, in bytes.
+	eventWeight = 64
 )
 
 // oldSegment is the size above which a segment belongs to a log that was stored
@@ -13,7 +21,7 @@ import (
 // reading it again would take too long.
 const oldSegment = 4 * segmentSize
 
-// ReplayOptions configures Replays. A Cache of 0 means defaultReplayCache.
+// ReplayOptions configures Replays. A Cache of 0 means segments.DefaultLimit.
 type ReplayOptions struct {
 	// Load returns the run's first segment with events after the number; one whose
 	// Last is 0 when there is none.
@@ -24,12 +32,12 @@ type ReplayOptions struct {
 
 // Replays reads stored logs. It is safe for concurrent use.
 type Replays struct {
-	cache *cache
+	cache *segments.Cache
 }
 
 // NewReplays returns a reader of the segments that Load returns.
 func NewReplays(o ReplayOptions) *Replays {
-	return &Replays{cache: newCache(o.Load, cmp.Or(o.Cache, defaultReplayCache))}
+	return &Replays{cache: segments.New(o.Load, o.Cache)}
 }
 
 // Read yields stored events after the cursor, up to the number (0 for all);
@@ -60,11 +68,11 @@ func (r *Replays) Read(ctx context.Context, run string, after, through int64, yi
 
 // reader reads a stored log.
 type reader struct {
-	*cache
+	cache          *segments.Cache
 	run            string
 	after, through int64
 
-	using *segment // the segment in use
+	using *segments.Segment // the segment in use
 	// The segment, and the position in it, of the event after the number.
 	first, last int64
 	size        int
@@ -74,7 +82,7 @@ type reader struct {
 // leave ends the use of the segment.
 func (r *reader) leave() {
 	if r.using != nil {
-		r.release(r.using)
+		r.cache.Release(r.using)
 		r.using = nil
 	}
 }
@@ -119,24 +127,24 @@ func (r *reader) enter(ctx context.Context) error {
 		return nil
 	}
 	r.leave()
-	s, err := r.segment(ctx, r.run, r.after)
+	s, err := r.cache.Use(ctx, r.run, r.after)
 	if err != nil || s == nil {
 		return err
 	}
 	r.using = s
-	if s.first == r.first && s.last == r.last && len(s.data) == r.size {
-		r.place.rest = s.data[r.size-len(r.place.rest):]
+	if s.First == r.first && s.Last == r.last && len(s.Data) == r.size {
+		r.place.rest = s.Data[r.size-len(r.place.rest):]
 		return nil
 	}
-	r.first, r.last, r.size = s.first, s.last, len(s.data)
-	r.place = decoder{rest: s.data}
+	r.first, r.last, r.size = s.First, s.Last, len(s.Data)
+	r.place = decoder{rest: s.Data}
 	return nil
 }
 
 // batch decodes the next events of the segment; keep reports that they use its
 // memory. A large event is returned alone.
 func (r *reader) batch() (events []runlog.Event, keep bool, err error) {
-	keep = len(r.using.data) > oldSegment
+	keep = len(r.using.Data) > oldSegment
 	end, n := r.measure()
 	if n == 0 {
 		return nil, keep, nil
@@ -144,7 +152,7 @@ func (r *reader) batch() (events []runlog.Event, keep bool, err error) {
 	if n == 1 {
 		p, _ := r.place.next()
 		if len(p.body) >= runlog.LargeEvent {
-			e, err := r.using.largeEvent(&p)
+			e, err := r.using.Large(p.seq, func() (runlog.Event, error) { return new(bodies).own(&p) })
 			return []runlog.Event{e}, true, err
 		}
 		e, err := new(bodies).own(&p)

@@ -16,12 +16,13 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/services/segments"
 )
 
 // segments are stored logs by run.
-type segments map[string][]record.Segment
+type storedLogs map[string][]record.Segment
 
-func (s segments) next(_ context.Context, run string, after int64) (record.Segment, error) {
+func (s storedLogs) next(_ context.Context, run string, after int64) (record.Segment, error) {
 	for _, one := range s[run] {
 		if one.Last > after {
 			return one, nil
@@ -51,7 +52,7 @@ func inOne(events []runlog.Event, end runlog.Event) []record.Segment {
 	return []record.Segment{{First: events[0].Seq, Last: end.Seq, Data: appendEvents(nil, append(events, end))}}
 }
 
-func testReplays(s segments, limit int64) *Replays {
+func testReplays(s storedLogs, limit int64) *Replays {
 	return NewReplays(ReplayOptions{Load: s.next, Cache: limit})
 }
 
@@ -82,7 +83,7 @@ func TestReplaysIsReadWhole(t *testing.T) {
 		}
 		for form, stored := range map[string][]record.Segment{"pieces": inPieces(events, end), "one": inOne(events, end), "common": common} {
 			t.Run(name+"/"+form, func(t *testing.T) {
-				r := testReplays(segments{"r": stored}, defaultReplayCache)
+				r := testReplays(storedLogs{"r": stored}, segments.DefaultLimit)
 				for _, after := range []int64{0, 1, int64(half) - 1, int64(half), end.Seq - 1, end.Seq, end.Seq + 5} {
 					got, err := readPast(r, "r", after, 0)
 					want := all[min(int(after), len(all)):]
@@ -99,8 +100,8 @@ func TestReplaysIsReadWhole(t *testing.T) {
 				if got, err := readPast(r, "r", 1, int64(half)); err != nil || int64(len(got)) != int64(half)-1 {
 					t.Errorf("from 2 through %d: got %d events and %v", half, len(got), err)
 				}
-				if r.cache.idle.Len() == 0 || r.cache.bytes > defaultReplayCache {
-					t.Errorf("%d segments of %d bytes are kept", r.cache.idle.Len(), r.cache.bytes)
+				if kept := r.cache.Stats(); kept.Segments == kept.Used || kept.Bytes > segments.DefaultLimit {
+					t.Errorf("%+v are kept", kept)
 				}
 			})
 		}
@@ -112,7 +113,7 @@ func TestReplaysIsReadWhole(t *testing.T) {
 func TestReplaysStopsBeforeTheAttempt(t *testing.T) {
 	events, end := endedLog(9, 10)
 	later := runlog.Event{Seq: runlog.AttemptSpan + 9, Body: text("later")}
-	r := testReplays(segments{"r": append(inPieces(events, end), inPieces(nil, later)...)}, defaultReplayCache)
+	r := testReplays(storedLogs{"r": append(inPieces(events, end), inPieces(nil, later)...)}, segments.DefaultLimit)
 	last, more := r.Read(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event, error) bool { t.Error("Read yielded events, want none"); return false })
 	if last != runlog.AttemptSpan || !more {
 		t.Errorf("it ends with %d, and %v", last, more)
@@ -123,7 +124,7 @@ func TestReplaysSaysWhatCannotBeRead(t *testing.T) {
 	events, end := endedLog(20, 10)
 	stored := inPieces(events, end)
 	stored[0].Data = stored[0].Data[:100]
-	got, err := readPast(testReplays(segments{"r": stored}, defaultReplayCache), "r", 0, 0)
+	got, err := readPast(testReplays(storedLogs{"r": stored}, segments.DefaultLimit), "r", 0, 0)
 	if !errors.Is(err, errSegment) || len(got) == 0 || cmp.Diff(events[:len(got)], got) != "" {
 		t.Errorf("got %d events and %v", len(got), err)
 	}
@@ -140,7 +141,7 @@ func TestReplaysIsShared(t *testing.T) {
 			t.Fatalf("a segment has %d bytes", len(s.Data))
 		}
 	}
-	r := testReplays(segments{"r": stored}, 16<<20)
+	r := testReplays(storedLogs{"r": stored}, 16<<20)
 	encoded := 0
 	var mu sync.Mutex
 	stalled, resume := make(chan struct{}, readers), make(chan struct{})
@@ -176,19 +177,13 @@ func TestReplaysIsShared(t *testing.T) {
 	for range readers {
 		<-stalled
 	}
-	r.cache.mu.Lock()
-	inUse := -r.cache.idle.Len()
-	for _, list := range r.cache.runs {
-		inUse += len(list)
-	}
-	r.cache.mu.Unlock()
-	if inUse != 0 {
+	if inUse := r.cache.Stats().Used; inUse != 0 {
 		t.Errorf("readers that pause use %d segments, want none", inUse)
 	}
 	close(resume)
 	group.Wait()
-	if encoded != 1 || r.cache.reads != len(stored) {
-		t.Errorf("complete is encoded %d times, and %d segments are read; want 1 and %d", encoded, r.cache.reads, len(stored))
+	if loaded := r.cache.Stats().Loaded; encoded != 1 || loaded != len(stored) {
+		t.Errorf("complete is encoded %d times, and %d segments are read; want 1 and %d", encoded, loaded, len(stored))
 	}
 }
 
@@ -196,7 +191,7 @@ func TestReplaysIsShared(t *testing.T) {
 // larger than the limit is kept alone.
 func TestReplaysIsBounded(t *testing.T) {
 	const runs, limit = 12, 1 << 20
-	s := segments{}
+	s := storedLogs{}
 	for i := range runs {
 		events, end := endedLog(300, 1000)
 		s[fmt.Sprint("new", i)], s[fmt.Sprint("old", i)] = inPieces(events, end), inOne(events, end)
@@ -209,10 +204,8 @@ func TestReplaysIsBounded(t *testing.T) {
 		group.Go(func() {
 			want := stored[len(stored)-1].Last
 			last, _ := r.Read(t.Context(), run, 0, 0, func([]runlog.Event, error) bool {
-				r.cache.mu.Lock()
-				defer r.cache.mu.Unlock()
-				if r.cache.bytes > limit && len(r.cache.runs) > 1 {
-					t.Errorf("%d bytes of %d runs are in memory, want them within the limit", r.cache.bytes, len(r.cache.runs))
+				if kept := r.cache.Stats(); kept.Bytes > limit && kept.Runs > 1 {
+					t.Errorf("%d bytes of %d runs are in memory, want them within the limit", kept.Bytes, kept.Runs)
 				}
 				return true
 			})
@@ -222,8 +215,8 @@ func TestReplaysIsBounded(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if r.cache.bytes > limit {
-		t.Errorf("%d bytes stay", r.cache.bytes)
+	if stay := r.cache.Stats().Bytes; stay > limit {
+		t.Errorf("%d bytes stay", stay)
 	}
 }
 
@@ -232,12 +225,12 @@ func TestReplaysIsBounded(t *testing.T) {
 func TestReplaysWaitsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events, end := endedLog(300, 1000)
-		r := testReplays(segments{"a": inPieces(events, end), "b": inPieces(events, end)}, 1<<20)
+		r := testReplays(storedLogs{"a": inPieces(events, end), "b": inPieces(events, end)}, 1<<20)
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Read(ctx, "a", end.Seq-1, 0, func([]runlog.Event, error) bool { <-ctx.Done(); return false })
 		synctest.Wait()
 		began := time.Now()
-		if _, err := readPast(r, "b", end.Seq-1, 0); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != ReplayWait {
+		if _, err := readPast(r, "b", end.Seq-1, 0); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != segments.Wait {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		cancel()

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/segments"
 )
 
 // turns bounds how many stored logs are read at once, per user and in total. A
@@ -32,10 +32,10 @@ func newTurns(perUser, all int) *turns {
 	return t
 }
 
-// take waits for a turn of the user. After eventlog.ReplayWait it returns eventlog.ErrReplays.
+// take waits for a turn of the user. After segments.Wait it returns segments.ErrBusy.
 // The turn ends with done, which may be called more than once.
 func (t *turns) take(ctx context.Context, user string) (done func(), err error) {
-	late := time.NewTimer(eventlog.ReplayWait)
+	late := time.NewTimer(segments.Wait)
 	defer late.Stop()
 	enter := func(taken chan struct{}) error {
 		if taken == nil {
@@ -50,7 +50,7 @@ func (t *turns) take(ctx context.Context, user string) (done func(), err error) 
 		case taken <- struct{}{}:
 			return nil
 		case <-late.C:
-			return eventlog.ErrReplays
+			return segments.ErrBusy
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

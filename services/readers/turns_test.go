@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/segments"
 )
 
 func TestTurns(t *testing.T) {
@@ -25,7 +25,7 @@ func TestTurns(t *testing.T) {
 		refused := func(user string) {
 			t.Helper()
 			began := time.Now()
-			if _, err := turns.take(t.Context(), user); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != eventlog.ReplayWait {
+			if _, err := turns.take(t.Context(), user); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != segments.Wait {
 				t.Errorf("%s: got %v after %v", user, err, time.Since(began))
 			}
 		}
@@ -36,7 +36,7 @@ func TestTurns(t *testing.T) {
 		first() // no more than once
 		third := take("eve")
 		refused("ann")
-		time.AfterFunc(eventlog.ReplayWait/2, second)
+		time.AfterFunc(segments.Wait/2, second)
 		take("ann")() // it waits its turn
 		other()
 		third()
