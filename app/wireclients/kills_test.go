@@ -36,12 +36,20 @@ var killCases = []uiCase{
 		name: "killWaiting", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: "done"}}, at: killOnce,
 		want: []string{"user: killWaiting", "assistant: order <order " + toolSays("book") + "> done"},
 	},
+	{
+		name: "killBoth", turns: bothTurns, at: killOnce,
+		want: []string{"user: killBoth", "assistant: both <order " + toolSays("book") + "> <order " + strings.ReplaceAll(toolSays("book"), "k\"", "l\"") + "> <where Basel> done"},
+	},
 	{name: "killStop", turns: []apptest.Turn{{Text: long}}, gated: true, at: killOnce, want: []string{"user: killStop", "assistant: one two three"}},
 	{name: "killError", gated: true, at: killOnce, want: []string{"user: killError"}},
 	{name: "killEdit", gated: true, at: killOnce, want: []string{"user: killEdit", "assistant: " + long}},
 	{name: "killRegenerate", gated: true, at: killOnce, want: []string{"user: killRegenerate", "assistant: " + long}},
 	{name: "killFile", gated: true, at: killOnce, want: []string{"user: killFile", "assistant: " + long}},
 }
+
+// bothTurns are the replies to killBoth: the program is killed while two approvals and a
+// tool of the page wait.
+var bothTurns = []apptest.Turn{{Text: "both", Calls: append(calls("order"), apptest.ToolCall{Tool: "order", Key: "l"}, apptest.ToolCall{Tool: "where", Key: "k"})}, {Text: "done"}}
 
 // scriptKill returns the model's replies to a case that needs its own.
 func scriptKill(s *apptest.System, name string, gate chan struct{}) bool {

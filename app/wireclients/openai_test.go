@@ -21,6 +21,7 @@ var openaiCases = []uiCase{
 	{name: "two", turns: []apptest.Turn{{Text: "both", Calls: calls("order", "where")}, {Text: "done"}}, want: []string{"user: two", "assistant: both done"}},
 	{name: "cut", turns: []apptest.Turn{{Text: long}}, gated: true, at: openGate, want: []string{"user: cut", "assistant: " + long}},
 	{name: "kill", turns: []apptest.Turn{{Text: long}}, gated: true, at: killOnce, want: []string{"user: kill", "assistant: " + long}},
+	{name: "killBoth", turns: bothTurns, at: killOnce, want: []string{"user: killBoth", "assistant: both done"}},
 	{name: "stop", turns: []apptest.Turn{{Text: long}}, gated: true, at: modelIsGone, want: []string{"user: stop", "assistant: one two three"}},
 	{name: "error", want: []string{"user: error"}},
 	{name: "turns", want: []string{"user: first", "assistant: answer", "user: third", "assistant: answer", "user: fourth", "assistant: answer"}},
@@ -61,6 +62,8 @@ func checkTools(t *testing.T, s *apptest.System, name string) {
 		t.Errorf("the model was told %q, want the outcome of the approved call", told)
 	case name == "deny" && (strings.Contains(all, "book of k") || all == ""):
 		t.Errorf("the model was told %q, want that the call was denied", told)
+	case name == "killBoth" && !(strings.Contains(all, "book of k") && strings.Contains(all, "book of l") && strings.Contains(all, "Basel")):
+		t.Errorf("the model was told %q, want the outcomes of the approved calls and of the client's tool", told)
 	case (name == "client" || name == "two") && !strings.Contains(all, "Basel"):
 		t.Errorf("the model was told %q, want the outcome of the client's tool", told)
 	}

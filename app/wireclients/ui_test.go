@@ -163,6 +163,11 @@ func runClient(t *testing.T, s *apptest.System, c *uiCase, driver, version strin
 	if err := json.Unmarshal([]byte(result), &got); err != nil {
 		t.Fatal(err)
 	}
+	for _, key := range []string{"k", "l"} {
+		if n := len(s.ToolCalls(key)); n > 1 {
+			t.Errorf("the tool ran %d times for %s, want once", n, key)
+		}
+	}
 	if strings.HasSuffix(strings.ToLower(c.name), "error") { // the chat keeps an answer without text, the client none or one without
 		got.Client, got.Stored = got.Client[:1], got.Stored[:1]
 	}

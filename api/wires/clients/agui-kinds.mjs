@@ -18,7 +18,7 @@ const httpAgent = async ({ version, url, id, fetch, failed }) => {
     run: (agent, more = {}) => agent.runAgent({ tools, forwardedProps: lab, ...more }),
     back: () => {
       const again = open('/api/copilotkit/agent/default/connect')
-      return { again, follows: again.runAgent() }
+      return { again, follows: again.runAgent().finally(() => { again.url = url + '/api/agui' }) }
     },
     stop: () => call(url, '/api/agui/stop', { threadId: id }),
   }

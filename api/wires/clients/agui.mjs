@@ -159,6 +159,13 @@ const cases = {
     await at('streaming')
     await decide(agent, true)
   },
+  async killBoth(agent) {
+    await ask(agent, 'killBoth')
+    await at('streaming')
+    const again = client.again ? agent : await back()
+    await decide(again, true)
+    return again
+  },
   async killStop(agent) {
     return killed(agent, ask(agent, 'killStop'), (again) => client.stop(again))
   },

@@ -41,12 +41,12 @@ class Completions extends Lists {
   }
   seen(name) { if (!this.reasoning.includes(`Running ${name}`)) throw new Error('the reasoning is ' + this.reasoning) }
   stop() { this.running.abort() }
-  async outcome(name, output) {
+  async outcome(name, output, options = {}) {
     for (const c of this.list.at(-1).tool_calls) {
       if (c.function.name !== name) throw new Error('asked for ' + c.function.name)
       this.list.push({ role: 'tool', tool_call_id: c.id, content: output })
     }
-    await this.again({})
+    await this.again(options)
   }
   bad() { return this.client.chat.completions.create({ model: 'chattray', n: 2, messages: [{ role: 'user', content: 'x' }] }) }
   foreign() {
@@ -96,12 +96,12 @@ class Compatible extends Lists {
   }
   seen(name) { if (!this.reasoning.includes(`Running ${name}`)) throw new Error('the reasoning is ' + this.reasoning) }
   stop() { this.aborter.abort() }
-  async outcome(name, output) {
+  async outcome(name, output, options = {}) {
     for (const c of this.calls) {
       if (c.toolName !== name) throw new Error('asked for ' + c.toolName)
       this.list.push({ role: 'tool', content: [{ type: 'tool-result', toolCallId: c.toolCallId, toolName: name, output: { type: 'text', value: output } }] })
     }
-    await this.again({})
+    await this.again(options)
   }
   bad() {
     return generateText({ model: this.model, maxRetries: 0, messages: [{ role: 'user', content: 'x' }], providerOptions: { chattray: { n: 2 } } })

@@ -42,12 +42,12 @@ const fails = async (run) => {
   }
   throw new Error('there was no error')
 }
-const approval = async (approved) => {
+// approvals returns the approvals that wait, when there are so many.
+const approvals = async (count) => {
   const run = (await call('/api/chats')).items[0].active_run_id
   let waits = []
-  await until('the call waits', async () => (waits = (await call(`/api/chat/runs/${run}/waits`)).items).some((w) => w.kind === 'approval'))
-  const wait = waits.find((w) => w.kind === 'approval')
-  await call(`/api/chat/runs/${run}/approvals/${wait.approval_id}`, { approved })
+  await until('the calls wait', async () => (waits = (await call(`/api/chat/runs/${run}/waits`)).items.filter((w) => w.kind === 'approval')).length === count)
+  return waits.map((w) => `/api/chat/runs/${run}/approvals/${w.approval_id}`)
 }
 
 const cases = {
@@ -69,7 +69,7 @@ const cases = {
     }
     const answer = chat.ask('approve', { wait: true })
     await until('the answer begins', () => chat.text() !== '')
-    await approval(true)
+    for (const path of await approvals(1)) await call(path, { approved: true })
     await answer
   },
   async deny() {
@@ -101,6 +101,19 @@ const cases = {
     await streaming()
     await at('resumed')
     await again
+  },
+  async killBoth() {
+    if (chat.approves) {
+      await chat.ask('killBoth')
+      await at('streaming')
+      await chat.both('where', 'Basel', true)
+      return
+    }
+    await chat.ask('killBoth', { wait: true })
+    await at('streaming')
+    const answer = chat.outcome('where', 'Basel', { wait: true })
+    for (const path of await approvals(2)) await call(path, { approved: true })
+    await answer
   },
   async stop() {
     const answer = chat.ask('stop').catch(() => {})

@@ -169,6 +169,14 @@ const cases = {
     await includes(again, 'done')
     return again
   },
+  async killBoth(client) {
+    await client.sendMessage('killBoth')
+    await at('streaming')
+    const again = open()
+    await decide(again, true)
+    await includes(again, 'done')
+    return again
+  },
   async killStop(client) {
     const sent = client.sendMessage('killStop').catch(() => {})
     await killed(client, () => call(url, '/api/agui/stop', { threadId: id }))

@@ -274,6 +274,17 @@ Object.assign(cases, {
     await decide(chat, true)
     await until('the answer continues', () => text(chat).includes('done'))
   },
+  async killBoth(chat) {
+    await chat.sendMessage({ text: 'killBoth' })
+    await at('streaming')
+    const again = open(await load())
+    await again.resumeStream()
+    await place(again, 'Basel')
+    await until('the output is sent', () => posts === 2 && again.status === 'ready')
+    await decide(again, true)
+    await until('the answer continues', () => text(again).includes('done'))
+    return again
+  },
   async killEdit(chat) {
     await chat.sendMessage({ text: 'first' })
     send(chat, { text: 'killEdit', messageId: chat.messages[0].id })
