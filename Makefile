@@ -68,7 +68,8 @@ bin/chattray-earlier:
 
 # The long form of the tests of several processes, and what several processes cost.
 cluster-test: bin/chattray-earlier
-	.ci/with-postgres go test -count=1 -timeout 60m ./app/replicas -args -kills 300 -points 20 -earlier $(CURDIR)/bin/chattray-earlier
+	.ci/with-postgres go test -count=1 -timeout 60m ./app/replicas -args -kills 300 -points 20 -restarts 30 -clients 200 -earlier $(CURDIR)/bin/chattray-earlier
+	.ci/with-postgres go test -count=1 -timeout 20m -v -run 'TestKilled$$|TestTakeoverFigures$$' ./app/replicas -args -kills 50 -figures -lease 500ms
 	.ci/with-postgres go test -count=1 -timeout 20m -v -run 'Figures$$' ./app/replicas -args -figures
 
 # Tests against the Model Context Protocol's own test server; they need node.

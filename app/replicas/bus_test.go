@@ -191,3 +191,19 @@ func TestOwnerCutFromNATS(t *testing.T) {
 		f.ends()
 	})
 }
+
+// A tenth of the messages that come from NATS is lost, doubled or swapped with the next one.
+// Readers elsewhere get everything once and in order.
+func TestMessagesInDisorder(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		way := relaytest.NewDisorder(t, relaytest.Start(t).URL, 0.1)
+		system.Settings = append(system.Settings, "NATS_URL="+way.URL)
+		owner, other := system.StartReplica(apptest.LongLease, nil), system.StartReplica(apptest.LongLease, nil)
+		f := follow(t, system, owner, other, 1500)
+		f.ends()
+		if way.Lost.Load() == 0 || way.Doubled.Load() == 0 || way.Swapped.Load() == 0 {
+			t.Errorf("%d messages were lost, %d doubled and %d swapped, want some of each", way.Lost.Load(), way.Doubled.Load(), way.Swapped.Load())
+		}
+		t.Logf("%d messages passed, %d were lost, %d doubled and %d swapped", way.Passed.Load(), way.Lost.Load(), way.Doubled.Load(), way.Swapped.Load())
+	})
+}

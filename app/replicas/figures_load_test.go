@@ -52,12 +52,12 @@ func begun(t *testing.T, system *apptest.System, at *apptest.Process, runs int, 
 }
 
 // TestTakeoverFigures measures how long readers elsewhere wait for the first event of the
-// next attempt after the process of their runs was killed, with leases of three seconds.
+// next attempt after the process of their runs was killed.
 func TestTakeoverFigures(t *testing.T) {
 	for _, runs := range []int{100, 1000} {
 		t.Run(strconv.Itoa(runs), func(t *testing.T) {
 			measuredOver(t, func(t *testing.T, system *apptest.System) {
-				owner, other := system.StartReplica("3s", nil), system.StartReplica("3s", nil)
+				owner, other := system.StartReplica(*lease, nil), system.StartReplica(*lease, nil)
 				p := pair{T: t, system: system}
 				gate := make(chan struct{})
 				ids := begun(t, system, owner, runs, func() upstream.Reply { return clocked(1, 0, gate) })

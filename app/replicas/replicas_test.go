@@ -23,12 +23,15 @@ import (
 // kills is how often TestKilled kills a process; make crash-test sets more.
 var kills = flag.Int("kills", 6, "how often to kill a process")
 
+// lease is how long a killed process's runs wait in TestKilled and TestTakeoverFigures.
+var lease = flag.String("lease", apptest.TakerLease, "the lease of processes that are killed")
+
 // One of three processes is killed repeatedly while clients ask all of them and reconnect
 // to any of them. Another process continues its runs.
 func TestKilled(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		for range 3 {
-			system.StartReplica(apptest.TakerLease, nil)
+			system.StartReplica(*lease, nil)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -63,7 +66,7 @@ func TestKilled(t *testing.T) {
 			victim := all[rand.IntN(len(all))]
 			system.OnlyUse(slices.DeleteFunc(all, func(p *apptest.Process) bool { return p == victim })...)
 			victim.Kill()
-			system.StartReplica(apptest.TakerLease, nil)
+			system.StartReplica(*lease, nil)
 		}
 		enough.Store(true)
 		clients.Wait()

@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"context"
+	"flag"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/chattray/chattray/app/apptest"
 )
@@ -30,6 +32,16 @@ func noFailedAttempts(t *testing.T, system *apptest.System) {
 	}
 }
 
+// restarts is how many processes TestRollingRestart replaces while so many clients ask;
+// make cluster-test sets more.
+var (
+	restarts = flag.Int("restarts", 4, "how many processes to replace")
+	clients  = flag.Int("clients", 6, "how many clients ask meanwhile")
+)
+
+// patience is how long a replacement may take on a busy machine.
+const patience = time.Minute
+
 // All processes are replaced one after the other while clients ask and reconnect. No run
 // fails or loses an attempt, and no finished step runs again.
 func TestRollingRestart(t *testing.T) {
@@ -37,13 +49,13 @@ func TestRollingRestart(t *testing.T) {
 		for range 3 {
 			system.StartReplica(apptest.TakerLease, nil)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
+		ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit+time.Duration(*restarts)*patience)
 		defer cancel()
-		var clients sync.WaitGroup
+		var asking sync.WaitGroup
 		var enough atomic.Bool
 		var ended, moved atomic.Int64
-		for n := range 6 {
-			clients.Go(func() {
+		for n := range *clients {
+			asking.Go(func() {
 				for chat := 0; !enough.Load() && !t.Failed(); chat++ {
 					c := system.NewConversation("chat-"+strconv.Itoa(n)+"-"+strconv.Itoa(chat), "queue")
 					c.Patient = true
@@ -70,16 +82,16 @@ func TestRollingRestart(t *testing.T) {
 				}
 			})
 		}
-		for range 4 {
+		for range *restarts {
 			before := ended.Load()
-			apptest.Eventually(t, "some runs have ended", func() bool { return t.Failed() || ended.Load() >= before+3 })
+			apptest.Eventually(t, "some runs have ended", func() bool { return t.Failed() || ended.Load() >= before+int64(*clients)/2 })
 			victim := system.Replicas()[0]
 			system.StartReplica(apptest.TakerLease, nil)
 			system.OnlyUse(slices.DeleteFunc(system.Replicas(), func(p *apptest.Process) bool { return p == victim })...)
 			stop(t, victim)
 		}
 		enough.Store(true)
-		clients.Wait()
+		asking.Wait()
 		noFailedAttempts(t, system)
 		apptest.CheckInvariants(t, system)
 		system.CheckScripted()
