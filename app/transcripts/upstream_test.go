@@ -206,7 +206,7 @@ func spelled(raw json.RawMessage) string {
 }
 
 // checkUpstream checks that the model's server got one request for each reply of the
-// transcript, with the key, and that no request is still open.
+// transcript, with the key and the settings' temperature, and that no request is still open.
 func (s *fixture) checkUpstream() {
 	if got := s.up.Calls(); got != s.replies || len(s.up.Unscripted()) > 0 {
 		s.t.Errorf("the model's server was asked %d times, %d of them without a reply, want %d and 0", got, len(s.up.Unscripted()), s.replies)
@@ -221,5 +221,17 @@ func (s *fixture) checkUpstream() {
 		if !r.Stream || r.Path != "/v1"+"/chat/completions" || http.Header(r.Header).Get("Cookie") != "" {
 			s.t.Errorf("the model's server was asked at %s (stream: %t), want a stream of chat completions", r.Path, r.Stream)
 		}
+		if got, want := sentTemperature(r.Body), strconv.FormatFloat(s.config.Temperature, 'g', -1, 64); got != want {
+			s.t.Errorf("the model's server got the temperature %s, want %s as in the settings", got, want)
+		}
 	}
+}
+
+// sentTemperature returns the temperature of a request as it is written there, "" for none.
+func sentTemperature(body []byte) string {
+	var sent struct {
+		Temperature json.Number `json:"temperature"`
+	}
+	_ = json.Unmarshal(body, &sent) // the server has read it
+	return sent.Temperature.String()
 }
