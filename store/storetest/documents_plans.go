@@ -18,7 +18,8 @@ func testDocumentPages(f *fixture) {
 		want = append(want, f.doc())
 	}
 	slices.Reverse(want)
-	f.write(want[0], newID(), "text")
+	written := want[0]
+	f.write(written, newID(), "text")
 	f.anotherUser().doc()
 	for _, limit := range []int{1, 2, 5, 0} {
 		var got []string
@@ -28,7 +29,11 @@ func testDocumentPages(f *fixture) {
 			must(f, err)
 			for _, d := range list.Items {
 				got = append(got, d.ID)
-				equal(f, "revision", d.Revision, f.document(d.ID).Revision)
+				want := f.document(d.ID) // with the owner and the times
+				want.Blocks, want.Pending = nil, nil
+				equal(f, "listed", d, want)
+				equal(f, "owner", d.Owner, f.owner)
+				equal(f, "changed", d.UpdatedAt.After(d.CreatedAt), d.ID == written)
 			}
 			if q.Cursor = list.NextCursor; q.Cursor == "" {
 				break
