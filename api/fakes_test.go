@@ -169,8 +169,9 @@ func (f fakeRuns) Waits(_ context.Context, user schemas.User, id string) ([]sche
 	return list.Items, err
 }
 
-func (f fakeRuns) CancelAll(_ context.Context, user schemas.User, ids ...string) error {
+func (f fakeRuns) CancelAll(_ context.Context, user schemas.User, stored func(), ids ...string) error {
 	f.call("CancelAll %s %v", user.Name, ids)
+	stored()
 	return nil
 }
 

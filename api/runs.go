@@ -18,8 +18,9 @@ type runs interface {
 	// Cancel asks the run to end and returns its state; for a run that has
 	// ended it only returns the state.
 	Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
-	// CancelAll is Cancel for several runs, in this order.
-	CancelAll(ctx context.Context, user schemas.User, ids ...string) error
+	// CancelAll is Cancel for several runs, in this order. It calls stored once all
+	// requests are stored, before a run here ends.
+	CancelAll(ctx context.Context, user schemas.User, stored func(), ids ...string) error
 	// Approve answers a call that waits for the user, ToolResult one that waits
 	// for the page. A second, different answer is an error of code conflict.
 	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer) (schemas.Run, error)

@@ -203,8 +203,9 @@ func (k *socket) named(ctx context.Context, e *schemas.SocketEvent, chat string)
 }
 
 // interrupt ends the running runs of a chat or a document; stop also ends those
-// that wait, and stops watching the chat. The answer is sent at once; the end
-// of a run follows in its chunks.
+// that wait, and stops watching the chat. The answer is sent once this is
+// stored: from then on the runs end, even if the process is killed. Their ends
+// follow in their chunks.
 func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat string) error {
 	stop := e.Name == "stop"
 	live, err := k.named(ctx, e, chat)
@@ -215,15 +216,15 @@ func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat str
 	if len(live) == 0 {
 		text = "Nothing is under way."
 	}
-	k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat})
+	tell := func() { k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat}) }
 	if stop {
 		defer k.unlisten(chat)
 	}
-	ctx = context.WithoutCancel(ctx) // the request counts even if the client goes away at once
+	durable := context.WithoutCancel(ctx) // the request counts even if the client goes away at once
 	var ends []string
 	for _, id := range slices.Backward(live) { // the waiting ones first
 		if !stop {
-			if run, err := k.server.Runs.Run(ctx, k.user, id); err != nil {
+			if run, err := k.server.Runs.Run(durable, k.user, id); err != nil {
 				return err
 			} else if run.State == schemas.RunQueued {
 				continue
@@ -231,7 +232,7 @@ func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat str
 		}
 		ends = append(ends, id)
 	}
-	return k.server.Runs.CancelAll(ctx, k.user, ends...)
+	return k.server.Runs.CancelAll(durable, k.user, tell, ends...)
 }
 
 // resume shows a run from a number on, then the later runs of its chat that are in

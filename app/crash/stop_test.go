@@ -1,10 +1,15 @@
 package crash
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
@@ -79,6 +84,47 @@ func TestStopInterruptsTheRest(t *testing.T) {
 	apptest.CheckAll(t, first, second)
 	if n := len(system.ModelCalls(first.Question)); n != 2 {
 		t.Errorf("the interrupted call of the model was made %d times, want 2", n)
+	}
+}
+
+// The program is killed at the moment at which a socket is told that its answers stop.
+// The next process ends them: the model is not called again.
+func TestKilledWhenTold(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			const secret, chats = "secret-of-32-bytes-for-this-test", 4
+			up := upstream.New()
+			t.Cleanup(up.Close)
+			up.On(upstream.Any, upstream.Open(upstream.Say("Half of"), upstream.Hang()))
+			settings := []string{"DATABASE_URL=" + d.Fresh(t), "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key"}
+			token, err := api.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := &apptest.Client{T: t, Tokens: map[string]string{"ann": token}}
+			for n := range chats {
+				p := apptest.StartProcess(t, settings...)
+				one.URL = p.URL
+				c := one.Dial("ann")
+				c.Send(fmt.Sprintf(`{"name":"message","message":{"content":"First"},"chat_id":"c%d"}`, n))
+				c.Until(apptest.IsContent)
+				c.Send(fmt.Sprintf(`{"name":"message","id":"e%d","message":{"content":"Second"},"chat_id":"c%d"}`, n, n))
+				c.Until(func(c schemas.Chunk) bool { return c.Type == schemas.ChunkAck })
+				c.Send(fmt.Sprintf(`{"name":"stop","chat_id":"c%d"}`, n))
+				c.Until(func(c schemas.Chunk) bool { return c.Type == schemas.ChunkStatus && *c.Content == "Stopping..." })
+				p.Kill()
+			}
+
+			one.URL = apptest.StartProcess(t, settings...).URL
+			apptest.Eventually(t, "all runs end", func() bool {
+				list := apptest.Decode[schemas.ChatList](t, one.Must("GET", "/api/chats", nil))
+				return len(list.Items) == chats && !slices.ContainsFunc(list.Items, func(c schemas.Chat) bool { return c.ActiveRunID != "" })
+			})
+			if n := len(up.Requests()); n != chats {
+				t.Errorf("the model was called %d times, want %d", n, chats)
+			}
+		})
 	}
 }
 

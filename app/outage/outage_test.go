@@ -194,3 +194,28 @@ func bookAndLook(system *apptest.System) *apptest.Conversation {
 	c.Plan([][]string{{"book"}, {"look"}})
 	return c
 }
+
+// A stop that cannot be stored is refused: a socket is not told that its answer stops.
+func TestOutageBeforeAStop(t *testing.T) {
+	onBreakable(t, longHold, func(t *testing.T, system *apptest.System, o outage) {
+		gate := make(chan struct{})
+		c := system.Gated("chat", "reject", gate)
+		done := c.Start(t)
+		system.AwaitModel(t, c)
+		client := &apptest.Client{T: t, URL: system.URL(t)}
+		socket := client.Dial("")
+		o.begin()
+		socket.Send(`{"name":"stop","chat_id":"chat"}`)
+		if got := socket.Next(); got.Type != schemas.ChunkError || got.Code != schemas.CodeStoreUnavailable {
+			t.Errorf("a stop that is not stored is answered with %s, want store_unavailable", apptest.ListChunks([]schemas.Chunk{got}))
+		}
+		o.end()
+		close(gate)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if last := c.Frames[len(c.Frames)-1]; last.Event.Type != schemas.TypeComplete {
+			t.Errorf("the run ends with %s, want complete", last.Event.Type)
+		}
+	})
+}

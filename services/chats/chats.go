@@ -50,8 +50,8 @@ type Versions interface {
 // Runs are the runs that have not ended.
 type Runs interface {
 	// CancelAll ends runs of the user in this order and waits for their end, for a
-	// limited time.
-	CancelAll(ctx context.Context, user schemas.User, ids ...string) error
+	// limited time. It calls stored once all requests to do so are stored.
+	CancelAll(ctx context.Context, user schemas.User, stored func(), ids ...string) error
 	// Live returns the unfinished runs of the user's chat, the running one first.
 	Live(ctx context.Context, user schemas.User, chat string) ([]string, error)
 }
@@ -175,7 +175,7 @@ func (c *Chats) Delete(ctx context.Context, user schemas.User, id int64) error {
 	if chat.ActiveRunID != "" && !slices.Contains(open, chat.ActiveRunID) {
 		open = append(open, chat.ActiveRunID)
 	}
-	if err := c.runs.CancelAll(ctx, user, open...); err != nil {
+	if err := c.runs.CancelAll(ctx, user, func() {}, open...); err != nil {
 		return err
 	}
 	return c.conversations.DeleteChat(ctx, user.ID, id)

@@ -10,11 +10,10 @@ import (
 	"github.com/chattray/chattray/services/exchange"
 )
 
-// Cancel ends a run of the user; it is idempotent. The request to cancel is
-// stored before anything else happens, even if the client does not wait. Cancel
-// returns the run's state once it has ended, or after a second.
+// Cancel ends a run of the user, and returns its state once it has ended, or after a
+// second. The request is stored first, even if the client does not wait for that.
 func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
-	if err := r.CancelAll(ctx, user, id); err != nil {
+	if err := r.CancelAll(ctx, user, func() {}, id); err != nil {
 		return schemas.Run{}, err
 	}
 	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
@@ -31,29 +30,30 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 	return r.View(ctx, stored), nil
 }
 
-// CancelAll is Cancel for several runs, in this order. It returns once all of them have
-// ended, or after a second.
-func (r *Runs) CancelAll(ctx context.Context, user schemas.User, ids ...string) error {
+// CancelAll is Cancel for several runs, in this order. It calls stored once all requests
+// are stored, and returns once all runs have ended, or after a second.
+func (r *Runs) CancelAll(ctx context.Context, user schemas.User, stored func(), ids ...string) error {
 	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
 	defer done()
 	var open []record.Run
 	for _, id := range ids {
-		stored, err := r.Owned(durable, user, id)
-		if err == nil && !stored.State.Terminal() {
-			open = append(open, stored)
+		run, err := r.Owned(durable, user, id)
+		if err == nil && !run.State.Terminal() {
+			open = append(open, run)
 			err = r.Store.Runs.RequestCancel(durable, id)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	stored()
 	wait, ended := context.WithTimeout(ctx, cancelWait)
 	defer ended()
 	var elsewhere []string
-	for _, stored := range open {
-		if !r.cancel(wait, stored) {
-			r.exchange.Tell(exchange.Look, stored.ID)
-			elsewhere = append(elsewhere, stored.ID)
+	for _, run := range open {
+		if !r.cancel(wait, run) {
+			r.exchange.Tell(exchange.Look, run.ID)
+			elsewhere = append(elsewhere, run.ID)
 		}
 	}
 	_, err := r.acts.AwaitEnd(wait, elsewhere...)
