@@ -36,13 +36,16 @@ var length = flag.Duration("for", 3*time.Second, "how long the load lasts")
 
 const (
 	// pace is how long a client waits between two rounds.
-	pace = 200 * time.Millisecond
+	pace = 50 * time.Millisecond
 	// chatClients ask in chats; one client of each other kind does something else.
 	chatClients = 4
 	// settled is when the memory of the process has reached its size, and steady the
 	// growth in an hour that is allowed after it.
 	settled, steady = 10 * time.Minute, 0.01
-	samples         = 200
+	samples         = 1800
+	// remembered is how many rules and requests the model's server keeps: many more than
+	// are in use at a time.
+	remembered = 1000
 )
 
 // load is what the clients have done.
@@ -271,6 +274,7 @@ func (l *load) watch(t *testing.T, end time.Time) (list []sample) {
 	tick := time.NewTicker(max(*length/samples, 100*time.Millisecond))
 	defer tick.Stop()
 	for now := start; now.Before(end) && !t.Failed(); now = <-tick.C {
+		l.Model.Trim(remembered)
 		list = append(list, sample{now.Sub(start), l.figure(t, "process_resident_memory_bytes")})
 	}
 	return list

@@ -175,6 +175,15 @@ func (s *Server) On(match Match, replies ...Reply) {
 	s.rules = append(s.rules, &rule{match, replies})
 }
 
+// Trim forgets all but the newest n rules and requests, for a test that lasts so long that
+// it would fill the memory with them.
+func (s *Server) Trim(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rules = slices.Clone(s.rules[max(0, len(s.rules)-n):])
+	s.requests = slices.Clone(s.requests[max(0, len(s.requests)-n):])
+}
+
 // Requests returns the requests so far, in order of arrival.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
