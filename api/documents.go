@@ -38,8 +38,8 @@ type documentIndex interface {
 }
 
 type documentBlocks interface {
-	// Block also knows the messages of chats.
-	Block(ctx context.Context, user schemas.User, id string) (schemas.Block, error)
+	// AnyBlock also knows the messages of chats, superseded ones too.
+	AnyBlock(ctx context.Context, user schemas.User, id string) (schemas.Block, error)
 	// Place returns the document or the chat of a block, also of one that a run has
 	// only begun to write; both are empty for an unknown block.
 	Place(ctx context.Context, user schemas.User, id string) (document, chat string, err error)
@@ -193,7 +193,7 @@ func (s *server) getBlock(ctx context.Context, user schemas.User, in struct {
 	Block string `path:"block_id"`
 },
 ) (schemas.Block, error) {
-	return s.Documents.Block(ctx, user, in.Block)
+	return s.Documents.AnyBlock(ctx, user, in.Block)
 }
 
 func (s *server) patchBlock(ctx context.Context, user schemas.User, in struct {

@@ -87,8 +87,8 @@ func (f fakeDocuments) Export(_ context.Context, user schemas.User, id string) (
 	return d.Title + `: "2026"/é`, "# Gold\n", err
 }
 
-func (f fakeDocuments) Block(_ context.Context, user schemas.User, id string) (schemas.Block, error) {
-	f.call("Block %s %s", user.Name, id)
+func (f fakeDocuments) AnyBlock(_ context.Context, user schemas.User, id string) (schemas.Block, error) {
+	f.call("AnyBlock %s %s", user.Name, id)
 	return owned[schemas.Block](f.testEnv, user, id == aBlock, "getBlock")
 }
 

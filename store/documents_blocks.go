@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -160,10 +161,57 @@ func (s *Store) AnswerChat(ctx context.Context, owner, id string) (key string, e
 	return key, s.fault("chat of an answer", err)
 }
 
+// EarlierAnswer returns the block or message that has the id, a superseded one too. While a
+// run answers under the id, that is the answer which had it before.
+func (s *Store) EarlierAnswer(ctx context.Context, owner, id string) (schemas.Block, error) {
+	b, err := storedBlock(s.read(ctx), "", owner, id)
+	if isMissing(err) {
+		var message string
+		if message, err = s.answerNamed(ctx, owner, id); err == nil {
+			b, err = storedBlock(s.read(ctx), "", owner, message)
+			b.ID = id
+		}
+	}
+	return b, s.fault("earlier answer", err)
+}
+
+// answerNamed returns the message of an answer by another id that the answer has, or had
+// until a run began that is under way.
+func (s *Store) answerNamed(ctx context.Context, owner, id string) (message string, err error) {
+	var open bool
+	var replaced string
+	err = s.read(ctx).Raw(`SELECT r.message_id, r.`+openStates+`, r.replaced FROM blocks b JOIN runs r ON r.id = b.run_id
+		WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL AND b.document_id IS NULL`, owner, id).Row().Scan(&message, &open, &replaced)
+	if err != nil || !open {
+		return message, err
+	}
+	var ids []replacedID
+	if replaced != "" {
+		err = json.Unmarshal([]byte(replaced), &ids)
+	}
+	at := slices.IndexFunc(ids, func(r replacedID) bool { return r.ID == id })
+	switch {
+	case err != nil:
+		return "", err
+	case at < 0:
+		return "", schemas.ErrNotFound
+	case ids[at].Message == "":
+		err = s.read(ctx).Raw("SELECT message_id FROM runs WHERE id = ?", ids[at].Run).Row().Scan(&message)
+		return message, err
+	}
+	return ids[at].Message, nil
+}
+
+// oneBlock returns a block of a document, or a current message.
 func oneBlock(tx *gorm.DB, owner, id string) (schemas.Block, error) {
+	return storedBlock(tx, " AND (b.document_id IS NOT NULL OR b.status <> 'superseded')", owner, id)
+}
+
+// storedBlock returns a block of a document, or a message, on a condition.
+func storedBlock(tx *gorm.DB, condition, owner, id string) (schemas.Block, error) {
 	var r documentBlockRow
 	err := tx.Raw(`SELECT `+documentBlockColumns+`, c.key FROM blocks b LEFT JOIN chats c ON c.id = b.chat_id
-		WHERE b.owner = ? AND b.id = ? AND (b.document_id IS NOT NULL OR b.chat_id IS NOT NULL AND b.status <> 'superseded')`, owner, id).Row().
+		WHERE b.owner = ? AND b.id = ? AND (b.document_id IS NOT NULL OR b.chat_id IS NOT NULL)`+condition, owner, id).Row().
 		Scan(&r.ID, &r.DocumentID, &r.Role, &r.Type, &r.Current, &r.New, &r.Meta, &r.NewMeta, &r.State, &r.Position, &r.NewPosition,
 			&r.Revision, &r.ChatKey)
 	if err != nil {

@@ -53,6 +53,9 @@ type Versions interface {
 	// with a number that is not smaller than the revision of any of them. A block that
 	// gets such an id has a greater revision.
 	Removed(ctx context.Context, owner string, ids []string) (map[string]int64, error)
+	// EarlierAnswer returns the superseded answer that has the id, or had it until a run
+	// began that is under way and answers under it.
+	EarlierAnswer(ctx context.Context, owner, id string) (schemas.Block, error)
 	// Withdrawn returns the documents that were withdrawn from these runs.
 	Withdrawn(ctx context.Context, runs []string) ([]record.Withdrawal, error)
 }
@@ -224,7 +227,18 @@ func (d *Documents) Restore(ctx context.Context, user schemas.User, id string, r
 	return d.versions.RestoreDocument(ctx, user.ID, id, revision, match)
 }
 
-// Block returns a block of a document or a message of a chat.
+// AnyBlock returns a block of a document or a message of a chat as long as it is stored:
+// Block, or else a superseded answer. While an answer is written again, its id is that of
+// the earlier one.
+func (d *Documents) AnyBlock(ctx context.Context, user schemas.User, id string) (schemas.Block, error) {
+	b, err := d.Block(ctx, user, id)
+	if errors.Is(err, schemas.ErrNotFound) {
+		return d.versions.EarlierAnswer(ctx, user.ID, id)
+	}
+	return b, err
+}
+
+// Block returns a block of a document or a current message of a chat.
 func (d *Documents) Block(ctx context.Context, user schemas.User, id string) (schemas.Block, error) {
 	return d.blocks.Block(ctx, user.ID, id)
 }
@@ -332,7 +346,7 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 // document's. Applying the same block to a document again moves it to the given
 // place instead of adding it twice.
 func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a schemas.BlockApply, match record.Match) (schemas.Block, error) {
-	source, err := d.blocks.Block(ctx, user.ID, id)
+	source, err := d.AnyBlock(ctx, user, id)
 	if err != nil {
 		return schemas.Block{}, err
 	}

@@ -739,7 +739,7 @@ export interface paths {
         /**
          * A block
          * @description A block of a document, or a message of a chat; a message can also be read under the other ids that the client gave
-         *     it.
+         *     it. While an answer is written again, its id finds the earlier one, and a superseded answer keeps its id.
          */
         get: operations["getBlock"];
         put?: never;
