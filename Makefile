@@ -4,7 +4,7 @@
 # make example NAME=vite   starts an example of web/examples with the service: vite, next, script-tag
 # make soak   puts a mixed load on both databases for half an hour
 # make release-check  builds a release for all systems and checks it
-# make check  is what CI runs: format, lint, modules, tests, generated files, known vulnerabilities
+# make check  is what CI runs first: format, lint, modules, tests with the race detector, generated files, known vulnerabilities
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -17,10 +17,11 @@ LINT := bin/golangci-lint-$(LINT_VERSION)
 RELEASER := bin/goreleaser-$(RELEASER_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
-# The race detector needs cgo, and with it a C compiler.
-# It does not watch SQLite, which is translated from C and has its own locks:
-# watching it would take most of the time of the tests.
-RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/...=-race=false)
+# With RACE=1 the race detector watches the tests, which then take three times as long:
+# make check and CI set it. It needs cgo, and with it a C compiler. It does not watch
+# SQLite, which is translated from C and has its own locks.
+RACE ?=
+DETECTOR = $(if $(RACE),$(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/...=-race=false))
 
 # Many tests mostly wait, so more of them run at once than there are processors.
 TOGETHER := -p 4 -parallel 4
@@ -44,14 +45,14 @@ setup:
 	.ci/setup
 
 test-go:
-	go test $(RACE) $(TOGETHER) -shuffle=on -timeout 20m ./...
+	go test $(DETECTOR) $(TOGETHER) -shuffle=on -timeout 20m ./...
 
-# Runs on Postgres what test-go runs on SQLite: the store with the race detector,
-# and the tests of the service that depend on their database.
+# Runs on Postgres what test-go runs on SQLite: the store, and the tests of the service
+# that depend on their database.
 test-postgres: postgres-store postgres-service
 
 postgres-store:
-	.ci/with-postgres go test $(RACE) $(TOGETHER) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
+	.ci/with-postgres go test $(DETECTOR) $(TOGETHER) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
 
 postgres-service:
 	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/backups ./app/crash ./app/outage ./app/replicas ./app/resume ./app/soak ./app/sockets ./app/storedlogs ./app/transcripts ./app/upgrades
@@ -74,7 +75,7 @@ cluster-test: bin/chattray-earlier
 
 # Tests against the Model Context Protocol's own test server; they need node.
 mcp-everything: tools/mcp/everything/node_modules
-	go test $(RACE) -tags everything -count=1 -timeout 20m -run Everything ./app/endtoend ./tools/mcp
+	go test $(DETECTOR) -tags everything -count=1 -timeout 20m -run Everything ./app/endtoend ./tools/mcp
 
 # Tests with unmodified clients of other protocols, at exact versions; they need node.
 wire-clients: api/wires/clients/node_modules api/wires/clients/runtime/node_modules
@@ -139,6 +140,7 @@ web-react18: web/node_modules
 web-browser: web/node_modules
 	cd web && npm run e2e
 
+check: RACE = 1
 check: tidy vet lint test-go generated web-check vuln
 
 lint: $(LINT)
