@@ -31,7 +31,7 @@ func callChunk(body runlog.Body) (c schemas.Chunk, ok bool) {
 	case *runlog.ClientToolCall:
 		c = schemas.Chunk{Type: schemas.ChunkClientToolCall, Tool: b.Tool, ToolUseID: b.ToolUseID, Index: callIndex(b.Index), Input: b.Input, ExpiresAt: &b.ExpiresAt}
 	case *runlog.Payload:
-		c = schemas.Chunk{Type: schemas.ChunkPayload, Payload: &b.CustomPayload}
+		c = schemas.Chunk{Type: schemas.ChunkPayload, Payload: &b.CustomPayload, ToolUseID: b.ToolUseID, Index: callIndex(b.Index)}
 	default:
 		return c, false
 	}

@@ -109,7 +109,8 @@ type Chunk struct {
 	Reason ApprovalReason `json:"reason,omitempty"`
 	// Event is start, progress or complete, for a chunk of type tool. Tool,
 	// ToolUseID and Index name the call, which runs on the server or, for a
-	// client_tool_call, in the page.
+	// client_tool_call, in the page. A payload of the model's text has no
+	// ToolUseID, and its Index is that of the next call.
 	Event     string          `json:"event,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
 	ToolUseID string          `json:"tool_use_id,omitempty"`

@@ -148,8 +148,15 @@ type (
 	// KeptText is the visible text that still counts after a recovery, without
 	// markers.
 	KeptText struct{ Text string }
-	// Payload is structured data for the page.
-	Payload struct{ schemas.CustomPayload }
+	// Payload is structured data for the page, from a call or, without a ToolUseID,
+	// from the model's text. Index is then the number of the run's next call; it is
+	// NoIndex in logs that were stored before it was written down.
+	Payload struct {
+		schemas.CustomPayload
+
+		ToolUseID string
+		Index     int
+	}
 	// ThreadText is text of a model in a thread that a tool has opened: it is
 	// not part of the answer.
 	ThreadText struct{ Text string }

@@ -316,7 +316,7 @@ func (wr *Writer) found(f turn.Found) {
 	for _, p := range f.Payloads {
 		if named := wr.addPayload(p, "llm", payloads.TextPlace(wr.asked())); named != nil {
 			wr.pending = append(wr.pending, *named)
-			wr.levels.Payload(*named)
+			wr.levels.Payload(*named, wr.asked())
 		}
 	}
 	if f.Values != nil {

@@ -78,6 +78,8 @@ var forms = []form{
 	formOf(18, func(f *fields, b *runlog.Payload) {
 		f.texts(&b.PayloadID, &b.Type, &b.Summary, &b.Source, &b.Outcome)
 		f.raw(&b.Data)
+		f.text(&b.ToolUseID)
+		f.index(&b.Index)
 	}),
 	formOf(tagCompleted, func(f *fields, b *runlog.Completed) { // read by the function completed
 		f.int64((*int64)(&b.Payload.Usage.CostUSD)) // JSON rounds it

@@ -36,7 +36,7 @@ var bodyOf1 = [...]func(text string, data []byte) (runlog.Body, error){
 		return &b, err
 	},
 	18: func(_ string, data []byte) (runlog.Body, error) {
-		var b runlog.Payload
+		b := runlog.Payload{Index: runlog.NoIndex}
 		return &b, json.Unmarshal(data, &b.CustomPayload)
 	},
 	19: nil, // Completed

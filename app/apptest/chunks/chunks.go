@@ -52,10 +52,12 @@ type ClientCall struct {
 	Last      int64           `json:"last"`
 }
 
-// Payload is a payload, with the number of its chunk.
+// Payload is a payload, with the number of its chunk. Payloads are in the order of
+// their places: that of a call comes before the text after it.
 type Payload struct {
 	Payload schemas.CustomPayload `json:"payload"`
 	Last    int64                 `json:"last"`
+	Place   int                   `json:"place"`
 }
 
 // Failure is why a run failed.
@@ -178,7 +180,7 @@ func (v *View) take(r *Run, c *schemas.Chunk) {
 			}
 		}
 	case schemas.ChunkPayload:
-		r.Payloads = append(r.Payloads, Payload{*c.Payload, c.Seq})
+		r.payload(c)
 	case schemas.ChunkSuggestions:
 		r.Values, r.Actions = c.SuggestedValues, c.SuggestedActions
 	case schemas.ChunkWarning:
@@ -195,6 +197,24 @@ func (v *View) take(r *Run, c *schemas.Chunk) {
 	default:
 		v.content(r, c)
 	}
+}
+
+// payload adds a payload in its place.
+func (r *Run) payload(c *schemas.Chunk) {
+	p := Payload{Payload: *c.Payload, Last: c.Seq}
+	switch {
+	case c.Index != nil && c.ToolUseID != "":
+		p.Place = 2**c.Index + 1
+	case c.Index != nil:
+		p.Place = 2 * *c.Index
+	case len(r.Payloads) > 0:
+		p.Place = r.Payloads[len(r.Payloads)-1].Place
+	}
+	at := len(r.Payloads)
+	for at > 0 && r.Payloads[at-1].Place > p.Place {
+		at--
+	}
+	r.Payloads = slices.Insert(r.Payloads, at, p)
 }
 
 // tool records a step of a call. A call that begins no longer waits.

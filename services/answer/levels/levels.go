@@ -83,8 +83,11 @@ func (l *Levels) EndReply() {
 // open.
 func (l *Levels) Text() runlog.Level { return l.open("text") }
 
-// Payload shows a payload of the model's text as a message of its own.
-func (l *Levels) Payload(p schemas.CustomPayload) { l.payload(l.at(0), p) }
+// Payload shows a payload of the model's text, after that many calls, as a message of
+// its own.
+func (l *Levels) Payload(p schemas.CustomPayload, calls int) {
+	l.payload(l.at(0), &runlog.Payload{CustomPayload: p, Index: calls})
+}
 
 // OpenWait opens the message of a call that waits, where its result will be.
 func (l *Levels) OpenWait(e turn.ToolWaiting, kind string) runlog.Level {

@@ -56,7 +56,7 @@ func begin(l *levels.Levels) {
 	l.BeginReply()
 	l.Think("hm")
 	l.Text()
-	l.Payload(schemas.CustomPayload{Type: "chart", PayloadID: "p1"})
+	l.Payload(schemas.CustomPayload{Type: "chart", PayloadID: "p1"}, 0)
 	l.Arguments(turn.ToolArguments{Index: 0, ID: "c0", Name: "look", Fragment: "{"})
 	reply := turn.Reply{ToolCalls: []turn.ToolCall{{ID: "c0", Name: "look"}, {ID: "c1", Name: "server__ask"}}}
 	l.Whole(&reply)

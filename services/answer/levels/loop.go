@@ -168,12 +168,12 @@ func (lp *loop) Whole(e *turn.Reply) {
 func ofServer(name string) bool { return strings.Contains(name, "__") }
 
 // payload shows a payload as a message of its own in a group.
-func (lp *loop) payload(at runlog.Level, p schemas.CustomPayload) {
+func (lp *loop) payload(at runlog.Level, p *runlog.Payload) {
 	if at == lp.at(0) {
 		lp.endText(completed)
 	}
 	at.Message = lp.startMessage(at, runlog.LevelStart{Type: p.Type, Ref: p.PayloadID})
-	lp.all.Emit(at, &runlog.Payload{CustomPayload: p})
+	lp.all.Emit(at, p)
 	lp.endMessage(at, completed)
 }
 
@@ -260,7 +260,7 @@ func (lp *loop) CloseTool(index int, failed bool, p *schemas.CustomPayload) {
 	}
 	lp.endMessageOf(c, completed)
 	if p != nil {
-		lp.payload(lp.groupOf(c), *p)
+		lp.payload(lp.groupOf(c), &runlog.Payload{CustomPayload: *p, ToolUseID: c.id, Index: index})
 	}
 	lp.endPlace(c, statusOf(failed))
 }

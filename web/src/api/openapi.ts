@@ -3285,7 +3285,7 @@ export interface components {
          *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |
          *     | `approval_resolved` | it waits no longer | `approval_id`, `approved` |
          *     | `client_tool_call` | a call waits for the page, until `expires_at`; the start of its tool shows that it has been answered | `tool`, `tool_use_id`, `input`, `expires_at` |
-         *     | `payload` | structured data for the page | `payload` |
+         *     | `payload` | structured data for the page: of the call `tool_use_id` with the number `index` or, without `tool_use_id`, of the text before the call with that number. Calls end in any order; an answer's payloads are in the order of `index`, those of the text first | `payload`, `tool_use_id`, `index` |
          *     | `suggestions` | what the user may answer or do | `suggested_values`, `suggested_actions` |
          *     | `warning` | a sentence for the user about the answer | `content` |
          *     | `ack` | the event with this id has been taken | `event_id`, and what it was about |

@@ -63,7 +63,8 @@ export interface SocketRun {
   tools: readonly SocketTool[]
   approvals: readonly SocketApproval[]
   calls: readonly SocketClientCall[]
-  payloads: readonly { payload: CustomPayload; last: number }[]
+  /** In the order of their places: the payload of a call comes before those of the text after it. */
+  payloads: readonly { payload: CustomPayload; last: number; place: number }[]
   values: readonly SuggestedValue[]
   actions: readonly SuggestedAction[]
   warnings: readonly string[]
@@ -144,7 +145,7 @@ function foldBeside(fold: SocketFold, run: SocketRun, chunk: SocketChunk, seq: n
       return { fold, run: { ...run, approvals: run.approvals.map((a) => (a.approval_id === chunk.approval_id ? { ...a, approved: chunk.approved ?? false, last: seq } : a)) } }
     case 'payload':
       if (!chunk.payload) return { fold, run }
-      return { fold, run: { ...run, payloads: bounded([...run.payloads, { payload: chunk.payload, last: seq }], CHUNK_LIMITS.payloads) } }
+      return { fold, run: { ...run, payloads: bounded(placed(run.payloads, chunk.payload, chunk, seq), CHUNK_LIMITS.payloads) } }
     case 'suggestions':
       return { fold, run: { ...run, values: chunk.suggested_values ?? [], actions: chunk.suggested_actions ?? [] } }
     case 'warning':
@@ -200,6 +201,13 @@ function asked(run: SocketRun, chunk: SocketChunk, seq: number): SocketRun {
   if (run.approvals.some((a) => a.approval_id === approval_id)) return run
   const approval: SocketApproval = { approval_id, tool, tool_use_id, input, message, ...(title && { title }), ...(description && { description }), ...(reason && { reason }), expires_at, last: seq }
   return { ...run, approvals: bounded([...run.approvals, approval], CHUNK_LIMITS.tools) }
+}
+
+/** The payloads with one more in its place; one of a service that does not tell comes last. */
+function placed(list: SocketRun['payloads'], payload: CustomPayload, { index, tool_use_id: call }: SocketChunk, last: number): SocketRun['payloads'] {
+  const place = index === undefined ? (list.at(-1)?.place ?? 0) : 2 * index + (call ? 1 : 0)
+  const at = list.findLastIndex((p) => p.place <= place) + 1
+  return [...list.slice(0, at), { payload, last, place }, ...list.slice(at)]
 }
 
 /** What is left of a run after a recovery. */
