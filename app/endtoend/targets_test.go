@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,37 @@ func TestTargetsAreTold(t *testing.T) {
 						t.Errorf("the prompt for a block of the type %s says %q: %t, want %t", target.block, other.told, got, want)
 					}
 				}
+			}
+		})
+	}
+}
+
+// The mode agent keeps the page: its tools, its identity and its data. It adds the tools of
+// documents.
+func TestAgentKeepsThePage(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			up := upstream.NewMemory()
+			up.On(upstream.Any, upstream.Text("Hello."))
+			c := apptest.ServeOn(t, d, app.Options{Models: up.Transport()}, apptest.Scripted())
+			var offered [2][]string
+			for i, mode := range []string{"chat", "agent"} {
+				c.Must(http.MethodPost, "/api/chat", map[string]any{"message": "Hi", "context": map[string]any{"current_page": "reports", "report_id": 1, "mode": mode}})
+				asked := up.Requests()[i]
+				for _, tool := range asked.Tools {
+					offered[i] = append(offered[i], tool.Function.Name)
+				}
+				for _, want := range []string{"You are the research assistant beside a report", "CRISPR in sickle cell disease: from BCL11A to the clinic"} {
+					if prompt := asked.Messages[0].Text(); !strings.Contains(prompt, want) {
+						t.Errorf("in the mode %s the prompt lacks %q:\n%s", mode, want, prompt)
+					}
+				}
+			}
+			want := slices.Concat(offered[0], []string{"read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block"})
+			slices.Sort(want)
+			slices.Sort(offered[1])
+			if !slices.Contains(want, "get_report") || !slices.Equal(offered[1], want) {
+				t.Errorf("the mode agent offers %q, want %q", offered[1], want)
 			}
 		})
 	}
