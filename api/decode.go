@@ -182,6 +182,7 @@ func (in *inspector) unmarshal(v any, check func(any) []schemas.FieldError) erro
 	if err := json.Unmarshal(in.raw, v); err != nil {
 		return schemas.NewError(schemas.CodeBadRequest, "the body does not have the shape of this request").Because(err)
 	}
+	dropNulls(reflect.ValueOf(v))
 	if refused := check(v); len(refused) > 0 {
 		return fieldsError(schemas.CodeInvalid, "the body has values that are not allowed", refused)
 	}

@@ -79,7 +79,6 @@ func TestBadDocumentBodies(t *testing.T) {
 		{"no type", "POST", blocks, `{"content":"x"}`, 422, "/type"},
 		{"odd type", "POST", blocks, `{"type":"a b"}`, 422, "/type"},
 		{"a list for meta", "POST", blocks, `{"type":"md","meta":[]}`, 422, "/meta"},
-		{"null for meta", "POST", blocks, `{"type":"md","meta":null}`, 422, "/meta"},
 		{"large meta", "POST", blocks, `{"type":"md","meta":{"a":"` + strings.Repeat("a", 64<<10) + `"}}`, 422, "/meta"},
 		{"odd block before", "POST", blocks, `{"type":"md","after_block_id":"a b"}`, 422, "/after_block_id"},
 		{"NUL", "POST", blocks, `{"type":"md","content":"\u0000"}`, 422, "/content"},

@@ -130,6 +130,64 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 }
 
+// TestNullIsAbsent sends every example request with null for each of its optional members,
+// and without it: the answers are the same, and so is what the services are asked.
+func TestNullIsAbsent(t *testing.T) {
+	w, ts := newTestEnv(t, nil)
+	members := 0
+	for _, d := range documentedRequests(t, w) {
+		if d.body == "" || d.op.OperationID == "mcp" || slices.Contains(d.op.Tags, "wires") {
+			continue
+		}
+		var body any
+		if err := json.Unmarshal([]byte(d.body), &body); err != nil {
+			t.Fatal(err)
+		}
+		does := func() (answer string) {
+			w.calls = nil
+			got, _ := send(t, ts.URL, d.method, d.path, string(schemas.Encode(body)), d.header...)
+			return fmt.Sprint(got.status, " ", string(got.body), w.calls)
+		}
+		eachOptional(d.op.RequestBody.Value.Content.Get("application/json").Schema, body, func(in map[string]any, name string) {
+			members++
+			delete(in, name)
+			want := does()
+			in[name] = nil
+			if diff := cmp.Diff(want, does()); diff != "" {
+				t.Errorf("%s: %s is null (-absent +null):\n%s", d.name, name, diff)
+			}
+		})
+	}
+	if members < 100 {
+		t.Errorf("%d optional members were sent as null, want 100 or more", members)
+	}
+}
+
+// eachOptional calls do for each optional member of a schema that the value has or may
+// have, with the object that it is in. What do changes is undone.
+func eachOptional(schema *openapi3.SchemaRef, value any, do func(in map[string]any, name string)) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			eachOptional(schema.Value.Items, item, do)
+		}
+	case map[string]any:
+		for name, member := range schema.Value.Properties {
+			was, there := value[name]
+			if there {
+				eachOptional(member, was, do)
+			}
+			if slices.Contains(schema.Value.Required, name) {
+				continue
+			}
+			do(value, name)
+			if delete(value, name); there {
+				value[name] = was
+			}
+		}
+	}
+}
+
 // TestDocumentedStreams checks the frames of every documented stream as the
 // contract has them.
 func TestDocumentedStreams(t *testing.T) {

@@ -233,6 +233,23 @@ type field struct {
 	optional bool
 }
 
+// dropNulls removes the optional JSON of a request that is null: that counts as absent.
+// Where null is a value, the field has the tag null.
+func dropNulls(v reflect.Value) {
+	if v = reflect.Indirect(v); v.Kind() != reflect.Struct {
+		return
+	}
+	for f, value := range v.Fields() {
+		raw, ok := reflect.TypeAssert[json.RawMessage](value)
+		switch {
+		case !ok:
+			dropNulls(value)
+		case string(raw) == "null" && strings.Contains(f.Tag.Get("json"), ",omit") && f.Tag.Get("null") == "":
+			value.SetZero()
+		}
+	}
+}
+
 // openTypes are the structs that may have unknown members.
 var openTypes = map[reflect.Type]bool{reflect.TypeFor[schemas.HistoryMessage](): true}
 

@@ -64,6 +64,11 @@ func TestAnswersOverTheSocket(t *testing.T) {
 			`Approve alice ` + aRun + ` ` + anApproval + ` true {"to":"x"}`,
 			schemas.Chunk{Type: schemas.ChunkAck, RunID: aRun, ApprovalID: anApproval, EventID: "e"},
 		},
+		"approved, with null for no input": {
+			`{"name":"approve","id":"e","run_id":"` + aRun + `","approval_id":"` + anApproval + `","approved":true,"input":null}`,
+			`Approve alice ` + aRun + ` ` + anApproval + ` true `,
+			schemas.Chunk{Type: schemas.ChunkAck, RunID: aRun, ApprovalID: anApproval, EventID: "e"},
+		},
 		"denied": {
 			`{"name":"approve","id":"e","run_id":"` + aRun + `","approval_id":"` + anApproval + `","approved":false}`,
 			`Approve alice ` + aRun + ` ` + anApproval + ` false `,

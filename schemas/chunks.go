@@ -42,9 +42,10 @@ type SocketEvent struct {
 	ApprovalID string          `json:"approval_id,omitempty" validate:"omitempty,clientid"`
 	Approved   *bool           `json:"approved,omitempty"`
 	Input      json.RawMessage `json:"input,omitempty"`
-	// ToolUseID, Output and IsError are for tool_result, as in a ClientToolResult.
+	// ToolUseID, Output and IsError are for tool_result, as in a ClientToolResult:
+	// null is an output.
 	ToolUseID string          `json:"tool_use_id,omitempty" validate:"max=200"`
-	Output    json.RawMessage `json:"output,omitempty"`
+	Output    json.RawMessage `json:"output,omitempty" null:"value"`
 	IsError   bool            `json:"is_error,omitempty"`
 }
 
