@@ -65,7 +65,7 @@ func (d *change) propose(h *head, w *record.BlockWrite) error {
 	}
 	before := *h
 	if w.Type != "" && w.Type != h.Type {
-		if h.CurrentSize != nil {
+		if h.CurrentSize != nil || w.KeepsType {
 			return errBlockType
 		}
 		h.Type = clean(w.Type)

@@ -43,6 +43,9 @@ type BlockWrite struct {
 	NewBlock // an empty Type keeps the block's type, a nil Meta its meta
 	// Only forbids adding a block: an unknown one is schemas.ErrNotFound.
 	Only bool
+	// KeepsType refuses content of another type than the block's. Otherwise a block
+	// that has no accepted content takes the new type.
+	KeepsType bool
 	// Moves is true if an existing block moves to the place of After, if that
 	// is given; otherwise it keeps its place.
 	Moves bool

@@ -341,8 +341,8 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 }
 
 // Apply puts a chat's block into a document, without its tool markers: as the
-// pending content of the target, else as a pending block after another one, by
-// default at the end. The match is for the target's revision, or the
+// pending content of the target, whose type stays, else as a pending block after
+// another one, by default at the end. The match is for the target's revision, or the
 // document's. Applying the same block to a document again moves it to the given
 // place instead of adding it twice.
 func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a schemas.BlockApply, match record.Match) (schemas.Block, error) {
@@ -359,7 +359,7 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 	}
 	w := record.BlockWrite{Match: match, Moves: a.TargetBlockID == "", NewBlock: record.NewBlock{Type: source.Type, Content: content, Meta: source.Meta, After: a.AfterBlockID}}
 	if w.ID = a.TargetBlockID; w.ID != "" {
-		w.Only = true
+		w.Only, w.KeepsType = true, true
 	} else {
 		sum := sha256.Sum256([]byte(id + "/" + a.DocumentID))
 		w.ID = hex.EncodeToString(sum[:12])

@@ -107,7 +107,7 @@ func TestApply(t *testing.T) {
 	if w[0].ID != w[1].ID || w[0].ID == w[2].ID || w[0].Only || w[0].After != nil {
 		t.Errorf("a message is added as %+v, again as %+v, to another document as %+v", w[0], w[1], w[2])
 	}
-	if w[3].ID != "x" || !w[3].Only || !cmp.Equal(w[3].Match, record.Match{3}) || w[0].Create != nil {
+	if w[3].ID != "x" || !w[3].Only || !w[3].KeepsType || w[0].KeepsType || !cmp.Equal(w[3].Match, record.Match{3}) || w[0].Create != nil {
 		t.Errorf("a target is written as %+v", w[3])
 	}
 	for name, b := range map[string]schemas.Block{

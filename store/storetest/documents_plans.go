@@ -295,6 +295,18 @@ func testWritesRepeated(f *fixture) {
 	w.Type = "md"
 	_, err = f.store.WriteBlock(f.ctx, f.owner, id, w)
 	failsWith(f, "another type", err, schemas.CodeInvalid)
+
+	// A block without accepted content takes another type, unless its type is kept.
+	table := newID()
+	_, err = f.store.WriteBlock(f.ctx, f.owner, id, record.BlockWrite{NewBlock: record.NewBlock{ID: table, Type: "csv"}})
+	must(f, err)
+	answer := record.BlockWrite{NewBlock: record.NewBlock{ID: table, Type: "md", Content: "text"}, Only: true, KeepsType: true}
+	_, err = f.store.WriteBlock(f.ctx, f.owner, id, answer)
+	failsWith(f, "another type of a planned block", err, schemas.CodeInvalid)
+	answer.KeepsType = false
+	retyped, err := f.store.WriteBlock(f.ctx, f.owner, id, answer)
+	must(f, err)
+	equal(f, "its type", retyped.Type, "md")
 	equal(f, "type", first.Type, "csv")
 	_, err = f.store.WriteBlock(f.ctx, f.owner, id, record.BlockWrite{NewBlock: record.NewBlock{ID: "3" + newID()}, Match: record.Match{1}})
 	fails(f, "a block added at a stale revision", err, schemas.ErrStale)
