@@ -21,9 +21,6 @@ var drivers = map[string][]string{
 func TestAGUI(t *testing.T) {
 	for client, driver := range drivers {
 		for _, c := range slices.Concat(uiCases, killCases) {
-			if driver[1] == "runtime" && c.name == "killStop" {
-				continue // it only closes its connection; the grace period is longer than the case
-			}
 			t.Run(client+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))

@@ -1,7 +1,7 @@
 // Runs one case with an unmodified client of the Agent-User Interaction Protocol:
 // node agui.mjs CLIENT URL CASE, as ui.mjs. agui-kinds.mjs has the clients.
 import { kinds } from './agui-kinds.mjs'
-import { at, cutter, done, outcome, until } from './common.mjs'
+import { at, cutter, done, outcome, stopped, until } from './common.mjs'
 
 const [version, url, name] = process.argv.slice(2)
 const id = `${name}-${version}-${process.pid}`
@@ -167,7 +167,10 @@ const cases = {
     return again
   },
   async killStop(agent) {
-    return killed(agent, ask(agent, 'killStop'), (again) => client.stop(again))
+    return killed(agent, ask(agent, 'killStop'), async (again) => {
+      await client.stop(again)
+      await stopped(url)
+    })
   },
   async killError(agent) {
     const asked = ask(agent, 'killError')

@@ -10,7 +10,7 @@ export const at = async (point) => {
 }
 
 export const until = async (what, holds) => {
-  for (let n = 0; !holds(); n++) {
+  for (let n = 0; !(await holds()); n++) {
     if (n > 2000) throw new Error('never: ' + what)
     await new Promise((done) => setTimeout(done, 10))
   }
@@ -46,6 +46,10 @@ export const call = async (url, path, body) => {
   const r = await fetch(url + path, body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   return r.json()
 }
+
+// stopped waits until no run of the user is live: a run whose client only closes its
+// connection ends a few seconds later.
+export const stopped = (url) => until('the run has ended', async () => (await call(url, '/api/chats')).items.every((c) => !c.active_run_id))
 
 // stored returns the messages of the chat as a user sees them.
 export const stored = async (url, id) => {
