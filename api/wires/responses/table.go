@@ -22,8 +22,7 @@ type table struct {
 
 	run     string // the run's id as 32 digits
 	begin   int64  // the event after which the response begins
-	begun   bool
-	created int64 // seconds
+	created int64  // seconds
 	ended   int64
 	chat    string
 	extra   openaiwire.Extra
@@ -134,13 +133,25 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	}
 }
 
-// Begin implements wires.Table.
+// Begin implements wires.Table. If the log up to there is no longer kept, the attempt that
+// has the answer begins the response.
 func (t *table) Begin(out *wires.Frames, after int64) {
-	t.begin, t.begun, t.status, t.ended = after, true, inProgress, 0
+	t.begin, t.status, t.ended = after, inProgress, 0
 	t.items, t.joiner, t.points = nil, runlog.Joiner{}, nil
 	clear(t.open)
 	clear(t.calls)
-	out.Restart(after*wires.EventSpan + beginFrames)
+	if t.created > 0 {
+		t.opened(out)
+	}
+}
+
+// opened begins the response. A client that has seen it does not get it again.
+func (t *table) opened(out *wires.Frames) {
+	first := int64(wires.EventSpan)
+	if t.begin > 0 {
+		first = t.begin*wires.EventSpan + beginFrames
+	}
+	out.Restart(first)
 	t.response(out, "response.created")
 	t.response(out, "response.in_progress")
 }
@@ -153,19 +164,19 @@ func (t *table) Pause(out *wires.Frames, _ []schemas.Wait) {
 }
 
 func (t *table) start(out *wires.Frames, e *runlog.Event, run *runlog.Run, message string) {
-	t.created, t.chat, t.begun = e.Time/1000, run.ChatID, true
+	t.created, t.chat = e.Time/1000, run.ChatID
 	t.extra = openaiwire.Extra{RunID: run.RunID, ConversationID: run.ConversationID, MessageID: message}
 	t.status = inProgress
-	t.response(out, "response.created")
-	t.response(out, "response.in_progress")
+	t.opened(out)
 }
 
 // attempt ends what an attempt before has left open. What it showed after the last event
 // that is kept is void: it is shown again, as new items.
 func (t *table) attempt(out *wires.Frames, e *runlog.Event, b *runlog.Attempt) {
 	t.try = b.Number
-	if t.created == 0 {
+	if t.created == 0 { // the log before it is no longer kept
 		t.start(out, e, &b.Run, b.Target.MessageID)
+		out.Restart(e.Seq * wires.EventSpan)
 	}
 	t.closeAll(out, partly)
 	for _, i := range t.items {
