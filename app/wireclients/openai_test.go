@@ -31,7 +31,7 @@ var openaiCases = []uiCase{
 
 // TestOpenAI runs the cases with each client of OpenAI's APIs.
 func TestOpenAI(t *testing.T) {
-	for _, client := range []string{"completions", "compatible", "responses", "agents", "provider"} {
+	for _, client := range []string{"completions", "compatible", "responses", "agents", "provider", "langchain", "langchain responses"} {
 		for _, c := range openaiCases {
 			t.Run(client+"/"+c.name, func(t *testing.T) {
 				t.Parallel()

@@ -4,6 +4,7 @@ import { jsonSchema, streamText, generateText, tool } from 'ai7'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { createOpenAI } from '@ai-sdk/openai'
 import { Agent, Runner, OpenAIProvider, hostedMcpTool, tool as agentTool, setTracingDisabled, webSearchTool } from '@openai/agents'
+import { LangChain, LangChainResponses } from './openai-langchain.mjs'
 import { Lists, cuttable, pixel, where } from './openai-lists.mjs'
 
 class Completions extends Lists {
@@ -344,5 +345,8 @@ class Provider extends Compatible {
   }
 }
 
-const kinds = { completions: Completions, compatible: Compatible, responses: Responses, agents: Agents, provider: Provider }
+const kinds = {
+  completions: Completions, compatible: Compatible, responses: Responses, agents: Agents, provider: Provider,
+  langchain: LangChain, 'langchain responses': LangChainResponses,
+}
 export const open = (kind, url, id) => new kinds[kind](url, id)

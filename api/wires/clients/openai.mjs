@@ -125,7 +125,7 @@ const cases = {
     chat.keep()
   },
   async error() {
-    const e = await fails(chat.ask('error'))
+    const e = await fails(chat.ask('error', { whole: chat.failsWhole }))
     if (!/credentials|response\.failed/.test(e.message)) throw e // the agents' runner hides the reason
   },
   async turns() {
