@@ -29,8 +29,8 @@ const place = async (agent) => {
   return run(agent)
 }
 // decide approves or denies every call that waits, in the form that the client requires.
-const decide = (agent, approved) => run(agent, {
-  resume: agent.pendingInterrupts.map((i) => ({ interruptId: i.id, status: 'resolved', payload: i.metadata.kind === 'approval' ? { approved } : 'Basel' })),
+const decide = (agent, approved, which = () => true) => run(agent, {
+  resume: agent.pendingInterrupts.filter(which).map((i) => ({ interruptId: i.id, status: 'resolved', payload: i.metadata.kind === 'approval' ? { approved } : 'Basel' })),
 })
 
 // back follows the current run from a page that has been loaded again.
@@ -70,6 +70,14 @@ const cases = {
   async two(agent) {
     await ask(agent, 'two')
     await decide(agent, true)
+  },
+  async partial(agent) {
+    await ask(agent, 'partial')
+    const tool = (i) => i.metadata.kind === 'client_tool'
+    await decide(agent, true, tool).catch(() => {}) // a client may refuse it
+    await decide(agent, true)
+    const posts = connection.posts(url)
+    if (posts > 3) throw new Error(`${posts} requests`)
   },
   async reload(agent) {
     ask(agent, 'reload').catch(() => {})

@@ -16,11 +16,14 @@ export const until = async (what, holds) => {
   }
 }
 
-// cutter returns a fetch, and a function that cuts its last connection.
+// cutter returns a fetch, a function that cuts its last connection, and one that tells how
+// many requests with a body it has sent there.
 const plainFetch = globalThis.fetch
 export const cutter = () => {
   let cut = () => {}
+  const sent = []
   const cuttable = async (input, init) => {
+    if ((init?.method ?? input.method) === 'POST') sent.push(String(input.url ?? input))
     const response = await plainFetch(input, init)
     const reader = response.body?.getReader()
     if (!reader) return response
@@ -39,7 +42,7 @@ export const cutter = () => {
     })
     return new Response(body, { status: response.status, headers: response.headers })
   }
-  return { fetch: cuttable, cut: () => cut() }
+  return { fetch: cuttable, cut: () => cut(), posts: (url) => sent.filter((s) => s.startsWith(url)).length }
 }
 
 export const call = async (url, path, body) => {

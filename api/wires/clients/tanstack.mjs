@@ -71,6 +71,18 @@ const cases = {
     await decide(client, true)
     await includes(client, 'done')
   },
+  async partial(client) {
+    await client.sendMessage('partial')
+    await until('the user is asked', () => client.getInterrupts().length === 2)
+    const [first, second] = client.getInterrupts()
+    const answer = (i) => i.resolveInterrupt(i.metadata?.kind === 'client_tool' ? 'Basel' : { approved: true })
+    answer(first)
+    await ready(client)
+    answer(second)
+    await includes(client, 'done')
+    await ready(client)
+    if (connection.posts(url) !== 2) throw new Error(`${connection.posts(url)} requests`)
+  },
   async reload(client) {
     client.sendMessage('reload').catch(() => {})
     await streaming(client)
