@@ -135,7 +135,7 @@ func playChat(t *testing.T, s *apptest.System, extra map[string]any, steps []cha
 func TestOpenWebUI(t *testing.T) {
 	s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
 	s.Start()
-	for _, question := range []string{"Hello", "More", "Less", "chat history."} {
+	for _, question := range []string{"Hello", "More", "Less", "chat history.", "the emoji.", "one answer.", "the tool."} {
 		s.Script(question, []apptest.Turn{{Text: "To " + question}}, nil)
 		s.Script(question, []apptest.Turn{{Text: "To " + question}}, nil)
 	}
@@ -146,10 +146,16 @@ func TestOpenWebUI(t *testing.T) {
 	id := []string{"X-OpenWebUI-Chat-Id", "0b0f3f6a-7d3c-4c58-9b57-7d2b1d3f6a10", "X-OpenWebUI-Task", ""}
 	task := "### Task:\nGenerate a concise title summarizing the chat history."
 	hello, more, less := from("user", "Hello"), from("user", "More"), from("user", "Less")
+	emoji := "Your task is to reflect the speaker's likely facial expression through a fitting emoji.\n\nMessage: the emoji."
+	merge := "You have been provided with a set of responses from various models to the latest user query: \"Hello\"\n\nYour task is to make them one answer."
+	choice := "Query: History:\nUSER: \"\"\"Hello\"\"\"\nQuery: the tool."
 	system := from("system", "Be brief.")
 	playChat(t, s, map[string]any{"stream_options": map[string]bool{"include_usage": true}, "temperature": 0.7}, []chatStep{
 		{name: "first", messages: []message{system, hello}, header: id, want: "To Hello", chat: "Hello | To Hello"},
 		{name: "title", messages: []message{from("user", task)}, header: id, whole: true, want: "To chat history.", chat: "Hello | To Hello"},
+		{name: "emoji", messages: []message{from("user", emoji)}, header: id, whole: true, want: "To the emoji.", chat: "Hello | To Hello"},
+		{name: "merge", messages: []message{from("user", merge)}, header: id, want: "To one answer.", chat: "Hello | To Hello"},
+		{name: "tool", messages: []message{from("system", "Available Tools: []"), from("user", choice)}, header: id, whole: true, want: "To the tool.", chat: "Hello | To Hello"},
 		{
 			name: "title by the header", messages: []message{from("user", "A title for the chat history.")}, whole: true,
 			header: []string{"X-OpenWebUI-Chat-Id", id[1], "X-OpenWebUI-Task", "title_generation"}, want: "To chat history.", chat: "Hello | To Hello",

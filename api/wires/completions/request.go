@@ -126,8 +126,15 @@ func (r *request) settings(c *wires.Call) error {
 // unnamed are what programs put into a header for a chat that has no id yet.
 var unnamed = []string{"", "new", "null", "none", "undefined"}
 
+// tasks begin the messages with which Open WebUI asks for itself: for titles, tags, questions
+// that follow and searches, for a tool to run, for an emoji, and for one answer of several.
+var tasks = []string{
+	"### Task:", "Query: History:", "Your task is to reflect the speaker's likely facial expression",
+	"You have been provided with a set of responses from various models to the latest user query",
+}
+
 // named returns the key of the chat from the headers. Open WebUI sends the chat's id also
-// with its own requests, for titles and tags; those stand alone.
+// with its own requests; those stand alone.
 func (r *request) named(c *wires.Call) string {
 	header := func(name string) string {
 		v := strings.TrimSpace(c.Header.Get(name))
@@ -139,8 +146,8 @@ func (r *request) named(c *wires.Call) string {
 	if v := header("X-Chattray-Chat-Id"); v != "" {
 		return v
 	}
-	last := r.Messages[len(r.Messages)-1]
-	if header("X-Openwebui-Task") != "" || strings.HasPrefix(last.Content.Plain(), "### Task:") {
+	last := r.Messages[len(r.Messages)-1].Content.Plain()
+	if header("X-Openwebui-Task") != "" || slices.ContainsFunc(tasks, func(begin string) bool { return strings.HasPrefix(last, begin) }) {
 		return ""
 	}
 	return header("X-Openwebui-Chat-Id")
