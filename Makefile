@@ -26,6 +26,11 @@ DETECTOR = $(if $(RACE),$(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcfl
 # Many tests mostly wait, so more of them run at once than there are processors.
 TOGETHER := -p 4 -parallel 4
 
+# A service sets the target of its collector, and each of hundreds in the process of the
+# tests collects at its start: a quarter of their processor time. It keeps a target that is
+# set. A program that tests start in a process of its own does not get this one.
+test-go test-postgres postgres-store postgres-service mcp-everything wire-clients: export GOGC = 300
+
 .PHONY: run pack example build setup test test-go test-others test-postgres postgres-store postgres-service crash-test cluster-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth soak release-check clean
 
 run:

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,12 +44,16 @@ func StartProcess(t testing.TB, settings ...string) *Process {
 	return startProgram(t, os.Args[0], settings...)
 }
 
+// notPassed are the beginnings of what the program does not inherit from the tests. Without
+// GOGC it tunes the collector as it does in operation.
+var notPassed = []string{"CHATTRAY_", "OPENAI_", "OTEL_", "GOGC="}
+
 // startProgram is StartProcess for the program at a path, which may be of another release.
 func startProgram(t testing.TB, path string, settings ...string) *Process {
 	t.Helper()
 	p := &Process{t: t, cmd: exec.Command(path), gone: make(chan struct{})}
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "CHATTRAY_") && !strings.HasPrefix(v, "OPENAI_") && !strings.HasPrefix(v, "OTEL_") {
+		if !slices.ContainsFunc(notPassed, func(prefix string) bool { return strings.HasPrefix(v, prefix) }) {
 			p.cmd.Env = append(p.cmd.Env, v)
 		}
 	}
