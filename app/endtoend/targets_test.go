@@ -20,7 +20,7 @@ func TestTargetsAreTold(t *testing.T) {
 		told           string
 	}{
 		{"md", "x", map[string]any{}, "The block is Markdown."},
-		{"csv", "a,b\n1,2", map[string]any{}, "The answer is not Markdown: write no heading, no code fence and nothing before or after it. The block is a table: write CSV (RFC 4180), the header with the names of the columns in the first row."},
+		{"csv", "a,b\n1,2", map[string]any{}, "The answer is not Markdown, whatever the guidelines say: write no heading, no code fence and nothing before or after it. The block is a table: write CSV (RFC 4180), the header with the names of the columns in the first row."},
 		{"interactive_chart", "x,y\n1,1", map[string]any{"mark": "line"}, "The block is a chart: write its header as one JSON object on the first line, a Vega-Lite specification without data, then its data as CSV"},
 	}
 	for _, d := range apptest.Databases() {

@@ -48,7 +48,7 @@ func documentNote(tools []turn.Tool) string {
 
 // ContentNote returns how the content of a block of that type is written.
 func ContentNote(kind string) string {
-	const only = "\nThe answer is not Markdown: write no heading, no code fence and nothing before or after it. "
+	const only = "\nThe answer is not Markdown, whatever the guidelines say: write no heading, no code fence and nothing before or after it. "
 	switch kind {
 	case "", schemas.BlockMarkdown:
 		return "\nThe block is Markdown."
