@@ -172,7 +172,14 @@ func (w *writers) step() {
 		w.sendWire(w.viewers[v].wire, frame)
 		synctest.Wait()
 	}
-	switch w.random.IntN(22) {
+	stop := func(what string) { // after it the viewer watches the chats again
+		send(`{"name":"stop",` + what + `}`)
+		for chat := range 3 {
+			w.sendWire(w.viewers[v].wire, fmt.Sprintf(`{"name":"resume","chat_id":"c%d"}`, chat))
+		}
+		synctest.Wait()
+	}
+	switch w.random.IntN(25) {
 	case 0, 1:
 		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"document_id":"d","block_id":"%s","chat_id":"c%d"}`, w.block(), chat))
 	case 2, 3, 4, 5:
@@ -203,6 +210,12 @@ func (w *writers) step() {
 		w.decide("DELETE", "/api/documents/d")
 	case 21:
 		w.deleteChat(chat)
+	case 22:
+		stop(fmt.Sprintf(`"chat_id":"c%d"`, chat))
+	case 23:
+		stop(`"document_id":"d"`)
+	case 24:
+		stop(fmt.Sprintf(`"block_id":"%s"`, w.chatBlocks(chat)))
 	}
 }
 

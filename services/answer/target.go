@@ -73,7 +73,7 @@ func (wr *Writer) clear(t *runlog.Target) {
 	if t.DocumentID == "" && t.Awaited { // the client has chosen the ids
 		replaced = strings.Split(t.BlockIDs, ",")
 		removed, err := wr.deps.Drafts.Removed(wr.ctx, wr.run.Owner, replaced)
-		replaces = replaces || err != nil
+		replaces = replaces || err != nil && wr.ctx.Err() == nil // a run that was cancelled while it waited writes nothing
 		replaced = slices.DeleteFunc(replaced, func(id string) bool {
 			last, reused := removed[id]
 			if reused {
