@@ -10,18 +10,20 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// The user reverts a document at one process while the run that plans it works at another
-// one, which may die then. Nothing that was withdrawn comes back: what every viewer folds
-// is what is stored.
+// The user reverts or deletes a document at one process while the run that plans it works
+// at another one, which may die then. Nothing that was withdrawn comes back: what every
+// viewer folds is what is stored.
 func TestPlanWithdrawnOverTwo(t *testing.T) {
 	for name, kill := range map[string]bool{"and both live": false, "and the one that plans is killed": true} {
-		t.Run(name, func(t *testing.T) {
-			onPostgres(t, func(t *testing.T, system *apptest.System) { withdrawPlan(t, system, kill) })
-		})
+		for does, deletes := range map[string]bool{"reverted": false, "deleted": true} {
+			t.Run(does+" "+name, func(t *testing.T) {
+				onPostgres(t, func(t *testing.T, system *apptest.System) { withdrawPlan(t, system, kill, deletes) })
+			})
+		}
 	}
 }
 
-func withdrawPlan(t *testing.T, system *apptest.System, kill bool) {
+func withdrawPlan(t *testing.T, system *apptest.System, kill, deletes bool) {
 	t.Helper()
 	p := pair{T: t, system: system, owner: system.StartReplica(apptest.TakerLease, nil), b: system.StartReplica(apptest.TakerLease, nil)}
 	p.send(p.owner, http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "D"}, http.StatusOK, nil)
@@ -48,7 +50,11 @@ func withdrawPlan(t *testing.T, system *apptest.System, kill bool) {
 	live := watcher.Until(func(c schemas.Chunk) bool {
 		return c.Type == schemas.ChunkTool && c.ToolUseID == "call_2" && c.Event == schemas.ToolCompletes
 	})
-	p.send(p.b, http.MethodPost, "/api/documents/d/revert", nil, http.StatusOK, nil)
+	if deletes {
+		p.send(p.b, http.MethodDelete, "/api/documents/d", nil, http.StatusNoContent, nil)
+	} else {
+		p.send(p.b, http.MethodPost, "/api/documents/d/revert", nil, http.StatusOK, nil)
+	}
 	if kill {
 		p.owner.Kill()
 		system.OnlyUse(p.b)
@@ -60,8 +66,9 @@ func withdrawPlan(t *testing.T, system *apptest.System, kill bool) {
 	views := map[string][]schemas.Chunk{"the viewer at work": live, "a later viewer": late.Until(apptest.IsRunEnd)}
 
 	var stored schemas.Document
-	p.send(p.b, http.MethodGet, "/api/documents/d", nil, http.StatusOK, &stored)
-	if len(stored.Blocks) != 1 || stored.Blocks[0].State != schemas.BlockClean || *stored.Blocks[0].Current != "Old" || stored.Title != "D" {
+	if deletes {
+		p.send(p.b, http.MethodGet, "/api/documents/d", nil, http.StatusNotFound, nil)
+	} else if p.send(p.b, http.MethodGet, "/api/documents/d", nil, http.StatusOK, &stored); len(stored.Blocks) != 1 || stored.Blocks[0].State != schemas.BlockClean || *stored.Blocks[0].Current != "Old" || stored.Title != "D" {
 		t.Errorf("the document is %s, want what it was before the plan", apptest.JSON(stored))
 	}
 	for name, list := range views {
