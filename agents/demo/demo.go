@@ -53,7 +53,6 @@ type reply struct {
 	text     string
 	calls    []toolCall
 	pace     int
-	bare     bool
 	stop     schemas.StopReason
 	fail     *schemas.Error
 	chips    []string

@@ -22,8 +22,6 @@ type request struct {
 	agents.ModelRequest
 	// question is the first paragraph of the user's question.
 	question string
-	// first is true for the first answer of the chat.
-	first bool
 	// suggests is true if suggestions are taken out of the text and shown.
 	suggests bool
 	// Story is the one that the question asks for; matches are those of its
@@ -71,7 +69,7 @@ func (r result) Schema() (known streamSchema) {
 }
 
 func newRequest(req agents.ModelRequest) *request {
-	r := &request{ModelRequest: req, first: true, suggests: req.Facts != nil}
+	r := &request{ModelRequest: req, suggests: req.Facts != nil}
 	if req.Facts == nil {
 		r.Facts = new(turn.Facts)
 	}
@@ -79,7 +77,6 @@ func newRequest(req agents.ModelRequest) *request {
 	if asked < 0 {
 		return r
 	}
-	r.first = asked == 0 && r.Facts.Purpose == ""
 	r.question = paragraph(cmp.Or(r.Facts.Question, req.Messages[asked].Content))
 	names := map[string]string{}
 	for _, m := range req.Messages[asked+1:] {

@@ -18,9 +18,6 @@ import (
 // maxChips is how many suggested values an answer carries.
 const maxChips = 4
 
-// intro opens the first answer of a chat.
-const intro = "I am the built-in **demo model**: rules instead of a language model, but real tools, documents and approvals. Try `help`.\n\n"
-
 // book is the file of stories, which explains its fields.
 type book struct {
 	Starters         string
@@ -40,9 +37,8 @@ type step struct {
 	Think                      string
 	Say, Calls, Chips, Buttons filler
 	// Pace multiplies the delay between two words; 0 means 1.
-	Pace int
-	// Bare leaves out the introduction.
-	Bare, Again bool
+	Pace  int
+	Again bool
 	// Stop is EndTurn if empty. Fail ends the reply with an error after its text.
 	Stop schemas.StopReason
 	Fail *schemas.Error
@@ -84,17 +80,14 @@ func (f filler) fill(r *request) string {
 	return fill(f.Template, r)
 }
 
-// reply returns the next reply, with its introduction and suggestions.
+// reply returns the next reply, with its suggestions.
 func (r *request) reply() reply {
 	out := r.tell()
 	if len(out.calls) > 0 && r.ToolsForbidden {
 		out = stories().SumUp.reply(r)
 	}
-	switch {
-	case r.IntoDocument() && len(out.calls) > 0:
+	if r.IntoDocument() && len(out.calls) > 0 {
 		out.text = "" // remarks about lookups do not belong in a document
-	case r.first && r.Rounds == 0 && out.fail == nil && !out.bare && !r.IntoDocument():
-		out.text = intro + out.text
 	}
 	if len(out.calls) == 0 && out.fail == nil && out.stop == "" && r.suggests {
 		out.text += r.suggestions(out)
@@ -140,7 +133,7 @@ func (r *request) elsewhere() bool {
 
 // reply returns the step's reply, or the zero reply if the step does not apply.
 func (s step) reply(r *request) reply {
-	out := reply{thinking: s.Think, pace: s.Pace, bare: s.Bare, stop: s.Stop}
+	out := reply{thinking: s.Think, pace: s.Pace, stop: s.Stop}
 	if s.Calls.Template != nil {
 		out.calls = r.possible(parseCalls(s.Calls.fill(r)), s.Again)
 		if len(out.calls) == 0 {

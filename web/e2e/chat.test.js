@@ -28,10 +28,10 @@ test('a question is answered word by word; the answer is kept', async () => {
   await streamed()
   await stoppable()
   await page.settled()
-  assert.match(await page.answers.last().textContent(), /I am a table of rules/)
+  assert.match(await page.answers.last().textContent(), /I am the built-in demo model/)
   assert.equal(await page.answers.last().locator('table').count(), 1)
   await page.reload()
-  await page.hasText('I am a table of rules')
+  await page.hasText('I am the built-in demo model')
   assert.equal(await page.questions.count(), 1)
 })
 
