@@ -22,7 +22,7 @@ const call = async (path, body) => {
   return r.json()
 }
 
-const chat = open(kind, url, `${name}-${kind}-${process.pid}`)
+const chat = await open(kind, url, `${name}-${kind}-${process.pid}`)
 const stored = async () => {
   const list = (await call('/api/chats')).items
   if (list.length === 0) return []
