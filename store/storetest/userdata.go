@@ -58,7 +58,14 @@ func testUserData(t *testing.T, url string) {
 	for _, c := range chats {
 		must(f, f.store.DeleteChat(f.ctx, f.owner, c.ConversationID))
 	}
+	before, err := f.store.Removed(f.ctx, f.owner, []string{first.Run.MessageID})
+	must(f, err)
 	must(f, f.store.ForgetUser(f.ctx, f.owner, "2026-11-20"))
+	after, err := f.store.Removed(f.ctx, f.owner, []string{first.Run.MessageID})
+	must(f, err)
+	if len(before) != 1 || len(after) > 0 {
+		t.Errorf("the ids of removed blocks are %v, then %v, want one, then none", before, after)
+	}
 	if used := f.usage("2026-01-01", "2026-12-31"); len(used) == 0 {
 		t.Error("the usage of the day has gone, want it there")
 	}
