@@ -52,14 +52,16 @@ func (s *Store) DataSize(ctx context.Context, owner string) (schemas.DataSize, e
 }
 
 // ForgetUser deletes what remains of an owner without chats and documents: reserved ids,
-// the ids of removed blocks, and usage before a day (YYYY-MM-DD).
+// the ids of removed blocks, what was withdrawn from runs, and usage before a day (YYYY-MM-DD).
 func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
 	return s.fault("forget a user", s.write(ctx, func(tx *gorm.DB) error {
 		if err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved, owner).Error; err != nil {
 			return err
 		}
-		if err := tx.Exec("DELETE FROM removed_blocks WHERE owner = ?", owner).Error; err != nil {
-			return err
+		for _, table := range []string{"removed_blocks", "withdrawals"} {
+			if err := tx.Exec("DELETE FROM "+table+" WHERE owner = ?", owner).Error; err != nil {
+				return err
+			}
 		}
 		return tx.Exec("DELETE FROM model_usage WHERE owner = ? AND day < ?", owner, day).Error
 	}))

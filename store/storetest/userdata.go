@@ -55,6 +55,12 @@ func testUserData(t *testing.T, url string) {
 		t.Errorf("got %+v, want 3 chats, at least 8 messages, a document and its bytes", size)
 	}
 
+	open := f.begin("plans", in) // a document is withdrawn from a run that goes on
+	f.mustCommit(open)
+	withdrawn := f.doc()
+	_, err = f.store.PlanDocument(record.WithFence(f.ctx, record.Fence{RunID: open.RunID, Attempt: 1}), f.owner, withdrawn, record.Plan{Title: "Plan", Blocks: []record.NewBlock{{ID: newID(), Type: "md"}}})
+	must(f, err)
+	must(f, f.store.DeleteDocument(f.ctx, f.owner, withdrawn, nil))
 	for _, c := range chats {
 		must(f, f.store.DeleteChat(f.ctx, f.owner, c.ConversationID))
 	}
@@ -63,6 +69,11 @@ func testUserData(t *testing.T, url string) {
 	must(f, f.store.ForgetUser(f.ctx, f.owner, "2026-11-20"))
 	after, err := f.store.Removed(f.ctx, f.owner, []string{first.Run.MessageID})
 	must(f, err)
+	left, err := f.store.Withdrawn(f.ctx, []string{open.RunID})
+	must(f, err)
+	if len(left) > 0 {
+		t.Errorf("the documents %v are withdrawn, want none", left)
+	}
 	if len(before) != 1 || len(after) > 0 {
 		t.Errorf("the ids of removed blocks are %v, then %v, want one, then none", before, after)
 	}
