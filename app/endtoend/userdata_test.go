@@ -84,7 +84,7 @@ func TestUserData(t *testing.T) {
 				t.Errorf("the export has something of bob:\n%s", export.Body)
 			}
 			me := apptest.Decode[schemas.Me](t, client.Must("GET", "/api/me", nil))
-			if out, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=" + url}, "user", "export", me.ID); err != nil || exported(t, out)["message"] != 6 {
+			if out, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=" + url}, "user", "export", me.ID); err != nil || exported(t, out)["message"] != 6 || !strings.Contains(out, `"roles":[]`) {
 				t.Errorf("the command exports %q, %v, want the same", out, err)
 			}
 

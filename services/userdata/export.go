@@ -70,6 +70,9 @@ func (e *export) line(kind string, data any) error {
 }
 
 func (e *export) person() error {
+	if e.user.Roles == nil {
+		e.user.Roles = []string{} // an array, as in GET /api/me
+	}
 	return e.line("user", struct {
 		schemas.User
 
