@@ -132,7 +132,7 @@ func (s *server) adminStats(ctx context.Context, in struct {
 },
 ) (schemas.AdminStats, error) {
 	if in.Top < 0 || in.Top > maxTop {
-		return schemas.AdminStats{}, refusedQuery("top", "must be from 1 to 100")
+		return schemas.AdminStats{}, refusedQuery("top", "must be from 0 to 100")
 	}
 	return s.Admin.Stats(ctx, in.From, in.To, int(in.Top))
 }

@@ -109,7 +109,7 @@ func queryDay(c echo.Context, name string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	day, err := time.Parse(time.DateOnly, v)
-	if err != nil || day.Year() < 1 {
+	if err != nil || day.Year() < 1 || day.IsZero() { // the zero time means none
 		return time.Time{}, badQuery(name, "must be a day as YYYY-MM-DD")
 	}
 	return day, nil

@@ -6464,7 +6464,7 @@ export interface operations {
                  * @example 2026-11-21
                  */
                 to?: string;
-                /** @description How many models, pages, users and errors, the first by cost; 10 when absent */
+                /** @description How many models, pages, users and errors, the first by cost; 10 when absent or 0 */
                 top?: number;
             };
             header?: never;
