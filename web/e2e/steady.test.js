@@ -105,7 +105,7 @@ test('screen readers hear what a button is about, and the page has one heading o
   await page.settled()
   assert.equal(await page.locator('h1:not([aria-level])').count(), 1)
   await page.locator('h1[aria-level="3"]').getByText('Heading one').waitFor()
-  await page.getByRole('group', { name: /^I am the built in demo model/ }).getByRole('button', { name: 'Good answer' }).waitFor()
+  await page.getByRole('group', { name: /^Heading one/ }).getByRole('button', { name: 'Good answer' }).waitFor()
   assert.deepEqual(await page.locator('.ct-tray [role=group]:not([aria-label], [aria-labelledby])').count(), 0)
 })
 
