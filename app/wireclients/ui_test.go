@@ -164,7 +164,8 @@ func runClient(t *testing.T, s *apptest.System, c *uiCase, driver, version strin
 		t.Fatal(err)
 	}
 	for _, key := range []string{"k", "l"} {
-		if n := len(s.ToolCalls(key)); n > 1 {
+		// Only "look" may be repeated: a kill may lose that it has ended.
+		if n := len(s.ToolCalls(key)); n > 1 && c.name != "killTool" {
 			t.Errorf("the tool ran %d times for %s, want once", n, key)
 		}
 	}

@@ -33,7 +33,9 @@ export class LangChain extends Lists {
     const metadata = this.metadata(wait)
     const model = this.model({ modelKwargs: metadata ? { metadata } : {} }).bindTools([{ type: 'function', function: where }])
     this.aborter = new AbortController()
-    const options = { signal: this.aborter.signal, options: key ? { headers: { 'Idempotency-Key': key } } : {} }
+    // Streams of chat completions take the headers from one place, all other calls from the other.
+    const headers = key ? { 'Idempotency-Key': key } : undefined
+    const options = { signal: this.aborter.signal, headers, options: { headers } }
     if (whole) {
       this.last = await model.invoke(this.list, options)
       this.said = this.last.text
