@@ -144,3 +144,27 @@ test('a large input scrolls within its card, whose buttons stay in reach, and is
   assert.deepEqual(page.bad, [])
   await page.context().close()
 })
+
+test('at a zoom of 200 % the buttons are in sight, and the list of chats says which one waits', async () => {
+  orders.removed.length = 0
+  const page = await chromium.open(`${server.url}/#/streams`, { viewport: { width: 720, height: 430 } })
+  await page.button('Open the chat').or(page.input).first().waitFor()
+  if (await page.button('Open the chat').isVisible()) await page.button('Open the chat').click()
+  await page.ask('Remove the large order 7')
+  const approve = question(page).getByRole('button', { name: 'Approve' })
+  await approve.waitFor()
+  await page.locator('.ct-list').evaluate((list) => {
+    list.scrollTop = list.querySelector('.ct-approval').getBoundingClientRect().top - list.getBoundingClientRect().top + list.scrollTop - 60
+  })
+  const [list, button] = [await page.locator('.ct-list').boundingBox(), await approve.boundingBox()]
+  assert.ok(button.y >= list.y && button.y + button.height <= list.y + list.height, `the button is at ${button.y}, the list from ${list.y} to ${list.y + list.height}`)
+  await page.button('Chats').click()
+  const row = page.locator('.ct-chat-row[data-current=true]')
+  await row.getByText('The assistant needs you.').waitFor()
+  assert.equal(await row.locator('.ct-spinner').count(), 0)
+  await page.button('Back').click()
+  await question(page).getByRole('button', { name: 'Deny' }).click()
+  await page.settled()
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})

@@ -344,6 +344,7 @@ test('a chart says what is under the pointer and is saved as PNG; CSV sorts', as
 test('a document with changes never scrolls sideways', async () => {
   const page = await chromium.open(`${server.url}/#/document`)
   await page.button('New document').click()
+  await page.getByText('This document is empty').waitFor()
   await page.ask('Create a research report about gold')
   await page.settled()
   await page.button('Accept all').click()

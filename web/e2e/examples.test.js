@@ -18,7 +18,7 @@ async function example(name) {
   cpSync(join(root, 'web/examples', name), join(work, 'web/examples', name), { recursive: true, filter: (from) => !from.includes('node_modules') })
   const port = await freePort()
   const service = `127.0.0.1:${await freePort()}`
-  const making = spawn('make', ['-f', join(root, 'Makefile'), '-o', 'pack', '-o', 'build', 'example', `NAME=${name}`], {
+  const making = spawn('make', ['-f', join(root, 'Makefile'), '-o', 'pack', '-o', 'example-service', 'example', `NAME=${name}`], {
     cwd: work, detached: true, stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, PORT: String(port), CHATTRAY_ADDR: service, CHATTRAY_DRAIN: '1s', NEXT_TELEMETRY_DISABLED: '1' },
   })
@@ -57,6 +57,8 @@ for (const name of ['vite', 'next', 'script-tag']) {
       assert.match(await page.answers.last().innerText(), /articles/)
       assert.match(await page.locator('h1').innerText(), /Report 1/)
       await page.shot(`example-${name}`)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector('h1')).color), 'rgb(255, 255, 255)', 'the page is as dark as its tray')
       await page.reload()
       await open.or(page.input).first().waitFor()
       if (await open.isVisible()) await open.click()

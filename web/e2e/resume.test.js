@@ -99,6 +99,34 @@ test('a message that could not be sent can be sent again', async () => {
   assert.equal(await page.questions.count(), 1)
 })
 
+test('without a connection a message that waits is shown, and the list of chats comes with the connection', async () => {
+  await page.ask('hello')
+  await page.settled()
+  await until('the parts are loaded', () => page.evaluate(() => ['Queue', 'HistoryPanel'].every((part) => performance.getEntriesByType('resource').some((e) => e.name.includes(`/${part}-`)))))
+  await page.context().setOffline(true)
+  await page.ask('Are you there?')
+  await page.hasText('Connection lost. Reconnecting…')
+  await page.ask('And now?')
+  await page.getByRole('list', { name: 'Waiting messages' }).getByText('And now?').waitFor()
+  await page.button('Chats').click()
+  await page.getByRole('alert').getByText('The chats could not be read.').waitFor()
+  await page.context().setOffline(false)
+  await page.locator('.ct-chat-open').first().click()
+  await page.settled()
+  await until('everything is answered', async () => (await page.answers.count()) === 3 && (await page.questions.count()) === 3)
+  assert.deepEqual(page.bad, [])
+})
+
+test('a part whose file cannot be loaded comes as soon as it can be', async () => {
+  await page.route(/\/HistoryPanel-/, (route) => route.abort())
+  await page.reload()
+  await page.button('Chats').click()
+  await page.locator('.ct-skeleton[data-of=list]').waitFor()
+  await page.unroute(/\/HistoryPanel-/)
+  await page.getByRole('searchbox', { name: 'Search chats' }).waitFor()
+  assert.deepEqual(page.bad, [])
+})
+
 test('a message to a chat that another browser uses is given back, and the other answer is shown', async () => {
   await page.ask('hello')
   await page.settled()

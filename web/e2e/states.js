@@ -150,6 +150,7 @@ export const states = [
   } },
   { name: 'changes', path: 'document', docs: false, run: async (page) => {
     await page.button('New document').click()
+    await page.getByText('This document is empty').waitFor()
     await withReport(page)
     await page.button('Accept all').click()
     await page.locator('.ct-doc-pending[data-done]').waitFor()
@@ -159,6 +160,7 @@ export const states = [
   } },
   { name: 'document-versions', path: 'document', docs: false, run: async (page) => {
     await page.button('New document').click()
+    await page.getByText('This document is empty').waitFor()
     await withReport(page)
     await page.button('Accept all').click()
     await page.locator('.ct-doc-pending[data-done]').waitFor()

@@ -163,3 +163,23 @@ test('what is empty says what could be there, and how to begin', async () => {
     await fresh.kill()
   }
 })
+
+test('at 360 pixels the button to the end covers no words, and the first column has room for them', async () => {
+  page = await chromium.open(`${server.url}/#/reports`, { viewport: { width: 360, height: 740 } })
+  await page.button('Open the chat').or(page.input).first().waitFor()
+  if (await page.button('Open the chat').isVisible()) await page.button('Open the chat').click()
+  await page.ask('say | What it is about | Where it was found | In which year |\n| --- | --- | --- |\n| A word in each line is hard to read | The journal of editing bases | Two thousand twenty |')
+  await page.settled()
+  const first = await page.locator('.ct-md td').first().boundingBox()
+  assert.ok(first.width >= 110, `the first column has ${first.width} pixels`)
+  await page.ask('long 1500')
+  await page.settled()
+  await page.locator('.ct-list').evaluate((list) => {
+    list.scrollTop = 0
+  })
+  const button = await page.button('Jump to the latest').boundingBox()
+  for (const text of await page.locator('.ct-md').all()) {
+    const box = await text.boundingBox()
+    assert.ok(box.x + box.width <= button.x, `the text ends at ${box.x + box.width}, the button begins at ${button.x}`)
+  }
+})

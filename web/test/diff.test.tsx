@@ -23,6 +23,14 @@ describe('a change of a block', () => {
     expect(container.textContent?.match(/Same\./g)).toHaveLength(1)
   })
 
+  it('keeps the space before words that are gone at the end', () => {
+    const { container } = render(<RenderedDiff type="md" before="It draws on data. It was written by rules." after="It draws on data." />)
+    expect(container.querySelector('p')?.textContent).toBe('It draws on data. It was written by rules.')
+    expect(texts(container, 'del')).toEqual(['It was written by rules.'])
+    const { container: other } = render(<RenderedDiff type="md" before="a b" after="a, b" />)
+    expect(other.querySelector('p')?.textContent).toBe('a, b')
+  })
+
   it('is shown in the cells of a table of Markdown and of CSV', () => {
     const md = render(<RenderedDiff type="md" before={'| a | b |\n|---|---|\n| 1 | x |'} after={'| a | b |\n|---|---|\n| 2 | x |'} />).container
     expect([texts(md, 'td del'), texts(md, 'td ins')]).toEqual([['1'], ['2']])

@@ -28,6 +28,10 @@ describe.each(Object.entries({ de, fr, es, zh, ar }))('the labels in %s', (_, la
     }
   })
 
+  it('say in words that something was deleted', () => {
+    expect(labels.failure('not_found', 'there is nothing under this id')).not.toMatch(/there is nothing|no longer/)
+  })
+
   it('have a text for each, which is not English', () => {
     const say = (all: Labels, key: string): string => {
       const value = all[key as keyof Labels] as string | ((...given: unknown[]) => string)

@@ -161,6 +161,31 @@ describe('what failed', () => {
     expect(screen.queryByRole('alert')).toBeNull()
   })
 
+  it('stays in sight as far as it was read when reading it fails, and is read on', async () => {
+    const { response, send } = live('r')
+    const rest = live('r')
+    let isOver = false
+    const { user } = show(({ method, path }) => {
+      if (method === 'POST') return response
+      if (path.startsWith('/api/chats/7?')) return chat([message('q1', 'user', 'one')], { active_run_id: 'r' })
+      if (path.includes('/runs/r/stream')) return isOver ? rest.response : json({ detail: 'the bearer token has expired', code: 'unauthorized' }, 401)
+      return undefined
+    })
+    await user.type(input(), 'one{Enter}')
+    send([event('stream_start', { run_id: 'r', conversation_id: 7 }), frame('text', { content: 'The beginning' }, { message_id: 'M1', delta: true })])
+    await screen.findByText('The beginning')
+    send([], true)
+    const again = await screen.findByRole('button', { name: 'Try again' })
+    expect(screen.getByText('The beginning')).toBeTruthy()
+    expect(screen.getByText(/the bearer token has expired/)).toBeTruthy()
+    isOver = true
+    await user.click(again)
+    rest.send(answerFrames('The beginning and the end.'), true)
+    await screen.findByText('The beginning and the end.')
+    expect(screen.queryByText(/the bearer token has expired/)).toBeNull()
+    expect(screen.getAllByLabelText('You')).toHaveLength(1)
+  })
+
   it('says so when earlier messages cannot be read', async () => {
     localStorage.setItem('chattray:k:conversation', '7')
     let asked = 0
@@ -183,7 +208,7 @@ describe('what failed', () => {
     await user.type(input(), 'and then?{Enter}')
     await screen.findByText('How can I help?')
     await waitFor(() => expect(input().value).toBe('and then?'))
-    expect(screen.getByRole('alert').textContent).toContain('there is nothing here')
+    expect(screen.getByRole('alert').textContent).toContain('It is no longer there')
   })
 })
 

@@ -1,9 +1,10 @@
-import { render, screen, waitFor, within } from '@testing-library/react'
+import { act, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { version } from 'react'
 import { describe, expect, it, vi } from 'vitest'
 import { ChatProvider, ChatTray, registerPayloadHandler, useChatContext, useGeneralChat, type ChatTrayProps } from '../src'
 import { answerFrames, event, fakeApi, frame, json, sse, type Call } from './fakes'
+import { live } from './shown'
 
 function show(answer: (call: Call) => Response | Promise<Response> | undefined, props: Partial<ChatTrayProps> = {}, inside?: React.ReactNode) {
   const { api, calls } = fakeApi(answer)
@@ -103,6 +104,19 @@ describe('ChatTray', () => {
     await user.click(screen.getByRole('button', { name: 'Try again' }))
     await screen.findByText('Now.')
     expect(screen.getAllByLabelText('You')).toHaveLength(1)
+  })
+
+  it('says on its launcher, while it is closed, that it works and how many answers are new', async () => {
+    const { response, send } = live('run-1')
+    const { user } = show(({ method }) => (method === 'POST' ? response : undefined), { layout: 'tray', defaultOpen: true })
+    await ask(user, 'x')
+    await user.click(screen.getByRole('button', { name: 'Close the chat' }))
+    const launcher = await screen.findByRole('button', { name: 'Open the chat. The assistant is working.' })
+    expect(launcher.getAttribute('data-state')).toBe('working')
+    act(() => send(answerFrames('Now.'), true))
+    await user.click(await screen.findByRole('button', { name: 'Open the chat. 1 new answer.' }))
+    await user.click(screen.getByRole('button', { name: 'Close the chat' }))
+    expect(screen.getByRole('button', { name: 'Open the chat' }).getAttribute('data-state')).toBe('idle')
   })
 
   it('has a log and says to screen readers what begins and ends, not every word', async () => {

@@ -3281,7 +3281,7 @@ export interface components {
          *     | a block's type, as `md` | a piece of blocks; with `end` their end | `block_ids`, `document_id`, `content`, `end`, `new_doc`, `block_types` |
          *     | `reset` | what was sent for the blocks no longer counts; what follows is their content from its beginning: new text or, after a call that has failed, what waited for the user before; with `kept_through`, nor do all chunks of the run after that number; with `end` nothing more comes: what was written into the blocks is withdrawn, and they are as they were before, or gone | `block_ids`, `document_id`, `kept_through`, `end` |
          *     | `status` | a line for the status display; with an `approval_id` one that asks for the user's approval | `content`, `approval_id`, `reason` |
-         *     | `tool` | a call: its `event` is `start`, `progress` or `complete` | `tool`, `tool_use_id`, `index`; `input`, `title`; `stage`, `message`, `progress`, `data`, `block_ids`, `document_id`; `output`, `is_error`, `done` |
+         *     | `tool` | a call: its `event` is `start`, `progress` or `complete` | `tool`, `tool_use_id`, `index`; `input`, `title`, `denied`; `stage`, `message`, `progress`, `data`, `block_ids`, `document_id`; `output`, `is_error`, `done` |
          *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |
          *     | `approval_resolved` | it waits no longer | `approval_id`, `approved` |
          *     | `client_tool_call` | a call waits for the page, until `expires_at`; the start of its tool shows that it has been answered | `tool`, `tool_use_id`, `input`, `expires_at` |
@@ -3338,6 +3338,8 @@ export interface components {
             output?: string;
             is_error?: boolean;
             done?: string;
+            /** @description The call does not run, as the user did not approve it; its `complete` follows */
+            denied?: boolean;
             /** Format: date-time */
             expires_at?: string;
             approved?: boolean;

@@ -7,11 +7,12 @@ import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } fro
 import type { GeneralChatMessage } from '../state/state'
 import { TrayContextProvider, useLabels, type Command, type TrayContext } from '../state/tray'
 import { waitingApproval } from '../state/view'
+import { whenIdle } from '../state/whenIdle'
 import { LabelsProvider } from '../state/words'
 import { Composer } from './Composer'
 import { Empty, type Starter } from './Empty'
 import { PlusIcon, SparkIcon } from './icons'
-import { DiagnosticsPanel, HistoryPanel, KeysPanel, PayloadPanel } from './laterParts'
+import { DiagnosticsPanel, HistoryPanel, KeysPanel, loadParts, PayloadPanel } from './laterParts'
 import { Launcher, useUnread } from './Launcher'
 import { MessageList } from './MessageList'
 import { Banner, Header } from './TrayHeader'
@@ -101,6 +102,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const unread = useUnread(state, shown)
 
   useEffect(() => onThemeChange?.(theme), [onThemeChange, theme])
+  useEffect(() => (shown ? whenIdle(loadParts) : undefined), [shown])
 
   const handlerOf = useCallback((type: string) => payloadHandlerFor(type, payloadHandlers), [payloadHandlers])
   const { side, setSide, openPayload, closePayload } = useSide(state, handlerOf, room, props.openPayloads ?? 'decisions', (payload) => {

@@ -3,10 +3,12 @@ import type { Chat } from '../api/types'
 import { problemWords } from '../labels/tray'
 import { classes, type PartProps } from '../state/slots'
 import { useAllLabels } from '../state/allLabels'
+import { useChatState } from '../state/context'
 import { useThreads } from '../state/useThreads'
 import type { Labels } from '../labels/tray'
+import { waitingApproval } from '../state/view'
 import { ArchiveIcon, PinIcon } from './arrows'
-import { BackIcon, ChatIcon, EditIcon, SearchIcon, TrashIcon } from './icons'
+import { BackIcon, ChatIcon, EditIcon, RetryIcon, SearchIcon, TrashIcon, WarnIcon } from './icons'
 import { IconButton } from './IconButton'
 import { Skeleton } from './Skeleton'
 import { mayType } from './useFocusKept'
@@ -19,7 +21,8 @@ export interface HistoryPanelProps extends PartProps {
 /** The user's chats by day: search, open, pin, rename, archive, delete. */
 export default function HistoryPanel({ onClose, className, children }: HistoryPanelProps) {
   const labels = useAllLabels()
-  const { items, current, query, setQuery, status, hasMore, loadMore, open, rename, remove, pin, archive, archived, setArchived } = useThreads()
+  const { items, current, query, setQuery, status, reload, hasMore, loadMore, open, rename, remove, pin, archive, archived, setArchived } = useThreads()
+  const waits = useChatState((state) => Boolean(waitingApproval(state.run)))
   const box = useRef<HTMLElement>(null)
   const field = useRef<HTMLInputElement>(null)
   const lent = onClose !== undefined
@@ -37,7 +40,12 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
         {onClose && <IconButton label={labels.back} onClick={onClose}><BackIcon /></IconButton>}
         <label className="ct-search"><SearchIcon /><input ref={field} type="search" value={query} maxLength={200} placeholder={labels.historySearch} aria-label={labels.historySearch} onChange={(e) => setQuery(e.target.value)} /></label>
       </div>
-      {status === 'error' && <p className="ct-note" data-tone="error">{labels.errorTitle}</p>}
+      {status === 'error' && (
+        <div className="ct-note" data-tone="error" role="alert">
+          <WarnIcon /><div><span>{labels.historyFailed}</span></div>
+          <button type="button" className="ct-button ct-small" onClick={reload}><RetryIcon />{labels.retry}</button>
+        </div>
+      )}
       {items.length === 0 && (status === 'loading' ? <Skeleton of="list" lines={6} /> : status === 'ready' && <div className="ct-invite">{query ? labels.historyNone : <><ChatIcon /><strong>{labels.historyEmpty}</strong>{labels.historyInvite}</>}</div>)}
       {grouped(items, labels, archived).map(([day, chats]) => (
       <section key={day} aria-label={day}>
@@ -45,7 +53,7 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
       <ul>
         {chats.map((chat) => (
           <ChatRow
-            key={chat.conversation_id} chat={chat} current={chat.conversation_id === current}
+            key={chat.conversation_id} chat={chat} current={chat.conversation_id === current} waits={waits && chat.conversation_id === current}
             onOpen={() => {
               open(chat.conversation_id)
               onClose?.()
@@ -66,9 +74,11 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
   )
 }
 
-function ChatRow({ chat, current, onOpen, onRename, onDelete, onPin, onArchive }: {
+function ChatRow({ chat, current, waits, onOpen, onRename, onDelete, onPin, onArchive }: {
   chat: Chat
   current: boolean
+  /** Whether the chat's run waits for the user. */
+  waits: boolean
   onOpen: () => void
   onRename: (title: string) => Promise<void>
   onDelete: () => Promise<void>
@@ -115,7 +125,7 @@ function ChatRow({ chat, current, onOpen, onRename, onDelete, onPin, onArchive }
     <li ref={row} className="ct-chat-row" data-current={current}>
       <button type="button" className="ct-chat-open" onClick={onOpen} aria-current={current}>
         <span dir="auto">{chat.title || labels.untitled}</span>
-        <small>{chat.active_run_id && <span className="ct-spinner" />}<time dateTime={chat.updated_at}>{when(chat.updated_at)}</time></small>
+        <small>{waits ? <span className="ct-chat-waits">{labels.launcherWaits}</span> : chat.active_run_id && <span className="ct-spinner" />}<time dateTime={chat.updated_at}>{when(chat.updated_at)}</time></small>
       </button>
       {mode === 'delete' ? (
         <span className="ct-row ct-chat-sure" role="group" aria-label={labels.removeSure} onKeyDown={leave}>

@@ -33,19 +33,19 @@ export function PayloadCard({ payload, className, children }: PayloadCardProps) 
         {payload.outcome && <Outcome outcome={payload.outcome} />}
         {!payload.outcome && !inline && <small>{open ? labels.payloadClose : waits ? labels.payloadReview : labels.payloadOpen}</small>}
       </button>
-      {(inline || open) && <Opened payload={payload} handler={handler} place={inline ? 'inline' : 'render'} close={closePayload} />}
+      {(inline || open) && <Opened payload={payload} handler={handler} place={inline ? 'inline' : 'render'} title={title} close={closePayload} />}
       {children}
     </section>
   )
 }
 
-function Opened({ payload, handler, place, close }: { payload: CustomPayload; handler: PayloadHandler | undefined; place: 'inline' | 'render'; close: () => void }) {
+function Opened({ payload, handler, place, title, close }: { payload: CustomPayload; handler: PayloadHandler | undefined; place: 'inline' | 'render'; title: string; close: () => void }) {
   const { decide, deciding, problem } = useDecision(payload)
   const [own, setOwn] = useOwnButtons(handler)
   const act = (outcome: Decided, data?: unknown) => void decide(outcome, data).then((done) => done && close())
   return (
     <>
-      <div className="ct-payload-body"><PayloadContent payload={payload} place={place} decide={act} close={close} onOwnButtons={setOwn} /></div>
+      <div className="ct-payload-body" role="group" aria-labelledby={title} tabIndex={0}><PayloadContent payload={payload} place={place} decide={act} close={close} onOwnButtons={setOwn} /></div>
       <DecisionButtons payload={payload} handler={handler} own={own} deciding={deciding} problem={problem} decide={act} />
     </>
   )

@@ -45,12 +45,17 @@ export const ToolCallCard = memo(function ToolCallCard({ tool, runId, defaultOpe
   )
 })
 
-/** The first argument, as a hint of what the call is about. */
+/** The first argument, as a hint of what the call is about; an id says nothing to people, so the first text stands for it. */
 function hint(tool: ToolView): string {
   if (typeof tool.input !== 'object' || tool.input === null) return ''
-  const first = Object.values(tool.input).find((v) => typeof v === 'string' || typeof v === 'number')
-  return first === undefined ? '' : String(first).slice(0, 80)
+  const values = Object.values(tool.input)
+  const first = values.find((v) => typeof v === 'string' || typeof v === 'number')
+  const shown = ID.test(String(first)) ? values.find((v) => typeof v === 'string' && !ID.test(v)) : first
+  return shown === undefined ? '' : String(shown).slice(0, 80)
 }
+
+/** What no person has written: one long word of letters with digits among them. */
+const ID = /^(?=.*\d)[\w-]{16,}$/
 
 /** A duration that is worth showing, in words. */
 export function duration(ms: number | undefined, labels: Labels): string {

@@ -1,25 +1,42 @@
 import { useEffect, useState, type ComponentType } from 'react'
 
+/** A part that is loaded when it is first shown, or when `load` is called. */
+export type Later<P> = ComponentType<P> & { load: () => Promise<void> }
+
 /**
- * A part that is loaded when it is first shown; until then nothing is shown. If
- * it cannot be loaded, because the connection is lost or the page was rebuilt,
- * it is tried again the next time, and the rest of the page keeps working.
+ * A part that is loaded later; until then `Instead` is shown, or nothing. If it
+ * cannot be loaded, because the connection is lost or the page was rebuilt, it
+ * is tried again while it is shown, and the rest of the page keeps working.
  */
-export function later<P extends object>(load: () => Promise<{ default: ComponentType<P> }>): ComponentType<P> {
+export function later<P extends object>(fetch: () => Promise<{ default: ComponentType<P> }>, Instead?: ComponentType): Later<P> {
   let known: ComponentType<P> | undefined
-  return function Later(props: P) {
-    const [Part, setPart] = useState(() => known)
+  const load = () => fetch().then((module) => {
+    known = module.default
+  })
+  function Part(props: P) {
+    const [Shown, setShown] = useState(() => known)
     useEffect(() => {
-      if (known) return setPart(() => known)
+      let timer: ReturnType<typeof setTimeout>
       let here = true
-      load().then((module) => {
-        known = module.default
-        if (here) setPart(() => known)
-      }, () => undefined)
+      const show = () => {
+        clearTimeout(timer)
+        if (known) return setShown(() => known)
+        load().then(show, () => {
+          if (here) timer = setTimeout(show, RETRY)
+        })
+      }
+      show()
+      addEventListener('online', show)
       return () => {
         here = false
+        clearTimeout(timer)
+        removeEventListener('online', show)
       }
     }, [])
-    return Part ? <Part {...props} /> : null
+    return Shown ? <Shown {...props} /> : Instead ? <Instead /> : null
   }
+  return Object.assign(Part, { load })
 }
+
+/** Milliseconds after which a part that could not be loaded is tried again. */
+const RETRY = 3000

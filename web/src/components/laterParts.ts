@@ -12,9 +12,10 @@ import type { ToolBodyProps } from './ToolBody'
 import type { PaletteProps } from './Palette'
 import type { QueueProps } from './Queue'
 import type { VersionsProps } from './Versions'
+import { ListSkeleton } from './Skeleton'
 
 /** The user's chats: search, open, rename, pin, archive, delete. */
-export const HistoryPanel = later<HistoryPanelProps>(() => import('./HistoryPanel'))
+export const HistoryPanel = later<HistoryPanelProps>(() => import('./HistoryPanel'), ListSkeleton)
 export const EditMessage = later<EditMessageProps>(() => import('./EditMessage'))
 export const FeedbackForm = later<FeedbackFormProps>(() => import('./FeedbackForm'))
 /** Navigates the versions of a message. */
@@ -33,3 +34,8 @@ export const PayloadPanel = later<PayloadPanelProps>(() => import('./PayloadPane
 /** What can be done with keys. */
 export const KeysPanel = later<KeysPanelProps>(() => import('./KeysPanel'))
 export const DiagnosticsPanel = later<DiagnosticsPanelProps>(() => import('./DiagnosticsPanel'))
+
+/** Loads all parts of a tray but diagnostics, so that they are there when the connection is lost. What cannot be loaded is tried again when it is shown. */
+export function loadParts(): void {
+  for (const { load } of [HistoryPanel, EditMessage, FeedbackForm, Versions, AttachmentList, Queue, Palette, ComposerFoot, Menu, ToolBody, PayloadPanel, KeysPanel]) load().catch(() => undefined)
+}

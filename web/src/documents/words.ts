@@ -19,9 +19,14 @@ export function changedWords(before: string[], after: string[]): Change[] {
   if (before.length + after.length > MAX_WORDS) return [...before.map((text) => ({ kind: 'del', text }) as const), ...after.map((text) => ({ kind: 'ins', text }) as const)]
   const same = (a: string, b: string) => a.trim() === b.trim()
   const parts = diffArrays(before, after, { comparator: same, timeout: 500 }) ?? [{ value: before, removed: true, added: false }, { value: after, removed: false, added: true }]
-  // Words that both texts have are taken from the later one.
-  let at = 0
-  return parts.flatMap(({ value, added, removed }) => value.map((text): Change => (removed ? { kind: 'del', text } : { kind: added ? 'ins' : 'same', text: after[at++]! })))
+  // Words that both texts have are taken from the later one; before a word that is gone they keep the space of the earlier one.
+  let [was, is] = [0, 0]
+  return parts.flatMap(({ value, added, removed }, part) => value.map((_, i): Change => {
+    if (removed) return { kind: 'del', text: before[was++]! }
+    if (added) return { kind: 'ins', text: after[is++]! }
+    const [old, text] = [before[was++]!, after[is++]!]
+    return { kind: 'same', text: i === value.length - 1 && parts[part + 1]?.removed && !/\s$/.test(text) ? old : text }
+  }))
 }
 
 export function wordsOf(text: string): string[] {

@@ -34,7 +34,7 @@ export const ar: Labels = {
   toolInput: 'المدخلات', toolOutput: 'المخرجات', toolWhole: 'عرض المخرجات كاملة', toolNoOutput: 'لا مخرجات.', threadsSide: 'واحدًا تلو الآخر', showMore: 'عرض المزيد', showLess: 'عرض الأقل', threadsOrder: 'بترتيب الوصول', threads: 'عمل متوازٍ',
   stopped: 'أوقفت هذه الإجابة.', incomplete: 'هذه الإجابة غير مكتملة.', stopMaxTokens: 'بلغت الإجابة حد طولها.', stopMaxIterations: 'بلغت الإجابة حد خطواتها.',
   stopContentFilter: 'قطع مرشح المحتوى الإجابة.', stopRefusal: 'امتنع النموذج عن الإجابة.', warnings: 'ملاحظات', reconnecting: 'انقطع الاتصال. تجري إعادة الاتصال…', reconnectNow: 'المحاولة الآن',
-  errorTitle: 'حدث خطأ ما', failure: (_code, message) => message, unreachable: 'لا يمكن الوصول إلى الخدمة.', dismiss: 'إخفاء', accept: 'قبول', reject: 'رفض', accepted: 'مقبول', rejected: 'مرفوض',
+  errorTitle: 'حدث خطأ ما', failure: (code, message) => (code === 'not_found' ? 'لم يعد موجودًا. ربما تم حذفه.' : message), unreachable: 'لا يمكن الوصول إلى الخدمة.', dismiss: 'إخفاء', accept: 'قبول', reject: 'رفض', accepted: 'مقبول', rejected: 'مرفوض',
   closePanel: 'إغلاق اللوحة', back: 'رجوع', copyJson: 'نسخ بصيغة JSON', milliseconds: (ms) => `${n(ms)} م.ث`, seconds: (s) => `${n(s)} ث`, usage: (input, output) => `${n(input)} رمزًا داخلًا، ${n(output)} خارجًا`,
   actionUnknown: (action) => `لا تستطيع هذه الصفحة تنفيذ «${action}».`, announceBusy: 'المساعد يجيب.', announceDone: 'اكتملت الإجابة.', announceStopped: 'أُوقفت الإجابة.', announceError: 'فشلت الإجابة.',
   announcePanel: (title) => `فُتح ${title} بجانب المحادثة.`, announceTool: (tool) => `يجري تشغيل ${tool}.`, footnotes: 'الحواشي', footnoteBack: (number) => `العودة إلى المرجع ${n(number)}`, imageShow: (host) => `عرض الصورة من ${host}`,
@@ -45,7 +45,7 @@ export const ar: Labels = {
   approvalConfirms: 'تسأل هذه الأداة دائمًا أولًا.', approvalUntrusted: 'قرأت نصًا من الخارج ربما طلب مني فعل هذا.',
   approvalUnseenUrl: 'قرأت نصًا من الخارج وركّبت هذا العنوان بنفسي؛ قد يُخرج بيانات.', table: 'جدول', image: 'صورة',
 
-  historyInvite: 'تُحفظ أسئلتك هنا مع إجاباتها.', queue: 'رسائل منتظرة', queueSend: 'إرسال الآن', queueRemove: 'استرجاع', versions: 'النسخ', versionOf: (number, total) => `النسخة ${n(number)} من ${n(total)}`, versionPrevious: 'النسخة السابقة', versionNext: 'النسخة التالية',
+  historyFailed: 'تعذرت قراءة المحادثات.', historyInvite: 'تُحفظ أسئلتك هنا مع إجاباتها.', queue: 'رسائل منتظرة', queueSend: 'إرسال الآن', queueRemove: 'استرجاع', versions: 'النسخ', versionOf: (number, total) => `النسخة ${n(number)} من ${n(total)}`, versionPrevious: 'النسخة السابقة', versionNext: 'النسخة التالية',
   model: 'النموذج', modelPriced: (name, input, output) => `${name} (${n(input)}$ للداخل، ${n(output)}$ للخارج)`, chatUsed: 'استهلاك هذه المحادثة', chatTokens: (tokens) => count(tokens, { one: 'رمز واحد', two: 'رمزان', few: 'رموز', many: 'رمزًا', other: 'رمز' }),
   chatCost: (usd) => `${usd.toLocaleString('ar', { maximumSignificantDigits: usd < 0.01 ? 1 : 3 })}$`, chatContext: (part) => `${n(Math.max(1, Math.round(part * 100)))}٪ من السياق`, commands: 'الأوامر', mentions: 'الأدوات والمستندات',
   paletteFound: (found) => (found === 0 ? 'لم يُعثر على شيء.' : count(found, { one: 'خيار واحد.', two: 'خياران.', few: 'خيارات.', many: 'خيارًا.', other: 'خيار.' })), document: 'مستند', pin: 'تثبيت', unpin: 'إلغاء التثبيت', archive: 'أرشفة',

@@ -7,6 +7,7 @@ export const laterLabels = {
   keyLine: 'Begin a new line',
   keyRecall: 'Your last questions, in an empty input',
   keyStop: 'Stop the answer, close a panel or a list',
+  historyFailed: 'The chats could not be read.',
   historyInvite: 'Questions that you ask are kept here, with their answers.',
   queue: 'Waiting messages',
   queueSend: 'Send now',

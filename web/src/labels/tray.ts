@@ -129,7 +129,7 @@ export const defaultLabels = {
   reconnecting: 'Connection lost. Reconnecting…',
   reconnectNow: 'Try now',
   errorTitle: 'Something went wrong',
-  failure: (_code: string, message: string) => message,
+  failure: (code: string, message: string) => (code === 'not_found' ? 'It is no longer there. It may have been deleted.' : message),
   unreachable: 'The service cannot be reached.',
   dismiss: 'Dismiss',
   accept: 'Accept',

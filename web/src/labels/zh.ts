@@ -25,7 +25,7 @@ export const zh: Labels = {
   toolInput: '输入', toolOutput: '输出', toolWhole: '显示完整输出', toolNoOutput: '没有输出。', threadsSide: '逐个查看', showMore: '显示更多', showLess: '显示更少', threadsOrder: '按到达顺序', threads: '并行工作',
   stopped: '您停止了这个回答。', incomplete: '这个回答不完整。', stopMaxTokens: '回答达到了长度上限。', stopMaxIterations: '回答达到了步数上限。',
   stopContentFilter: '回答被内容过滤器截断。', stopRefusal: '模型拒绝回答。', warnings: '提示', reconnecting: '连接中断，正在重新连接…', reconnectNow: '立即重试',
-  errorTitle: '出了问题', failure: (_code, message) => message, unreachable: '无法连接服务。', dismiss: '关闭提示', accept: '接受', reject: '拒绝', accepted: '已接受', rejected: '已拒绝',
+  errorTitle: '出了问题', failure: (code, message) => (code === 'not_found' ? '内容已不存在，可能已被删除。' : message), unreachable: '无法连接服务。', dismiss: '关闭提示', accept: '接受', reject: '拒绝', accepted: '已接受', rejected: '已拒绝',
   closePanel: '关闭面板', back: '返回', copyJson: '复制为 JSON', milliseconds: (ms) => `${ms} 毫秒`, seconds: (s) => `${n(s)} 秒`, usage: (input, output) => `输入 ${n(input)} 个词元，输出 ${n(output)} 个`,
   actionUnknown: (action) => `本页不能执行“${action}”。`, announceBusy: '助手正在回答。', announceDone: '回答已完成。', announceStopped: '回答已停止。', announceError: '回答失败。',
   announcePanel: (title) => `${title}已在聊天旁打开。`, announceTool: (tool) => `正在运行 ${tool}。`, footnotes: '脚注', footnoteBack: (number) => `返回引用 ${number}`, imageShow: (host) => `显示来自 ${host} 的图片`,
@@ -35,7 +35,7 @@ export const zh: Labels = {
   approvalConfirms: '这个工具总是先询问。', approvalUntrusted: '我读过外部文本，它可能要求我这样做。',
   approvalUnseenUrl: '我读过外部文本，并自己拼成了这个地址；它可能带出数据。', table: '表格', image: '图片',
 
-  historyInvite: '您的提问和回答会保存在这里。', queue: '等待中的消息', queueSend: '立即发送', queueRemove: '撤回', versions: '版本', versionOf: (number, count) => `第 ${number} 版，共 ${count} 版`, versionPrevious: '上一版', versionNext: '下一版',
+  historyFailed: '无法读取对话列表。', historyInvite: '您的提问和回答会保存在这里。', queue: '等待中的消息', queueSend: '立即发送', queueRemove: '撤回', versions: '版本', versionOf: (number, count) => `第 ${number} 版，共 ${count} 版`, versionPrevious: '上一版', versionNext: '下一版',
   model: '模型', modelPriced: (name, input, output) => `${name}（输入 $${n(input)}，输出 $${n(output)}）`, chatUsed: '此聊天的用量', chatTokens: (tokens) => `${n(tokens)} 个词元`,
   chatCost: (usd) => `$${usd.toLocaleString('zh-CN', { maximumSignificantDigits: usd < 0.01 ? 1 : 3 })}`, chatContext: (part) => `上下文的 ${Math.max(1, Math.round(part * 100))}%`, commands: '命令', mentions: '工具和文档',
   paletteFound: (found) => (found === 0 ? '没有找到。' : `有 ${n(found)} 项可选。`), document: '文档', pin: '置顶', unpin: '取消置顶', archive: '归档', unarchive: '取消归档', archivedShow: '已归档的聊天', pinned: '置顶',

@@ -3,6 +3,7 @@ import { memo, useEffect, useRef, useState, type ReactNode } from 'react'
 import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import { ExpandIcon, WrapIcon } from '../components/icons'
 import { useLabels } from '../state/tray'
+import { whenIdle } from '../state/whenIdle'
 import { CopyButton } from './copy'
 import { useMarkdownParts, usePlugin, type CodeProps, type Highlight, type RenderDiagram } from './plugins'
 import { Scroller } from './Scroller'
@@ -89,19 +90,6 @@ function colouredOf(highlight: Highlight, code: string, language: string): Colou
   const tree = highlight(code, language)
   return { code, language, shown: tree ? (toJsxRuntime(tree, { Fragment, jsx, jsxs }) as ReactNode) : code }
 }
-
-/** Does something when the browser is idle, at the latest after IDLE_TIMEOUT; the returned function cancels it. */
-function whenIdle(act: () => void): () => void {
-  if (!('requestIdleCallback' in globalThis)) {
-    const timer = setTimeout(act)
-    return () => clearTimeout(timer)
-  }
-  const idle = requestIdleCallback(act, { timeout: IDLE_TIMEOUT })
-  return () => cancelIdleCallback(idle)
-}
-
-/** Milliseconds after which the work is done even if the browser is not idle. */
-const IDLE_TIMEOUT = 1000
 
 /** A diagram, drawn when the browser is idle. */
 function Diagram({ render, source, onFail }: { render: RenderDiagram; source: string; onFail: () => void }) {

@@ -15,6 +15,8 @@ export function MarkdownTable({ node, streaming, children }: { node?: Element; s
   const [sort, setSort] = useState<{ column: number; descending: boolean } | null>(null)
   const count = node ? bodyOf(node).length : 0
   const order = useMemo(() => (sort && node ? sortedBy(rowsOf(node).slice(1), sort.column, sort.descending) : null), [sort, node])
+  // The first column names the rows: a narrow view scrolls rather than press it to a word a line.
+  const wide = node && bodyOf(node).some((row) => textOf(under(row, 'td')[0]).length > LONG)
   const [head, body] = elements(children)
   const cells = elements(elements(head?.props.children)[0]?.props.children)
   const lines = elements(body?.props.children)
@@ -29,7 +31,7 @@ export function MarkdownTable({ node, streaming, children }: { node?: Element; s
                 const own = cell.props as { children?: ReactNode; style?: { textAlign?: string } }
                 const numeric = own.style?.textAlign === 'right'
                 const now = sort?.column === i ? (sort.descending ? 'desc' : 'asc') : false
-                return <SortHead key={i} order={now} numeric={numeric} centered={own.style?.textAlign === 'center'} long={name.length > LONG} label={labels.sortBy(name || String(i + 1))} onSort={streaming || count < 2 ? undefined : () => setSort(now === 'desc' ? null : { column: i, descending: now === 'asc' })}>{own.children}</SortHead>
+                return <SortHead key={i} order={now} numeric={numeric} centered={own.style?.textAlign === 'center'} long={name.length > LONG || (i === 0 && wide)} label={labels.sortBy(name || String(i + 1))} onSort={streaming || count < 2 ? undefined : () => setSort(now === 'desc' ? null : { column: i, descending: now === 'asc' })}>{own.children}</SortHead>
               })}
             </tr>
           </thead>
@@ -40,7 +42,7 @@ export function MarkdownTable({ node, streaming, children }: { node?: Element; s
   )
 }
 
-/** The length in characters from which a column's head is wrapped. */
+/** The length in characters from which a column's head is wrapped, and the first column has room for words. */
 const LONG = 20
 
 function elements(children: ReactNode): Parent[] {

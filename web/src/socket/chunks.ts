@@ -8,7 +8,7 @@ export interface SocketTool {
   tool_use_id: string
   tool: string
   index: number
-  state: 'running' | 'completed' | 'error'
+  state: 'running' | 'completed' | 'error' | 'denied'
   input?: unknown
   title?: string
   stage?: string
@@ -177,15 +177,17 @@ function foldTool(fold: SocketFold, run: SocketRun, chunk: SocketChunk, seq: num
   }
   const tool: SocketTool = {
     ...(old ?? { tool_use_id, tool: chunk.tool ?? '', index: chunk.index ?? 0, state: 'running', progress: 0 }), ...given, last: seq,
-    ...(chunk.progress !== undefined && { progress: chunk.progress }), ...(event === 'complete' && { state: chunk.is_error ? 'error' : 'completed', progress: 1 }),
+    ...(chunk.progress !== undefined && { progress: chunk.progress }), ...(event === 'complete' && { progress: 1 }),
   }
+  if (chunk.denied) tool.state = 'denied'
+  else if (event === 'complete' && tool.state !== 'denied') tool.state = chunk.is_error ? 'error' : 'completed'
   const starts = event === 'start'
   return {
     fold: event === 'complete' ? { ...fold, steps: fold.steps + 1 } : fold,
     run: {
       ...run, tools: bounded(old ? run.tools.map((t) => (t === old ? tool : t)) : [...run.tools, tool], CHUNK_LIMITS.tools),
       calls: starts ? run.calls.filter((c) => c.tool_use_id !== tool_use_id) : run.calls,
-      approvals: starts ? run.approvals.map((a) => (a.tool_use_id === tool_use_id && a.approved === undefined ? { ...a, approved: true } : a)) : run.approvals,
+      approvals: starts ? run.approvals.map((a) => (a.tool_use_id === tool_use_id && a.approved === undefined ? { ...a, approved: !chunk.denied } : a)) : run.approvals,
     },
   }
 }

@@ -115,7 +115,7 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
     case 'link':
       return { ...state, link: event.link }
     case 'failed':
-      return { ...state, run: null, isLoading: false, isOpening: false, link: 'idle', error: event.failure }
+      return { ...state, messages: [...state.messages, ...begun(state.run, event.failure)], run: null, isLoading: false, isOpening: false, link: 'idle', error: event.failure }
     case 'noted':
       return { ...state, error: event.failure }
     case 'returned':
@@ -223,6 +223,11 @@ function answerOf(run: RunView, outcome: Outcome): GeneralChatMessage {
   const partial = { ...base, id: outcome.messageId ?? `answer:${run.runId}`, content: textOf(run), payloads: payloadsOf(run) }
   if (outcome.status === 'cancelled') return { ...partial, status: 'cancelled' }
   return { ...partial, status: 'error', error: { code: outcome.code as NonNullable<Message['error']>['code'], message: outcome.message } }
+}
+
+/** What was read of an answer before reading it failed; it stays in sight until it is read again. */
+function begun(run: RunView | null, failure: Failure): GeneralChatMessage[] {
+  return run?.runId && hasContent(run) ? [answerOf(run, { status: 'error', ...failure })] : []
 }
 
 function failureOf(outcome: Outcome): Failure | null {

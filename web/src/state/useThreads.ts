@@ -14,6 +14,8 @@ export interface ThreadsState {
   query: string
   setQuery: (query: string) => void
   status: 'loading' | 'ready' | 'error'
+  /** Reads the list again, as after an error; it is also read again when the browser is online again. */
+  reload: () => void
   hasMore: boolean
   loadMore: () => void
   open: (conversationId: number) => void
@@ -74,6 +76,11 @@ export function useThreads(): ThreadsState {
       request.abort()
     }
   }, [store, query, archived, place, made, stale])
+  const reload = useCallback(() => setStale((n) => n + 1), [])
+  useEffect(() => {
+    addEventListener('online', reload)
+    return () => removeEventListener('online', reload)
+  }, [reload])
   const loadMore = useCallback(() => {
     store.api.listChats({ q: query.trim(), limit: THREADS.page, cursor, ...(archived && { archived: 'true' }) }).then(
       (list) => {
@@ -85,7 +92,7 @@ export function useThreads(): ThreadsState {
     )
   }, [store, query, archived, place, cursor])
   return {
-    items, current, query, setQuery, status, hasMore: cursor !== undefined, loadMore, archived, setArchived,
+    items, current, query, setQuery, status, hasMore: cursor !== undefined, loadMore, reload, archived, setArchived,
     open: useCallback((id) => void store.open(id), [store]),
     startNew: useCallback(() => store.newChat(), [store]),
     rename: useCallback(async (id, title) => {
