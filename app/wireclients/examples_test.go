@@ -51,15 +51,12 @@ func TestExampleCopilotKit(t *testing.T) {
 			s.Model.On(upstream.LastUser("count "+runtime), spoken(gate))
 			b := openBrowser(t)
 			b.do("open " + address + "/" + query)
-			b.do("ask hello " + runtime)
-			b.do("see all is well")
-			b.do("ask title " + runtime)
-			b.do("see the page has a title")
-			b.do("ask book " + runtime)
+			b.do("ask hello " + runtime + " | all is well")
+			b.do("ask title " + runtime + " | the page has a title")
+			b.do("ask book " + runtime + " | Approve")
 			b.do("click Approve")
 			b.do("see it is booked")
-			b.do("ask count " + runtime)
-			b.do("see one two three")
+			b.do("ask count " + runtime + " | one two three")
 			b.do("reload")
 			b.do("see one two three")
 			close(gate)
@@ -126,22 +123,12 @@ func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	node := exec.CommandContext(t.Context(), "node", "page.mjs")
 	node.Dir, node.Stderr = clients, os.Stderr
-	in, err := node.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := node.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := node.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, said := started(t, node)
 	t.Cleanup(func() {
 		_ = in.Close() // Chromium ends with its page
 		_ = node.Wait()
 	})
-	return &browser{t, in, bufio.NewScanner(out)}
+	return &browser{t, in, said}
 }
 
 // do has the page do something, and fails the test if it cannot.

@@ -58,13 +58,19 @@ func scriptKill(s *apptest.System, name string, gate chan struct{}) bool {
 	case "killError":
 		refusal := upstream.Reply{upstream.Wait(gate)}.Then(upstream.Status(401, `{"error":{"message":"no"}}`)...)
 		s.Model.On(asked, spoken(gate), refusal)
-	case "killRegenerate":
-		s.Model.On(asked, upstream.Text("answer"), spoken(gate))
-	case "killEdit":
+	case "killStop":
 		s.Model.On(upstream.LastUser("first"), upstream.Text("answer"))
 		s.Model.On(asked, spoken(gate))
-	case "killFile":
+	case "killRegenerate":
+		s.Model.On(upstream.LastUser("first"), upstream.Text("answer"))
+		s.Model.On(asked, upstream.Text("answer"), spoken(gate))
+	case "killEdit":
+		for _, question := range []string{"first", "second"} {
+			s.Model.On(upstream.LastUser(question), upstream.Text("answer"))
+		}
 		s.Model.On(asked, spoken(gate))
+	case "killFile": // the text is a part beside the file
+		s.Model.On(func(r upstream.Request) bool { return strings.Contains(string(r.Last("user").Content), name) }, spoken(gate))
 	default:
 		return false
 	}

@@ -21,6 +21,12 @@ var openaiCases = []uiCase{
 	{name: "two", turns: []apptest.Turn{{Text: "both", Calls: calls("order", "where")}, {Text: "done"}}, want: []string{"user: two", "assistant: both done"}},
 	{name: "cut", turns: []apptest.Turn{{Text: long}}, gated: true, at: openGate, want: []string{"user: cut", "assistant: " + long}},
 	{name: "kill", turns: []apptest.Turn{{Text: long}}, gated: true, at: killOnce, want: []string{"user: kill", "assistant: " + long}},
+	{name: "killTool", turns: []apptest.Turn{{Text: "look", Calls: calls("look")}, {Text: long}}, gated: true, at: killOnce, want: []string{"user: killTool", "assistant: look " + long}},
+	{name: "killFile", gated: true, at: killOnce, want: []string{"user: killFile", "assistant: " + long}},
+	{name: "killEdit", gated: true, at: killOnce, want: []string{"user: first", "assistant: answer", "user: killEdit", "assistant: " + long}},
+	{name: "killRegenerate", gated: true, at: killOnce, want: []string{"user: first", "assistant: answer", "user: killRegenerate", "assistant: " + long}},
+	{name: "killStop", gated: true, at: killThenGone, want: []string{"user: first", "assistant: answer", "user: killStop", "assistant: one two three"}},
+	{name: "killError", gated: true, at: killOnce, want: []string{"user: killError"}},
 	{name: "killBoth", turns: bothTurns, at: killOnce, want: []string{"user: killBoth", "assistant: both done"}},
 	{name: "stop", turns: []apptest.Turn{{Text: long}}, gated: true, at: modelIsGone, want: []string{"user: stop", "assistant: one two three"}},
 	{name: "error", want: []string{"user: error"}},
@@ -76,6 +82,15 @@ func killOnce(_ *testing.T, s *apptest.System, gate chan struct{}, point string)
 		return
 	}
 	s.Restart()
+}
+
+// killThenGone kills the process and waits until the model's server has seen it, so that it
+// then sees the stop of the next attempt.
+func killThenGone(t *testing.T, s *apptest.System, gate chan struct{}, point string) {
+	if point == "streaming" {
+		s.Restart()
+	}
+	modelIsGone(t, s, gate, point)
 }
 
 // modelIsGone waits until the model's server sees that nobody reads its reply.

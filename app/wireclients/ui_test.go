@@ -3,11 +3,6 @@
 package wireclients
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"io"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -90,9 +85,16 @@ var uiCases = []uiCase{
 	{name: "foreign"},
 }
 
+// tabsCases are cases only of these clients: two pages answer the same call, and both show
+// what the first has answered.
+var tabsCases = []uiCase{{
+	name: "tabs", turns: []apptest.Turn{{Text: "where", Calls: calls("where")}, {Text: "done"}},
+	want: []string{"user: tabs", "assistant: where <where Basel> done"},
+}}
+
 func TestAISDK(t *testing.T) {
 	for _, version := range []string{"5", "6", "7"} {
-		for _, c := range slices.Concat(uiCases, killCases) {
+		for _, c := range slices.Concat(uiCases, tabsCases, killCases) {
 			t.Run("ai "+version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
@@ -127,42 +129,13 @@ func script(s *apptest.System, c *uiCase, gate chan struct{}) {
 
 // runClient runs the client, and compares what it shows and what the chat has with what
 // the case wants.
-func runClient(t *testing.T, s *apptest.System, c *uiCase, driver, version string, gate chan struct{}) {
+func runClient(t *testing.T, s *apptest.System, c *uiCase, driver, client string, gate chan struct{}) {
 	t.Helper()
-	node := exec.CommandContext(t.Context(), "node", driver, version, s.URL(t), c.name)
-	node.Dir = clients
-	var complaints bytes.Buffer
-	node.Stderr = &complaints
-	in, err := node.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := node.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := node.Start(); err != nil {
-		t.Fatal(err)
-	}
-	last := ""
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		last = lines.Text()
-		if strings.HasPrefix(last, "at ") && c.at != nil {
-			c.at(t, s, gate, strings.TrimPrefix(last, "at "))
+	shown, stored := hostOf(t, driver, client).run(t, s.URL(t), c.name, func(point string) {
+		if c.at != nil {
+			c.at(t, s, gate, point)
 		}
-		if strings.HasPrefix(last, "at ") {
-			_, _ = io.WriteString(in, "\n")
-		}
-	}
-	_ = node.Wait()
-	result, ok := strings.CutPrefix(last, "done ")
-	if !ok {
-		t.Fatalf("the client ended with %q\n%s", last, complaints.String())
-	}
-	var got struct{ Client, Stored []string }
-	if err := json.Unmarshal([]byte(result), &got); err != nil {
-		t.Fatal(err)
-	}
+	})
 	for _, key := range []string{"k", "l"} {
 		// Only "look" may be repeated: a kill may lose that it has ended.
 		if n := len(s.ToolCalls(key)); n > 1 && c.name != "killTool" {
@@ -170,12 +143,12 @@ func runClient(t *testing.T, s *apptest.System, c *uiCase, driver, version strin
 		}
 	}
 	if strings.HasSuffix(strings.ToLower(c.name), "error") { // the chat keeps an answer without text, the client none or one without
-		got.Client, got.Stored = got.Client[:1], got.Stored[:1]
+		shown, stored = shown[:1], stored[:1]
 	}
-	if diff := cmp.Diff(c.want, trimmed(got.Client)); diff != "" {
+	if diff := cmp.Diff(c.want, trimmed(shown)); diff != "" {
 		t.Errorf("the client shows (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(c.want, trimmed(got.Stored)); diff != "" {
+	if diff := cmp.Diff(c.want, trimmed(stored)); diff != "" {
 		t.Errorf("the chat has (-want +got):\n%s", diff)
 	}
 }

@@ -1,10 +1,10 @@
-// Runs one case with an unmodified client of the Agent-User Interaction Protocol:
-// node agui.mjs CLIENT URL CASE, as ui.mjs. agui-kinds.mjs has the clients.
+// A case with an unmodified client of the Agent-User Interaction Protocol; host.mjs runs it.
+// agui-kinds.mjs has the clients.
 import { kinds } from './agui-kinds.mjs'
-import { at, cutter, done, outcome, stopped, until } from './common.mjs'
+import { at, current, cutter, done, outcome, stopped, stored, until } from './common.mjs'
 
-const [version, url, name] = process.argv.slice(2)
-const id = `${name}-${version}-${process.pid}`
+const { client: version, url, name } = current
+const id = `${name}-${version}`
 const connection = cutter()
 const errors = []
 const client = await kinds[version]({ version, url, id, fetch: connection.fetch, failed: (e) => errors.push(e) })
@@ -109,6 +109,7 @@ const cases = {
     await sent
     if (version !== '1' && !errors[0]?.startsWith(client.aborts ? 'abort' : 'cancelled')) throw new Error('errors ' + errors)
     await at('stopped')
+    await stopped(url)
   },
   async error(agent) {
     await ask(agent, 'error')
@@ -226,8 +227,8 @@ const shown = (agent) => {
   return out
 }
 
-await done(url, id, async () => {
+await done(async () => {
   const first = await client.open()
   const last = await cases[name](first)
-  return last?.messages ? last : first
-}, shown)
+  return { client: shown(last?.messages ? last : first), stored: await stored(url, id) }
+})

@@ -1,7 +1,25 @@
 // Functions that the drivers of several clients share.
 import { createInterface } from 'node:readline'
 
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+// lines are the lines of the input: cases, and that the test has acted.
+export const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+
+// current is the case that runs: its client, the service's url and its name.
+export let current
+
+const plainFetch = globalThis.fetch
+const over = new Set() // the origins of the services of the cases that ended
+
+// begin begins a case. What an earlier case has left behind reaches no service, and waits
+// for ever: a client whose requests fail would try again and again.
+export const begin = (c) => {
+  over.delete(new URL(c.url).origin)
+  current = c
+  globalThis.fetch = async (input, init) => {
+    if (over.has(new URL(input.url ?? input).origin)) return new Promise(() => {})
+    return plainFetch(input, init)
+  }
+}
 
 // at tells the test that the client has reached a point, and waits until the test has acted.
 export const at = async (point) => {
@@ -18,13 +36,13 @@ export const until = async (what, holds) => {
 
 // cutter returns a fetch, a function that cuts its last connection, and one that tells how
 // many requests with a body it has sent there.
-const plainFetch = globalThis.fetch
 export const cutter = () => {
+  const request = globalThis.fetch // some clients get the cuttable one as the global one
   let cut = () => {}
   const sent = []
   const cuttable = async (input, init) => {
     if ((init?.method ?? input.method) === 'POST') sent.push(String(input.url ?? input))
-    const response = await plainFetch(input, init)
+    const response = await request(input, init)
     const reader = response.body?.getReader()
     if (!reader) return response
     const body = new ReadableStream({
@@ -67,16 +85,14 @@ export const stored = async (url, id) => {
 
 export const outcome = (tool, failed, output) => `<${tool} ${failed ? 'failed' : output}>`
 
-// done ends the driver and prints what the client shows and what the chat has.
-export const done = async (url, id, run, shown) => {
+// done ends the case. run returns what the client shows and what the chat has.
+export const done = async (run) => {
+  let end
   try {
-    const client = await run()
-    console.log('done ' + JSON.stringify({ client: shown(client), stored: await stored(url, id) }))
+    end = 'done ' + JSON.stringify(await run())
   } catch (e) {
-    console.log('failed ' + e.stack.split('\n').filter((l) => l).slice(0, 4).join(' | '))
+    end = 'failed ' + e.stack.split('\n').filter((l) => l).slice(0, 6).join(' | ')
   }
-  process.exit(0)
+  over.add(new URL(current.url).origin)
+  console.log(end)
 }
-
-// Some clients do not handle a rejected promise of theirs when a connection breaks.
-process.on('unhandledRejection', () => {})

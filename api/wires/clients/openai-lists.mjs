@@ -31,7 +31,9 @@ export class Lists {
 
   constructor(url, id) { this.url = url; this.id = id }
   text() { return this.said }
+  fresh() { return this.said } // what the client was shown since it came back
   cut() { this.status.cut() }
+  cancel() { this.stop() }
   forget() { this.list = [] }
   keep() { this.list.push({ role: 'assistant', content: this.said }) }
 

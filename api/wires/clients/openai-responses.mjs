@@ -6,6 +6,7 @@ import { cuttable, where } from './openai-lists.mjs'
 export class Responses {
   approves = true
   said = ''
+  before = '' // the beginning of said that was shown before the client came back
   shown = [] // the texts that the user sees
   ids = [] // the id of the response to each question
   status = {}
@@ -16,10 +17,11 @@ export class Responses {
     this.client = new OpenAI({ baseURL: url + '/v1', apiKey: 'none', fetch: cuttable(this.status), maxRetries: 0 })
   }
   text() { return this.said }
+  fresh() { return this.said.slice(this.before.length) } // what the client was shown since it came back
   messages() { return this.shown }
   cut() { this.status.cut() }
   forget() { this.shown = [] }
-  keep() { this.shown.at(-1).text += ' ' + this.said }
+  keep() { this.shown.at(-1).text += ' ' + this.fresh() }
 
   body(input, previous) {
     return {
@@ -34,7 +36,7 @@ export class Responses {
     this.ids.push(this.response.id)
   }
   async run(body, { whole, key, back } = {}) {
-    this.said = ''
+    this.said = this.before = ''
     if (whole) {
       this.took(await this.client.responses.create(body))
       return
@@ -86,6 +88,7 @@ export class Responses {
     if (!this.response.output.some((i) => i.type === 'mcp_call' && i.name === name && i.output.includes('found'))) throw new Error('no call of ' + name)
   }
   stop() { this.running.controller.abort() }
+  cancel() { return this.client.responses.cancel(this.current) }
   asked(type) { return this.response.output.filter((i) => i.type === type) }
   async answer(input) {
     await this.run(this.body(input, this.response.id))

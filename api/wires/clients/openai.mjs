@@ -1,28 +1,11 @@
-// Runs one case with an unmodified client of OpenAI's APIs: node openai.mjs CLIENT URL CASE.
-// It prints "at POINT" where the test acts, continues after the next line of its input, and
-// ends by printing what the client shows and what the chat has.
-import { createInterface } from 'node:readline'
+// A case with an unmodified client of OpenAI's APIs; host.mjs runs it. openai-kinds.mjs has
+// the clients.
+import { at, call as callOf, current, done, until } from './common.mjs'
 import { open } from './openai-kinds.mjs'
 
-const [kind, url, name] = process.argv.slice(2)
-process.on('unhandledRejection', () => {}) // a stream that was cut rejects a promise that nobody handles
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
-const at = async (point) => {
-  console.log('at ' + point)
-  await lines.next()
-}
-const until = async (what, holds) => {
-  for (let n = 0; !(await holds()); n++) {
-    if (n > 2000) throw new Error('never: ' + what)
-    await new Promise((done) => setTimeout(done, 10))
-  }
-}
-const call = async (path, body) => {
-  const r = await fetch(url + path, body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-  return r.json()
-}
-
-const chat = await open(kind, url, `${name}-${kind}-${process.pid}`)
+const { client: kind, url, name } = current
+const call = (path, body) => callOf(url, path, body)
+const chat = await open(kind, url, `${name}-${kind}`)
 const stored = async () => {
   const list = (await call('/api/chats')).items
   if (list.length === 0) return []
@@ -48,6 +31,24 @@ const approvals = async (count) => {
   let waits = []
   await until('the calls wait', async () => (waits = (await call(`/api/chat/runs/${run}/waits`)).items.filter((w) => w.kind === 'approval')).length === count)
   return waits.map((w) => `/api/chat/runs/${run}/approvals/${w.approval_id}`)
+}
+
+// killed comes back after the program was killed while it wrote the answer. What it returns
+// waits for the rest.
+const killed = async (answer, options = {}) => {
+  await streaming()
+  const failed = fails(answer)
+  await at('streaming')
+  await failed
+  const again = chat.again(options)
+  again.catch(() => {})
+  if (!options.silent) await streaming()
+  return () => again
+}
+const back = async (answer) => {
+  const rest = await killed(answer)
+  await at('resumed')
+  await rest()
 }
 
 const cases = {
@@ -91,16 +92,35 @@ const cases = {
     await at('resumed')
     await again
   },
-  async kill() {
-    const answer = chat.ask('kill', { back: true })
-    await streaming()
-    const failed = fails(answer)
-    await at('streaming')
-    await failed
-    const again = chat.again({})
-    await streaming()
+  async kill() { await back(chat.ask('kill', { back: true })) },
+  async killTool() { await back(chat.ask('killTool', { back: true })) },
+  async killFile() { await back(chat.ask('killFile', { back: true, file: true })) },
+  async killEdit() {
+    await chat.ask('first')
+    await chat.ask('second')
+    await back(chat.edit('killEdit'))
+  },
+  async killRegenerate() {
+    await chat.ask('first')
+    await chat.ask('killRegenerate')
+    await back(chat.regenerate())
+  },
+  // killStop stops only what the new attempt has shown: the model holds the rest.
+  async killStop() {
+    await chat.ask('first')
+    const rest = await killed(chat.ask('killStop', { back: true }))
+    await until('the next attempt streams', () => chat.fresh().split(' ').length > 3)
+    await chat.cancel()
+    await rest().catch(() => {}) // some clients end a stream that was stopped with an error
+    await at('stopped')
+    await until('the chat has it', async () => (await stored()).length === 4)
+    chat.keep()
+  },
+  async killError() {
+    const rest = await killed(chat.ask('killError', { back: true }), { whole: chat.failsWhole, silent: true })
     await at('resumed')
-    await again
+    const e = await fails(rest())
+    if (!/credentials|response\.failed/.test(e.message)) throw e
   },
   async killBoth() {
     if (chat.approves) {
@@ -147,10 +167,7 @@ const cases = {
   },
 }
 
-try {
+await done(async () => {
   await cases[name]()
-  console.log('done ' + JSON.stringify({ client: shown(chat.messages()), stored: shown(await stored()) }))
-} catch (e) {
-  console.log('failed ' + e.stack.split('\n').filter((l) => l).slice(0, 6).join(' | '))
-}
-process.exit(0)
+  return { client: shown(chat.messages()), stored: shown(await stored()) }
+})

@@ -14,9 +14,24 @@ const actions = {
   open: (url) => page.goto(url, { waitUntil: 'networkidle' }),
   reload: () => page.reload(),
   fill: (text) => page.getByRole('textbox').last().fill(text),
-  ask: async (text) => {
-    await actions.fill(text)
-    await page.getByRole('textbox').last().press('Enter')
+  // ask asks a question and waits for the answer, or for another text: "ask QUESTION | TEXT".
+  // A page that is still being set up may drop what is typed, also after it was shown, so
+  // the question is typed again where it is not shown. A page whose first request failed is
+  // never set up, so it is loaded again, but seldom: a load begins the setting up anew.
+  ask: async (line) => {
+    const [question, text] = line.split(' | ')
+    for (let n = 1; ; n++) {
+      if (!(await page.getByText(question).first().isVisible())) {
+        if (n % 10 === 0) await page.reload()
+        await actions.fill(question)
+        await page.getByRole('textbox').last().press('Enter')
+      }
+      try {
+        return await page.getByText(text).first().waitFor({ timeout: 3_000 })
+      } catch (e) {
+        if (n === 60) throw e
+      }
+    }
   },
   click: (name) => page.getByRole('button', { name, exact: true }).click(),
   see: (text) => page.getByText(text).first().waitFor(),

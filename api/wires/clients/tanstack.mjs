@@ -1,11 +1,10 @@
-// Runs one case with an unmodified ChatClient of TanStack AI: node tanstack.mjs VERSION URL
-// CASE, as ui.mjs.
+// A case with an unmodified ChatClient of TanStack AI; host.mjs runs it.
 import { ChatClient, fetchServerSentEvents } from '@tanstack/ai-client'
 
-import { at, call, cutter, done, outcome, until } from './common.mjs'
+import { at, call, current, cutter, done, outcome, stored, until } from './common.mjs'
 
-const [, url, name] = process.argv.slice(2)
-const id = `${name}-tanstack-${process.pid}`
+const { url, name } = current
+const id = `${name}-tanstack`
 const connection = cutter()
 const errors = []
 let asked = 0 // calls of the page's tool
@@ -237,10 +236,10 @@ const shown = (client) => {
   return out
 }
 
-await done(url, id, async () => {
+await done(async () => {
   const first = open()
   const last = await cases[name](first)
   const client = last?.getMessages ? last : first
   await ready(client)
-  return client
-}, shown)
+  return { client: shown(client), stored: await stored(url, id) }
+})

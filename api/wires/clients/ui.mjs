@@ -1,15 +1,8 @@
-// Runs one case with an unmodified client of the AI SDK: node ui.mjs VERSION URL CASE.
-// It prints "at POINT" where the test acts, continues after the next line of its input,
-// and ends by printing what the client shows and what the chat has.
-import { createInterface } from 'node:readline'
+// A case with an unmodified client of the AI SDK; host.mjs runs it.
+import { at, current, done, until } from './common.mjs'
 
-const [version, url, name] = process.argv.slice(2)
+const { client: version, url, name } = current
 const ai = await import('ai' + version)
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
-const at = async (point) => {
-  console.log('at ' + point)
-  await lines.next()
-}
 
 // State is the state that useChat keeps in React.
 class State {
@@ -25,7 +18,7 @@ class Chat extends ai.AbstractChat {
   constructor(init) { super({ ...init, state: new State() }) }
 }
 
-const id = `${name}-${version}-${process.pid}`
+const id = `${name}-${version}`
 let cut = () => {}
 let posts = 0
 const cuttable = async (input, init) => {
@@ -74,12 +67,6 @@ const open = (messages = []) => {
 
 const isTool = (p) => p.type.startsWith('tool-') || p.type === 'dynamic-tool'
 const toolParts = (chat) => chat.messages.flatMap((m) => m.parts.filter(isTool))
-const until = async (what, holds) => {
-  for (let n = 0; !holds(); n++) {
-    if (n > 2000) throw new Error('never: ' + what)
-    await new Promise((done) => setTimeout(done, 10))
-  }
-}
 const text = (chat) => chat.messages.at(-1)?.parts.filter((p) => p.type === 'text').map((p) => p.text).join('') ?? ''
 const streaming = (chat) => until('the answer streams', () => chat.lastMessage?.role === 'assistant' && text(chat).split(' ').length > 3)
 const ready = (chat) => until('the client is ready', () => chat.status === 'ready' || chat.status === 'error')
@@ -171,6 +158,17 @@ const cases = {
     await follows
     if (asked.length > 0) throw new Error('the tool of the page was asked for again')
     return again
+  },
+  // tabs answers a call on two pages: the second shows what the first has answered.
+  async tabs(chat) {
+    await chat.sendMessage({ text: 'tabs' })
+    const other = open(await load())
+    await other.resumeStream()
+    await place(chat, 'Basel')
+    await until('the answer continues', () => text(chat).includes('done'))
+    await place(other, 'Rome')
+    await until('the answer continues on the other page', () => text(other).includes('done'))
+    return other
   },
   async cut(chat) {
     chat.sendMessage({ text: 'cut' }).catch(() => {})
@@ -322,12 +320,9 @@ const shown = (messages) => messages.map((m) => m.role + ': ' + m.parts.flatMap(
   return [`<${tool} ${failed ? 'failed' : p.state === 'output-available' ? p.output : p.state}>`]
 }).filter((s) => s !== '').join(' '))
 
-try {
+await done(async () => {
   const first = open()
   const chat = (await cases[name](first)) ?? first
   await ready(chat)
-  console.log('done ' + JSON.stringify({ client: shown(chat.messages), stored: shown(await load()), status: chat.status }))
-} catch (e) {
-  console.log('failed ' + e.stack.split('\n').filter((l) => l).slice(0, 3).join(' | '))
-}
-process.exit(0)
+  return { client: shown(chat.messages), stored: shown(await load()) }
+})
