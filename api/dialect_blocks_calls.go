@@ -15,7 +15,7 @@ func callChunk(body runlog.Body) (c schemas.Chunk, ok bool) {
 		c = startChunk(b)
 	case *runlog.ToolRefused:
 		c = startChunk(&b.ToolStart)
-		c.Message = "Not run: it was not approved."
+		c.Message, c.Denied = "Not run: it was not approved.", true
 	case *runlog.ToolProgress:
 		return progressChunk(b), true
 	case *runlog.ToolComplete:

@@ -87,7 +87,7 @@ type wireRuns struct {
 func (w wireRuns) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
 	run, err := w.streams.Start(ctx, user, req, o)
 	if err == nil {
-		w.sockets.started(user, run.ChatID, run.RunID)
+		w.sockets.started(ctx, user, run.ChatID, run.RunID)
 	}
 	return run, err
 }

@@ -109,8 +109,10 @@ func (s *server) getSocket(c echo.Context) error {
 func (k *socket) serve(ctx context.Context) {
 	k.touch()
 	kept := make(chan struct{})
-	go func() { defer close(kept); k.keep(ctx) }()
+	reading, left := context.WithCancel(ctx)
+	go func() { defer close(kept); k.keep(ctx, reading) }()
 	k.read(ctx)
+	left()                                   // nobody is there who would answer a ping
 	k.end(websocket.StatusProtocolError, "") // only a client that breaks the protocol sees this
 	<-kept
 	k.mu.Lock()
@@ -138,8 +140,8 @@ func (k *socket) end(code websocket.StatusCode, reason string) {
 	}
 }
 
-// keep pings the client, and closes the socket when it is time.
-func (k *socket) keep(ctx context.Context) {
+// keep pings the client while the socket is read, and closes it when it is time.
+func (k *socket) keep(ctx, reading context.Context) {
 	ping := time.NewTicker(socketPing)
 	defer ping.Stop()
 	idle := time.NewTimer(k.server.SessionIdle)
@@ -170,10 +172,10 @@ func (k *socket) keep(ctx context.Context) {
 			continue
 		case <-ping.C:
 		}
-		wait, done := context.WithTimeout(ctx, k.server.WriteWait)
+		wait, done := context.WithTimeout(reading, k.server.WriteWait)
 		err := k.conn.Ping(wait)
 		done()
-		if err != nil {
+		if err != nil && reading.Err() == nil {
 			k.cancel()
 		}
 	}

@@ -155,7 +155,7 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 		}
 	}
 	k.done(ctx, e, schemas.Chunk{RunID: run.RunID, ChatID: run.ChatID, ConversationID: run.ConversationID})
-	k.server.Sockets.started(k.user, run.ChatID, run.RunID)
+	k.server.Sockets.started(ctx, k.user, run.ChatID, run.RunID)
 	return nil
 }
 

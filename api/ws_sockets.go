@@ -24,6 +24,8 @@ type Sockets struct {
 	starts   Starts         // nil for a service of one process
 	work     sync.WaitGroup // all handlers
 	stopping bool
+
+	looking sync.Mutex // held while runs of other processes are looked for and shown
 }
 
 // NewSockets returns an empty set of sockets. Starts finds the runs that other processes
@@ -97,19 +99,6 @@ func (l *Sockets) leave(k *socket, chat string) {
 	if delete(a.sockets, k); len(a.sockets) == 0 {
 		delete(l.watching, key)
 	}
-}
-
-// started shows a run of this process to everybody who watches its chat.
-func (l *Sockets) started(user schemas.User, chat, run string) {
-	l.mu.Lock()
-	if a := l.watching[[2]string{user.ID, chat}]; a != nil && l.starts != nil {
-		if a.shown == nil {
-			a.shown = map[string]bool{}
-		}
-		a.shown[run] = true
-	}
-	l.mu.Unlock()
-	l.show(user.ID, chat, run)
 }
 
 // show shows a run to everybody who watches its chat.

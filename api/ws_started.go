@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
 
@@ -54,6 +55,8 @@ func (l *Sockets) LookForStarts(ctx context.Context) error {
 	if l.starts == nil {
 		return nil
 	}
+	l.looking.Lock()
+	defer l.looking.Unlock()
 	l.mu.Lock()
 	chats := make([]record.ChatPlace, 0, len(l.watching))
 	for key, a := range l.watching {
@@ -61,6 +64,12 @@ func (l *Sockets) LookForStarts(ctx context.Context) error {
 		a.before, a.shown = a.shown, nil
 	}
 	l.mu.Unlock()
+	return l.lookIn(ctx, chats...)
+}
+
+// lookIn shows the runs of these chats that others have started. The caller holds
+// l.looking, so that the runs of a chat are shown in their order.
+func (l *Sockets) lookIn(ctx context.Context, chats ...record.ChatPlace) error {
 	if len(chats) == 0 {
 		return nil
 	}
@@ -69,6 +78,35 @@ func (l *Sockets) LookForStarts(ctx context.Context) error {
 		l.found(run)
 	}
 	return err
+}
+
+// started shows a run of this process to everybody who watches its chat, after those that
+// other processes have started there before.
+func (l *Sockets) started(ctx context.Context, user schemas.User, chat, run string) {
+	if l.starts != nil && l.Watches(user.ID, chat) {
+		l.looking.Lock()
+		defer l.looking.Unlock()
+		if place, watched := l.note(user.ID, chat, run); watched {
+			_ = l.lookIn(context.WithoutCancel(ctx), place) // what is not found now is found later
+		}
+	}
+	l.show(user.ID, chat, run)
+}
+
+// note notes a run that was started here, and returns the place after which the runs of
+// its chat have not been found yet.
+func (l *Sockets) note(owner, chat, run string) (place record.ChatPlace, watched bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.watching[[2]string{owner, chat}]
+	if a == nil {
+		return place, false
+	}
+	if a.shown == nil {
+		a.shown = map[string]bool{}
+	}
+	a.shown[run] = true
+	return record.ChatPlace{Owner: owner, Chat: chat, Place: a.after}, true
 }
 
 // found shows a run that was found in the database, unless it was started here.

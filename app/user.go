@@ -57,11 +57,20 @@ USER is the user_id that GET /api/me shows, such as "local|dev".`,
 	return cmd
 }
 
-// withUser opens the database, calls do, and closes it.
+// withUser opens the database, calls do, and closes it. A user of whom nothing is stored is
+// an error: the id may be mistyped.
 func withUser(ctx context.Context, c settings.Config, id string, do func(*userdata.UserData, schemas.User) error) error {
 	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
 		docs := documents.New(data, data, data, data)
-		return do(userdata.New(data, data, docs, chatRemover{data}), schemas.User{ID: id})
+		all, user := userdata.New(data, data, docs, chatRemover{data}), schemas.User{ID: id}
+		known, err := all.Known(ctx, user)
+		if err == nil && !known {
+			err = fmt.Errorf("nothing is stored of a user %q; USER is the user_id that GET /api/me shows, such as \"local|dev\"", id)
+		}
+		if err != nil {
+			return err
+		}
+		return do(all, user)
 	})
 }
 

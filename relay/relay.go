@@ -26,7 +26,9 @@ const (
 	maxPending, maxPendingBytes = 64 << 10, 64 << 20
 	// writeWait bounds a write to a connection that takes nothing, and flushWait bounds
 	// Close.
-	writeWait, flushWait = 2 * time.Second, time.Second
+	writeWait, flushWait = time.Second, time.Second
+	// dialWait bounds an attempt to connect.
+	dialWait = 2 * time.Second
 )
 
 // away is what is logged when there is no connection.
@@ -62,7 +64,7 @@ func Connect(o Options) (*NATS, error) {
 	n := &NATS{service: o.Service, receive: func([]byte) {}}
 	options := []nats.Option{
 		nats.Name("chattray"), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsLost), nats.RetryOnFailedConnect(true),
-		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.FlusherTimeout(writeWait), nats.NoEcho(),
+		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.FlusherTimeout(0), nats.SetCustomDialer(dialer{}), nats.NoEcho(),
 		nats.CustomReconnectDelay(func(int) time.Duration { return retryMin + rand.N(retryMax-retryMin) }), //nolint:gosec // it guards nothing
 		nats.ConnectHandler(func(*nats.Conn) { o.Logger.Info("nats is connected") }),
 		nats.ReconnectHandler(func(*nats.Conn) { o.Logger.Info("nats is connected again") }),

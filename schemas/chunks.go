@@ -132,7 +132,9 @@ type Chunk struct {
 	IsError bool   `json:"is_error,omitempty"`
 	Done    string `json:"done,omitempty"`
 	// ExpiresAt is when the call no longer waits.
-	ExpiresAt        *time.Time        `json:"expires_at,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	// Denied is as in ToolStartEvent.
+	Denied           bool              `json:"denied,omitempty"`
 	Approved         *bool             `json:"approved,omitempty"`
 	Payload          *CustomPayload    `json:"payload,omitempty"`
 	SuggestedValues  []SuggestedValue  `json:"suggested_values,omitempty"`

@@ -110,7 +110,7 @@ func (b *batch) begin(i int, w *record.Write) error {
 		return err
 	}
 	id := runID(w)
-	replaced, err := replacedIDs(o.replaces)
+	replaced, err := replacedIDs(o)
 	if err != nil {
 		return err
 	}
@@ -164,6 +164,15 @@ func waiting(open []openRun) (n int) {
 // just replaced is not found: its caller must not cancel the run of that request.
 func (b *batch) refuse(o *writeResult, g *record.Begin) error {
 	o.err, o.state = record.ErrBusy, ""
+	if key := g.Run.IdempotencyKey; b.many && key != "" { // another process may have begun the run since the keys were read
+		err := b.tx.query(b.ctx, selectRunByKey, [][]any{{g.Run.Owner.ID, key}}, func(scanner) error {
+			o.err = record.ErrDuplicate
+			return nil
+		})
+		if err != nil || errors.Is(o.err, record.ErrDuplicate) {
+			return err
+		}
+	}
 	if g.Supersede == "" {
 		return nil
 	}
@@ -236,6 +245,11 @@ func (b *batch) supersede(o *writeResult, g *record.Begin, first, statement stri
 		branch = o.branch
 	} else {
 		branch = g.Run.UserMessageID
+		if current, _, err := b.current(o, first); err != nil {
+			return err
+		} else if current > 0 {
+			o.again = first
+		}
 	}
 	if err := b.tx.each(b.ctx, statement, [][]any{{first, o.chat.id, seq}}); err != nil {
 		return err

@@ -20,10 +20,25 @@ func (b *batch) beginQueued(run *runState, names []string) (record.Begun, error)
 	}
 	g.Run.Owner.ID, g.Run.CreatedAt = run.owner, moment(at)
 	o := &writeResult{chat: &chatState{id: run.chat, owner: run.owner}}
+	noted, err := b.takenBy(run)
+	if err != nil {
+		return record.Begun{}, err
+	}
+	for _, r := range noted { // it has no ids yet
+		o.again = r.First
+	}
 	if err := b.supersedeAnswer(o, g); err != nil {
 		return record.Begun{}, err
 	}
-	return b.takeNames(o, g, names)
+	begun, err := b.takeNames(o, g, names)
+	if err != nil {
+		return begun, err
+	}
+	replaced, err := replacedIDs(o)
+	if err != nil || replaced == "" {
+		return begun, err
+	}
+	return begun, b.tx.each(b.ctx, setReplaced, [][]any{{replaced, run.id}})
 }
 
 // supersedeAnswer supersedes the current answer to the question of a run that answers it
@@ -92,11 +107,6 @@ func (b *batch) name(o *writeResult, g *record.Begin, message string) error {
 		return err
 	}
 	if err := b.reserve(g, reserves(g)); err != nil {
-		return err
-	}
-	if replaced, err := replacedIDs(o.replaces); err != nil {
-		return err
-	} else if err := b.tx.each(b.ctx, setReplaced, [][]any{{replaced, g.Run.ID}}); err != nil {
 		return err
 	}
 	if o.branch != "" {

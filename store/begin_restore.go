@@ -9,7 +9,7 @@ import (
 )
 
 // replacedID is an id that a run has taken from an earlier answer, as it is stored with
-// the run. Run is the earlier answer's, empty if it has none. The id was the answer's own
+// the run; it is empty for an answer that is generated again and keeps its ids. Run is the earlier answer's, empty if it has none. The id was the answer's own
 // one, and Message is the one that it got for it, or an alias: then Message is empty. Next
 // is true if the new one was an alias. First names the messages that were superseded with
 // the answer, empty for none.
@@ -21,23 +21,29 @@ type replacedID struct {
 	First   string `json:"first,omitempty"`
 }
 
-// replacedIDs returns what is stored of the ids that a run has taken, empty for none.
-func replacedIDs(list []earlierAnswer) (string, error) {
-	if len(list) == 0 {
-		return "", nil
-	}
-	ids := make([]replacedID, len(list))
-	for i, a := range list {
+// replacedIDs returns what is stored of the answers that a run replaces, empty for none.
+func replacedIDs(o *writeResult) (string, error) {
+	ids, again := make([]replacedID, len(o.replaces)), o.again
+	for i, a := range o.replaces {
 		ids[i] = replacedID{ID: a.id, Message: a.message, Run: a.run, Next: !a.gone, First: a.first}
 		if a.alias {
 			ids[i].Message, ids[i].Next = "", false
 		}
+		if a.message == again || a.id == again {
+			ids[i].First, again = a.message, ""
+		}
+	}
+	if again != "" {
+		ids = append(ids, replacedID{First: again})
+	}
+	if len(ids) == 0 {
+		return "", nil
 	}
 	data, err := json.Marshal(ids)
 	return string(data), err
 }
 
-// takenBy returns the ids that a run has taken.
+// takenBy returns what is stored of the answers that a run replaces.
 func (b *batch) takenBy(run *runState) (ids []replacedID, err error) {
 	stored := run.replaced
 	if stored == "" {
@@ -49,8 +55,9 @@ func (b *batch) takenBy(run *runState) (ids []replacedID, err error) {
 	return ids, err
 }
 
-// restore gives earlier answers the ids back that the run has taken. They are current
-// again, in place of the run's question, unless that was replaced meanwhile.
+// restore gives earlier answers the ids back that the run has taken. They and an answer
+// that it was to generate again are current, in place of the run's own messages, unless
+// its question was replaced meanwhile.
 func (b *batch) restore(run *runState, f *record.Finish) error {
 	ids, err := b.takenBy(run)
 	if err != nil {
@@ -104,6 +111,9 @@ func (s *Store) Replaced(ctx context.Context, runID string) ([]record.Replaced, 
 	}
 	var list []record.Replaced
 	for _, r := range ids {
+		if r.ID == "" {
+			continue
+		}
 		var current []string
 		err := s.read(ctx).Raw(replacedText, runID, r.Message, r.Message, r.Run).Scan(&current).Error
 		if err != nil {

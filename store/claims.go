@@ -26,7 +26,11 @@ const (
 		OR block <> '' AND (block {among} OR CAST(? AS BOOLEAN) AND document = ?)) AND ` + holds + ` ORDER BY run LIMIT 1`
 	insertClaim = `INSERT INTO claims (run, document, block, owner, replica, until) VALUES (?, ?, ?, ?, ?, clock_timestamp() + ? * interval '1 microsecond')
 		ON CONFLICT (run, document, block) DO UPDATE SET replica = excluded.replica, until = excluded.until`
-	sweepClaims  = `DELETE FROM claims WHERE owner = ? AND until < clock_timestamp() AND NOT ` + holds
+	sweepClaims = `DELETE FROM claims WHERE owner = ? AND until < clock_timestamp() AND NOT ` + holds
+	// While text is written into a block, it is pending there until the user rejects it.
+	rejectedClaims = `SELECT run, owner, document, block FROM claims WHERE run = ANY($1) AND writing AND NOT EXISTS
+		(SELECT 1 FROM blocks WHERE blocks.owner = claims.owner AND blocks.id = claims.block AND blocks.document_id = claims.document AND new IS NOT NULL)
+		ORDER BY run, document, block`
 	beingWritten = `SELECT 1 FROM claims WHERE owner = ? AND writing AND (block <> '' AND block = ? OR document = ?) AND ` + holds + ` LIMIT 1`
 )
 
@@ -78,6 +82,20 @@ func (r *Replicas) ClaimedIn(ctx context.Context, owner, block string) (document
 // SetWriting records whether text is being written into a block that the run has claimed.
 func (r *Replicas) SetWriting(ctx context.Context, run, block string, writing bool) error {
 	return r.change(ctx, `UPDATE claims SET writing = $3 WHERE run = $1 AND block = $2`, run, block, writing)
+}
+
+// Rejected returns the blocks into which these runs are writing text and in which nothing
+// is pending: the user has rejected or deleted them, or nothing was pending before a text
+// that is stored only at its end.
+func (r *Replicas) Rejected(ctx context.Context, runs []string) ([]record.Claim, error) {
+	var list []record.Claim
+	err := r.each(ctx, func(row scanner) error {
+		c := record.Claim{Blocks: make([]string, 1)}
+		err := row.Scan(&c.Run, &c.Owner, &c.Document, &c.Blocks[0])
+		list = append(list, c)
+		return err
+	}, rejectedClaims, runs)
+	return list, err
 }
 
 func (r *Replicas) change(ctx context.Context, statement string, args ...any) error {

@@ -100,6 +100,7 @@ type writeResult struct {
 	busyRun     string
 	branch      string // branch of the user's message if it is another version of one
 	replaces    []earlierAnswer
+	again       string   // the answer that is generated again, superseded
 	held        []string // ids of the answer that other unfinished runs of the chat reserve
 }
 
@@ -311,7 +312,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	} else {
 		b.add(releaseBlocks, run.owner, run.id)
 	}
-	if f.Restores {
+	if f.Restores || f.Message == nil {
 		if err := b.restore(run, f); err != nil {
 			return err
 		}

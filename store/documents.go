@@ -305,8 +305,8 @@ func (s *Store) withDocument(tx *gorm.DB, owner, id string, fn func(d *change) e
 // count reads the number and size of the document's blocks.
 func (d *change) count() error {
 	var greatest int64
-	err := d.tx.Raw("SELECT COUNT(*), COALESCE(MAX(revision), 0), COALESCE(SUM(size), 0) FROM blocks WHERE owner = ? AND document_id = ?",
-		d.owner, d.row.ID).Row().Scan(&d.blocks, &greatest, &d.size)
+	err := scanRow(d.tx.Raw("SELECT COUNT(*), COALESCE(MAX(revision), 0), COALESCE(SUM(size), 0) FROM blocks WHERE owner = ? AND document_id = ?",
+		d.owner, d.row.ID), &d.blocks, &greatest, &d.size)
 	if greatest > d.revision {
 		d.revision, d.changed = greatest, true
 	}

@@ -38,9 +38,9 @@ type head struct {
 // schemas.ErrNotFound.
 func (d *change) head(id string) (*head, error) {
 	h := new(head)
-	err := d.tx.Raw(`SELECT id, type, state, position, new_position, meta, new_meta, revision, size, kept_plan, octet_length(current) AS current_size,
-		octet_length(new) AS new_size FROM blocks WHERE owner = ? AND document_id = ? AND id = ?`, d.owner, d.row.ID, id).Row().
-		Scan(&h.ID, &h.Type, &h.State, &h.Position, &h.NewPosition, &h.Meta, &h.NewMeta, &h.Revision, &h.Size, &h.KeptPlan, &h.CurrentSize, &h.NewSize)
+	err := scanRow(d.tx.Raw(`SELECT id, type, state, position, new_position, meta, new_meta, revision, size, kept_plan, octet_length(current) AS current_size,
+		octet_length(new) AS new_size FROM blocks WHERE owner = ? AND document_id = ? AND id = ?`, d.owner, d.row.ID, id),
+		&h.ID, &h.Type, &h.State, &h.Position, &h.NewPosition, &h.Meta, &h.NewMeta, &h.Revision, &h.Size, &h.KeptPlan, &h.CurrentSize, &h.NewSize)
 	return h, err
 }
 
@@ -89,7 +89,7 @@ func (d *change) save(h *head, set string, args ...any) error {
 // holds reports whether the column has exactly this text.
 func (d *change) holds(id, column, text string) (bool, error) {
 	var n int64
-	err := d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND id = ? AND "+column+" = ?", d.owner, id, text).Row().Scan(&n)
+	err := scanRow(d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND id = ? AND "+column+" = ?", d.owner, id, text), &n)
 	return n > 0, err
 }
 
@@ -140,8 +140,8 @@ func (s *Store) Block(ctx context.Context, owner, id string) (schemas.Block, err
 	b, err := oneBlock(s.read(ctx), owner, id)
 	if isMissing(err) {
 		var message string
-		err = s.read(ctx).Raw(`SELECT r.message_id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL
-			AND b.document_id IS NULL AND NOT r.`+openStates, owner, id).Row().Scan(&message)
+		err = scanRow(s.read(ctx).Raw(`SELECT r.message_id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL
+			AND b.document_id IS NULL AND NOT r.`+openStates, owner, id), &message)
 		if err == nil {
 			b, err = oneBlock(s.read(ctx), owner, message)
 			b.ID = id
@@ -156,8 +156,8 @@ func (s *Store) AnswerChat(ctx context.Context, owner, id string) (key string, e
 	if !plainText(id) {
 		return "", schemas.ErrNotFound
 	}
-	err = s.read(ctx).Raw(`SELECT c.key FROM blocks b LEFT JOIN runs r ON r.id = b.run_id JOIN chats c ON c.id = COALESCE(b.chat_id, r.chat_id)
-		WHERE b.owner = ? AND b.id = ? AND b.role = 'assistant' AND b.document_id IS NULL`, owner, id).Row().Scan(&key)
+	err = scanRow(s.read(ctx).Raw(`SELECT c.key FROM blocks b LEFT JOIN runs r ON r.id = b.run_id JOIN chats c ON c.id = COALESCE(b.chat_id, r.chat_id)
+		WHERE b.owner = ? AND b.id = ? AND b.role = 'assistant' AND b.document_id IS NULL`, owner, id), &key)
 	return key, s.fault("chat of an answer", err)
 }
 
@@ -180,8 +180,8 @@ func (s *Store) EarlierAnswer(ctx context.Context, owner, id string) (schemas.Bl
 func (s *Store) answerNamed(ctx context.Context, owner, id string) (message string, err error) {
 	var open bool
 	var replaced string
-	err = s.read(ctx).Raw(`SELECT r.message_id, r.`+openStates+`, r.replaced FROM blocks b JOIN runs r ON r.id = b.run_id
-		WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL AND b.document_id IS NULL`, owner, id).Row().Scan(&message, &open, &replaced)
+	err = scanRow(s.read(ctx).Raw(`SELECT r.message_id, r.`+openStates+`, r.replaced FROM blocks b JOIN runs r ON r.id = b.run_id
+		WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL AND b.document_id IS NULL`, owner, id), &message, &open, &replaced)
 	if err != nil || !open {
 		return message, err
 	}
@@ -196,7 +196,7 @@ func (s *Store) answerNamed(ctx context.Context, owner, id string) (message stri
 	case at < 0:
 		return "", schemas.ErrNotFound
 	case ids[at].Message == "":
-		err = s.read(ctx).Raw("SELECT message_id FROM runs WHERE id = ?", ids[at].Run).Row().Scan(&message)
+		err = scanRow(s.read(ctx).Raw("SELECT message_id FROM runs WHERE id = ?", ids[at].Run), &message)
 		return message, err
 	}
 	return ids[at].Message, nil
@@ -210,10 +210,10 @@ func oneBlock(tx *gorm.DB, owner, id string) (schemas.Block, error) {
 // storedBlock returns a block of a document, or a message, on a condition.
 func storedBlock(tx *gorm.DB, condition, owner, id string) (schemas.Block, error) {
 	var r documentBlockRow
-	err := tx.Raw(`SELECT `+documentBlockColumns+`, c.key FROM blocks b LEFT JOIN chats c ON c.id = b.chat_id
-		WHERE b.owner = ? AND b.id = ? AND (b.document_id IS NOT NULL OR b.chat_id IS NOT NULL)`+condition, owner, id).Row().
-		Scan(&r.ID, &r.DocumentID, &r.Role, &r.Type, &r.Current, &r.New, &r.Meta, &r.NewMeta, &r.State, &r.Position, &r.NewPosition,
-			&r.Revision, &r.ChatKey)
+	err := scanRow(tx.Raw(`SELECT `+documentBlockColumns+`, c.key FROM blocks b LEFT JOIN chats c ON c.id = b.chat_id
+		WHERE b.owner = ? AND b.id = ? AND (b.document_id IS NOT NULL OR b.chat_id IS NOT NULL)`+condition, owner, id),
+		&r.ID, &r.DocumentID, &r.Role, &r.Type, &r.Current, &r.New, &r.Meta, &r.NewMeta, &r.State, &r.Position, &r.NewPosition,
+		&r.Revision, &r.ChatKey)
 	if err != nil {
 		return schemas.Block{}, err
 	}
@@ -225,7 +225,7 @@ func storedBlock(tx *gorm.DB, condition, owner, id string) (schemas.Block, error
 func (s *Store) changeBlock(ctx context.Context, owner, id string, match record.Match, fn func(d *change, h *head) error) error {
 	return s.write(ctx, func(tx *gorm.DB) error {
 		var document string
-		err := tx.Raw("SELECT document_id FROM blocks WHERE owner = ? AND id = ? AND document_id IS NOT NULL", owner, id).Row().Scan(&document)
+		err := scanRow(tx.Raw("SELECT document_id FROM blocks WHERE owner = ? AND id = ? AND document_id IS NOT NULL", owner, id), &document)
 		if err != nil {
 			return err
 		}

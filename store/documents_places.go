@@ -50,8 +50,7 @@ func (d *change) gap(p place) (low, high string, err error) {
 		if p.proposed {
 			position = "COALESCE(new_position, position)"
 		}
-		err := d.tx.Raw("SELECT "+position+" FROM blocks WHERE owner = ? AND document_id = ? AND id = ?", d.owner, d.row.ID, *p.after).
-			Row().Scan(&low)
+		err := scanRow(d.tx.Raw("SELECT "+position+" FROM blocks WHERE owner = ? AND document_id = ? AND id = ?", d.owner, d.row.ID, *p.after), &low)
 		if err != nil {
 			return "", "", err
 		}
@@ -59,14 +58,14 @@ func (d *change) gap(p place) (low, high string, err error) {
 	const scope = " FROM blocks WHERE owner = ? AND document_id = ? AND id <> ?"
 	var one, two sql.NullString
 	if p.after == nil {
-		if err := d.tx.Raw("SELECT (SELECT MAX(position)"+scope+"), (SELECT MAX(new_position)"+scope+" AND new_position IS NOT NULL)",
-			d.owner, d.row.ID, p.self, d.owner, d.row.ID, p.self).Row().Scan(&one, &two); err != nil {
+		if err := scanRow(d.tx.Raw("SELECT (SELECT MAX(position)"+scope+"), (SELECT MAX(new_position)"+scope+" AND new_position IS NOT NULL)",
+			d.owner, d.row.ID, p.self, d.owner, d.row.ID, p.self), &one, &two); err != nil {
 			return "", "", err
 		}
 		return max(one.String, two.String), "", nil
 	}
-	if err := d.tx.Raw("SELECT (SELECT MIN(position)"+scope+" AND position > ?), (SELECT MIN(new_position)"+scope+" AND new_position > ?)",
-		d.owner, d.row.ID, p.self, low, d.owner, d.row.ID, p.self, low).Row().Scan(&one, &two); err != nil {
+	if err := scanRow(d.tx.Raw("SELECT (SELECT MIN(position)"+scope+" AND position > ?), (SELECT MIN(new_position)"+scope+" AND new_position > ?)",
+		d.owner, d.row.ID, p.self, low, d.owner, d.row.ID, p.self, low), &one, &two); err != nil {
 		return "", "", err
 	}
 	switch {

@@ -54,8 +54,8 @@ func note(tx *gorm.DB, owner string, now int64, scope string, args ...any) error
 func (d *change) follow(scope string, args ...any) error {
 	args = append([]any{d.owner, d.row.ID}, args...)
 	var revision int64
-	err := d.tx.Raw("SELECT COALESCE(MAX(revision), 0) FROM removed_blocks WHERE owner = ? AND id IN"+
-		" (SELECT id FROM blocks WHERE owner = ? AND document_id = ?"+scope+")", append([]any{d.owner}, args...)...).Row().Scan(&revision)
+	err := scanRow(d.tx.Raw("SELECT COALESCE(MAX(revision), 0) FROM removed_blocks WHERE owner = ? AND id IN"+
+		" (SELECT id FROM blocks WHERE owner = ? AND document_id = ?"+scope+")", append([]any{d.owner}, args...)...), &revision)
 	if err != nil || revision < d.revision {
 		return err
 	}

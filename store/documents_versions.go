@@ -65,7 +65,7 @@ func (d *change) accepted() ([]versionBlock, error) {
 // keepOften stores a version unless there is one younger than versionSpan.
 func (d *change) keepOften() error {
 	var newest int64
-	err := d.tx.Raw("SELECT COALESCE(MAX(created_at), 0) FROM document_versions WHERE owner = ? AND document_id = ?", d.owner, d.row.ID).Row().Scan(&newest)
+	err := scanRow(d.tx.Raw("SELECT COALESCE(MAX(created_at), 0) FROM document_versions WHERE owner = ? AND document_id = ?", d.owner, d.row.ID), &newest)
 	if err != nil || d.now-newest < versionSpan.Microseconds() {
 		return err
 	}
@@ -87,7 +87,7 @@ func (d *change) keep(reason schemas.VersionReason) error {
 		return err
 	}
 	var title, newest string
-	err = d.tx.Raw("SELECT title, content FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", d.owner, d.row.ID).Row().Scan(&title, &newest)
+	err = scanRow(d.tx.Raw("SELECT title, content FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", d.owner, d.row.ID), &title, &newest)
 	switch {
 	case err != nil && !isMissing(err):
 		return err
@@ -163,8 +163,8 @@ func (s *Store) readDocument(ctx context.Context, owner, id string, fn func(tx *
 
 func oneVersion(tx *gorm.DB, owner, id string, revision int64) (title string, blocks []versionBlock, created int64, err error) {
 	var content []byte
-	err = tx.Raw("SELECT title, content, created_at FROM document_versions WHERE owner = ? AND document_id = ? AND revision = ?", owner, id, revision).Row().
-		Scan(&title, &content, &created)
+	err = scanRow(tx.Raw("SELECT title, content, created_at FROM document_versions WHERE owner = ? AND document_id = ? AND revision = ?", owner, id, revision),
+		&title, &content, &created)
 	if err == nil {
 		err = json.NewDecoder(bytes.NewReader(content)).Decode(&blocks)
 	}
@@ -207,7 +207,7 @@ func (s *Store) RestoreDocument(ctx context.Context, owner, id string, revision 
 // waiting reports whether the document has pending changes.
 func (d *change) waiting() (bool, error) {
 	var n int
-	err := d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND document_id = ? AND state <> 'clean'", d.owner, d.row.ID).Row().Scan(&n)
+	err := scanRow(d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND document_id = ? AND state <> 'clean'", d.owner, d.row.ID), &n)
 	return n > 0 || d.row.NewTitle != nil, err
 }
 

@@ -114,7 +114,7 @@ var awayCodes = []int{
 	sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 }
 
-var awayErrors = append([]error{record.ErrUnavailable, context.DeadlineExceeded, os.ErrDeadlineExceeded, syscall.ECONNREFUSED, syscall.ENOSPC}, endedErrors...)
+var awayErrors = append([]error{record.ErrUnavailable, context.DeadlineExceeded, os.ErrDeadlineExceeded, syscall.ECONNREFUSED, syscall.ENOSPC, sql.ErrTxDone}, endedErrors...)
 
 // ended reports whether err means that an established connection has ended, so
 // that another one may work. Postgres calls an error that ends a connection

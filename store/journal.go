@@ -3,10 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -20,9 +18,6 @@ const (
 	// journalRow is the size from which the entries of a commit continue in another row.
 	journalRow = 4 << 20
 )
-
-// errJournal is wrapped by every error of decodeEntries.
-var errJournal = errors.New("a row of the journal cannot be read")
 
 // The journal holds the data of running runs that is needed only until they
 // end: their events and checkpoints. All runs of a commit share a row, so that
@@ -83,98 +78,6 @@ func (j *journalSize) restore(replicas []string) {
 			j.replicas = append(j.replicas, replica)
 		}
 	}
-}
-
-// journalEntry is what one write of a run adds to the journal.
-type journalEntry struct {
-	run        string
-	attempt    int
-	segment    *record.Segment
-	checkpoint *record.Checkpoint
-}
-
-// The parts that an entry may have, as bits.
-const (
-	entrySegment = 1 << iota
-	entryCheckpoint
-)
-
-// appendEntry appends an encoded entry to dst.
-func appendEntry(dst []byte, e journalEntry) []byte {
-	parts := byte(0)
-	if e.segment != nil {
-		parts |= entrySegment
-	}
-	if e.checkpoint != nil {
-		parts |= entryCheckpoint
-	}
-	dst = append(dst, parts)
-	dst = appendBytes(dst, e.run)
-	dst = binary.AppendVarint(dst, int64(e.attempt))
-	if s := e.segment; s != nil {
-		dst = binary.AppendVarint(dst, s.First)
-		dst = binary.AppendVarint(dst, s.Last)
-		dst = appendBytes(dst, s.Data)
-	}
-	if c := e.checkpoint; c != nil {
-		dst = binary.AppendVarint(dst, int64(c.N))
-		dst = appendBytes(dst, c.Data)
-	}
-	return dst
-}
-
-func appendBytes[T ~string | ~[]byte](dst []byte, b T) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
-}
-
-// decodeEntries decodes the entries of a row. They share data's memory.
-func decodeEntries(data []byte) ([]journalEntry, error) {
-	d := entryDecoder{rest: data}
-	var entries []journalEntry
-	for len(d.rest) > 0 {
-		parts := d.rest[0]
-		d.rest = d.rest[1:]
-		e := journalEntry{run: string(d.bytes()), attempt: int(d.varint())}
-		if parts&entrySegment != 0 {
-			e.segment = &record.Segment{First: d.varint(), Last: d.varint(), Data: d.bytes()}
-		}
-		if parts&entryCheckpoint != 0 {
-			e.checkpoint = &record.Checkpoint{N: int(d.varint()), Data: json.RawMessage(d.bytes())}
-		}
-		if d.bad {
-			return entries, fmt.Errorf("entry %d is cut off: %w", len(entries), errJournal)
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
-}
-
-// entryDecoder reads varints and bytes; bad is set if the data ends early.
-type entryDecoder struct {
-	rest []byte
-	bad  bool
-}
-
-func (d *entryDecoder) varint() int64 {
-	v, n := binary.Varint(d.rest)
-	if n <= 0 {
-		d.bad, d.rest = true, nil
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *entryDecoder) bytes() []byte {
-	size, n := binary.Uvarint(d.rest)
-	d.rest = d.rest[max(n, 0):]
-	if n <= 0 || size > uint64(len(d.rest)) {
-		d.bad, d.rest = true, nil
-		return nil
-	}
-	b := d.rest[:size:size]
-	d.rest = d.rest[size:]
-	return b
 }
 
 // note adds an entry to the row that the batch is going to write.
@@ -265,20 +168,48 @@ func mergeSegments(old, newer []record.Segment) []record.Segment {
 // has ended. Only rows of the run's replica are read: a replica that takes a
 // run first tidies the rows of the former one, and only then writes.
 func (s *Store) readJournal(ctx context.Context, id string) (runEntries, error) {
-	var rows []struct{ Data []byte }
 	var found runEntries
-	err := s.read(ctx).Raw("SELECT data FROM journal WHERE replica = (SELECT replica FROM runs WHERE id = ? AND "+openStates+") ORDER BY n", id).
-		Scan(&rows).Error
+	err := s.eachEntry(ctx, func(e journalEntry) {
+		if e.run == id {
+			found.add(e)
+		}
+	}, "= (SELECT replica FROM runs WHERE id = ? AND "+openStates+")", id)
+	return found, err
+}
+
+// readJournals returns what the journal holds for each of the runs. Their replicas do not
+// change meanwhile.
+func (s *Store) readJournals(ctx context.Context, ids []string) (map[string]*runEntries, error) {
+	found := make(map[string]*runEntries, len(ids))
+	for _, id := range ids {
+		found[id] = new(runEntries)
+	}
+	var replicas []string
+	err := s.read(ctx).Raw("SELECT DISTINCT replica FROM runs WHERE id IN ? AND "+openStates, ids).Scan(&replicas).Error
+	if err != nil || len(replicas) == 0 {
+		return found, err
+	}
+	err = s.eachEntry(ctx, func(e journalEntry) {
+		if of := found[e.run]; of != nil {
+			of.add(e)
+		}
+	}, "IN ?", replicas)
+	return found, err
+}
+
+// eachEntry calls do for the entries in the rows of some replicas, in order. An entry
+// shares the memory of its row.
+func (s *Store) eachEntry(ctx context.Context, do func(journalEntry), replicas string, args ...any) error {
+	var rows []struct{ Data []byte }
+	err := s.read(ctx).Raw("SELECT data FROM journal WHERE replica "+replicas+" ORDER BY n", args...).Scan(&rows).Error
 	for _, row := range rows {
 		entries, broken := decodeEntries(row.Data)
 		err = errors.Join(err, broken)
 		for _, e := range entries {
-			if e.run == id {
-				found.add(e)
-			}
+			do(e)
 		}
 	}
-	return found, err
+	return err
 }
 
 // attemptKey is an attempt of a run.

@@ -63,7 +63,7 @@ func (a *allowance) taken(tx *gorm.DB, owner string) error {
 
 func (a *allowance) count(tx *gorm.DB, owner string) error {
 	a.read = true
-	return tx.Raw(selectStored, owner, owner, owner, owner).Row().Scan(new(string), &a.used)
+	return scanRow(tx.Raw(selectStored, owner, owner, owner, owner), new(string), &a.used)
 }
 
 // checkQuota refuses the Begins whose attachments exceed the owner's quota.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
@@ -47,6 +48,23 @@ func (p *readPool) query(ctx context.Context, query string, args []any) (*sql.Ro
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// scanRow scans the first row of a statement; without one it returns sql.ErrNoRows. Gorm's
+// Row panics if the context ends before its statement is prepared.
+func scanRow(tx *gorm.DB, into ...any) error {
+	rows, err := tx.Rows()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // Err reports the error
+	if !rows.Next() {
+		return cmp.Or(rows.Err(), sql.ErrNoRows)
+	}
+	if err := rows.Scan(into...); err != nil {
+		return err
+	}
+	return rows.Close()
 }
 
 // readers are goroutines that begin reads, one per connection. They are reused,

@@ -22,8 +22,10 @@ const (
 	// sqliteBusy is how long to wait for another process's lock; a waiting
 	// transaction checks its context every sqliteLook.
 	sqliteBusy, sqliteLook = 10 * time.Second, 100 * time.Millisecond
-	// sqliteReadCache and sqliteWriteCache limit the page cache of a connection.
-	sqliteReadCache, sqliteWriteCache = "-1000", "-4000" // KiB
+	// sqliteReadCache and sqliteWriteCache limit the page cache of a connection. The system
+	// caches the file, too. Readers that are rarely used fill theirs for hours: a larger one
+	// would grow for so long.
+	sqliteReadCache, sqliteWriteCache = "-250", "-4000" // KiB
 	// sqlitePage is the size of a page of a new file, in bytes. Most answers and logs have
 	// 1 to 4 KiB: of pages of 4 KiB they would leave a third empty.
 	sqlitePage = "8192"

@@ -69,7 +69,9 @@ var statements = [statementCount]string{
 		(SELECT id FROM blocks WHERE chat_id = ? AND seq >= (SELECT MIN(seq) FROM blocks WHERE chat_id = ? AND tail = ?))`,
 	restoreAnswer: restoreTail + ` AND EXISTS (SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
 		WHERE runs.id = ? AND asked.status <> 'superseded')`,
-	supersedeAsked: `UPDATE blocks SET status = 'superseded', kept = status, tail = (SELECT user_message_id FROM runs WHERE runs.id = ?)
+	// An answer without a question of its own is a version by itself.
+	supersedeAsked: `UPDATE blocks SET status = 'superseded', kept = status, tail = COALESCE((SELECT asked.id FROM runs JOIN blocks asked
+		ON asked.owner = runs.owner AND asked.id = runs.user_message_id AND asked.run_id = runs.id WHERE runs.id = ?), blocks.id)
 		WHERE chat_id = ? AND run_id = ? AND status <> 'superseded'`,
 	returnAlias: reserveName,
 	// If a question was replaced during its run, its answer is replaced too.

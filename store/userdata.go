@@ -46,15 +46,16 @@ func (s *Store) DataSize(ctx context.Context, owner string) (schemas.DataSize, e
 		(SELECT COUNT(*) FROM blocks WHERE owner = ? AND chat_id IS NOT NULL) AS messages,
 		(SELECT COUNT(*) FROM documents WHERE owner = ?) AS documents`, owner, owner, owner).Scan(&size).Error
 	if err == nil {
-		err = s.read(ctx).Raw(selectStored, owner, owner, owner, owner).Row().Scan(new(string), &size.Bytes)
+		err = scanRow(s.read(ctx).Raw(selectStored, owner, owner, owner, owner), new(string), &size.Bytes)
 	}
 	return size, s.fault("size of a user's data", err)
 }
 
 // ForgetUser deletes what remains of an owner without chats and documents: reserved ids,
-// the ids of removed blocks, what was withdrawn from runs, and usage before a day (YYYY-MM-DD).
+// the ids of removed blocks, what was withdrawn from runs, usage before a day (YYYY-MM-DD),
+// and what the journals of all replicas have of deleted runs.
 func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
-	return s.fault("forget a user", s.write(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx *gorm.DB) error {
 		if err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved, owner).Error; err != nil {
 			return err
 		}
@@ -64,5 +65,9 @@ func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
 			}
 		}
 		return tx.Exec("DELETE FROM model_usage WHERE owner = ? AND day < ?", owner, day).Error
-	}))
+	})
+	if err != nil {
+		return s.fault("forget a user", err)
+	}
+	return s.Tidy(ctx, nil)
 }

@@ -23,59 +23,80 @@ type Answer struct {
 // the newest of its chat.
 var errNotWaiting = schemas.NewError(schemas.CodeConflict, "this call does not wait any more, and the chat has gone on")
 
+// Given is what the answers of a request did.
+type Given struct {
+	// Calls are the calls after whose answers the response begins; nil for a request without
+	// answers.
+	Calls map[int]bool
+	// Again are all calls that the request answers, if none waits any more: it may be a
+	// request that is sent again, whose response begins where it began the first time.
+	Again map[int]bool
+	// Differ are the calls that have another answer than the one of the request.
+	Differ map[int]bool
+}
+
+// Names reports whether the request answers a call.
+func (g Given) Names(index int) bool { return g.Calls[index] || g.Again[index] }
+
 // Answers gives answers to the calls of a user's run. Answers to calls that do not wait
 // have no effect. An answer that is late or differs from an earlier one is not an error:
-// the response shows what happened. It returns the calls after whose answers the response
-// begins.
-func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Run, latest func() (string, error), list []Answer) (given map[int]bool, err error) {
+// the response shows what happened.
+func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Run, latest func() (string, error), list []Answer) (given Given, err error) {
 	waits, err := s.Runs.Waits(ctx, user, run.RunID)
 	if err != nil {
-		return nil, err
+		return given, err
 	}
-	given = make(map[int]bool)
-	var last schemas.Wait
+	var last *schemas.Wait // that was answered
 	for _, a := range list {
 		i := slices.IndexFunc(waits, func(w schemas.Wait) bool { return w.Index == a.Index })
 		if i < 0 || (waits[i].Kind == schemas.WaitApproval) != (a.Approved != nil) {
 			continue
 		}
 		w := waits[i]
-		if w.Answer != "" {
-			if last.AnsweredAt == nil || w.AnsweredAt.After(*last.AnsweredAt) {
-				last = w
-			}
+		stands, err := s.answer(ctx, user, run.RunID, w, a)
+		switch {
+		case err != nil:
+			return given, err
+		case !stands:
+			set(&given.Differ, w.Index, true)
+		}
+		if w.Answer == "" && !run.State.Terminal() {
+			set(&given.Calls, w.Index, true)
 			continue
 		}
-		if err := s.answer(ctx, user, run.RunID, w, a); err != nil {
-			return nil, err
+		set(&given.Again, w.Index, true)
+		if last == nil || last.AnsweredAt == nil || w.AnsweredAt != nil && w.AnsweredAt.After(*last.AnsweredAt) {
+			last = &w
 		}
-		given[a.Index] = true
 	}
-	if len(given) > 0 {
+	if len(given.Calls) > 0 {
+		given.Again = nil
 		return given, nil
 	}
-	if last.AnsweredAt == nil {
-		return nil, schemas.ErrNotFound
+	if last == nil {
+		return given, schemas.ErrNotFound
 	}
 	newest, err := latest()
 	if err != nil {
-		return nil, err
+		return given, err
 	}
 	if newest != run.RunID {
-		return nil, errNotWaiting
+		return given, errNotWaiting
 	}
-	given[last.Index] = true
+	set(&given.Calls, last.Index, true)
 	return given, nil
 }
 
-func (s *Service) answer(ctx context.Context, user schemas.User, run string, w schemas.Wait, a Answer) (err error) {
+// answer gives an answer. It reports whether the call has that answer now, and not another.
+func (s *Service) answer(ctx context.Context, user schemas.User, run string, w schemas.Wait, a Answer) (stands bool, err error) {
 	if w.Kind == schemas.WaitApproval {
 		_, err = s.Runs.Approve(ctx, user, run, w.ApprovalID, schemas.ApprovalAnswer{Approved: *a.Approved, Input: a.Input})
 	} else {
 		_, err = s.Runs.ToolResult(ctx, user, run, schemas.ClientToolResult{ToolUseID: w.ToolUseID, Index: &w.Index, Output: a.Output, IsError: a.IsError})
 	}
-	if seen, ok := errors.AsType[*schemas.Error](err); ok && seen.Code == schemas.CodeConflict {
-		return nil
+	seen, ok := errors.AsType[*schemas.Error](err)
+	if ok && (seen.Code == schemas.CodeConflict || seen.Code == schemas.CodeInvalid && w.Answer != "") {
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }

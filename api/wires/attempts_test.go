@@ -173,7 +173,7 @@ func serveWaits(t *testing.T, v wires.Version, events []runlog.Event, given map[
 		}
 		response = to.String() // also of a run that goes on
 	}()
-	if err := c.Service.Serve(c, to, wires.Response{Run: run, Table: v.Table, Given: maps.Clone(given)}); err != nil {
+	if err := c.Service.Serve(c, to, wires.Response{Run: run, Table: v.Table, Given: wires.Given{Calls: maps.Clone(given)}}); err != nil {
 		t.Fatal(err)
 	}
 	return ""

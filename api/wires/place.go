@@ -115,7 +115,7 @@ func Find(have []schemas.Message, list []Message, live string) Place {
 // message current. The run of the same edit is followed, unless it failed or was stopped.
 func Edited(have []schemas.Message, id, current string, asked *schemas.ChatRequest, live string) Place {
 	at := slices.IndexFunc(have, func(m schemas.Message) bool { return m.ID == current })
-	if id == current || at < 0 || have[at].Content != asked.Message || !sameFiles(have[at].Attachments, asked.Attachments) {
+	if id == current || at < 0 || !Same(have[at], asked) {
 		return Place{Edit: current}
 	}
 	again := Again(have, at, live)
@@ -128,8 +128,10 @@ func Edited(have []schemas.Message, id, current string, asked *schemas.ChatReque
 	return Place{Edit: current}
 }
 
-func sameFiles(have []schemas.AttachmentInfo, asked []schemas.Attachment) bool {
-	return slices.EqualFunc(have, asked, func(h schemas.AttachmentInfo, a schemas.Attachment) bool { return h.Name == a.Name })
+// Same reports whether a request asks what a message of the chat asks, with the same files.
+func Same(have schemas.Message, asked *schemas.ChatRequest) bool {
+	return have.Content == asked.Message && slices.EqualFunc(have.Attachments, asked.Attachments,
+		func(h schemas.AttachmentInfo, a schemas.Attachment) bool { return h.Name == a.Name })
 }
 
 // FirstAfter returns the index of the first user message after the anchor, -1 if there is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/chattray/chattray/api/wires"
@@ -51,7 +52,7 @@ func TestAPlaceThatOthersChange(t *testing.T) {
 				Service: &wires.Service{Runs: runs, Check: func(*schemas.ChatRequest) error { return nil }},
 			}
 			found := 0
-			_, err := c.StartPlaced(&schemas.ChatRequest{Message: "hi"}, func() (schemas.Chat, wires.Place, error) {
+			_, err := c.StartPlaced(&schemas.ChatRequest{Message: "hi"}, "chat", func() (schemas.Chat, wires.Place, error) {
 				found++
 				if !tt.edit {
 					return schemas.Chat{}, wires.Place{}, nil
@@ -99,6 +100,62 @@ func TestFilesOfAnEdit(t *testing.T) {
 			}
 			if got := runs.last.Attachments; (got == nil) != tt.keeps || len(got) != tt.want {
 				t.Errorf("the request has the files %v, want %d of them and nil only if the earlier ones are kept (%t)", got, tt.want, tt.keeps)
+			}
+		})
+	}
+}
+
+// busyOnce is a service in which another process begins a run of the chat before the first
+// request starts its own.
+type busyOnce struct {
+	wires.Runs
+
+	asked []string
+}
+
+func (b *busyOnce) Start(_ context.Context, _ schemas.User, req *schemas.ChatRequest, _ record.StartOptions) (schemas.Run, error) {
+	b.asked = append(b.asked, req.IfBusy)
+	if req.IfBusy == "reject" {
+		return schemas.Run{}, schemas.NewError(schemas.CodeBusy, "busy")
+	}
+	return schemas.Run{RunID: "mine"}, nil
+}
+
+func (b *busyOnce) Run(_ context.Context, _ schemas.User, id string) (schemas.Run, error) {
+	return schemas.Run{RunID: id}, nil
+}
+
+// A chat without a live run may get one from another process before a request starts its
+// run: the request follows it if it asks the same, and else does what it says.
+func TestAChatThatBecomesBusy(t *testing.T) {
+	for _, tt := range []struct {
+		name, ifBusy string
+		behind       bool
+		then         wires.Place
+		want         string
+		asked        []string
+	}{
+		{"the same question", "cancel", false, wires.Place{Follow: "theirs"}, "theirs", []string{"reject"}},
+		{"another question", "cancel", false, wires.Place{}, "mine", []string{"reject", "cancel"}},
+		{"it waits its turn", "queue", false, wires.Place{}, "mine", []string{"reject", "queue"}},
+		{"it comes after the run", "queue", true, wires.Place{}, "mine", []string{"queue"}},
+		{"it is refused", "reject", false, wires.Place{}, "", []string{"reject", "reject"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			runs := &busyOnce{}
+			c := &wires.Call{
+				Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Behind: tt.behind,
+				Service: &wires.Service{Runs: runs, Check: func(*schemas.ChatRequest) error { return nil }},
+			}
+			found := 0
+			run, err := c.StartPlaced(&schemas.ChatRequest{Message: "hi", IfBusy: tt.ifBusy}, "chat", func() (schemas.Chat, wires.Place, error) {
+				if found++; found == 1 {
+					return schemas.Chat{}, wires.Place{}, nil
+				}
+				return schemas.Chat{ActiveRunID: "theirs"}, tt.then, nil
+			})
+			if run.RunID != tt.want || (err == nil) != (tt.want != "") || !slices.Equal(runs.asked, tt.asked) {
+				t.Errorf("the run is %q (%v), after starts with %q; want %q after %q", run.RunID, err, runs.asked, tt.want, tt.asked)
 			}
 		})
 	}

@@ -170,6 +170,23 @@ func Tools(list []schemas.ClientTool) {
 	}
 }
 
+// Text returns the text of a user's message: its text parts, one a line. A message of files
+// alone has their names as its text.
+func Text(parts, files []string) string {
+	text := strings.Join(parts, "\n")
+	if strings.TrimSpace(text) != "" || len(files) == 0 {
+		return text
+	}
+	names := make([]string, len(files))
+	for i, name := range files {
+		names[i] = fileName(name, i+1)
+	}
+	return strings.Join(names, ", ")
+}
+
+// fileName returns the name of the n-th file of a message.
+func fileName(name string, n int) string { return cmp.Or(name, "file-"+strconv.Itoa(n)) }
+
 // File turns a data URL into an attachment. Other URLs are refused: the service fetches
 // nothing for a client. The n-th file is called file-n if it has no name.
 func File(address, media, name string, n int, pointer string) (schemas.Attachment, error) {
@@ -187,7 +204,7 @@ func File(address, media, name string, n int, pointer string) (schemas.Attachmen
 		head, encoded = head[:at], true
 	}
 	kind, _, _ := strings.Cut(head, ";")
-	a := schemas.Attachment{Name: cmp.Or(name, "file-"+strconv.Itoa(n)), MIME: cmp.Or(media, kind, "text/plain")}
+	a := schemas.Attachment{Name: fileName(name, n), MIME: cmp.Or(media, kind, "text/plain")}
 	plain, err := []byte(nil), error(nil)
 	if encoded {
 		plain, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(data, "=\r\n"))
@@ -209,118 +226,6 @@ func File(address, media, name string, n int, pointer string) (schemas.Attachmen
 		a.Content = string(plain)
 	}
 	return a, nil
-}
-
-// Start starts the run of a request, or returns the one that the Idempotency-Key started.
-// If the chat's run waits, it is cancelled: a new message replaces the answer that it
-// waits for. A message whose id is used in another chat gets a new id.
-func (c *Call) Start(chat schemas.Chat, req *schemas.ChatRequest) (schemas.Run, error) {
-	if chat.ActiveRunID != "" {
-		run, err := c.Service.Runs.Run(c.Context(), c.User, chat.ActiveRunID)
-		switch {
-		case err != nil:
-			return run, err
-		case run.State == schemas.RunWaiting:
-			req.IfBusy = "cancel"
-		}
-	}
-	size := 0
-	for name, value := range req.Context {
-		size += len(name) + len(value)
-	}
-	if size > maxContext {
-		return schemas.Run{}, schemas.Invalid("/context", "must have at most 1 MiB")
-	}
-	if err := c.Service.Check(req); err != nil {
-		return schemas.Run{}, err
-	}
-	key := c.options()
-	run, err := c.Service.Runs.Start(c.Context(), c.User, req, key)
-	if seen, ok := errors.AsType[*schemas.Error](err); ok && seen == schemas.ErrTaken && req.MessageID != "" {
-		req.MessageID = ""
-		return c.Service.Runs.Start(c.Context(), c.User, req, key)
-	}
-	return run, err
-}
-
-// StartAt starts the run of a request for a message at a place of the chat, or returns the
-// run that the place says to follow.
-func (c *Call) StartAt(chat schemas.Chat, req *schemas.ChatRequest, at Place) (schemas.Run, error) {
-	if at.Follow != "" {
-		return c.Service.Runs.Run(c.Context(), c.User, at.Follow)
-	}
-	again := *req
-	again.EditMessageID, again.RegenerateMessageID = at.Edit, at.Regenerate
-	if at.Regenerate != "" {
-		again.Message, again.MessageID, again.Attachments = "", "", nil
-	}
-	if at.Edit != "" && !at.KeepsFiles && again.Attachments == nil {
-		again.Attachments = []schemas.Attachment{}
-	}
-	return c.Start(chat, &again)
-}
-
-// maxPlaces bounds how often the place of a message is looked for.
-const maxPlaces = 5
-
-// errChanging is returned for a message whose chat others change all the time.
-var errChanging = schemas.NewError(schemas.CodeConflict, "other requests are changing this chat; send the message again")
-
-// StartPlaced starts the run of a request at the place that find returns. If another
-// request has just edited the message there, or asked for its answer again, find is asked
-// again.
-func (c *Call) StartPlaced(req *schemas.ChatRequest, find func() (schemas.Chat, Place, error)) (run schemas.Run, err error) {
-	for range maxPlaces {
-		chat, at, err := find()
-		if err != nil {
-			return run, err
-		}
-		run, err = c.StartAt(chat, req, at)
-		if !outrun(at, err) {
-			return run, err
-		}
-	}
-	return run, errChanging
-}
-
-// StartLast starts the run of a request that sends all messages of a chat, for the last
-// message of the user; the messages after it are ignored. In a new chat the messages before
-// it become the history. In a known one place says where the message belongs among the
-// chat's messages. It gets the list up to the message, and may change req. Key is the
-// client's id of the chat, which is read again before place is asked again.
-func (c *Call) StartLast(key string, chat schemas.Chat, req *schemas.ChatRequest, list []Message,
-	place func(chat schemas.Chat, have []schemas.Message, list []Message) (Place, error),
-) (schemas.Run, error) {
-	for list[len(list)-1].Role != "user" {
-		list = list[:len(list)-1]
-	}
-	if chat.ConversationID == 0 {
-		req.ConversationHistory = History(list[:len(list)-1])
-		return c.Start(chat, req)
-	}
-	again := false
-	return c.StartPlaced(req, func() (_ schemas.Chat, at Place, err error) {
-		if again {
-			if chat, err = c.Service.Chat(c.Context(), c.User, key); err != nil {
-				return chat, at, err
-			}
-		}
-		again = true
-		have, err := c.Service.Current(c.Context(), c.User, chat)
-		if err != nil {
-			return chat, at, err
-		}
-		last := &list[len(list)-1]
-		current, err := c.Service.Successor(c.Context(), c.User, chat, have, last.ID)
-		if err != nil {
-			return chat, at, err
-		}
-		if current != "" {
-			last.ID, req.MessageID = current, ""
-		}
-		at, err = place(chat, have, list)
-		return chat, at, err
-	})
 }
 
 // options returns the start options of the request's Idempotency-Key.

@@ -18,10 +18,9 @@ import (
 type Response struct {
 	Run   schemas.Run
 	Table func(p Params) Table
-	// Given are the calls whose answers came with the request: the response leaves out
-	// what was shown before. If nil, it begins after the event After, 0 being the run's
-	// beginning.
-	Given map[int]bool
+	// Given is what the answers of the request did: the response leaves out what was shown
+	// before. Without answers it begins after the event After, 0 being the run's beginning.
+	Given Given
 	After int64
 	// Cursor is the number of the last frame that the client has. Number, which may be nil,
 	// appends the line before a frame that has its number.
@@ -63,15 +62,19 @@ func (s *Service) Serve(c *Call, to Stream, r Response) error {
 	if r.Header != nil {
 		r.Header(h)
 	}
-	if r.Opening != "" && !to.Write([]byte(r.Opening)) {
+	if r.Opening == "" {
+		_ = http.NewResponseController(c.Response).Flush() // the first frame may be long in coming
+	} else if !to.Write([]byte(r.Opening)) {
 		return nil
 	}
 	err = f.serve(to, events)
 	if err == nil {
 		return nil
 	}
-	f.breakOff(to, err)
-	s.gone(c, to, r)
+	if !f.ended { // else the client may have closed the connection because it has read the end
+		f.breakOff(to, err)
+		s.gone(c, to, r)
+	}
 	panic(http.ErrAbortHandler)
 }
 
@@ -224,7 +227,7 @@ func (f *fold) write(batch []runlog.Event) error {
 // fold turns the events of a run into the frames of one response.
 type fold struct {
 	run    schemas.Run
-	given  map[int]bool
+	given  Given
 	first  []schemas.Wait // the waits when the response began
 	before map[int]bool   // calls that no longer waited then
 	waits  func() ([]schemas.Wait, error)
@@ -248,13 +251,13 @@ type fold struct {
 
 func newFold(run schemas.Run, waits []schemas.Wait, r Response, again func() ([]schemas.Wait, error)) *fold {
 	f := &fold{run: run, given: r.Given, first: waits, before: make(map[int]bool), waits: again, asked: r.Asked, after: r.After}
-	p := Params{Run: run.RunID}
+	p := Params{Run: run.RunID, Answered: r.Given.Differ}
 	for _, w := range waits {
 		if w.Answer != "" || run.State.Terminal() { // nothing waits any more
 			f.before[w.Index] = true
 		}
 	}
-	if r.Given == nil {
+	if r.Given.Calls == nil {
 		p.Answered = f.before
 	}
 	f.out.after, f.out.number = r.Cursor, r.Number
@@ -280,7 +283,7 @@ func (f *fold) use(t Table) {
 // attempt has begun, so that nothing of an earlier attempt is shown, and until it is known
 // where the response to a request with answers begins.
 func (f *fold) ready(batch []runlog.Event) []runlog.Event {
-	if f.begun || f.keeps && f.given == nil {
+	if f.begun || f.keeps && f.given.Calls == nil {
 		return batch
 	}
 	f.held = append(f.held, batch...)
@@ -288,13 +291,14 @@ func (f *fold) ready(batch []runlog.Event) []runlog.Event {
 		return nil
 	}
 	list := f.held
+	f.attempts(list)
 	if !f.keeps {
 		list = kept(slices.Clone(list))
 	}
-	if f.given != nil {
+	if f.given.Calls != nil {
 		f.after = begin(list, f.first, f.stays, f.given)
 		if f.after > 0 && !f.keeps {
-			f.seen = rested(f.held, f.given)
+			f.seen = rested(f.held, f.given.Calls)
 		}
 	}
 	if !f.keeps {
@@ -313,7 +317,7 @@ func (f *fold) complete() bool {
 	if last.Terminal() {
 		return true
 	}
-	if f.given != nil && (last.Seq < f.run.LastSequence || !shows(kept(slices.Clone(f.held)), f.given)) {
+	if f.given.Calls != nil && (last.Seq < f.run.LastSequence || !shows(kept(slices.Clone(f.held)), f.given.Calls)) {
 		return false
 	}
 	return f.run.Attempt <= 1 || last.Seq > int64(f.run.Attempt-1)*runlog.AttemptSpan
@@ -336,7 +340,7 @@ func (f *fold) event(e *runlog.Event) error {
 		f.table.Begin(&f.out, f.after)
 	}
 	f.show(e, hidden)
-	if a, ok := e.Body.(*runlog.ApprovalRequest); ok && f.asked != nil && !hidden && !f.before[a.Index] {
+	if a, ok := e.Body.(*runlog.ApprovalRequest); ok && f.asked != nil && !f.before[a.Index] {
 		if err := f.asked(a.Index); err != nil {
 			return err
 		}
@@ -386,7 +390,7 @@ func (f *fold) pause(e *runlog.Event) error {
 		return err
 	}
 	open, ok := f.calls.open(waits, f.stays, func(w schemas.Wait) bool {
-		return f.before[w.Index] || answeredBefore(w, e) || f.resumed[w.Index] && w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() <= e.Time
+		return f.before[w.Index] || answeredBefore(w, e) || f.resumed[w.Index] && answeredBy(w, e)
 	})
 	if ok {
 		f.table.Pause(&f.out, open)

@@ -1,6 +1,7 @@
 package wires
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -197,6 +198,22 @@ func answeredBefore(w schemas.Wait, e *runlog.Event) bool {
 	return w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() < e.Time
 }
 
+// attempts records the newest attempt of a run that goes on. Nothing has been shown: a
+// response whose run was taken over while it waited for its first event shows the attempt
+// that it finds.
+func (f *fold) attempts(events []runlog.Event) {
+	for i := range events {
+		if a, ok := events[i].Body.(*runlog.Attempt); ok && !f.run.State.Terminal() {
+			f.run.Attempt = max(f.run.Attempt, a.Number)
+		}
+	}
+}
+
+// answeredBy reports whether a wait was answered at the time of the event or before.
+func answeredBy(w schemas.Wait, e *runlog.Event) bool {
+	return w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() <= e.Time
+}
+
 // kept returns the events without those that a later attempt replaced.
 func kept(events []runlog.Event) []runlog.Event {
 	var list []runlog.Event
@@ -215,20 +232,26 @@ func kept(events []runlog.Event) []runlog.Event {
 // that was answered before: the client has seen it all the same. If that attempt does not
 // pause before it resolves the call, the client has seen the pause of an earlier attempt, and
 // everything that is repeated before the call is resolved.
-func begin(events []runlog.Event, waits []schemas.Wait, stays func(schemas.Wait) bool, given map[int]bool) (after int64) {
+//
+// Of calls that all had their answers before, it is the response to the last answer. Calls
+// that were answered together have one response: it did not pause between them.
+func begin(events []runlog.Event, waits []schemas.Wait, stays func(schemas.Wait) bool, given Given) (after int64) {
 	var c calls
 	waited := make(map[int]bool)
+	resolved := false // one of the calls that were answered together
 	var kept, attempt int64
 	for i := range events {
 		e := c.indexed(&events[i])
 		if a, ok := e.Body.(*runlog.Attempt); ok {
 			kept, attempt = a.KeptThrough, e.Seq
 		}
-		if index, ok := c.resolves(e); ok && given[index] {
-			if i > 0 && (!waited[index] || attempt > 0 && after <= kept) {
+		if index, ok := c.resolves(e); ok && given.Names(index) {
+			if !resolved && i > 0 && (!waited[index] || attempt > 0 && after <= kept) {
 				after = events[i-1].Seq
 			}
-			return after
+			if resolved = true; given.Calls[index] {
+				return after
+			}
 		}
 		rests := c.event(e)
 		for index := range c.waiting {
@@ -237,8 +260,14 @@ func begin(events []runlog.Event, waits []schemas.Wait, stays func(schemas.Wait)
 		if !rests {
 			continue
 		}
-		if _, pause := c.open(waits, stays, func(w schemas.Wait) bool { return !given[w.Index] && answeredBefore(w, e) }); pause {
-			after = e.Seq
+		answered := func(w schemas.Wait) bool {
+			if given.Names(w.Index) {
+				return resolved && answeredBy(w, e)
+			}
+			return answeredBefore(w, e)
+		}
+		if _, pause := c.open(waits, stays, answered); pause {
+			after, resolved = e.Seq, false
 		}
 	}
 	return after
@@ -301,4 +330,39 @@ func (c *calls) asks(given map[int]bool) bool {
 		}
 	}
 	return false
+}
+
+// Rests reports whether a response can begin after an event of the run: the run rested
+// there, or a later attempt went on there with what it kept. It is not known of a run whose
+// log is no longer kept: any event is taken for one.
+func (s *Service) Rests(ctx context.Context, user schemas.User, run schemas.Run, after int64) (bool, error) {
+	events, err := s.Runs.Follow(ctx, user, run.RunID, 0, 0)
+	if err != nil {
+		return false, err
+	}
+	var c calls
+	again := false
+	for batch, err := range events {
+		if err != nil {
+			return false, err
+		}
+		for i := range batch {
+			e := c.indexed(&batch[i])
+			if a, ok := e.Body.(*runlog.Attempt); ok {
+				if run.State.Terminal() && a.Number > run.Attempt {
+					return true, nil // all that is kept of the log
+				}
+				again = true
+			}
+			if e.Seq > after {
+				_, resolves := c.resolves(e)
+				return again && resolves, nil
+			}
+			rests := c.event(e)
+			if e.Seq == after && (rests || !again || after >= run.LastSequence) {
+				return rests, nil
+			}
+		}
+	}
+	return false, nil
 }

@@ -21,7 +21,8 @@ type Table interface {
 type Params struct {
 	Run string
 	// Answered are the calls that already have their answer: they are shown, but the
-	// client is not asked again. It is empty if the client's request brought the answers.
+	// client is not asked again. If the client's request brought answers, they are the calls
+	// that have other ones: what happened takes the place of what the client shows.
 	Answered map[int]bool
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
@@ -72,6 +73,9 @@ type Call struct {
 	Service *Service
 	// Key is used if the request has no Idempotency-Key; KeyBody then stands for the body.
 	Key, KeyBody string
+	// Behind says that the message comes after the chat's run, which goes on: the request
+	// has just answered what it waited for. The run is neither cancelled nor followed.
+	Behind bool
 	// Done releases the body, which is not used any more; an answer may last.
 	Done func()
 }
@@ -91,6 +95,8 @@ type Service struct {
 	Stream func(c *Call) (Stream, error)
 	// KeepAlive is the silence after which a stream sends a comment.
 	KeepAlive time.Duration
+
+	placing concurrent.Locks // chats in which the place of a message is being found
 }
 
 // Runs starts, follows and answers runs. Each call checks the owner: anything

@@ -305,7 +305,7 @@ func (c *Conversation) Log(ctx context.Context) ([]ChatFrame, error) {
 }
 
 // Read reads the whole stream of a run that has ended; it retries if the
-// program was killed.
+// program was killed, or asks to come back.
 func (c *Conversation) Read(ctx context.Context, query string) ([]ChatFrame, error) {
 	for {
 		p, err := c.System.Current(ctx)
@@ -319,8 +319,12 @@ func (c *Conversation) Read(ctx context.Context, query string) ([]ChatFrame, err
 		resp, err := c.System.Client.Do(req)
 		if err == nil {
 			var list []ChatFrame
-			if list, err = NewStreamReader(resp.Body).Rest(); err == nil {
+			stream := NewStreamReader(resp.Body)
+			if list, err = stream.Rest(); err == nil && !stream.Interrupted {
 				return list, nil
+			}
+			if err == nil {
+				continue // the service asks to come back
 			}
 		}
 		if !c.System.hasEnded(p) {

@@ -251,9 +251,17 @@ func (c *Conversation) checkTold(a ModelCall, fail func(string, ...any)) {
 // checkChat checks the question and the answer in the chat.
 func (c *Conversation) checkChat(ctx context.Context, log []ChatFrame, last ChatEvent, fail func(string, ...any)) error {
 	var chat schemas.Chat
-	status, err := c.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chats/%d", log[0].Event.ConversationID), &chat)
-	if err != nil || status != http.StatusOK {
-		return fmt.Errorf("reading the chat: status %d, %w, want 200", status, err)
+	path := fmt.Sprintf("/api/chats/%d", log[0].Event.ConversationID)
+	status, err := c.System.Call(ctx, http.MethodGet, path, &chat)
+	for c.Patient && err == nil && status == http.StatusServiceUnavailable { // a call fails when ctx ends
+		c.pause(ctx)
+		status, err = c.System.Call(ctx, http.MethodGet, path, &chat)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the chat: %w", err)
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("reading the chat: status %d, want 200", status)
 	}
 	var question, answer []schemas.Message
 	for _, m := range chat.Messages {

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"net/url"
@@ -143,4 +144,19 @@ func FreshPostgres(t testing.TB, server, template string) string {
 	}
 	u.Path = "/" + name
 	return u.String()
+}
+
+// Open opens a database of tests beside the service. Reading waits for SQLite's lock.
+func Open(t testing.TB, database string) *sql.DB {
+	t.Helper()
+	driver, source := "pgx", database
+	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
+		driver, source = "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }

@@ -51,6 +51,8 @@ type StreamReader struct {
 	lines *bufio.Reader
 	Retry string // the last retry hint
 	Last  int64  // the id that a browser would send as Last-Event-ID
+	// Interrupted is whether the service has asked to come back.
+	Interrupted bool
 }
 
 // NewStreamReader reads the body of an answer.
@@ -90,6 +92,8 @@ func (r *StreamReader) Next() (ChatFrame, error) {
 			data = append(data, value)
 		case name == "retry":
 			r.Retry = value
+		case line == ": interrupted\n":
+			r.Interrupted = true
 		case name != "":
 			return f, errFrame
 		}

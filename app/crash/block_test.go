@@ -2,8 +2,6 @@ package crash
 
 import (
 	"cmp"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -160,16 +158,7 @@ func cancelInABlock(t *testing.T, database string, stored bool) {
 	p.Kill()
 
 	if stored {
-		driver, source := "pgx", database
-		if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
-			driver, source = "sqlite", path
-		}
-		db, err := sql.Open(driver, source)
-		if err == nil {
-			_, err = db.ExecContext(t.Context(), "UPDATE runs SET cancel_requested = TRUE")
-			err = errors.Join(err, db.Close())
-		}
-		if err != nil {
+		if _, err := apptest.Open(t, database).ExecContext(t.Context(), "UPDATE runs SET cancel_requested = TRUE"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -23,6 +24,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/meters"
+	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
 	"github.com/chattray/chattray/tools"
@@ -293,6 +296,43 @@ func TestTheDemoModelWritesADocument(t *testing.T) {
 	_, again, err := a.documents.Export(t.Context(), a.user, "doc1")
 	if err != nil || again != markdown {
 		t.Errorf("the export after the revert (-want +got): %v\n%s", err, cmp.Diff(markdown, again))
+	}
+}
+
+// heldEnds are meters that keep runs from being over once their ends are shown.
+type heldEnds struct {
+	meters.Runs
+	gate <-chan struct{}
+}
+
+func (h heldEnds) RunEnded(outcome string, took time.Duration) {
+	<-h.gate
+	h.Runs.RunEnded(outcome, took)
+}
+
+// Who has read the end of an answer may ask again at once, though the service still does
+// work for the run: neither its block nor its place among the user's runs is taken.
+func TestAskedAgainAtTheEnd(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			gate := make(chan struct{})
+			up := upstream.NewMemory()
+			up.On(upstream.Any, upstream.Text("x,y\n7,8"))
+			c := apptest.ServeOn(t, d, app.Options{Models: up.Transport(), Runs: func(o *runs.Options) {
+				o.Metrics = heldEnds{o.Metrics, gate}
+			}}, apptest.Scripted("CHATTRAY_MAX_RUNS_PER_USER=1"))
+			t.Cleanup(func() { close(gate) })
+			c.Ask("ann", http.MethodPost, "/api/documents", "", map[string]any{"id": "d", "title": "T"})
+			c.Ask("ann", http.MethodPost, "/api/documents/d/blocks", "", map[string]any{"id": "d-csv", "type": "csv", "content": "x,y\n1,2"})
+			for i := range 3 {
+				r := c.Ask("ann", http.MethodPost, "/api/chat", "", map[string]any{
+					"message": "More rows", "context": map[string]any{"current_page": "document", "document_id": "d", "block_ids": "d-csv", "mode": "agent"},
+				})
+				if r.Status != http.StatusOK {
+					t.Fatalf("question %d is %d: %s", i+1, r.Status, r.Body)
+				}
+			}
+		})
 	}
 }
 

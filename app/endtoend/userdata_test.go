@@ -116,12 +116,38 @@ func TestUserData(t *testing.T) {
 			}
 			bob := apptest.Decode[schemas.Me](t, client.Ask("bob", "GET", "/api/me", "", nil))
 			environ := []string{"CHATTRAY_DATABASE_URL=" + url}
+			for _, command := range []string{"export", "delete"} {
+				if out, err := apptest.Command(t, environ, "user", command, "nobody"); err == nil || !strings.Contains(err.Error(), `nothing is stored of a user "nobody"`) || out != "" {
+					t.Errorf("user %s of nobody prints %q, %v, want an error alone", command, out, err)
+				}
+			}
 			if _, err := apptest.Command(t, environ, "user", "delete", bob.ID); err == nil || !strings.Contains(err.Error(), "1 chat with 2 messages") {
 				t.Errorf("the command says %v, want how much it is", err)
 			}
+			// The service has written text of a running answer, which the command deletes, too.
+			db, gate := apptest.Open(t, url), make(chan struct{})
+			journal := func() (rows int) {
+				if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM journal").Scan(&rows); err != nil {
+					t.Fatal(err)
+				}
+				return rows
+			}
+			up.Push(upstream.Open(upstream.Say("A secret "), upstream.Wait(gate), upstream.Say("of bob"), upstream.Finish("stop"), upstream.Done()))
+			go func() {
+				ended <- client.Ask("bob", http.MethodPost, "/api/chat", "", map[string]any{"message": "slow?", "chat_id": "one"})
+			}()
+			apptest.Eventually(t, "text of the running answer is in the journal", func() bool { return journal() > 0 })
+			other = apptest.Decode[schemas.DataSize](t, client.Ask("bob", "GET", "/api/me/data", "", nil))
 			out, err := apptest.Command(t, environ, "user", "delete", bob.ID, "--confirm", other.Confirm)
-			if err != nil || out != "deleted 1 chats, 2 messages, 0 documents\n" {
+			if err != nil || out != "deleted 1 chats, 3 messages, 0 documents\n" {
 				t.Errorf("the command prints %q, %v, want what it has deleted", out, err)
+			}
+			if rows := journal(); rows > 0 {
+				t.Errorf("%d rows of the journal are left, with text of what was deleted, want none", rows)
+			}
+			close(gate)
+			if reply := <-ended; reply.Status < http.StatusBadRequest {
+				t.Errorf("the answer ended with status %d, want that its chat is gone: %s", reply.Status, reply.Body)
 			}
 			if got := client.Ask("bob", "GET", fmt.Sprintf("/api/chats/%d", 1), "", nil); got.Status != http.StatusNotFound {
 				t.Errorf("status %d, want 404", got.Status)

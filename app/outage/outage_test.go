@@ -109,7 +109,7 @@ func TestOutageLongerThanTheHold(t *testing.T) {
 				c.Patient = true
 				system.OnPhase(phase, o.begin)
 				done := c.Start(t)
-				apptest.Eventually(t, "the stream ends", func() bool { return c.Hints.Load() > 0 })
+				untilGivenUp(t, c, done)
 				o.end()
 				if err := <-done; err != nil {
 					t.Fatal(err)
@@ -133,6 +133,19 @@ func TestOutageLongerThanTheHold(t *testing.T) {
 	}
 }
 
+// untilGivenUp waits until a stream of the conversation ends with a hint.
+func untilGivenUp(t *testing.T, c *apptest.Conversation, done <-chan error) {
+	t.Helper()
+	apptest.Eventually(t, "the stream ends with a hint", func() bool {
+		select {
+		case err := <-done:
+			t.Fatalf("the conversation is over after %d frames, %v, before its run was given up", len(c.Frames), err)
+		default:
+		}
+		return c.Hints.Load() > 0
+	})
+}
+
 // A run that waits for another one, which the outage delays, gets its turn.
 func TestOutageWithAQueue(t *testing.T) {
 	onBreakable(t, shortHold, func(t *testing.T, system *apptest.System, o outage) {
@@ -151,7 +164,7 @@ func TestOutageWithAQueue(t *testing.T) {
 		})
 		o.begin()
 		close(gate)
-		apptest.Eventually(t, "the first is given up", func() bool { return first.Hints.Load() > 0 })
+		untilGivenUp(t, first, firstDone)
 		o.end()
 		for _, done := range []<-chan error{firstDone, secondDone} {
 			if err := <-done; err != nil {

@@ -104,7 +104,7 @@ func replacedBehind(t *testing.T, delay string, balancer func(listen string, rep
 	over(t, []carrier{overNATS}, func(t *testing.T, system *apptest.System) {
 		addresses := []string{porttest.Address(t), porttest.Address(t)}
 		start := func(n int) *apptest.Process {
-			return system.StartReplica(apptest.TakerLease, nil, "ADDR="+addresses[n], "SHUTDOWN_DELAY="+delay)
+			return system.StartReplica(apptest.LongLease, nil, "ADDR="+addresses[n], "SHUTDOWN_DELAY="+delay)
 		}
 		processes := []*apptest.Process{start(0), start(1)}
 		listen := porttest.Address(t)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -134,7 +135,8 @@ func (m *members) at(p point, kills bool) bool {
 	m.Helper()
 	owner := m.all[0]
 	gate := make(chan struct{})
-	c := one(m.system, gate, []string{"book"}, []string{"look", "book"})
+	c := m.system.Gated("chat-"+strconv.Itoa(m.system.Mark()), "queue", gate) // a long chat would be summarized
+	c.Plan([][]string{{"book"}, {"look", "book"}})
 	m.system.OnlyUse(owner.Process)
 	done := c.Start(m.T)
 	m.system.AwaitModel(m.T, c)
@@ -150,7 +152,7 @@ func (m *members) at(p point, kills bool) bool {
 		if kills {
 			one.Kill()
 		} else {
-			one.Signal(syscall.SIGSTOP)
+			one.Suspend()
 		}
 		close(reached)
 	})
@@ -167,10 +169,10 @@ func (m *members) at(p point, kills bool) bool {
 	if there {
 		<-reached
 	}
+	asked, called := len(m.system.ModelCalls(c.Question)), m.called(c)
 	if there && !kills {
 		lost.Load().Signal(syscall.SIGCONT)
 	}
-	asked, called := len(m.system.ModelCalls(c.Question)), m.called(c)
 	if err := <-done; err != nil {
 		m.Fatalf("%s: %s, run %s: %v", p.name, c.Question, c.RunID, err)
 	}

@@ -208,12 +208,12 @@ func TestOwnerOfFollowedKilled(t *testing.T) {
 // next process writes.
 func TestStreamsOfHandedOver(t *testing.T) {
 	over(t, []carrier{none, overNATS}, func(t *testing.T, system *apptest.System) {
-		owner := system.StartReplica(apptest.TakerLease, nil)
+		owner := system.StartReplica(apptest.LongLease, nil)
 		gate := make(chan struct{})
 		c := one(system, gate, []string{"look"})
 		done := c.Start(t)
 		system.AwaitModel(t, c)
-		other := system.StartReplica(apptest.TakerLease, nil)
+		other := system.StartReplica(apptest.LongLease, nil)
 		var all []*reading
 		for range 8 {
 			all = append(all, doors[0].read(t, system, owner, c))

@@ -25,7 +25,7 @@ func TestReleases(t *testing.T) {
 	over(t, []carrier{none, overNATS}, func(t *testing.T, system *apptest.System) {
 		start := func(program string) {
 			system.Program = program
-			system.StartReplica(apptest.TakerLease, nil)
+			system.StartReplica(apptest.LongLease, nil)
 		}
 		start("") // makes the tables of this release, which the earlier one works on too
 		start(*earlier)

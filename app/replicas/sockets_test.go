@@ -8,8 +8,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// A websocket that watches a chat shows each run once, whichever process started it, also
-// one that has ended before it is found.
+// A websocket that watches a chat shows each run once and in their order, whichever process
+// started it, also one that has ended before it is found.
 func TestSocketShowsRunsOfOthers(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		p := pair{T: t, system: system, owner: system.StartReplica(apptest.LongLease, nil), b: system.StartReplica(apptest.LongLease, nil)}
@@ -43,8 +43,6 @@ func TestSocketShowsRunsOfOthers(t *testing.T) {
 		p.ends("completed", last)
 		want = append(want, last.RunID)
 		socket.Until(ends)
-		slices.Sort(got)
-		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("the socket shows the runs %q, want %q", got, want)
 		}

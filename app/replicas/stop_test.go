@@ -43,11 +43,12 @@ var (
 const patience = time.Minute
 
 // All processes are replaced one after the other while clients ask and reconnect. No run
-// fails or loses an attempt, and no finished step runs again.
+// fails or loses an attempt, and no finished step runs again. A run that is handed over
+// waits for no lease, so the leases are long: a busy machine may cost a short one.
 func TestRollingRestart(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		for range 3 {
-			system.StartReplica(apptest.TakerLease, nil)
+			system.StartReplica(apptest.LongLease, nil)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit+time.Duration(*restarts)*patience)
 		defer cancel()
@@ -86,7 +87,7 @@ func TestRollingRestart(t *testing.T) {
 			before := ended.Load()
 			apptest.Eventually(t, "some runs have ended", func() bool { return t.Failed() || ended.Load() >= before+int64(*clients)/2 })
 			victim := system.Replicas()[0]
-			system.StartReplica(apptest.TakerLease, nil)
+			system.StartReplica(apptest.LongLease, nil)
 			system.OnlyUse(slices.DeleteFunc(system.Replicas(), func(p *apptest.Process) bool { return p == victim })...)
 			stop(t, victim)
 		}
@@ -106,7 +107,7 @@ func TestRollingRestart(t *testing.T) {
 // over queued runs, and runs that wait for the user, at once.
 func TestHandOver(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
-		owner := system.StartReplica(apptest.TakerLease, nil)
+		owner := system.StartReplica(apptest.LongLease, nil)
 		gate := make(chan struct{})
 		writes := one(system, gate, []string{"book"}, []string{"look"})
 		writesDone := writes.Start(t)
@@ -120,7 +121,7 @@ func TestHandOver(t *testing.T) {
 			return system.Number("SELECT COUNT(*) FROM runs WHERE state IN ('queued', 'waiting')") == 2
 		})
 		id := system.Text("SELECT id FROM replicas")
-		other := system.StartReplica(apptest.TakerLease, nil)
+		other := system.StartReplica(apptest.LongLease, nil)
 		system.OnlyUse(other)
 		owner.Signal(syscall.SIGTERM)
 		apptest.Eventually(t, "the other process has the runs that wait", func() bool {

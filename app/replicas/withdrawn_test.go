@@ -85,3 +85,115 @@ func withdrawPlan(t *testing.T, system *apptest.System, kill, deletes bool) {
 		t.Errorf("%d claims are left, want none", n)
 	}
 }
+
+// The user rejects or deletes a block at one process while a run of another one writes
+// into it and its model is silent: every viewer is told at once, and nothing of the text
+// is left. A text that replaces a pending one is stored only at its end.
+func TestBlockWithdrawnOverTwo(t *testing.T) {
+	for does, deletes := range map[string]bool{"rejected": false, "deleted": true} {
+		for what, pending := range map[string]bool{"a clean block": false, "a pending block": true} {
+			t.Run(does+" "+what, func(t *testing.T) {
+				onPostgres(t, func(t *testing.T, system *apptest.System) { withdrawBlock(t, system, deletes, pending) })
+			})
+		}
+	}
+}
+
+func withdrawBlock(t *testing.T, system *apptest.System, deletes, pending bool) {
+	t.Helper()
+	p := pair{T: t, system: system, owner: system.StartReplica(apptest.TakerLease, nil), b: system.StartReplica(apptest.TakerLease, nil)}
+	p.send(p.owner, http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "D"}, http.StatusOK, nil)
+	p.send(p.owner, http.MethodPost, "/api/documents/d/blocks", map[string]any{"id": "b", "type": "md", "content": "Old"}, http.StatusOK, nil)
+	asks, watches := apptest.Client{T: t, URL: p.owner.URL}, apptest.Client{T: t, URL: p.b.URL}
+	asker := asks.Dial("")
+	if pending {
+		system.Model.Push(upstream.Text("Before."))
+		asker.Send(`{"name":"message","message":{"content":"Write"},"document_id":"d","block_id":"b","chat_id":"c"}`)
+		asker.Until(apptest.IsRunEnd)
+	}
+	system.Model.Push(upstream.Open(
+		upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"id":"w","type":"function","function":{"name":"write_block","arguments":"{\"block_id\":\"b\",\"content\":\"One "}}]}`, "null")),
+		upstream.Hang()))
+	asker.Send(`{"name":"message","message":{"content":"Write"},"mode":"agent","document_id":"d","chat_id":"c"}`)
+	writes := func(c schemas.Chunk) bool { return c.BlockIDs == "b" && c.Content != nil && *c.Content == "One " }
+	begun := asker.Until(writes)
+	run := begun[0].RunID
+	watcher := watches.Dial("")
+	watcher.Send(`{"name":"resume","chat_id":"c","run_id":"` + run + `"}`)
+	watcher.Until(writes)
+
+	if deletes {
+		p.send(p.b, http.MethodDelete, "/api/blocks/b", nil, http.StatusNoContent, nil)
+	} else {
+		p.send(p.b, http.MethodPost, "/api/blocks/b/revert", nil, http.StatusOK, nil)
+	}
+	withdrawn := func(c schemas.Chunk) bool { return c.Type == schemas.ChunkReset && c.BlockIDs == "b" && c.End }
+	asker.Until(withdrawn)
+	watcher.Until(withdrawn)
+	p.send(p.b, http.MethodPost, "/api/chat/runs/"+run+"/cancel", nil, http.StatusOK, nil)
+	asker.Until(apptest.IsRunEnd)
+	watcher.Until(apptest.IsRunEnd)
+	for _, seen := range [][]schemas.Chunk{asker.Seen, watcher.Seen} {
+		if b := chunks.Of(seen...).Blocks["b"]; b.Content != "" || b.State != "withdrawn" {
+			t.Errorf("a viewer sees %+v, want the block withdrawn", b)
+		}
+	}
+	var stored schemas.Block
+	if deletes {
+		p.send(p.b, http.MethodGet, "/api/blocks/b", nil, http.StatusNotFound, nil)
+	} else if p.send(p.b, http.MethodGet, "/api/blocks/b", nil, http.StatusOK, &stored); stored.State != schemas.BlockClean || *stored.Current != "Old" {
+		t.Errorf("the block is %s, want what it was before", apptest.JSON(stored))
+	}
+}
+
+// The user rejects or deletes a block after the process that wrote an answer into it has
+// died, and before another one continues the run: nothing of the answer comes back.
+func TestBlockWithdrawnAfterAKill(t *testing.T) {
+	for does, deletes := range map[string]bool{"rejected": false, "deleted": true} {
+		t.Run(does, func(t *testing.T) {
+			onPostgres(t, func(t *testing.T, system *apptest.System) { withdrawAfterKill(t, system, deletes) })
+		})
+	}
+}
+
+func withdrawAfterKill(t *testing.T, system *apptest.System, deletes bool) {
+	t.Helper()
+	p := pair{T: t, system: system, owner: system.StartReplica(apptest.TakerLease, nil), b: system.StartReplica(apptest.TakerLease, nil)}
+	p.send(p.owner, http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "D"}, http.StatusOK, nil)
+	p.send(p.owner, http.MethodPost, "/api/documents/d/blocks", map[string]any{"id": "b", "type": "md", "content": "Old"}, http.StatusOK, nil)
+	system.Model.Push(upstream.Open(upstream.Say("One "), upstream.Hang()))
+	system.Model.On(upstream.Any, upstream.Text("One two."))
+	asks, watches := apptest.Client{T: t, URL: p.owner.URL}, apptest.Client{T: t, URL: p.b.URL}
+	asker, watcher := asks.Dial(""), watches.Dial("")
+	asker.Send(`{"name":"message","message":{"content":"Write"},"document_id":"d","block_id":"b","chat_id":"c"}`)
+	writes := func(c schemas.Chunk) bool { return c.BlockIDs == "b" && c.Content != nil && *c.Content == "One " }
+	run := asker.Until(writes)[0].RunID
+	watcher.Send(`{"name":"resume","chat_id":"c","run_id":"` + run + `"}`)
+	watcher.Until(writes)
+
+	p.owner.Kill()
+	system.OnlyUse(p.b)
+	if deletes {
+		p.send(p.b, http.MethodDelete, "/api/blocks/b", nil, http.StatusNoContent, nil)
+	} else {
+		p.send(p.b, http.MethodPost, "/api/blocks/b/revert", nil, http.StatusOK, nil)
+	}
+	seen := watcher.Until(apptest.IsRunEnd)
+	if end := seen[len(seen)-1]; end.Status != schemas.RunCancelled {
+		t.Errorf("the run ends as %s, want cancelled", end.Status)
+	}
+	late := watches.Dial("")
+	late.Send(`{"name":"resume","run_id":"` + run + `"}`)
+	late.Until(apptest.IsRunEnd)
+	for _, seen := range [][]schemas.Chunk{watcher.Seen, late.Seen} {
+		if b := chunks.Of(seen...).Blocks["b"]; b.Content != "" || b.State != "withdrawn" {
+			t.Errorf("a viewer sees %+v, want the block withdrawn, of\n%s", b, apptest.ListChunks(seen))
+		}
+	}
+	var stored schemas.Block
+	if deletes {
+		p.send(p.b, http.MethodGet, "/api/blocks/b", nil, http.StatusNotFound, nil)
+	} else if p.send(p.b, http.MethodGet, "/api/blocks/b", nil, http.StatusOK, &stored); stored.State != schemas.BlockClean || *stored.Current != "Old" {
+		t.Errorf("the block is %s, want what it was before", apptest.JSON(stored))
+	}
+}

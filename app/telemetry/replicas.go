@@ -27,13 +27,21 @@ func (t *Telemetry) BusUp(up bool) {
 
 // BusMessage counts a message between the processes.
 func (t *Telemetry) BusMessage(kind string, sent bool, bytes int) {
-	direction := "in"
+	all, direction := &t.busIn, "in"
 	if sent {
-		direction = "out"
+		all, direction = &t.busOut, "out"
 	}
-	t.busMessages.WithLabelValues(kind, direction).Inc()
-	t.busBytes.WithLabelValues(direction).Add(float64(bytes))
+	c, known := all.Load(kind)
+	if !known { // to look it up in the vectors costs more than to count
+		c, _ = all.LoadOrStore(kind, busCounters{t.busMessages.WithLabelValues(kind, direction), t.busBytes.WithLabelValues(direction)})
+	}
+	counters := c.(busCounters) //nolint:forcetypeassert // only these are stored
+	counters.messages.Inc()
+	counters.bytes.Add(float64(bytes))
 }
+
+// busCounters count the messages of a kind and direction, and the bytes of its direction.
+type busCounters struct{ messages, bytes prometheus.Counter }
 
 // Leases adds the gauges of a process that is one of several: how long its lease is still
 // valid, and how many processes serve the database. It is called once.

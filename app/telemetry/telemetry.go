@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -76,6 +77,7 @@ type Telemetry struct {
 	busUp         prometheus.Gauge
 	busMessages   *prometheus.CounterVec
 	busBytes      *prometheus.CounterVec
+	busIn, busOut sync.Map // busCounters by kind
 }
 
 // Options are the settings of New.

@@ -173,6 +173,8 @@ func newFixture(t *testing.T, database, pages string, archive *txtar.Archive) *f
 			"CHATTRAY_DATABASE_URL=" + database, "CHATTRAY_PAGES=" + pages,
 			"CHATTRAY_OPENAI_BASE_URL=http://upstream.test/v1", "CHATTRAY_OPENAI_API_KEY=" + canaryKey,
 			"CHATTRAY_JWT_SECRET=" + canarySecret, "CHATTRAY_LOG_FORMAT=json",
+			// The time of the bubble passes quickly: a lease is renewed three times in this.
+			"CHATTRAY_REPLICA_LEASE=60s",
 		},
 	}
 	for _, f := range archive.Files {

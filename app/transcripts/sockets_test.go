@@ -166,6 +166,18 @@ func hostiles() []hostile {
 			code, _ := closed(s.dialled("una", time.Hour, websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool { return false }}))
 			return code
 		}, -1},
+		{"gone at a ping", func(s *fixture) websocket.StatusCode {
+			conn := s.raw("una")
+			defer conn.Close()
+			head := make([]byte, 2)
+			if _, err := io.ReadFull(conn, head); err != nil || head[0] != 0x89 {
+				s.t.Errorf("the first frame begins with %x (%v), want a ping", head, err)
+			}
+			if _, err := io.CopyN(io.Discard, conn, int64(head[1])); err != nil {
+				s.t.Errorf("the rest of the ping: %v", err)
+			}
+			return -1
+		}, -1},
 		{"nothing for fifteen minutes", func(s *fixture) websocket.StatusCode {
 			code, _ := closed(s.dialled("una", time.Hour, websocket.DialOptions{}))
 			return code

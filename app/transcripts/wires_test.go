@@ -46,6 +46,11 @@ func (s *fixture) checkWires(r seenRun, events []runlog.Event, waits []schemas.W
 			}
 			s.checkWireText(name, shown, events)
 			s.checkPauses(name, resting(events, pausing(v, waits)), paused, beginnings)
+			for _, begin := range beginnings {
+				if rests, err := stored.Rests(begin); !rests || w.Name != "responses" && err != nil {
+					s.t.Errorf("%s of the run %s: no response is found after the event %d (%v), after which one began", name, s.aliases.of[r.id], begin, err)
+				}
+			}
 			s.checkCuts(name, v, stored)
 			if _, err := wirestest.Check(w.Name, [][]byte{s.replay(v, stored, 0, nil)}); err != nil {
 				s.t.Errorf("%s refuses the replay of the run %s: %v", name, s.aliases.of[r.id], err)

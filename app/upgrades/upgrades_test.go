@@ -152,15 +152,7 @@ func lost(t *testing.T, path string, old, now any) {
 // rows returns all rows of the tables that exist.
 func rows(t *testing.T, url string) map[string][]map[string]any {
 	t.Helper()
-	driver, source := "pgx", url
-	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		driver, source = "sqlite", path
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := apptest.Open(t, url)
 	all := map[string][]map[string]any{}
 	for _, table := range tables {
 		found, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" ORDER BY 1, 2, 3")

@@ -14,6 +14,8 @@ import (
 const (
 	first, count = 10_000, 20_000
 	tries        = 1_000
+	// blocked is the port of the range to which browsers, and fetch of others, send nothing.
+	blocked = 10_080
 )
 
 // Listen listens on a port of 127.0.0.1. The test closes it.
@@ -22,6 +24,9 @@ func Listen(t testing.TB) net.Listener {
 	var failed error
 	for range tries {
 		port := first + rand.IntN(count) //nolint:gosec // it guards nothing
+		if port == blocked {
+			continue
+		}
 		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
 			return listener

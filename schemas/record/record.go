@@ -95,6 +95,17 @@ type Taken struct {
 	Attempt int
 }
 
+// Left is what the attempts of a run have stored: the checkpoints and the segments of its
+// log in order, and its calls in the order in which the model asked for them.
+type Left struct {
+	Run
+	Checkpoints []Checkpoint
+	ToolCalls   []ToolCall
+	Segments    []Segment
+	// Err is why a part of it could not be read. If that is the run itself, it has no state.
+	Err error
+}
+
 // Ticket replaces a token in a URL. Only its hash is kept.
 type Ticket struct {
 	Hash  []byte
@@ -291,7 +302,7 @@ type Finish struct {
 	Spent []ModelUsage
 	Error *schemas.MessageFailure
 	// Message is the answer, whole or partial; nil when there is nothing to
-	// keep. Its Payloads are stored by Write.Payloads, its tool history by
+	// keep: then an answer that was generated again is current as before. Its Payloads are stored by Write.Payloads, its tool history by
 	// Write.ToolCall; both are joined when it is read.
 	Message *schemas.Message
 	// Restores is true if the answer has nothing that could replace an earlier one: the

@@ -90,6 +90,8 @@ type Writer struct {
 	written *written.Calls   // nil without drafts
 	watch   *documents.Watch // nil without drafts
 	answer  answerDraft
+	// rejected withdraw the blocks that the user has rejected between two attempts.
+	rejected []*runlog.BlockReset
 
 	mu      sync.Mutex
 	started map[int]*eventlog.Commit // writes with the start of a call, for the goroutines of the tools

@@ -24,6 +24,9 @@ func (wr *Writer) announce(e *attempts.Earlier) {
 		Run: wr.run.names(), Message: "Resuming...", Code: schemas.StatusResuming, Target: wr.answer.target, Number: wr.run.Attempt, KeptThrough: e.Kept, Text: kept,
 	})
 	wr.levels.CloseEarlier(e.Log)
+	for _, b := range wr.rejected {
+		wr.emit(runlog.Level{}, b)
+	}
 	if wr.written != nil {
 		wr.written.Interrupted(e.Void())
 	}

@@ -199,12 +199,13 @@ func (wr *Writer) BeginAction() error {
 // EndAction shows the result of an action.
 func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 	wr.show(text)
-	wr.levels.Close("completed")
 	if payload != nil {
 		if named := wr.addPayload(*payload, "tool", 0); named != nil {
 			wr.pending = append(wr.pending, *named)
+			wr.levels.Payload(*named, 0)
 		}
 	}
+	wr.levels.Close("completed")
 	wr.stop = schemas.EndTurn
 }
 

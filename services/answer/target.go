@@ -25,6 +25,7 @@ type answerDraft struct {
 	blocks   []string
 	joiner   runlog.Joiner
 	text     strings.Builder
+	there    map[string]bool // the blocks that exist when the attempt begins
 	opened   bool
 	whole    bool // nothing will follow text
 	drafts   []*targetDraft
@@ -35,6 +36,7 @@ type answerDraft struct {
 // Target finds out where the answer of a run goes. In the chat, the answer's
 // message has the id of the first block.
 func (wr *Writer) Target(ctx context.Context) runlog.Target {
+	wr.lookForRejected(ctx)
 	document, blocks := turn.Answer(wr.run.Request.Context)
 	t := runlog.Target{Place: runlog.Place{DocumentID: document}, MessageID: wr.run.MessageID, Awaited: document != "" && len(blocks) > 0}
 	if document == "" {
@@ -60,6 +62,11 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 			wr.deps.Stop(ErrWithdrawn)
 		} else if b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, blocks[0]); err == nil && b.Type != schemas.BlockMarkdown {
 			t.Type, t.Header = b.Type, documents.Header(&b)
+		}
+		wr.answer.there = make(map[string]bool)
+		for _, id := range blocks {
+			b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, id)
+			wr.answer.there[id] = err == nil && found && b.DocumentID == document
 		}
 	}
 	wr.answer.target = t
@@ -157,14 +164,11 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 	for _, id := range a.blocks {
 		_, known := wr.deps.Drafts.Known(ctx, wr.run.Owner, id)
 		b := &targetDraft{answer: a, id: id}
-		w := record.BlockWrite{Title: wr.run.Request.Message, NewBlock: record.NewBlock{ID: id, Content: content, Meta: meta}}
+		w := record.BlockWrite{Title: wr.run.Request.Message, Only: a.there[id], KeepsType: true}
+		w.NewBlock = record.NewBlock{ID: id, Type: a.kind(), Content: content, Meta: meta}
 		draft, written, err := wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
 		if err != nil {
-			why := schemas.Visible(err).Message
-			if a.target.Type == schemas.BlockChart && schemas.StrayHeader(content) {
-				why = "it begins with JSON that is not the header of a chart, one object on lines of its own"
-			}
-			wr.warn("The answer could not be written into the block " + id + ": " + why + ".")
+			wr.warn("The answer could not be written into the block " + id + ": " + a.refusal(ctx, wr, id, content, err) + ".")
 			wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: id, DocumentID: a.document}, End: true})
 			continue
 		}
@@ -177,6 +181,30 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 		})
 		a.drafts = append(a.drafts, b)
 	}
+}
+
+// kind returns the type of the answer's text, and so of its blocks.
+func (a *answerDraft) kind() string { return cmp.Or(a.target.Type, schemas.BlockMarkdown) }
+
+// refusal says to the user why a block does not take the answer. The block may have been
+// deleted, given another type, or made again, since the question was taken.
+func (a *answerDraft) refusal(ctx context.Context, wr *Writer, id, content string, refused error) string {
+	b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
+	switch {
+	case errors.Is(refused, record.ErrWithdrawn):
+		return "its document was deleted, or the plan of its document was rejected"
+	case errors.Is(err, schemas.ErrNotFound) && a.there[id]:
+		return "it was deleted"
+	case err == nil && strings.HasPrefix(b.Type, "image/"):
+		return "it is an image now"
+	case err == nil && b.Type != a.kind():
+		return "its type is " + b.Type + " now, and the answer is " + a.kind()
+	case err == nil && b.State == schemas.BlockPendingDelete:
+		return "a plan has replaced it, and it has changes that you have not decided about"
+	case a.target.Type == schemas.BlockChart && schemas.StrayHeader(content):
+		return "it begins with JSON that is not the header of a chart, one object on lines of its own"
+	}
+	return schemas.Visible(refused).Message
 }
 
 // replied begins a chart at the end of a reply, if its header may still be incomplete.

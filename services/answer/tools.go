@@ -110,7 +110,7 @@ func (wr *Writer) begin(e turn.ToolStart) {
 	}
 	wr.claim(e)
 	if wr.written != nil {
-		wr.written.Begin(e.Index)
+		wr.written.Begin(e)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/fences"
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/argstream"
 	"github.com/chattray/chattray/services/documents"
@@ -28,6 +29,24 @@ func (wr *Writer) lookForWithdrawals() {
 	defer done()
 	if err := wr.watch.Look(ctx); err != nil { // the store refuses the run's writes
 		wr.deps.Logger.Warn("look for documents that were withdrawn", "run_id", wr.run.ID, "error", err)
+	}
+}
+
+// lookForRejected notes the blocks of documents that earlier attempts wrote and that the
+// user has rejected or deleted since, while no process worked on the run.
+func (wr *Writer) lookForRejected(ctx context.Context) {
+	if wr.run.Earlier == nil || wr.deps.Drafts == nil {
+		return
+	}
+	for _, t := range wr.run.Earlier.BlockTexts() {
+		b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, t.Place.BlockIDs)
+		pending := found && (b.New != nil || b.State != schemas.BlockClean)
+		whole := cmp.Or(t.Text, standing(wr.run.Earlier.Text()))
+		if t.Place.DocumentID == "" || err != nil || pending || !wr.refused(ctx, t.Place.BlockIDs, whole) {
+			continue
+		}
+		wr.run.Earlier.Withdrawn[t.Place.BlockIDs] = true
+		wr.rejected = append(wr.rejected, &runlog.BlockReset{Place: t.Place, End: true, Revision: t.Revision})
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
@@ -56,34 +58,62 @@ func (m *Mark) Crashed(attempt int) bool {
 
 // Store reads what runs have stored.
 type Store interface {
-	Checkpoints(ctx context.Context, id string) ([]record.Checkpoint, error)
-	ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error)
-	// Segments returns the run's log: the segments with events after the
-	// sequence number, in order, decompressed.
-	Segments(ctx context.Context, id string, after int64) ([]record.Segment, error)
+	// Left calls found with what the attempts of runs have stored, for at most atOnce of
+	// them at a time. No attempt of them may write meanwhile.
+	Left(ctx context.Context, ids []string, atOnce int, found func(some []record.Left))
 }
 
-// Read reads what the attempts of a run have stored.
-func Read(ctx context.Context, store Store, id string) (*Earlier, error) {
-	checkpoints, err := store.Checkpoints(ctx, id)
+// Each calls do for each of the runs with what their attempts have stored, for at most
+// atOnce of them at a time.
+func Each(ctx context.Context, store Store, taken []record.Taken, atOnce int, do func(i int, left *record.Left)) {
+	ids, at := make([]string, len(taken)), make(map[string]int, len(taken))
+	for i := range taken {
+		ids[i], at[taken[i].ID] = taken[i].ID, i
+	}
+	store.Left(ctx, ids, atOnce, func(some []record.Left) {
+		concurrent.Each(len(some), atOnce, func(i int) { do(at[some[i].ID], &some[i]) })
+	})
+}
+
+// One returns what the attempts of one run have stored.
+func One(ctx context.Context, store Store, id string) (left record.Left) {
+	store.Left(ctx, []string{id}, 1, func(some []record.Left) { left = some[0] })
+	return left
+}
+
+// Read reads what the attempts of a run have stored. If that is broken, the result is as
+// if they had stored nothing.
+func Read(left *record.Left) (*Earlier, error) {
+	e, err := read(left)
 	if err != nil {
-		return nil, err
+		e = Nothing()
+	}
+	e.Cancel, e.Uncounted = left.CancelRequested, left.Uncounted
+	if e.Mark != nil {
+		uncounted := e.Mark.Uncounted
+		if left.State == schemas.RunWaiting {
+			uncounted++ // the attempt before this one
+		}
+		e.Uncounted = max(e.Uncounted, uncounted)
+	}
+	return e, err
+}
+
+func read(left *record.Left) (*Earlier, error) {
+	if left.Err != nil {
+		return nil, left.Err
 	}
 	e := new(Earlier)
-	for _, c := range checkpoints {
+	for _, c := range left.Checkpoints {
 		if err := e.add(c); err != nil {
 			return nil, fmt.Errorf("read checkpoint %d: %w", c.N, err)
 		}
 	}
-	calls, err := store.ToolCalls(ctx, id)
+	log, err := readLog(left.Segments)
 	if err != nil {
 		return nil, err
 	}
-	log, err := readLog(ctx, store, id)
-	if err != nil {
-		return nil, err
-	}
-	e.compare(calls, log)
+	e.compare(left.ToolCalls, log)
 	return e, nil
 }
 
@@ -109,11 +139,7 @@ func (e *Earlier) add(c record.Checkpoint) error {
 }
 
 // readLog reads the log of a run.
-func readLog(ctx context.Context, store Store, id string) ([]runlog.Event, error) {
-	segments, err := store.Segments(ctx, id, 0)
-	if err != nil {
-		return nil, err
-	}
+func readLog(segments []record.Segment) ([]runlog.Event, error) {
 	var events []runlog.Event
 	for _, s := range segments {
 		list, err := eventlog.Decode(s.Data)

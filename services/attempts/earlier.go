@@ -11,7 +11,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Earlier is what earlier attempts of a run have stored. It is read only.
+// Earlier is what earlier attempts of a run have stored. It is read only once the next
+// attempt has begun.
 type Earlier struct {
 	// Steps are the finished replies, without the results of their calls; Calls are
 	// the calls by index.
@@ -22,6 +23,10 @@ type Earlier struct {
 	Spent  []record.ModelUsage
 	Worked time.Duration // without the time in which the run waited for its user
 	Mark   *Mark         // nil for none
+	// Cancel is true if the user has cancelled the run, and Uncounted is the number of
+	// attempts that do not count as failed.
+	Cancel    bool
+	Uncounted int
 
 	// Log is the whole stored log.
 	Log []runlog.Event
@@ -46,6 +51,14 @@ func Nothing() *Earlier {
 	return e
 }
 
+// Last returns the number of the last event of the stored log, 0 for none.
+func (e *Earlier) Last() int64 {
+	if len(e.Log) == 0 {
+		return 0
+	}
+	return e.Log[len(e.Log)-1].Seq
+}
+
 // compare compares the log with the finished steps and calls.
 func (e *Earlier) compare(calls []record.ToolCall, log []runlog.Event) {
 	e.Calls, e.Log, e.valid = make(map[int]record.ToolCall), log, withoutVoid(log)
@@ -64,6 +77,41 @@ func (e *Earlier) compare(calls []record.ToolCall, log []runlog.Event) {
 		default:
 		}
 	}
+}
+
+// A BlockText is a text that the log shows in a block.
+type BlockText struct {
+	Place    runlog.Place
+	Revision int64  // of the document when the text was begun
+	Text     string // that of a call; the text of an answer is not told apart from the run's
+}
+
+// BlockTexts returns what the log shows in blocks and has not withdrawn, in the order in
+// which it was begun.
+func (e *Earlier) BlockTexts() []BlockText {
+	var texts []BlockText
+	at := func(id string) int {
+		return slices.IndexFunc(texts, func(t BlockText) bool { return t.Place.BlockIDs == id })
+	}
+	for i := range e.Log {
+		switch b := e.Log[i].Body.(type) {
+		case *runlog.BlockReset:
+			if n := at(b.Place.BlockIDs); n >= 0 {
+				texts = slices.Delete(texts, n, n+1)
+			}
+			if !b.End {
+				texts = append(texts, BlockText{Place: b.Place, Revision: b.Revision})
+			}
+		case *runlog.BlockContent:
+			n := at(b.Place.BlockIDs)
+			if n < 0 {
+				n, texts = len(texts), append(texts, BlockText{Place: b.Place, Revision: b.Revision})
+			}
+			texts[n].Text += b.Text
+		default:
+		}
+	}
+	return texts
 }
 
 // Wanted returns the blocks without those that the user has withdrawn; e may be

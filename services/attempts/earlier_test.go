@@ -161,3 +161,20 @@ func TestWritten(t *testing.T) {
 		}
 	}
 }
+
+// The texts in blocks are those that no reset has withdrawn: a reset without an end
+// begins a text.
+func TestBlockTexts(t *testing.T) {
+	at := func(id string) runlog.Place { return runlog.Place{BlockIDs: id, DocumentID: "d", Type: "md"} }
+	log := logOf(
+		event(&runlog.BlockReset{Place: at("answer"), Revision: 2}),
+		event(&runlog.BlockContent{Place: at("call"), Text: "One ", Revision: 3}),
+		event(&runlog.BlockContent{Place: at("gone"), Text: "x", Revision: 4}),
+		event(&runlog.BlockContent{Place: at("call"), Text: "two", Revision: 3}),
+		event(&runlog.BlockReset{Place: at("gone"), End: true, Revision: 4}),
+	)
+	want := []attempts.BlockText{{Place: at("answer"), Revision: 2}, {Place: at("call"), Revision: 3, Text: "One two"}}
+	if diff := cmp.Diff(want, attempts.EarlierOf(nil, nil, log).BlockTexts()); diff != "" {
+		t.Errorf("the texts differ (-want +got):\n%s", diff)
+	}
+}

@@ -1,7 +1,6 @@
 package attempts_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -14,18 +13,12 @@ import (
 // checkpoints are those of a run without calls and without a log.
 type checkpoints []attempts.Checkpoint
 
-func (c checkpoints) Checkpoints(context.Context, string) ([]record.Checkpoint, error) {
-	var list []record.Checkpoint
+func (c checkpoints) left() *record.Left {
+	left := new(record.Left)
 	for n, one := range c {
-		list = append(list, record.Checkpoint{N: n, Data: schemas.Encode(one)})
+		left.Checkpoints = append(left.Checkpoints, record.Checkpoint{N: n, Data: schemas.Encode(one)})
 	}
-	return list, nil
-}
-
-func (checkpoints) ToolCalls(context.Context, string) ([]record.ToolCall, error) { return nil, nil }
-
-func (checkpoints) Segments(context.Context, string, int64) ([]record.Segment, error) {
-	return nil, nil
+	return left
 }
 
 // The time that a run has worked is the longest that any of its checkpoints says.
@@ -39,7 +32,7 @@ func TestWorked(t *testing.T) {
 		{checkpoints{{Mark: &attempts.Mark{}, WorkedMS: 1500}, {Reply: &turn.Reply{}, WorkedMS: 1000}}, 1500 * time.Millisecond},
 		{checkpoints{{Mark: &attempts.Mark{}, WorkedMS: 1500}, {Reply: &turn.Reply{}, WorkedMS: 1000}, {WorkedMS: 2500}}, 2500 * time.Millisecond},
 	} {
-		e, err := attempts.Read(t.Context(), tt.stored, "r")
+		e, err := attempts.Read(tt.stored.left())
 		if err != nil || e.Worked != tt.want {
 			t.Errorf("%+v: worked %v, %v, want %v", tt.stored, e.Worked, err, tt.want)
 		}

@@ -213,8 +213,20 @@ func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (ho
 	return d.claims.leave(waits)
 }
 
-// Release releases all claims of a run. Its drafts end and store nothing more.
+// Ended releases the claims of a run whose end is stored, among the runs of this process.
+// Those of all processes have ended with it. A nil Documents has none.
+func (d *Documents) Ended(run string) {
+	if d != nil {
+		d.claims.release(run)
+	}
+}
+
+// Release releases all claims of a run. Its drafts end and store nothing more. A nil
+// Documents has none.
 func (d *Documents) Release(run string) {
+	if d == nil {
+		return
+	}
 	d.writing.drop(run)
 	d.watched.drop(run)
 	if d.shared != nil {

@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -191,6 +192,17 @@ func (l *drafts) remove(p *Draft) {
 	if at := (place{p.owner, p.block}); l.all[at] == p {
 		delete(l.all, at)
 	}
+}
+
+// runs returns the runs that are writing drafts.
+func (l *drafts) runs() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := make(map[string]bool)
+	for _, p := range l.all {
+		found[p.run] = true
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // drop forgets the drafts of a run.

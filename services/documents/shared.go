@@ -2,8 +2,11 @@ package documents
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/chattray/chattray/schemas"
 )
 
 const (
@@ -29,6 +32,9 @@ type Claims interface {
 	// SetWriting records whether text is being written into a block of the run. Until it
 	// has ended the users of all processes cannot accept the block.
 	SetWriting(ctx context.Context, run, block string, writing bool) error
+	// Rejected returns the blocks into which these runs are writing text and in which
+	// nothing is pending.
+	Rejected(ctx context.Context, runs []string) ([]Claim, error)
 }
 
 // Share makes claims hold for the runs of all processes; replica returns the name under
@@ -104,4 +110,51 @@ func (s *sharedClaims) setWriting(ctx context.Context, run, block string, writin
 		return nil
 	}
 	return s.claims.SetWriting(ctx, run, block, writing)
+}
+
+// lookForRejected withdraws the text that runs here are writing into blocks that the user
+// has rejected or deleted through another process. A run learns it from its next piece of
+// text, too, but the model may be silent for long.
+func (d *Documents) lookForRejected(ctx context.Context) error {
+	runs := d.writing.runs()
+	if d.shared == nil || len(runs) == 0 {
+		return nil
+	}
+	list, err := d.shared.claims.Rejected(ctx, runs)
+	for _, c := range list {
+		for _, block := range c.Blocks {
+			err = errors.Join(err, d.withdrawRejected(ctx, c.Run, c.Owner, block))
+		}
+	}
+	return err
+}
+
+func (d *Documents) withdrawRejected(ctx context.Context, run, owner, block string) error {
+	unlock, err := d.locks.Lock(ctx, owner) // no draft begins or ends meanwhile
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for _, p := range d.writing.of(owner, "", block) {
+		if p.run != run {
+			continue
+		}
+		b, err := d.blocks.Block(ctx, owner, block)
+		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+			return err
+		}
+		p.mu.Lock()
+		if err != nil || p.rejected(&b) {
+			p.withdraw()
+		}
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+// rejected reports whether the user has rejected the draft, by what is stored of its
+// block. A text that is held goes into a block that has pending changes. The caller has
+// p.mu.
+func (p *Draft) rejected(b *schemas.Block) bool {
+	return b.New == nil && (p.late == nil || b.State == schemas.BlockClean)
 }

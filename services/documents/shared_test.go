@@ -54,6 +54,8 @@ func (c *claimTable) ClaimedIn(context.Context, string, string) (string, error) 
 
 func (c *claimTable) SetWriting(context.Context, string, string, bool) error { return nil }
 
+func (c *claimTable) Rejected(context.Context, []string) ([]record.Claim, error) { return nil, nil }
+
 func (c *claimTable) set(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -89,12 +89,14 @@ func (w *Watch) Look(ctx context.Context) error {
 	return w.docs.look(ctx, []*Watch{w})
 }
 
-// LookForWithdrawals does what Watch.Look does, for all watched runs. A nil Documents has none.
+// LookForWithdrawals does what Watch.Look does, for all watched runs, and withdraws what
+// they are writing into blocks that the user has rejected or deleted through another
+// process. A nil Documents has none.
 func (d *Documents) LookForWithdrawals(ctx context.Context) error {
 	if d == nil {
 		return nil
 	}
-	return d.look(ctx, d.watched.where(func(*Watch) bool { return true }))
+	return errors.Join(d.look(ctx, d.watched.where(func(*Watch) bool { return true })), d.lookForRejected(ctx))
 }
 
 func (d *Documents) look(ctx context.Context, list []*Watch) error {

@@ -166,6 +166,16 @@ func textOf(b runlog.Body) (tag byte, text string) {
 	}
 }
 
+// onlyText reports whether the stored body is only a text, see textOf.
+func (p *packedEvent) onlyText() bool {
+	switch p.tag {
+	case tagText, tagMarker, tagThinking, tagArguments, tagKeptText, tagThreadText:
+		return p.version == version2
+	default:
+		return false
+	}
+}
+
 // bodies decodes stored events. The zero value is ready.
 type bodies struct {
 	texts     runlog.Slab[runlog.Text]

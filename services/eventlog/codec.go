@@ -37,12 +37,7 @@ func appendEvent(dst []byte, e *runlog.Event, seq, at int64) []byte {
 		stored = formByType[reflect.TypeOf(e.Body)]
 		tag = stored.tag
 	}
-	dst = append(dst, tag)
-	dst = binary.AppendVarint(dst, e.Seq-seq)
-	dst = binary.AppendVarint(dst, e.Time-at)
-	dst = binary.AppendUvarint(dst, uint64(e.At.Thread))
-	dst = binary.AppendUvarint(dst, uint64(e.At.Group))
-	dst = binary.AppendUvarint(dst, uint64(e.At.Message))
+	dst = appendHead(dst, tag, e.Seq-seq, e.Time-at, e.At)
 	if stored == nil {
 		return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 	}
@@ -54,6 +49,16 @@ func appendEvent(dst []byte, e *runlog.Event, seq, at int64) []byte {
 	n := binary.PutUvarint(length[:], uint64(len(f.dst[begin:])))
 	f.dst[begin-1] = length[0]
 	return slices.Insert(f.dst, begin, length[1:n]...)
+}
+
+// appendHead appends what comes before the length of a body.
+func appendHead(dst []byte, tag byte, seq, time int64, at runlog.Level) []byte {
+	dst = append(dst, tag)
+	dst = binary.AppendVarint(dst, seq)
+	dst = binary.AppendVarint(dst, time)
+	dst = binary.AppendUvarint(dst, uint64(at.Thread))
+	dst = binary.AppendUvarint(dst, uint64(at.Group))
+	return binary.AppendUvarint(dst, uint64(at.Message))
 }
 
 // Decode returns the events of stored segments that are joined one after the

@@ -9,15 +9,19 @@ import (
 // ErrGap is the error of a Feed whose next event is not there: earlier ones are missing.
 var ErrGap = errors.New("events are missing before these")
 
+// Fed is the last event that a Feed has added; its Seq is 0 if there is none.
+type Fed struct {
+	Seq, Time int64
+	Terminal  bool
+}
+
 // Feed appends events that another process has written, as they are stored: a segment,
 // or several that are joined, all of the log's attempt. Events that the log has are
 // skipped, so the same ones may come again and from several sources. The first event
 // after a missing one ends it with ErrGap, one over the limits with ErrFull. The
-// terminal event closes the log. Feed returns the last event that it has added, nil for
-// none.
-func (l *Log) Feed(segments []byte) (last *runlog.Event, err error) {
-	d, text := decoder{rest: segments}, ""
-	var b bodies
+// terminal event closes the log.
+func (l *Log) Feed(segments []byte) (last Fed, err error) {
+	d := decoder{rest: segments}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
@@ -32,24 +36,37 @@ func (l *Log) Feed(segments []byte) (last *runlog.Event, err error) {
 		if p.seq > next {
 			return last, ErrGap
 		}
-		if text == "" {
-			text = string(segments) // one copy for all events
-		}
-		to := len(text) - len(d.rest)
-		e, err := b.event(&p, text[to-len(p.body):to])
-		if err != nil {
+		if last.Terminal, err = l.feed(&p); err != nil {
 			return last, err
 		}
-		if err := l.room(&e); err != nil {
-			return last, err
+		last.Seq, last.Time = p.seq, p.time
+		l.closed = last.Terminal
+		l.put(last.Terminal)
+	}
+}
+
+// feed adds an event and reports whether it is the terminal one. Most are only a text,
+// whose bytes are copied.
+func (l *Log) feed(p *packedEvent) (terminal bool, err error) {
+	if p.onlyText() && len(p.body) < runlog.LargeEvent {
+		if err = l.fits(len(p.body), false); err == nil {
+			l.packed.copy(p)
 		}
-		if l.closed = e.Terminal(); l.closed {
-			l.packed.keep(&e)
-		} else {
-			l.packed.add(&e)
-		}
-		l.put(&e)
-		last = &e
+		return false, err
+	}
+	e, err := new(bodies).own(p)
+	if err == nil {
+		err = l.room(&e)
+	}
+	switch {
+	case err != nil:
+		return false, err
+	case e.Terminal():
+		l.packed.keep(&e)
+		return true, nil
+	default:
+		l.packed.add(&e)
+		return false, nil
 	}
 }
 

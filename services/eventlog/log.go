@@ -69,7 +69,7 @@ func (l *Log) append(e runlog.Event) error {
 	}
 	l.stamp(&e)
 	l.packed.add(&e)
-	l.put(&e)
+	l.put(e.Terminal())
 	l.tellOnce()
 	return nil
 }
@@ -90,11 +90,14 @@ func (l *Log) AppendText(at runlog.Level, text string) error {
 // room refuses an event over the limits. A terminal event and the end of a level
 // always fit.
 func (l *Log) room(e *runlog.Event) error {
-	l.bytes += e.Size()
-	if l.bytes <= MaxBytes && l.n < maxEvents-16 {
-		return nil
-	}
-	if _, end := e.Body.(*runlog.LevelEnd); end || e.Terminal() {
+	_, end := e.Body.(*runlog.LevelEnd)
+	return l.fits(e.Size(), end || e.Terminal())
+}
+
+// fits is room for an event of that size.
+func (l *Log) fits(size int, always bool) error {
+	l.bytes += size
+	if always || l.bytes <= MaxBytes && l.n < maxEvents-16 {
 		return nil
 	}
 	return ErrFull
@@ -106,9 +109,9 @@ func (l *Log) stamp(e *runlog.Event) {
 }
 
 // put shows an event to readers.
-func (l *Log) put(e *runlog.Event) {
+func (l *Log) put(terminal bool) {
 	l.n++
-	l.ended = e.Terminal()
+	l.ended = terminal
 	l.ring()
 }
 
@@ -153,7 +156,7 @@ func (l *Log) Publish(e runlog.Event) {
 	defer l.mu.Unlock()
 	l.closed = true
 	l.packed.keep(&e)
-	l.put(&e)
+	l.put(e.Terminal())
 	l.stored = l.packed.end
 }
 

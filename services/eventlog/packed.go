@@ -45,20 +45,38 @@ func (l *packedLog) add(e *runlog.Event) {
 		l.keep(e)
 		return
 	}
+	p := l.open(e.Seq)
+	p.data = appendEvent(double(p.data, packedSize(e)), e, l.end.seq, l.end.time)
+	l.added(p, e.Seq, e.Time)
+}
+
+// copy adds an event that is not large and only a text, as it is stored.
+func (l *packedLog) copy(e *packedEvent) {
+	p := l.open(e.seq)
+	p.data = appendHead(double(p.data, len(e.body)+packedHead), e.tag, e.seq-l.end.seq, e.time-l.end.time, e.at)
+	p.data = append(binary.AppendUvarint(p.data, uint64(len(e.body))), e.body...)
+	l.added(p, e.seq, e.time)
+}
+
+// open returns the part to which the event of that number is added.
+func (l *packedLog) open(seq int64) *part {
 	if l.end.part == len(l.parts) {
 		room := firstPart
 		if len(l.parts) > 0 {
 			room = segmentSize / 4
 		}
-		l.parts = append(l.parts, part{first: e.Seq, data: append(make([]byte, 0, room), version2)})
+		l.parts = append(l.parts, part{first: seq, data: append(make([]byte, 0, room), version2)})
 		l.end = place{part: l.end.part}
 	}
-	p := &l.parts[l.end.part]
-	p.data = appendEvent(double(p.data, packedSize(e)), e, l.end.seq, l.end.time)
-	p.last = e.Seq
-	l.end.seq, l.end.time, l.end.at = e.Seq, e.Time, len(p.data)
+	return &l.parts[l.end.part]
+}
+
+// added notes that the part has an event more.
+func (l *packedLog) added(p *part, seq, time int64) {
+	p.last = seq
+	l.end.seq, l.end.time, l.end.at = seq, time, len(p.data)
 	if len(p.data) >= segmentSize {
-		l.close(e)
+		l.close(seq)
 	}
 }
 
@@ -78,11 +96,11 @@ func (l *packedLog) keep(e *runlog.Event) {
 		whole.Shared = new(runlog.Frames)
 	}
 	l.parts = append(l.parts, part{first: e.Seq, last: e.Seq, whole: &whole})
-	l.close(e)
+	l.close(e.Seq)
 }
 
-// close ends the last part, with the event at its end.
-func (l *packedLog) close(e *runlog.Event) { l.end = place{seq: e.Seq, part: len(l.parts)} }
+// close ends the last part, with the event of that number at its end.
+func (l *packedLog) close(seq int64) { l.end = place{seq: seq, part: len(l.parts)} }
 
 // with returns the index of the part with the event of that number, or of the part to come.
 func (l *packedLog) with(seq int64) int {

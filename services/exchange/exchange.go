@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ const (
 	silence = time.Second
 	// forgetAfter is how long a run is sent to a process that does not ask for it again.
 	forgetAfter = 10 * time.Second
+	// gatherTurns bounds how often others may go first before something is sent.
+	gatherTurns = 4
 	// maxPeers bounds the processes that are sent events, and maxFollowed their runs.
 	maxPeers, maxFollowed = 256, 20_000
 )
@@ -177,6 +180,7 @@ func (x *Exchange) Run(ctx context.Context, h Handlers) {
 	for {
 		select {
 		case <-x.wake:
+			x.letOthers()
 		case <-ticks.C:
 			x.tick()
 		case <-ctx.Done():
@@ -185,6 +189,21 @@ func (x *Exchange) Run(ctx context.Context, h Handlers) {
 			return
 		}
 		x.send()
+	}
+}
+
+// letOthers lets those go first who are about to add something, so that one message has
+// the events of many runs: a message costs more than ten events. It waits for nobody.
+func (x *Exchange) letOthers() {
+	for before, turns := 0, 0; turns < gatherTurns; turns++ {
+		x.waiting.Lock()
+		n := len(x.outbox) + len(x.news)
+		x.waiting.Unlock()
+		if n == before {
+			return
+		}
+		before = n
+		runtime.Gosched()
 	}
 }
 

@@ -203,8 +203,10 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 	if l.Table == nil {
 		return
 	}
-	for failing := false; pause(ctx, l.Time/renewals) == nil; {
+	wait := l.Time / renewals
+	for failing := false; pause(ctx, wait) == nil; {
 		lease, sent := l.Current(), time.Now()
+		wait = l.Time / renewals
 		if lease.Lost() {
 			l.joinAgain(ctx)
 			continue
@@ -225,7 +227,11 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 			lost(lease)
 			l.joinAgain(ctx)
 		}
-		failing = err != nil
+		if failing = err != nil; failing {
+			wait = l.Time / looks // one that had no answer must not cost the lease
+		} else {
+			wait -= time.Since(sent)
+		}
 	}
 }
 

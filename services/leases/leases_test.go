@@ -23,6 +23,7 @@ type table struct {
 	rows       map[string]*row
 	unfinished []string
 	away       bool
+	silent     bool     // the next renewal gets no answer
 	marked     []string // replicas marked as gone, in order
 }
 
@@ -78,7 +79,15 @@ func (t *table) Join(_ context.Context, me record.Replica, d time.Duration) (inT
 	return nil, nil
 }
 
-func (t *table) Renew(_ context.Context, id string, d time.Duration) (live int, err error) {
+func (t *table) Renew(ctx context.Context, id string, d time.Duration) (live int, err error) {
+	t.mu.Lock()
+	silent := t.silent
+	t.silent = false
+	t.mu.Unlock()
+	if silent {
+		<-ctx.Done()
+		return 0, errAway
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.away {
@@ -280,6 +289,27 @@ func TestHoldWaitsForTheRenewal(t *testing.T) {
 		synctest.Wait()
 		answers(t, "a run that is cancelled while it waits", cancelled, context.Canceled)
 		answers(t, "what is of no run", held(t.Context()), nil)
+	})
+}
+
+// A renewal that gets no answer costs no lease: the next one is sent in time.
+func TestRenewalWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		r := start(t, rows, true)
+		passes(time.Minute)
+		for range 10 {
+			rows.mu.Lock()
+			rows.silent = true
+			rows.mu.Unlock()
+			for range 400 {
+				passes(10 * time.Millisecond)
+				answers(t, "a deed", held(r.Current().Context()), nil)
+				if t.Failed() {
+					return
+				}
+			}
+		}
 	})
 }
 

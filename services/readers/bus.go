@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/services/exchange"
 )
 
@@ -14,6 +15,9 @@ const (
 	// answerWait is how long its answer may take before the events are read from the
 	// database, and mostGaps after how many gaps in a row they are.
 	answerWait, mostGaps = time.Second, 3
+	// firstWait is how long the owner of a run may take to send the first events to a new
+	// mirror before they are read from the database.
+	firstWait = 100 * time.Millisecond
 	// gapEvery is how long events after a gap are ignored, because those that fill it are
 	// on their way.
 	gapEvery = 100 * time.Millisecond
@@ -31,6 +35,7 @@ type carried struct {
 	gaps  int       // gaps since the last events without one
 	noted time.Time // when the last one was noted
 	asked time.Time // since when an answer is awaited; zero for none
+	first time.Time // until when the first events of a new mirror are awaited from the owner
 }
 
 func (c *carried) via() string {
@@ -40,11 +45,44 @@ func (c *carried) via() string {
 	return viaLog
 }
 
-// isCarried reports whether the mirror's events are sent by the run's owner.
+// isCarried reports whether the mirror's events are sent by the run's owner, or are about
+// to be.
 func (m *mirror) isCarried() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.on
+	return m.on || m.awaitsFirst()
+}
+
+// awaitsFirst reports whether the owner has been asked for the first events. The caller
+// has mu.
+func (m *mirror) awaitsFirst() bool { return m.head == nil && time.Now().Before(m.first) }
+
+// askFirst makes the owner be asked for all events of a new mirror's attempt, which spares
+// the journal; false if that is not possible.
+func (s *mirrors) askFirst(m *mirror) bool {
+	if !s.Bus.Up() || m.replica == "" || m.number == 0 {
+		return false
+	}
+	m.due, m.first = true, time.Now().Add(firstWait)
+	ring(s.ask)
+	return true
+}
+
+// beginFirst begins a new mirror with the attempt of which its run's owner sends events.
+// Earlier attempts are in their final place: an owner has tidied them before it sends.
+func (s *mirrors) beginFirst(m *mirror, number int) bool {
+	m.feeding.Lock()
+	defer m.feeding.Unlock()
+	m.mu.Lock()
+	begins := m.head == nil && !m.ended && !m.first.IsZero() && number >= m.number
+	if begins {
+		m.missing = false
+	}
+	m.mu.Unlock()
+	if begins {
+		s.begin(m, number)
+	}
+	return begins
 }
 
 // askOwners asks the owners of all mirrored runs for their events until ctx ends, those of
@@ -110,7 +148,7 @@ func (m *mirror) owner() string {
 func (s *mirrors) asks(m *mirror, now time.Time, up, whole bool) (item exchange.Item, due bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ended || m.head == nil || m.replica == "" {
+	if m.ended || m.head == nil && !m.awaitsFirst() || m.replica == "" {
 		return item, false
 	}
 	if !up || !m.asked.IsZero() && now.Sub(m.asked) >= answerWait {
@@ -119,7 +157,10 @@ func (s *mirrors) asks(m *mirror, now time.Time, up, whole bool) (item exchange.
 	if !up || !m.due && !whole {
 		return item, false
 	}
-	item = exchange.Item{ID: m.id, Attempt: m.head.number, After: m.head.Last()}
+	item = exchange.Item{ID: m.id, Attempt: m.number, After: int64(m.number-1) * runlog.AttemptSpan}
+	if m.head != nil {
+		item.Attempt, item.After = m.head.number, m.head.Last()
+	}
 	if m.gap {
 		item.Flags = exchange.Gap
 	}
@@ -177,6 +218,9 @@ func (r *Readers) LookAt(runs []string) {
 // again; the database has the events of another attempt and large ones.
 func (s *mirrors) take(m *mirror, item *exchange.Item) {
 	head := m.current()
+	if head == nil && s.beginFirst(m, item.Attempt) {
+		head = m.current()
+	}
 	if head == nil || item.Attempt < head.number {
 		return
 	}

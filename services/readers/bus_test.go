@@ -159,6 +159,54 @@ func TestCarried(t *testing.T) {
 	})
 }
 
+// The first reader of a run gets all events of its attempt from the owner, also those that
+// are not stored, and the journal is not read. If the owner does not answer, they are read
+// from the database soon.
+func TestFirstEventsOfTheOwner(t *testing.T) {
+	for name, silent := range map[string]bool{"it answers": false, "it is silent": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &web{}
+				d, a, b, _ := connected(t, w)
+				before := a.begin("r")
+				before.write(t, 3)
+				before.flush()
+				a.tidy()
+				before.log.Close()
+				o := a.begin("r")
+				o.write(t, 5)
+				o.flush()
+				o.write(t, 2)
+				if silent {
+					w.loses(1)
+				}
+				pass(1100 * time.Millisecond) // at no instant at which the database is asked
+				d.asked()
+				r := b.read(t, t.Context(), "r", 1, 0)
+				late, want := time.Duration(0), []int64{2, 3, 1_000_001, 1_000_002, 1_000_003, 1_000_004, 1_000_005, 1_000_006, 1_000_007}
+				if silent {
+					late, want = firstLate, want[:7]
+				}
+				pass(late)
+				synctest.Wait()
+				if !slices.Equal(r.seqs, want) {
+					t.Errorf("after %v: got %v, want %v", late, r.seqs, want)
+				}
+				if n := d.asked(); !silent && n > 5 {
+					t.Errorf("the database was asked %d times, want for the run and for the attempt before", n)
+				}
+				o.flush()
+				w.loses(0)
+				o.finish()
+				r.wants(t, [2]int64{2, 3}, [2]int64{1_000_001, 1_000_008})
+			})
+		})
+	}
+}
+
+// firstLate is how late the first events are if the owner of a run does not answer.
+const firstLate = 400 * time.Millisecond
+
 // While messages do not arrive, events are read from the database, at most half a second
 // late once that is known; afterwards they come by messages again. The reader does not
 // notice.

@@ -20,6 +20,7 @@ type database struct {
 	segments map[string][]record.Segment
 	away     bool
 	queries  int
+	during   func() // called once, before the next Stored
 }
 
 type row struct {
@@ -75,6 +76,13 @@ func (d *database) Noted(_ context.Context, replica string, n int64) (list []rec
 }
 
 func (d *database) Stored(_ context.Context, after map[string]int64) (map[string][]record.Segment, func(string) bool, error) {
+	d.mu.Lock()
+	during := d.during
+	d.during = nil
+	d.mu.Unlock()
+	if during != nil {
+		during()
+	}
 	done, err := d.ask()
 	if err != nil {
 		return nil, nil, err

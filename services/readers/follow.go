@@ -2,6 +2,7 @@ package readers
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
@@ -65,12 +66,26 @@ func (f *follower) follow(ctx context.Context, yield func([]runlog.Event, error)
 	}
 }
 
+// logged is yield, and logs why a run could not be read: its reader is only asked to come
+// back.
+func (f *follower) logged(ctx context.Context, yield func([]runlog.Event, error) bool) func([]runlog.Event, error) bool {
+	return func(events []runlog.Event, err error) bool {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, runlog.ErrInterrupted) {
+			f.Logger.WarnContext(ctx, "a run could not be read; its reader is asked to come back", "run_id", f.id, "after", f.after, "error", err)
+		}
+		return yield(events, err)
+	}
+}
+
 // own reads a run of this process. More reports that the run is no longer here, and that
 // the reader wants more.
 func (f *follower) own(ctx context.Context, run *Run, yield func([]runlog.Event, error) bool) (more bool) {
 	bell, leave := run.Log.Subscribe()
 	defer run.Left(leave)
 	run.Came()
+	if base := run.Log.Base(); run.Before > 0 && run.Before <= f.after && f.after < base {
+		f.after = base // there is nothing to read in between
+	}
 	return f.log(ctx, run.Log, bell, nil, run.Queued, yield)
 }
 

@@ -36,7 +36,8 @@ type attempt struct {
 // from the one at which they came. Events are appended only in order, whoever brings
 // them: those that it has are skipped, and those after a gap wait until the gap is
 // filled from the store. What the store has is whole, so a later attempt begins only
-// with events from there, after all that is stored of the one before.
+// with events from there, after all that is stored of the one before. The first attempt of
+// a mirror may begin with the events of its owner.
 type mirror struct {
 	id   string
 	done chan struct{} // closed when it has its first attempt or an error
@@ -107,14 +108,14 @@ func (m *mirror) live() bool {
 func (m *mirror) wants() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return !m.ended && (m.missing || m.head == nil)
+	return !m.ended && (m.missing || m.head == nil) && !m.awaitsFirst()
 }
 
 // miss notes that there are events that the mirror does not have.
 func (m *mirror) miss() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.missing = true
+	m.missing, m.first = true, time.Time{}
 }
 
 // attemptOf returns the attempt that an event belongs to.
@@ -181,7 +182,9 @@ func (s *mirrors) join(stored record.Run) (*mirror, error) {
 		}
 		s.all[m.id] = m
 		s.Metrics.Mirrors(viaLog, 1)
-		ring(s.wake)
+		if !s.askFirst(m) {
+			ring(s.wake)
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -294,11 +297,11 @@ func (s *mirrors) feed(m *mirror, number int, segments []byte, whole bool) bool 
 	before := head.Bytes()
 	last, err := head.Feed(segments)
 	s.grow(m, head.Bytes()-before)
-	if last != nil {
+	if last.Seq > 0 {
 		s.Metrics.MirrorLag(time.Since(time.UnixMilli(last.Time)))
 	}
 	switch {
-	case last != nil && last.Terminal():
+	case last.Terminal:
 		m.mu.Lock()
 		m.ended = true
 		m.mu.Unlock()
@@ -311,10 +314,15 @@ func (s *mirrors) feed(m *mirror, number int, segments []byte, whole bool) bool 
 	return true
 }
 
-// begin begins the log of an attempt after that of the one before.
+// begin begins the log of an attempt after that of the one before. If the mirror has ended
+// meanwhile, nobody reads what is returned.
 func (s *mirrors) begin(m *mirror, number int) *attempt {
 	next := &attempt{Log: eventlog.New(number, func() int64 { return time.Now().UnixMilli() }), number: number}
 	m.mu.Lock()
+	if m.ended { // end has let its readers go
+		m.mu.Unlock()
+		return next
+	}
 	before := m.head
 	m.head = next
 	if before != nil {

@@ -31,6 +31,9 @@ type Run struct {
 	Owner  string // the user
 	Log    *eventlog.Log
 	Queued bool
+	// Before is the number of the last event that earlier attempts have stored, 0 if it is
+	// not known.
+	Before int64
 	// Came is called when a reader has come, and Left when it leaves: leave ends its
 	// subscription to the log and returns the number of readers that remain.
 	Came func()
@@ -132,7 +135,7 @@ func (r *Readers) Follow(ctx context.Context, user schemas.User, id string, afte
 		if runlog.Future(after, newest) {
 			f.after = 0
 		}
-		return func(yield func([]runlog.Event, error) bool) { f.follow(ctx, yield) }, nil
+		return func(yield func([]runlog.Event, error) bool) { f.follow(ctx, f.logged(ctx, yield)) }, nil
 	}
 	if stored.State.Terminal() && after >= stored.LastSeq {
 		return nil, runlog.ErrEnded
@@ -145,7 +148,7 @@ func (r *Readers) Follow(ctx context.Context, user schemas.User, id string, afte
 	return func(yield func([]runlog.Event, error) bool) {
 		defer stop()
 		defer done()
-		f.replay(ctx, stored, yield)
+		f.replay(ctx, stored, f.logged(ctx, yield))
 	}, nil
 }
 

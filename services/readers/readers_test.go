@@ -119,6 +119,76 @@ func TestMoves(t *testing.T) {
 	})
 }
 
+// A run may come to this process while its new mirror is filled.
+func TestComesWhileItIsRead(t *testing.T) {
+	for _, stored := range []int{0, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDatabase()
+			a := process{d: d, name: "a"}
+			o := a.begin("r")
+			o.write(t, stored)
+			o.flush()
+			b := start(t, d)
+			var second *owner
+			d.during = func() {
+				a.tidy()
+				second = process{d: d, name: "b"}.begin("r")
+				b.takes(second)
+			}
+			r := b.read(t, t.Context(), "r", 0, 0)
+			synctest.Wait()
+			second.write(t, 2)
+			second.finish()
+			r.wants(t, [2]int64{1, int64(stored)}, [2]int64{1_000_001, 1_000_003})
+		})
+	}
+}
+
+// When a run comes to a process that knows the end of the earlier attempts, only those of
+// its readers ask the database who have not seen that end.
+func TestTakenFromTheGone(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		seen, before int64
+		asks         bool
+		missed       [2]int64
+	}{
+		{"all is seen", 5, 5, false, [2]int64{1, 5}},
+		{"more is seen than was stored", 5, 4, false, [2]int64{1, 5}},
+		{"something is missed", 5, 8, true, [2]int64{1, 8}},
+		{"it is not known", 5, 0, true, [2]int64{1, 5}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDatabase()
+				a := process{d: d, name: "a"}
+				o := a.begin("r")
+				o.write(t, int(tt.seen))
+				o.flush()
+				b := start(t, d)
+				r := b.read(t, t.Context(), "r", 0, 0)
+				pass(1100 * time.Millisecond) // at no instant at which the database is asked
+				if missed := tt.before - tt.seen; missed > 0 {
+					o.write(t, int(missed))
+					o.flush()
+				}
+				a.tidy()
+				second := process{d: d, name: "b"}.begin("r")
+				second.before = tt.before
+				d.asked()
+				b.takes(second)
+				synctest.Wait()
+				if n := d.asked(); n > 0 != tt.asks {
+					t.Errorf("the database was asked %d times, want that it is asked: %t", n, tt.asks)
+				}
+				second.write(t, 2)
+				second.finish()
+				r.wants(t, tt.missed, [2]int64{1_000_001, 1_000_003})
+			})
+		})
+	}
+}
+
 // A cursor in an attempt whose events are still in the journal of a process that has gone
 // leaves nothing out.
 func TestCursorInJournalOfTheGone(t *testing.T) {

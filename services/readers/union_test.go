@@ -50,8 +50,7 @@ func union(t *testing.T, w *web) {
 						d.change(func() { d.away = false })
 					case 2:
 						before := o
-						o = processes[random.IntN(3)].begin("r")
-						before.tidy()
+						o = processes[random.IntN(3)].begin("r", before.process)
 						if before.name == "b" {
 							b.loses(before)
 						}

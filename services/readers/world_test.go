@@ -36,10 +36,12 @@ type owner struct {
 	id     string
 	log    *eventlog.Log
 	stored int64
+	before int64 // what it knows of earlier attempts, see readers.Run
 }
 
-// begin makes the run the process's, at its next attempt.
-func (p process) begin(id string) *owner {
+// begin makes the run the process's, at its next attempt, and tidies what its earlier owners
+// have written before it sends anything.
+func (p process) begin(id string, earlier ...process) *owner {
 	o := &owner{process: p, id: id}
 	p.d.change(func() {
 		run := p.d.runs[id]
@@ -53,6 +55,9 @@ func (p process) begin(id string) *owner {
 		o.log = eventlog.New(run.Attempt, func() int64 { return time.Now().UnixMilli() })
 	})
 	o.stored = o.log.Base()
+	for _, e := range earlier {
+		e.tidy()
+	}
 	if p.sender != nil {
 		p.owns(o)
 	}
@@ -135,7 +140,7 @@ func (e *elsewhere) find(id string) *readers.Run {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if o := e.own[id]; o != nil {
-		return &readers.Run{Owner: user.ID, Log: o.log, Came: func() {}, Left: func(leave func() int) { leave() }}
+		return &readers.Run{Owner: user.ID, Log: o.log, Before: o.before, Came: func() {}, Left: func(leave func() int) { leave() }}
 	}
 	return nil
 }

@@ -74,9 +74,7 @@ func (r *Runs) setBlocked(run *run, blocked bool) {
 // setWaiting records whether a new queued run waits for the claims of others;
 // it releases what the run itself holds.
 func (r *Runs) setWaiting(run *run, b *record.Begin) {
-	if r.Drafts != nil {
-		r.Drafts.Release(run.id)
-	}
+	r.Drafts.Release(run.id)
 	if b.Wait {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -109,11 +107,8 @@ func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
 // giveBack releases what a run holds, and starts the queued runs of its owner
 // that have waited for it, the earliest first.
 func (r *Runs) giveBack(run *run) {
-	if r.Drafts == nil {
-		return
-	}
 	r.Drafts.Release(run.id)
-	if r.Draining() {
+	if r.Drafts == nil || r.Draining() {
 		return
 	}
 	for _, chat := range r.blockedChats(run.owner.ID) {

@@ -26,6 +26,7 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 		return err
 	}
 	run.trace.Store(trace)
+	r.free(run) // who sees the end may ask again at once
 	run.log.Publish(event)
 	r.answered(run, end, fin, trace)
 	return nil

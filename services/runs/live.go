@@ -22,18 +22,23 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 	return r.readElsewhere(ctx, id, events), nil
 }
 
-// own returns a run of this process for its readers, nil for any other.
+// own returns a run of this process for its readers as find does, nil for any other.
 func (r *Runs) own(id string) *readers.Run {
+	r.beginning.Wait(id)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	run := r.live[id]
 	if run == nil {
 		return nil
 	}
-	return &readers.Run{
+	own := &readers.Run{
 		Owner: run.owner.ID, Log: run.log, Queued: run.attempt == 0,
 		Came: func() { r.absent.End(run) }, Left: func(leave func() int) { r.left(run, leave) },
 	}
+	if run.earlier != nil {
+		own.Before = run.earlier.Last()
+	}
+	return own
 }
 
 // Live returns the ids of the unfinished runs of a user's chat: the running one

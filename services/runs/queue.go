@@ -67,7 +67,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		return
 	}
 	begun, err := r.beginQueued(ctx, run)
-	if err != nil && r.Drafts != nil { // before anybody else may start it
+	if err != nil { // before anybody else may start it
 		r.Drafts.Release(run.id)
 	}
 	r.mu.Lock()
@@ -85,7 +85,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		switch {
 		case context.Cause(run.ctx) != nil: // cancelled meanwhile
 			r.endQueued(run)
-		case r.acts == nil && !r.worksOn(run.conversationID): // another process has started it
+		case r.acts == nil && !r.worksOn(run.conversationID): // the run before it has ended meanwhile, or is another process's
 			r.noteUnpolled(run.conversationID)
 		}
 	case errors.Is(err, record.ErrFenced):
@@ -164,12 +164,13 @@ func (r *Runs) queuedOf(conversationID int64) []*run {
 	return list
 }
 
-// worksOn reports whether this process runs a run of the chat.
+// worksOn reports whether a run of the chat is under way here: its end starts the next
+// one. One that has ended may still be followed.
 func (r *Runs) worksOn(conversationID int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, run := range r.live {
-		if run.conversationID == conversationID && run.attempt > 0 {
+		if run.conversationID == conversationID && run.attempt > 0 && !run.log.Closed() {
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/leases"
 )
 
@@ -120,7 +121,7 @@ func (r *Runs) adopt(ctx context.Context) {
 	r.unsure = false
 	list = slices.DeleteFunc(list, func(t record.Taken) bool {
 		_, parked := r.parked[t.ID]
-		return parked || r.live[t.ID] != nil || r.beginning[t.ID]
+		return parked || r.live[t.ID] != nil || r.beginning.Has(t.ID)
 	})
 	r.mu.Unlock()
 	r.takeUpAll(ctx, lease, list, r.leases.Took(ctx, nil, len(list)))
@@ -130,13 +131,11 @@ func (r *Runs) adopt(ctx context.Context) {
 // continues. Held runs start after it has returned.
 func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []record.Taken, began func()) {
 	looked := make([]found, len(taken))
-	concurrent.Each(len(taken), recoverAtOnce, func(i int) {
-		f, err := r.lookAt(ctx, lease, taken[i])
-		if err != nil {
+	attempts.Each(ctx, r.Store.Attempts, taken, recoverAtOnce, func(i int, left *record.Left) {
+		var err error
+		if looked[i], err = r.lookAt(ctx, lease, taken[i].Attempt, left); err != nil {
 			r.postpone(taken[i].ID, err)
-			return
 		}
-		looked[i] = f
 	})
 	chats := make(map[int64]bool)
 	var left []found
@@ -151,15 +150,7 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 		}
 	}
 	now, later, limit := r.judge(left)
-	begun := make([]*run, len(now))
-	concurrent.Each(len(now), recoverAtOnce, func(i int) {
-		var err error
-		if begun[i], err = r.beginAttempt(ctx, now[i]); err != nil {
-			r.postpone(now[i].stored.ID, err)
-		} else if begun[i] == nil {
-			r.letGo(lease, now[i].stored.ID)
-		}
-	})
+	begun := r.beginAttempts(ctx, now)
 	for _, run := range begun { // now that all have their claims
 		if run != nil {
 			began()
@@ -191,19 +182,22 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 	}
 }
 
-// lookAt reads a run that was taken. The result is empty if the run has ended
-// or was lost again, and has no earlier attempts if the run is queued.
-func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, taken record.Taken) (found, error) {
-	stored, err := r.Store.Runs.Run(ctx, taken.ID)
-	if err != nil || stored.State.Terminal() || stored.Replica != lease.ID || stored.Attempt != taken.Attempt {
-		return found{}, err
+// lookAt returns a run that was taken and is at that attempt; nothing if it has ended or
+// was lost again. An error means that it could not be read.
+func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, attempt int, left *record.Left) (found, error) {
+	stored := left.Run
+	if stored.State == "" || ctx.Err() != nil {
+		return found{}, cmp.Or(left.Err, ctx.Err())
+	}
+	if stored.State.Terminal() || stored.Replica != lease.ID || stored.Attempt != attempt {
+		return found{}, nil
 	}
 	f := found{stored: stored, lease: lease}
-	if stored.State == schemas.RunQueued {
-		return f, nil
+	if stored.State != schemas.RunQueued {
+		before, err := attempts.Read(left)
+		f.earlier = &earlier{Earlier: before, broken: err}
 	}
-	f.earlier, err = r.look(ctx, stored)
-	return f, err
+	return f, nil
 }
 
 // postpone leaves to revive a run that was taken but could not be taken up. The
@@ -232,7 +226,7 @@ func (r *Runs) known(stored record.Run, lease *leases.Lease) (*run, error) {
 func (r *Runs) requeue(f found) {
 	run, err := r.known(f.stored, f.lease)
 	if err != nil {
-		run.earlier = broken(err)
+		run.earlier = &earlier{Earlier: attempts.Nothing(), broken: err}
 	}
 	r.enlist(f.lease.Context(), run, 1)
 	if f.stored.CancelRequested {
@@ -253,19 +247,20 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, taken bool) error 
 			return err
 		}
 		stored.Attempt++
-		if stored.State == schemas.RunWaiting {
-			stored.Uncounted++
-		}
 		r.park(stored.ID, parked{taken: true}) // if it cannot be read now
 	}
 	if err := r.Store.Queue.Tidy(ctx, []string{lease.ID}); err != nil {
 		return err
 	}
-	e, err := r.look(ctx, stored)
-	if err != nil {
+	left := attempts.One(ctx, r.Store.Attempts, stored.ID)
+	if left.State != "" {
+		left.State = stored.State // as the attempt before has left it
+	}
+	f, err := r.lookAt(ctx, lease, stored.Attempt, &left)
+	if err != nil || f.earlier == nil {
 		return err
 	}
-	run, err := r.beginAttempt(ctx, found{stored: stored, lease: lease, earlier: e})
+	run, err := r.beginAttempt(ctx, f)
 	if err != nil || run == nil {
 		return err
 	}
@@ -274,34 +269,41 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, taken bool) error 
 	return nil
 }
 
-// look reads what the earlier attempts of a run have stored; the run is already
-// at its next attempt. An error means that the database could not be read. If
-// the stored data is broken, the result says so.
-func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
-	left, err := attempts.Read(ctx, r.Store.Attempts, stored.ID)
-	e := &earlier{Earlier: left}
-	switch {
-	case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
-		return nil, cmp.Or(err, ctx.Err())
-	case err != nil:
-		e = broken(err)
-	}
-	e.cancel, e.uncounted = stored.CancelRequested, stored.Uncounted
-	if e.Mark != nil {
-		uncounted := e.Mark.Uncounted
-		if stored.State == schemas.RunWaiting {
-			uncounted++ // the attempt before this one
+// beginAttempts makes the current attempts of runs, whose marks are stored together. The
+// result for one that cannot begin now is nil.
+func (r *Runs) beginAttempts(ctx context.Context, list []found) (begun []*run) {
+	for some := range slices.Chunk(list, marksAtOnce) {
+		made, marks := make([]*run, len(some)), make([]*eventlog.Commit, len(some))
+		for i, f := range some {
+			made[i], marks[i] = r.makeAttempt(f)
 		}
-		e.uncounted = max(e.uncounted, uncounted)
+		concurrent.Each(len(some), recoverAtOnce, func(i int) {
+			if made[i] == nil {
+				r.letGo(some[i].lease, some[i].stored.ID)
+			} else if err := r.enterAttempt(ctx, made[i], marks[i]); err != nil {
+				r.postpone(some[i].stored.ID, err)
+				made[i] = nil
+			}
+		})
+		begun = append(begun, made...)
 	}
-	return e, nil
+	return begun
 }
 
-// beginAttempt makes the current attempt of a run; the caller starts it. It counts as
-// work that Shutdown waits for. While the service stops, the run is nil.
+// beginAttempt is beginAttempts for one run. While the service stops, the run is nil.
 func (r *Runs) beginAttempt(ctx context.Context, f found) (*run, error) {
-	if !r.enter() {
+	run, mark := r.makeAttempt(f)
+	if run == nil {
 		return nil, nil //nolint:nilnil // see the comment above
+	}
+	return run, r.enterAttempt(ctx, run, mark)
+}
+
+// makeAttempt makes the current attempt of a run, whose mark is being stored. It counts as
+// work that Shutdown waits for; the run is nil while the service stops.
+func (r *Runs) makeAttempt(f found) (*run, *eventlog.Commit) {
+	if !r.enter() {
+		return nil, nil
 	}
 	run, err := r.known(f.stored, f.lease)
 	if err != nil {
@@ -309,17 +311,22 @@ func (r *Runs) beginAttempt(ctx context.Context, f found) (*run, error) {
 	}
 	run.attempt, run.earlier = f.stored.Attempt, f.earlier
 	run.limit.Restore(f.earlier.Worked)
-	if err := r.note(ctx, run, attempts.Mark{}); err != nil {
+	return run, r.mark(run, attempts.Mark{})
+}
+
+// enterAttempt registers an attempt once its mark is stored; the caller starts it.
+func (r *Runs) enterAttempt(ctx context.Context, run *run, mark *eventlog.Commit) error {
+	if err := mark.Wait(ctx); err != nil {
 		run.release()
 		r.work.Done()
-		return nil, err
+		return err
 	}
 	if r.Drafts != nil { // before a run that has waited for them
-		_, _ = r.Drafts.Claim(ctx, f.earlier.Holds(run.claim))
+		_, _ = r.Drafts.Claim(ctx, run.earlier.Holds(run.claim))
 	}
-	r.enlist(f.lease.Context(), run, run.attempt)
-	run.spent.Restore(f.earlier.Spent)
-	return run, nil
+	r.enlist(run.lease.Context(), run, run.attempt)
+	run.spent.Restore(run.earlier.Spent)
+	return nil
 }
 
 // lost forgets the runs of a lost lease that have not begun here. Those under way end

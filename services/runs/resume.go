@@ -13,9 +13,6 @@ import (
 type earlier struct {
 	*attempts.Earlier
 
-	cancel bool // the user has cancelled the run
-	// uncounted is the number of earlier attempts that do not count as failed.
-	uncounted int
 	// broken is why the stored data cannot be read; nil if it can.
 	broken error
 	// bare is true if the finished steps are not processed again; fatal is true
@@ -23,9 +20,6 @@ type earlier struct {
 	bare, fatal bool
 	fresh       bool // see attempts.Mark
 }
-
-// broken returns the earlier of a run whose stored data cannot be read.
-func broken(err error) *earlier { return &earlier{Earlier: attempts.Nothing(), broken: err} }
 
 // resume brings the writer to the state in which earlier attempts left it, and
 // logs that. Some runs end here: cancelled ones, those with too many attempts,
@@ -47,11 +41,11 @@ func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over boo
 	switch {
 	case e.fatal:
 		end = answer.Outcome{State: schemas.RunFailed, Err: errContained}
-	case e.cancel:
+	case e.Cancel:
 		end = answer.Outcome{State: schemas.RunCancelled, Err: answer.ErrCancelled}
 	case cause != nil:
 		end = stopped(run.ctx, cause)
-	case run.attempt-e.uncounted > MaxAttempts, run.attempt > maxAttemptsEver:
+	case run.attempt-e.Uncounted > MaxAttempts, run.attempt > maxAttemptsEver:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted several times and was given up")}
 	case e.Action:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInterrupted, "the service was interrupted while the action ran; it is not known whether it took effect")}

@@ -114,10 +114,10 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	run.ctx, run.stop = context.WithCancelCause(turn.WithMeter(base, run.spent.Add))
 	run.done, run.becameIdle = make(chan struct{}), make(chan struct{}, 1)
 	defer r.readers.Came(run.id) // readers may have followed it elsewhere
+	defer r.beginning.Done(run.id)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live[run.id] = run
-	delete(r.beginning, run.id)
 	if r.cancelledBeforeStart[run.id] {
 		delete(r.cancelledBeforeStart, run.id)
 		run.stop(answer.ErrCancelled)
@@ -147,15 +147,22 @@ func (r *Runs) ended(run *run) {
 	if run.log.Readers() == 0 {
 		r.forget(run)
 	}
-	if run.release != nil {
-		run.release()
-	}
+	r.free(run)
 	r.giveBack(run)
 	close(run.done)
 	r.exchange.Tell(exchange.Free, run.chatKey)
 	if !r.Draining() {
 		r.next(run.conversationID)
 	}
+}
+
+// free ends what the run holds against other runs of its user.
+func (r *Runs) free(run *run) {
+	if run.release != nil {
+		run.release()
+		run.release = nil
+	}
+	r.Drafts.Ended(run.id)
 }
 
 func (r *Runs) forget(run *run) {

@@ -63,6 +63,7 @@ const (
 	defaultStopWait = 5 * time.Second
 
 	recoverAtOnce   = 16
+	marksAtOnce     = 256 // marks that are stored together
 	reviveEvery     = 2 * time.Second
 	maxQueuedOfChat = 16
 )
@@ -162,7 +163,7 @@ type Runs struct {
 	live                 map[string]*run
 	draining, handsOver  bool
 	cancelledBeforeStart map[string]bool     // runs cancelled before they were known here
-	beginning            map[string]bool     // runs whose first write is under way
+	beginning            concurrent.Begun    // runs whose first write is under way
 	parked               map[string]parked   // runs that wait for the database
 	unpolledChats        map[int64]bool      // chats whose queue could not be read
 	starting             concurrent.Locks    // Idempotency-Keys of requests that are being started
@@ -206,7 +207,7 @@ func New(o Options) *Runs {
 	}
 	r := &Runs{
 		Options: o, live: make(map[string]*run),
-		cancelledBeforeStart: make(map[string]bool), beginning: make(map[string]bool), parked: make(map[string]parked), unpolledChats: make(map[int64]bool),
+		cancelledBeforeStart: make(map[string]bool), parked: make(map[string]parked), unpolledChats: make(map[int64]bool),
 	}
 	r.questions = questions.New(questions.Options{
 		Store: o.Store.Questions, Runs: o.Store.Runs, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
@@ -261,8 +262,10 @@ func (r *Runs) Wake(id string, call int) {
 	}
 }
 
-// find returns a run of this process, or nil.
+// find returns a run of this process, or nil. A run may be stored and not yet be here: it
+// waits for that.
 func (r *Runs) find(id string) *run {
+	r.beginning.Wait(id)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.live[id]

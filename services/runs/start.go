@@ -59,10 +59,8 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 	defer func() {
 		if !started {
 			release()
-			r.setBeginning(q.Run.ID, false)
-			if r.Drafts != nil {
-				r.Drafts.Release(q.Run.ID)
-			}
+			r.beginning.Done(q.Run.ID)
+			r.Drafts.Release(q.Run.ID)
 		}
 	}()
 	if q.Reserve { // the same request again is the same run, however busy the chat is
@@ -84,7 +82,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		if err := r.claimFirst(ctx, q); err != nil {
 			return schemas.Run{}, err
 		}
-		r.setBeginning(q.Run.ID, true)
+		r.beginning.Add(q.Run.ID)
 		// The message is answered even if its client disconnects.
 		err := r.committer.Submit(&record.Write{RunID: q.Run.ID, Attempt: 1, Begin: q.Begin}, nil, false).Wait(context.WithoutCancel(ctx))
 		switch {
@@ -110,17 +108,6 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		default:
 			return schemas.Run{}, err
 		}
-	}
-}
-
-// setBeginning notes whether the first write of a run is under way.
-func (r *Runs) setBeginning(id string, is bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if is {
-		r.beginning[id] = true
-	} else {
-		delete(r.beginning, id)
 	}
 }
 

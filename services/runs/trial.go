@@ -59,7 +59,7 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 		switch {
 		case !f.earlier.Mark.Crashed(f.last()):
 			now = append(now, f)
-		case f.earlier.cancel: // it only has to end
+		case f.earlier.Cancel: // it only has to end
 			f.earlier.bare = true
 			now = append(now, f)
 		default:
@@ -90,7 +90,7 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 	}
 	for _, f := range slices.Concat(now, later) {
 		if len(alone) > 0 || f.earlier.Mark.Crashed(f.last()) {
-			f.earlier.uncounted = f.last() // attempts that other runs ended do not count
+			f.earlier.Uncounted = f.last() // attempts that other runs ended do not count
 		}
 	}
 	return now, later, limit
@@ -104,14 +104,9 @@ func (f found) stuck() int {
 	return 1
 }
 
-// note writes the mark of the run's attempt, durably.
-func (r *Runs) note(ctx context.Context, run *run, m attempts.Mark) error {
-	return r.mark(run, m).Wait(ctx)
-}
-
 // mark writes the mark of the run's attempt.
 func (r *Runs) mark(run *run, m attempts.Mark) *eventlog.Commit {
-	m.Attempt, m.Steps, m.Uncounted, m.Fresh = run.attempt, len(run.earlier.Steps), run.earlier.uncounted, run.earlier.fresh
+	m.Attempt, m.Steps, m.Uncounted, m.Fresh = run.attempt, len(run.earlier.Steps), run.earlier.Uncounted, run.earlier.fresh
 	w := &record.Write{RunID: run.id, Attempt: run.attempt, Checkpoint: &record.Checkpoint{N: attempts.MarkNumber, Data: schemas.Encode(attempts.Checkpoint{Mark: &m, WorkedMS: run.limit.Used().Milliseconds()})}}
 	return r.committer.Submit(w, nil, false)
 }
@@ -151,7 +146,7 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		if ctx.Err() != nil || !r.unhold(run) {
 			continue
 		}
-		err := r.note(ctx, run, attempts.Mark{Alone: r.nowMilli()})
+		err := r.mark(run, attempts.Mark{Alone: r.nowMilli()}).Wait(ctx)
 		if err != nil {
 			r.Logger.Error("could not start a held run", "run_id", run.id, "error", err)
 			r.abandon(run)

@@ -81,18 +81,33 @@ func (e *export) person() error {
 }
 
 func (e *export) used() error {
-	for year := firstYear; year <= time.Now().UTC().Year(); year++ {
-		list, err := e.totals.Usage(e.ctx, e.user.ID, fmt.Sprintf("%d-01-01", year), fmt.Sprintf("%d-12-31", year))
+	for item, err := range e.usage(e.ctx, e.user.ID) {
+		if err == nil {
+			err = e.line("usage", item)
+		}
 		if err != nil {
 			return err
 		}
-		for i := range list {
-			if err := e.line("usage", list[i]); err != nil {
-				return err
+	}
+	return nil
+}
+
+// usage yields what a user has used of models, year by year.
+func (u *UserData) usage(ctx context.Context, owner string) iter.Seq2[schemas.UsageItem, error] {
+	return func(yield func(schemas.UsageItem, error) bool) {
+		for year := firstYear; year <= time.Now().UTC().Year(); year++ {
+			list, err := u.totals.Usage(ctx, owner, fmt.Sprintf("%d-01-01", year), fmt.Sprintf("%d-12-31", year))
+			if err != nil {
+				yield(schemas.UsageItem{}, err)
+				return
+			}
+			for i := range list {
+				if !yield(list[i], nil) {
+					return
+				}
 			}
 		}
 	}
-	return nil
 }
 
 // firstYear is the first year in which usage was counted.

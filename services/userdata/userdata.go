@@ -69,6 +69,18 @@ func (u *UserData) Size(ctx context.Context, user schemas.User) (schemas.DataSiz
 	return size, err
 }
 
+// Known reports whether anything is stored of a user.
+func (u *UserData) Known(ctx context.Context, user schemas.User) (bool, error) {
+	size, err := u.totals.DataSize(ctx, user.ID)
+	if err != nil || size != (schemas.DataSize{}) {
+		return err == nil, err
+	}
+	for _, err := range u.usage(ctx, user.ID) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
 // Delete deletes everything of a user and returns how much it was. Running answers are
 // cancelled first. The usage of the current day stays, because budgets count it. If confirm
 // is not the one of the current Size, nothing is deleted, and an error with the code

@@ -119,9 +119,22 @@ func testWritten(t *testing.T, url string) {
 		}
 	}
 	must(t, s.AppendBlock(fenced, owner, "d", "b", " and more"))
+	rejected := func(what string, want ...record.Claim) {
+		t.Helper()
+		got, err := r.Rejected(f.ctx, []string{w.RunID, newID()})
+		must(t, err)
+		equal(t, what, got, want)
+	}
+	rejected("rejected while text is pending")
+	_, err = s.SettleBlock(f.ctx, owner, "b", record.Revert, nil)
+	must(t, err)
+	rejected("rejected after the user has", record.Claim{Run: w.RunID, Owner: owner, Document: "d", Blocks: []string{"b"}})
+	_, err = s.WriteBlock(fenced, owner, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: "again"}})
+	must(t, err)
 	must(t, r.SetWriting(f.ctx, w.RunID, "b", false))
 	must(t, acts["put a block there"]())
 	must(t, acts["accept the block"]())
+	rejected("rejected when nothing is written")
 	must(t, acts["accept all"]())
 	must(t, r.SetWriting(f.ctx, w.RunID, "b", true))
 	f.mustCommit(f.finish(w, "a"))

@@ -256,3 +256,27 @@ func testConcurrentOneChat(f *fixture) {
 	}
 	equal(f, "runs that began", begun, 1)
 }
+
+// testReadCancelled reads before any statement is prepared, with a context that has ended.
+func testReadCancelled(f *fixture) {
+	ctx, cancel := context.WithCancel(f.ctx)
+	cancel()
+	for name, read := range map[string]func(context.Context) error{
+		"a block":      func(ctx context.Context) error { _, err := f.store.Block(ctx, f.owner, "b"); return err },
+		"a document":   func(ctx context.Context) error { _, err := f.store.Document(ctx, f.owner, "d"); return err },
+		"a version":    func(ctx context.Context) error { _, err := f.store.DocumentVersion(ctx, f.owner, "d", 1); return err },
+		"a chat":       func(ctx context.Context) error { _, err := f.store.Chat(ctx, f.owner, 1); return err },
+		"a run":        func(ctx context.Context) error { _, err := f.store.Run(ctx, newID()); return err },
+		"size of data": func(ctx context.Context) error { _, err := f.store.DataSize(ctx, f.owner); return err },
+		"a new block": func(ctx context.Context) error {
+			_, err := f.store.AddBlock(ctx, f.owner, "d", record.NewBlock{ID: "b"}, nil)
+			return err
+		},
+		"a block's end": func(ctx context.Context) error {
+			_, err := f.store.SettleBlock(ctx, f.owner, "b", record.Revert, nil)
+			return err
+		},
+	} {
+		fails(f, name, read(ctx), context.Canceled)
+	}
+}

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"strings"
+
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -78,4 +80,75 @@ func testReserveRestored(f *fixture) {
 	shows("answer 3", id)
 	shows("answer 1", other)
 	replaced(before)
+}
+
+// testAgainForNothing has an answer that is generated again and leaves nothing: it is
+// current as before, with what followed it.
+func testAgainForNothing(f *fixture) {
+	stopped := func(w *record.Write) *record.Write {
+		end := f.finish(w, "")
+		end.Finish.State, end.Finish.Message = schemas.RunCancelled, nil
+		return end
+	}
+	const whole = "q1 a1 q2 a2"
+	for _, takesID := range []bool{false, true} {
+		id := newID()
+		named := func(g *record.Begin) { g.Run.MessageID, g.Reserve = id, true }
+		first := f.turn("q1", "a1", named)
+		chat := first.Run.ConversationID
+		second := f.turn("q2", "a2", in(chat))
+		again := func(with ...func(*record.Begin)) *record.Write {
+			if takesID {
+				with = append(with, named)
+			}
+			return f.begin("", append(with, in(chat), supersede(id), answering(first))...)
+		}
+		must(f, f.store.SetSummary(f.ctx, f.owner, chat, record.Summary{Text: "s", Through: second.Run.MessageID, UpdatedAt: start}))
+		alone := again()
+		f.mustCommit(alone)
+		equal(f, "under way", f.current(chat), "q1")
+		f.mustCommit(stopped(alone))
+		equal(f, "stopped", f.current(chat), whole)
+		once := again()
+		f.mustCommit(once, stopped(once))
+		equal(f, "in one batch", f.current(chat), whole)
+
+		for i, begins := range []bool{true, false} {
+			before, waits := f.begin("q3", in(chat)), again(queued)
+			f.mustCommit(before)
+			f.mustCommit(waits)
+			f.mustCommit(f.finish(before, "a3"))
+			end := stopped(waits)
+			switch {
+			case !begins:
+				end.Attempt = 0
+			case takesID:
+				f.begins(waits, id)
+			default:
+				f.begins(waits)
+			}
+			equal(f, "waited", f.current(chat), "q1")
+			f.mustCommit(end)
+			equal(f, "stopped in its turn", f.current(chat), whole+strings.Repeat(" q3 a3", i+1))
+		}
+		b, err := f.store.Block(f.ctx, f.owner, id)
+		must(f, err)
+		if b.Current == nil || *b.Current != "a1" {
+			f.Errorf("the block is %+v", b)
+		}
+
+		// Its question was replaced meanwhile.
+		late := again()
+		f.mustCommit(late)
+		edit := f.begin("q1b", in(chat), queued, supersede(first.Run.UserMessageID))
+		f.mustCommit(edit)
+		f.mustCommit(stopped(late))
+		equal(f, "edited meanwhile", f.current(chat), "q1b")
+		end := stopped(edit)
+		end.Attempt = 0
+		f.mustCommit(end)
+		f.choose(chat, first.Run.UserMessageID)
+		f.choose(chat, id)
+		equal(f, "chosen", f.current(chat), whole+" q3 a3 q3 a3")
+	}
 }

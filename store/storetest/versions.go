@@ -111,16 +111,15 @@ func testAnswerVersions(f *fixture) {
 	equal(f, "the second", f.current(chat), "q a2")
 	equal(f, "all", len(f.messages(chat, true)), 6)
 
-	// An answer that was stopped before it began leaves the question without an
-	// answer.
+	// An answer that was stopped before it began leaves the earlier one.
 	w := f.begin("", in(chat), supersede(second.Run.MessageID), answering(first))
 	f.mustCommit(w)
 	end := f.finish(w, "")
 	end.Finish.State, end.Finish.Message = schemas.RunCancelled, nil
 	f.mustCommit(end)
-	equal(f, "no answer", f.current(chat), "q")
+	equal(f, "stopped", f.current(chat), "q a2")
 	f.choose(chat, third.Run.MessageID)
-	equal(f, "an answer again", f.current(chat), "q a3")
+	equal(f, "another answer", f.current(chat), "q a3")
 }
 
 func testNestedVersions(f *fixture) {

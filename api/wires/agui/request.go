@@ -131,15 +131,18 @@ func (m *asked) decode() error {
 	return json.Unmarshal(m.Content, &m.parts[0].Text)
 }
 
-// text returns the text parts, one a line.
+// text returns the message's text.
 func (m *asked) text() string {
-	var lines []string
-	for _, p := range m.parts {
+	var lines, files []string
+	for i := range m.parts {
+		p := &m.parts[i]
 		if p.Type == "text" {
 			lines = append(lines, p.Text)
+		} else if _, _, ok := p.file(); ok && m.Role == "user" {
+			files = append(files, p.name())
 		}
 	}
-	return strings.Join(lines, "\n")
+	return wires.Text(lines, files)
 }
 
 // list returns the messages of the user and the assistant, and the texts of the system's.
@@ -224,9 +227,6 @@ func (in *input) ask(req *schemas.ChatRequest, at int) error {
 			return err
 		}
 		req.Attachments = append(req.Attachments, file)
-	}
-	if len(req.Attachments) > 0 && strings.TrimSpace(req.Message) == "" {
-		return schemas.Invalid("/messages/"+strconv.Itoa(at)+"/content", "must have a text besides the files")
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ type client struct {
 	// stored are the chat's messages without the answer of the run. They are sent again if
 	// the client has seen what a later attempt replaced.
 	stored []message
-	// given are the calls that the request answers.
-	given map[int]bool
+	// given is what the answers of the request did.
+	given wires.Given
 	// brought are the calls whose results the client has: they came as tool messages.
 	brought map[int]bool
 }
@@ -45,6 +45,9 @@ type table struct {
 	replaced int64            // the number of the Attempt that replaced what the client has seen
 	seen     []runlog.Event
 	kept     *transcript // the answer so far; nil unless it is needed
+	// ended are the calls that ended before the response begins, otherwise than the client
+	// shows them.
+	ended []*runlog.ToolComplete
 }
 
 // call is the state of a call.
@@ -150,7 +153,10 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 func (t *table) Begin(out *wires.Frames, after int64) {
 	out.Restart((after+1)*wires.EventSpan - 1) // after every frame of the event before
 	t.start(out)
-	t.step, t.steps = 0, 0
+	for _, b := range t.ended {
+		t.result(out, b)
+	}
+	t.step, t.steps, t.ended = 0, 0, nil
 }
 
 // Pause implements wires.Table. If the user is asked, everything that waits is an
@@ -340,7 +346,7 @@ func (t *table) end(out *wires.Frames, c *call) {
 func (t *table) ask(out *wires.Frames, b *runlog.ClientToolCall) {
 	c := t.call(b.Index, b.Tool)
 	t.end(out, c)
-	if !t.Answered[b.Index] && !t.given[b.Index] {
+	if !t.Answered[b.Index] && !t.given.Names(b.Index) {
 		custom(out, "tool-input-available", object{"toolCallId": c.id, "toolName": c.name, "input": b.Input})
 	}
 }
@@ -371,9 +377,18 @@ func (t *table) complete(out *wires.Frames, b *runlog.ToolComplete) {
 	c := t.call(b.Index, b.Tool)
 	t.end(out, c)
 	t.kept.result(c.id, b.Output, b.IsError)
-	if t.brought[b.Index] {
+	switch {
+	case t.Answered[b.Index] && out.Hidden():
+		t.ended = append(t.ended, b)
+	case t.brought[b.Index] && !t.Answered[b.Index]:
 		return
 	}
+	t.result(out, b)
+}
+
+// result shows the outcome of a call.
+func (t *table) result(out *wires.Frames, b *runlog.ToolComplete) {
+	c := t.call(b.Index, b.Tool)
 	result := object{"messageId": c.id + "-result", "toolCallId": c.id, "role": "tool", "content": b.Output}
 	if b.IsError && t.v1 {
 		result["metadata"] = object{"is_error": true}

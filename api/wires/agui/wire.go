@@ -56,7 +56,7 @@ func cursor(c *wires.Call) int64 {
 }
 
 // serve answers with a part of a run.
-func serve(c *wires.Call, to wires.Stream, who client, run schemas.Run, given map[int]bool) error {
+func serve(c *wires.Call, to wires.Stream, who client, run schemas.Run, given wires.Given) error {
 	who.given = given
 	at := cursor(c)
 	if at > 0 {
@@ -83,14 +83,14 @@ func post(c *wires.Call) error {
 	}
 	in.agent = c.Param("agent")
 	at := in.last()
-	if at < 0 {
+	if at < 0 && len(in.Resume) == 0 {
 		return schemas.Invalid("/messages", "must have a message of the user")
 	}
 	chat, err := c.Service.Chat(c.Context(), c.User, in.ThreadID)
 	if err != nil {
 		return err
 	}
-	asks := in.Messages[at].Role == "user"
+	asks := at >= 0 && in.Messages[at].Role == "user"
 	if asks && len(in.Resume) > 0 { // a client must answer before it asks
 		if asks, err = isNew(c, chat, in.Messages[at].ID); err != nil {
 			return err
@@ -142,7 +142,7 @@ func question(c *wires.Call, to wires.Stream, in *input, chat schemas.Chat, at i
 	if err != nil {
 		return err
 	}
-	return serve(c, to, in.client(), run, nil)
+	return serve(c, to, in.client(), run, wires.Given{})
 }
 
 // attach returns the run that the same request began, or begins one.
@@ -205,7 +205,7 @@ func begin(c *wires.Call, in *input, chat schemas.Chat, at int, queue bool) (sch
 		return schemas.Run{}, err
 	}
 	if queue {
-		req.IfBusy, chat.ActiveRunID = "queue", ""
+		req.IfBusy, c.Behind = "queue", true
 	}
 	if err := in.ask(req, at); err != nil {
 		return schemas.Run{}, err
@@ -221,13 +221,13 @@ var errNothingFollows = schemas.NewError(schemas.CodeConflict, "this call does n
 
 // proceed gives the answers to the calls that wait. It returns their run, and the calls
 // after whose answers the response begins.
-func proceed(c *wires.Call, chat schemas.Chat, a *answers) (run schemas.Run, given map[int]bool, err error) {
+func proceed(c *wires.Call, chat schemas.Chat, a *answers) (run schemas.Run, given wires.Given, err error) {
 	run, err = c.Service.Runs.Run(c.Context(), c.User, a.run)
 	if err != nil {
-		return run, nil, err
+		return run, given, err
 	}
 	if run.ConversationID != chat.ConversationID {
-		return run, nil, schemas.ErrNotFound
+		return run, given, schemas.ErrNotFound
 	}
 	latest := func() (string, error) {
 		have, err := c.Service.Current(c.Context(), c.User, chat)
@@ -275,7 +275,7 @@ func follow(c *wires.Call, id, thread string) error {
 	if thread == "" {
 		thread = run.ChatID
 	}
-	return serve(c, to, client{thread: thread, run: id}, run, nil)
+	return serve(c, to, client{thread: thread, run: id}, run, wires.Given{})
 }
 
 // begunAs returns the run that the client's request with the id began; without a thread it

@@ -185,7 +185,10 @@ func (r *request) asked(c *wires.Call) (*schemas.ChatRequest, error) {
 // list returns the messages of the user and the assistant. The last one is the user's.
 func (r *request) list() (list []wires.Message) {
 	for _, m := range r.Messages {
-		if m.Role == "user" || m.Role == "assistant" {
+		switch m.Role {
+		case "user":
+			list = append(list, wires.Message{Role: m.Role, Text: m.Content.Asked()})
+		case "assistant":
 			list = append(list, wires.Message{Role: m.Role, Text: m.Content.Plain()})
 		}
 	}
@@ -200,7 +203,7 @@ func (r *request) content() string {
 // ask puts the last message into the request, with its files, whose pointers it returns.
 func (r *request) ask(req *schemas.ChatRequest) (files []string, err error) {
 	content := r.Messages[len(r.Messages)-1].Content
-	req.Message = content.Plain()
+	req.Message = content.Asked()
 	req.Attachments, files, err = content.Files(r.content())
 	return files, err
 }

@@ -70,7 +70,7 @@ func post(c *wires.Call) error {
 	if err != nil {
 		return err
 	}
-	return respond(c, to, r, req, run, nil)
+	return respond(c, to, r, req, run, wires.Given{})
 }
 
 // begin starts a run for the last message, or returns the run that answers it.
@@ -80,7 +80,7 @@ func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, er
 		return schemas.Run{}, err
 	}
 	list := r.list()
-	run, err := c.StartPlaced(req, func() (schemas.Chat, wires.Place, error) {
+	run, err := c.StartPlaced(req, r.thread, func() (schemas.Chat, wires.Place, error) {
 		at, err := r.place(c, req, list)
 		if req.ConversationHistory = nil; r.chat.ConversationID == 0 {
 			req.ConversationHistory = wires.History(list[:len(list)-1])
@@ -159,7 +159,7 @@ func proceed(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatReques
 
 // respond answers with a part of a run. A client that closes the connection has no way
 // back, unless it can repeat its Idempotency-Key.
-func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, run schemas.Run, given map[int]bool) error {
+func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, run schemas.Run, given wires.Given) error {
 	t := newTable(options{model: r.Model, usage: r.usage(), activity: r.activity, whole: !r.Stream})(wires.Params{}).(*table)
 	part := wires.Response{
 		Run: run, Given: given, Cancels: req.OnDisconnect == "cancel" && c.Header.Get("Idempotency-Key") == "",

@@ -84,6 +84,22 @@ func (c Content) Plain() string {
 	return strings.Join(lines, "\n")
 }
 
+// Asked returns the text of a message of the user.
+func (c Content) Asked() string {
+	var lines, files []string
+	for i := range c {
+		switch p := &c[i]; {
+		case p.isText():
+			lines = append(lines, p.Text)
+		case p.File != nil:
+			files = append(files, p.File.Filename)
+		default:
+			files = append(files, p.Filename)
+		}
+	}
+	return wires.Text(lines, files)
+}
+
 // Files returns the files of a message whose content has the pointer at, and the pointers
 // of their parts.
 func (c Content) Files(at string) (files []schemas.Attachment, pointers []string, err error) {

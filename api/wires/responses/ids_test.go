@@ -26,6 +26,8 @@ func TestIDsOfResponses(t *testing.T) {
 		{"resp_" + digits + "_", 0, false},
 		{"resp_" + digits + "_-1", 0, false},
 		{"resp_" + digits + "_x", 0, false},
+		{"resp_" + digits + "_00", 0, false},
+		{"resp_" + digits + "_+1", 0, false},
 		{"resp_" + digits[1:] + "_0", 0, false},
 		{"resp_019AC0DE000070008000000000000001_0", 0, false},
 		{"msg_" + digits + "_0", 0, false},

@@ -120,7 +120,10 @@ func parseID(id, prefix string) (run string, number int64, ok bool) {
 	digits, last, _ := strings.Cut(rest, "_")
 	last, _, _ = strings.Cut(last, "_")
 	number, err := strconv.ParseInt(last, 10, 64)
-	if raw, bad := hex.DecodeString(digits); bad != nil || len(raw) != 16 || err != nil || number < 0 || digits != strings.ToLower(digits) {
+	if err != nil || number < 0 || strconv.FormatInt(number, 10) != last {
+		return "", 0, false
+	}
+	if raw, err := hex.DecodeString(digits); err != nil || len(raw) != 16 || digits != strings.ToLower(digits) {
 		return "", 0, false
 	}
 	return strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-"), number, true

@@ -106,6 +106,15 @@ func decode(c *wires.Call) (*request, error) {
 	case r.Text != nil && r.Text.Format != nil && r.Text.Format.Type != "text":
 		return nil, openaiwire.Unsupported("/text/format", "answers are text")
 	}
+	for i, e := range r.Input {
+		at := "/input/" + strconv.Itoa(i)
+		switch {
+		case e.Type == "function_call_output" && len(e.Output) == 0:
+			return nil, schemas.Invalid(at+"/output", "is required")
+		case e.Type == "mcp_approval_response" && e.Approve == nil:
+			return nil, schemas.Invalid(at+"/approve", "is required")
+		}
+	}
 	if err := r.identify(); err != nil {
 		return nil, err
 	}
@@ -206,7 +215,11 @@ func (r *request) pointer(at int) string { return "/input/" + strconv.Itoa(at) +
 // list returns the messages before an item.
 func (r *request) list(before int) (list []wires.Message) {
 	for _, e := range r.Input[:before] {
-		if e.isMessage() && (e.Role == "user" || e.Role == "assistant") {
+		switch {
+		case !e.isMessage():
+		case e.Role == "user":
+			list = append(list, wires.Message{Role: e.Role, Text: e.Content.Asked()})
+		case e.Role == "assistant":
 			list = append(list, wires.Message{Role: e.Role, Text: e.Content.Plain()})
 		}
 	}
@@ -238,8 +251,7 @@ func (e *entry) answer() (run string, a wires.Answer, ok bool) {
 		return run, wires.Answer{Index: index, Output: outcome(e.Output)}, true
 	case "mcp_approval_response":
 		run, index, _ := parseID(e.Approval, prefixes[asking])
-		approved := e.Approve != nil && *e.Approve
-		return run, wires.Answer{Index: int(index), Approved: &approved}, true
+		return run, wires.Answer{Index: int(index), Approved: e.Approve}, true
 	default:
 		return "", a, false
 	}

@@ -3,9 +3,9 @@
 package responses
 
 import (
+	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -62,7 +62,7 @@ func post(c *wires.Call) error {
 	if err != nil {
 		return err
 	}
-	return respond(c, to, r, req, run, nil)
+	return respond(c, to, r, req, run, wires.Given{})
 }
 
 // begin starts a run for the last message of the user.
@@ -72,13 +72,13 @@ func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, er
 		return schemas.Run{}, schemas.Invalid("/input", "must have a user message, or answers to calls that wait")
 	}
 	pointer := r.pointer(at)
-	req.Message = r.Input[at].Content.Plain()
+	req.Message = r.Input[at].Content.Asked()
 	var files []string
 	var err error
 	if req.Attachments, files, err = r.Input[at].Content.Files(pointer); err != nil {
 		return schemas.Run{}, err
 	}
-	run, err := c.StartPlaced(req, func() (schemas.Chat, wires.Place, error) {
+	run, err := c.StartPlaced(req, cmp.Or(r.thread, r.previous), func() (schemas.Chat, wires.Place, error) {
 		chat, place, err := r.place(c, req)
 		if req.ConversationHistory = nil; chat.ConversationID == 0 {
 			req.ConversationHistory = wires.History(r.list(at))
@@ -92,44 +92,58 @@ func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, er
 }
 
 // place returns the chat that the request continues, and puts it into the request. A
-// message after an answer that is not the chat's last edits the message there.
+// message after an answer that is not the chat's last edits the message there. If its run
+// is live and it says the same, the run is followed: a client that has seen no id of the
+// answer comes back by sending its request again.
 func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.Chat, at wires.Place, err error) {
-	if r.previous == "" {
-		if r.thread == "" {
-			return chat, at, nil
+	var run schemas.Run
+	switch {
+	case r.previous != "":
+		if run, err = c.Service.Runs.Run(c.Context(), c.User, r.previous); err != nil {
+			return chat, at, err
 		}
+		chat, err = c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, record.MessageQuery{Limit: 1})
+		req.ConversationID = chat.ConversationID
+	case r.thread != "":
 		chat, err = c.Service.Chat(c.Context(), c.User, r.thread)
 		req.ChatID = chat.ChatID
+	}
+	if err != nil || chat.ConversationID == 0 {
 		return chat, at, err
 	}
-	run, err := c.Service.Runs.Run(c.Context(), c.User, r.previous)
-	if err != nil {
-		return chat, at, err
-	}
-	chat, err = c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, record.MessageQuery{Limit: 1})
-	if err != nil {
-		return chat, at, err
-	}
-	req.ConversationID = chat.ConversationID
 	have, err := c.Service.Current(c.Context(), c.User, chat)
 	if err != nil {
 		return chat, at, err
 	}
-	last := -1
-	for i, m := range have {
-		if m.RunID == run.RunID {
-			last = i
-		}
-	}
-	if next := slices.IndexFunc(have[last+1:], func(m schemas.Message) bool { return m.Role == "user" }); last >= 0 && next >= 0 {
-		at.Edit = have[last+1+next].ID
+	question := questionBehind(have, run.RunID)
+	switch {
+	case question < 0:
+	case chat.ActiveRunID != "" && have[question].RunID == chat.ActiveRunID && wires.Same(have[question], req):
+		at.Follow = chat.ActiveRunID
+	case r.previous != "":
+		at.Edit = have[question].ID
 	}
 	return chat, at, nil
 }
 
+// questionBehind returns the index of the user's first message behind the last message of
+// a run, or of the user's last message if run is "". It is -1 if there is none.
+func questionBehind(have []schemas.Message, run string) int {
+	at, behind := -1, run == ""
+	for i, m := range have {
+		switch {
+		case run != "" && m.RunID == run:
+			at, behind = -1, true
+		case m.Role == "user" && behind && (run == "" || at < 0):
+			at = i
+		}
+	}
+	return at
+}
+
 // respond answers with a part of a run: its events, the whole of it, or in the background
 // what there is.
-func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, run schemas.Run, given map[int]bool) error {
+func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, run schemas.Run, given wires.Given) error {
 	t := makeTable(r.options, wires.Params{Run: run.RunID})
 	part := part(t, run)
 	part.Given, part.Cancels = given, req.OnDisconnect == "cancel" && c.Header.Get("Idempotency-Key") == ""
@@ -170,8 +184,14 @@ func found(c *wires.Call) (run schemas.Run, begin int64, err error) {
 	if !ok {
 		return run, 0, schemas.ErrNotFound
 	}
-	run, err = c.Service.Runs.Run(c.Context(), c.User, id)
-	if err == nil && (begin > run.LastSequence || begin > 0 && begin == run.LastSequence && run.State.Terminal()) { // a run does not end at a pause
+	if run, err = c.Service.Runs.Run(c.Context(), c.User, id); err != nil || begin == 0 {
+		return run, begin, err
+	}
+	rests := begin <= run.LastSequence && (begin < run.LastSequence || !run.State.Terminal()) // a run does not end at a pause
+	if rests {
+		rests, err = c.Service.Rests(c.Context(), c.User, run, begin)
+	}
+	if err == nil && !rests {
 		err = schemas.ErrNotFound
 	}
 	return run, begin, err

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
@@ -87,15 +86,18 @@ func decode(c *wires.Call) (*request, error) {
 	return &r, nil
 }
 
-// text returns the message's text parts, one a line.
+// text returns the message's text.
 func (m *uiMessage) text() string {
-	var lines []string
+	var lines, files []string
 	for _, p := range m.Parts {
-		if p.Type == "text" {
+		switch {
+		case p.Type == "text":
 			lines = append(lines, p.Text)
+		case p.Type == "file" && m.Role == "user":
+			files = append(files, p.Filename)
 		}
 	}
-	return strings.Join(lines, "\n")
+	return wires.Text(lines, files)
 }
 
 // list returns the messages without the system messages, and the texts of those.
@@ -175,9 +177,6 @@ func (r *request) ask(req *schemas.ChatRequest, at int) error {
 			return err
 		}
 		req.Attachments = append(req.Attachments, file)
-	}
-	if len(req.Attachments) > 0 && strings.TrimSpace(req.Message) == "" {
-		return schemas.Invalid("/messages/"+strconv.Itoa(at)+"/parts", "must have a text besides the files")
 	}
 	return nil
 }

@@ -66,3 +66,32 @@ func TestAnOutputBesideAnApprovalIsSentOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestARefusedCallIsNotRunByThePage has calls of two tools of the page, of which one is
+// refused, because its arguments are no object: the page runs only the other. Its client runs
+// every call whose input it reads, unless the service runs it.
+func TestARefusedCallIsNotRunByThePage(t *testing.T) {
+	table := newTable(newest)(wires.Params{Run: "run"})
+	var out wires.Frames
+	for _, b := range []runlog.Body{
+		&runlog.Started{Target: runlog.Target{MessageID: "a"}}, &runlog.LevelStart{Depth: runlog.GroupLevel, Type: "llm"},
+		&runlog.Call{ID: "c0", Name: "pick", Index: 0, Client: true}, &runlog.Call{ID: "c1", Name: "where", Index: 1, Client: true},
+		&runlog.ToolStart{Index: 0, Tool: "pick", Input: []byte(`{"invalid_arguments":"[1]"}`)},
+		&runlog.ToolComplete{Index: 0, Tool: "pick", Output: "the tool was not run", IsError: true},
+		&runlog.ClientToolCall{Index: 1, Tool: "where", Input: []byte(`{}`)},
+		&runlog.ToolStart{Index: 1, Tool: "where", Input: []byte(`{}`)},
+	} {
+		table.Event(&out, &runlog.Event{Seq: 1, Body: b})
+	}
+	got := written(&out)
+	for call, runs := range map[string]bool{"run-0": false, "run-1": true} {
+		for line := range strings.Lines(got) {
+			if strings.Contains(line, `"tool-input-available"`) && strings.Contains(line, call) && strings.Contains(line, "providerExecuted") == runs {
+				t.Errorf("the page runs the call %s: %t, want %t: %s", call, !runs, runs, line)
+			}
+		}
+	}
+	if strings.Count(got, `"tool-input-available"`) != 2 {
+		t.Errorf("the client gets\n%s\nwant the input of both calls, once", got)
+	}
+}

@@ -32,6 +32,7 @@ type table struct {
 	thoughts []uint32         // the open parts of reasoning
 	calls    map[int]*call    // by index
 	written  map[uint32]*call // calls by the message in which the model writes them
+	ended    []*runlog.ToolComplete
 }
 
 // call is the state of a call.
@@ -42,6 +43,7 @@ type call struct {
 	input    json.RawMessage
 	denied   bool
 	waits    bool // for the user or for the page
+	unasked  bool // it ended without a wait
 }
 
 // newTable returns the table for clients of a major version, for a request with answers.
@@ -141,7 +143,10 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 // Begin implements wires.Table. The same message id makes the client continue its message.
 func (t *table) Begin(out *wires.Frames, _ int64) {
 	put(out, "start", object{"messageId": t.message})
-	t.step, t.called = false, true
+	for _, b := range t.ended {
+		t.complete(out, b)
+	}
+	t.step, t.called, t.ended = false, true, nil
 }
 
 // Pause implements wires.Table.
@@ -259,12 +264,13 @@ func (t *table) write(out *wires.Frames, message uint32, b *runlog.Call) {
 }
 
 // whose adds to a chunk who runs the call: the page or the service. A call that the page
-// has already answered counts as the service's, so that the page does not run it again.
+// has already answered counts as the service's, so that the page does not run it again, and
+// so does one that is refused.
 func (t *table) whose(index int, c *call, chunk object) object {
 	switch {
 	case !c.client:
 		chunk["dynamic"], chunk["providerExecuted"] = true, true
-	case t.Answered[index]:
+	case t.Answered[index] || c.unasked:
 		chunk["providerExecuted"] = true
 	}
 	return chunk
@@ -299,7 +305,7 @@ func (t *table) ask(out *wires.Frames, b *runlog.ApprovalRequest) {
 
 func (t *table) run(out *wires.Frames, b *runlog.ToolStart) {
 	c := t.call(b.Index, b.Tool)
-	c.waits = false
+	c.waits, c.unasked = false, !c.shown
 	t.available(out, b.Index, c, b.Input)
 }
 
@@ -310,19 +316,6 @@ func (t *table) progress(out *wires.Frames, b *runlog.ToolProgress) {
 	}
 	c := t.call(b.Index, b.Tool)
 	put(out, "tool-output-available", t.whose(b.Index, c, object{"toolCallId": c.id, "output": step, "preliminary": true}))
-}
-
-func (t *table) complete(out *wires.Frames, b *runlog.ToolComplete) {
-	c := t.call(b.Index, b.Tool)
-	c.shown, c.waits = true, false // with its outcome, if not before
-	switch {
-	case c.denied && t.major > noApprovals:
-		put(out, "tool-output-denied", object{"toolCallId": c.id})
-	case b.IsError:
-		put(out, "tool-output-error", t.whose(b.Index, c, object{"toolCallId": c.id, "errorText": b.Output}))
-	case !c.client || t.Answered[b.Index]:
-		put(out, "tool-output-available", t.whose(b.Index, c, object{"toolCallId": c.id, "output": b.Output}))
-	}
 }
 
 // placed returns the ids, the document and the type of the blocks that are written.

@@ -38,7 +38,7 @@ const opening = ": stream-open\n\n"
 func header(h http.Header) { h.Set("x-vercel-ai-ui-message-stream", "v1") }
 
 // serve answers with a part of a run.
-func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given map[int]bool, brought ...wires.Answer) error {
+func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given wires.Given, brought ...wires.Answer) error {
 	if major == 0 {
 		major = newest
 	}
@@ -68,7 +68,7 @@ func post(c *wires.Call) error {
 	if err != nil {
 		return err
 	}
-	return serve(c, to, run, r.AI, nil)
+	return serve(c, to, run, r.AI, wires.Given{})
 }
 
 // begin starts a run for the last user message, or returns the run that answers it.
@@ -169,7 +169,7 @@ func resume(c *wires.Call) error {
 	if err != nil {
 		return err
 	}
-	return serve(c, to, run, major, nil)
+	return serve(c, to, run, major, wires.Given{})
 }
 
 // version returns the client's major version from the query.

@@ -34,7 +34,7 @@ func (r Run) Responses(table Table) (responses [][]byte, beginnings []int64, pau
 	known := func(schemas.Wait) bool { return false }
 	for given := map[int]bool(nil); ; {
 		watch := &watcher{}
-		response, err := r.serve(wires.Response{Table: watch.table(table), Given: given}, schemas.RunRunning, known)
+		response, err := r.serve(wires.Response{Table: watch.table(table), Given: wires.Given{Calls: given}}, schemas.RunRunning, known)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -59,6 +59,16 @@ func (r Run) Responses(table Table) (responses [][]byte, beginnings []int64, pau
 // ended. If number is not nil, each frame gets an id line.
 func (r Run) Replay(table Table, cursor int64, number func(dst []byte, number int64) []byte) ([]byte, error) {
 	return r.serve(wires.Response{Table: table, Cursor: cursor, Number: number}, schemas.RunCompleted, func(schemas.Wait) bool { return true })
+}
+
+// Rests reports whether a response can begin after the event.
+func (r Run) Rests(after int64) (bool, error) {
+	s := &stored{run: r, state: schemas.RunCompleted}
+	run, err := s.Run(context.Background(), schemas.User{}, r.ID)
+	if err != nil {
+		return false, err
+	}
+	return (&wires.Service{Runs: s}).Rests(context.Background(), schemas.User{}, run, after)
 }
 
 // serve returns a response. The answers of the known waits are stored when it begins, those of

@@ -17,7 +17,7 @@ type Tool struct {
 	ToolUseID string          `json:"tool_use_id"`
 	Tool      string          `json:"tool"`
 	Index     int             `json:"index"`
-	State     string          `json:"state"` // running, completed or error
+	State     string          `json:"state"` // running, completed, error or denied
 	Input     json.RawMessage `json:"input,omitempty"`
 	Title     string          `json:"title,omitempty"`
 	Stage     string          `json:"stage,omitempty"`
@@ -237,18 +237,25 @@ func (v *View) tool(r *Run, c *schemas.Chunk) {
 	if c.Progress != nil {
 		t.Progress = *c.Progress
 	}
+	if c.Denied {
+		t.State = "denied"
+	}
 	switch c.Event {
 	case schemas.ToolCompletes:
-		t.State, t.Progress = "completed", 1
-		if c.IsError {
+		t.Progress = 1
+		switch {
+		case t.State == "denied":
+		case c.IsError:
 			t.State = "error"
+		default:
+			t.State = "completed"
 		}
 		v.Steps++
 	case schemas.ToolStarts:
 		r.Calls = slices.DeleteFunc(r.Calls, func(w ClientCall) bool { return w.ToolUseID == c.ToolUseID })
 		for i := range r.Approvals {
 			if a := &r.Approvals[i]; a.ToolUseID == c.ToolUseID && a.Approved == nil {
-				a.Approved = new(true)
+				a.Approved = new(!c.Denied)
 			}
 		}
 	default:

@@ -43,6 +43,7 @@ type call struct {
 	open    bool             // its levels were opened; read and written in Show of the draft
 	ended   bool             // its levels are closed
 	second  bool             // the block is shown a second time, but not its arguments
+	decided bool             // it is shown when it runs, with all its arguments
 	cleared string           // the block of a second call whose first text was withdrawn from the page
 
 	whole   bool // all arguments are known, and the tool is called with them
@@ -97,7 +98,7 @@ func (c *call) unfence() {
 // streams reports whether an argument of the call is shown while the model
 // writes it. It is not if the call may still be refused.
 func (c *call) streams() bool {
-	return c.tool.Streams != nil && !c.tool.Confirm && !c.all.Approved
+	return c.tool.Streams != nil && (c.decided || !c.tool.Confirm && !c.all.Approved)
 }
 
 // first reports whether there is enough content for the first piece: for CSV the

@@ -37,8 +37,11 @@ func (a *Calls) Interrupted(void []runlog.Event) {
 
 // Earlier takes the log of earlier attempts.
 func (a *Calls) Earlier(events []runlog.Event) {
-	a.earlier, a.planned = lastWrites(events), make(map[string]bool)
+	a.earlier, a.planned, a.shown = lastWrites(events), make(map[string]bool), make(map[int]bool)
 	for i := range events {
+		if b, ok := events[i].Body.(*runlog.BlockContent); ok && b.By != nil {
+			a.shown[b.By.Index] = true
+		}
 		if b, ok := events[i].Body.(*runlog.ToolProgress); ok && b.Document != nil && b.Document.NewDoc {
 			for id := range strings.SplitSeq(b.Document.BlockIDs, ",") {
 				a.planned[id] = true

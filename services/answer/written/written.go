@@ -59,6 +59,7 @@ type Calls struct {
 
 	each    map[int]*call
 	earlier []*call         // what calls of earlier attempts have written last, by block
+	shown   map[int]bool    // the calls whose blocks earlier attempts have shown
 	planned map[string]bool // the blocks that earlier attempts have planned
 }
 
@@ -128,14 +129,24 @@ func fits(t *turn.Tool, arguments string) bool {
 	return err == nil && (t.Check == nil || t.Check(t.Fill(input)) == nil)
 }
 
-// Begin shows the block of a call that had to wait for a plan, or for another
-// run, now that it runs.
-func (a *Calls) Begin(index int) {
-	if c := a.each[index]; c != nil && c.later {
+// Begin shows the block of a call that runs now and whose block has not been shown: it
+// had to wait for a plan, for another run or for the user's approval, or an earlier
+// attempt has not come so far.
+func (a *Calls) Begin(e turn.ToolStart) {
+	c := a.each[e.Index]
+	switch t := a.Tool(e.Name); {
+	case t.Streams == nil:
+	case c != nil && c.later:
 		c.later = false
 		if c.streams() {
 			c.step()
 		}
+		c.finish()
+	case c != nil && c.streams(), a.shown[e.Index]:
+	case fits(&t, string(e.Input)):
+		c = &call{all: a, index: e.Index, second: true, decided: true}
+		a.each[e.Index] = c
+		c.take(turn.ToolArguments{Index: e.Index, ID: e.ID, Name: e.Name, Fragment: string(e.Input)})
 		c.finish()
 	}
 }

@@ -1,0 +1,110 @@
+package endtoend
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/app/apptest"
+)
+
+// TestAnotherAnswerOnWires answers a call of the page twice, with different outcomes, as two
+// open pages do. The first counts; the response to the second shows it, in the place of what
+// that page shows. The same answer again is left as it is.
+func TestAnotherAnswerOnWires(t *testing.T) {
+	client := apptest.Serve(t)
+	type object = map[string]any
+	const question = "call pick {}"
+	for _, tt := range []struct {
+		wire, path    string
+		ask, answer   func(chat, run, output string) object
+		shows, counts string
+	}{
+		{
+			"ui", "/api/ui",
+			func(chat, _, _ string) object {
+				return object{"id": chat, "client_tools": []object{{"name": "pick"}}, "messages": []object{{"id": chat, "role": "user", "parts": []object{{"type": "text", "text": question}}}}}
+			},
+			func(chat, run, output string) object {
+				part := object{"type": "tool-pick", "toolCallId": run + "-0", "state": "output-available", "input": object{}, "output": output}
+				return object{"id": chat, "messages": []object{{"id": "a", "role": "assistant", "parts": []object{part}}}}
+			},
+			`"type":"tool-output-available"`, `"output":"first","providerExecuted":true`,
+		},
+		{
+			"agui", "/api/agui",
+			func(chat, _, _ string) object {
+				return object{"threadId": chat, "runId": "a", "tools": []object{{"name": "pick"}}, "messages": []object{{"id": chat, "role": "user", "content": question}}}
+			},
+			func(chat, run, output string) object {
+				return object{"threadId": chat, "runId": "b", "messages": []object{{"id": "t", "role": "tool", "toolCallId": run + "-0", "content": output}}}
+			},
+			`"type":"TOOL_CALL_RESULT"`, `"content":"first"`,
+		},
+		{
+			"agui, without messages", "/api/agui",
+			func(chat, _, _ string) object {
+				return object{"threadId": chat, "runId": "a", "tools": []object{{"name": "pick"}}, "messages": []object{{"id": chat, "role": "user", "content": question}}}
+			},
+			func(chat, run, output string) object {
+				return object{"threadId": chat, "runId": "b", "messages": []object{}, "resume": []object{{"interruptId": run + "-0", "status": "resolved", "payload": output}}}
+			},
+			"no text", `"content":"first"`,
+		},
+	} {
+		chat := strings.NewReplacer(" ", "-", ",", "").Replace(tt.wire)
+		run := client.Must(http.MethodPost, tt.path, tt.ask(chat, "", "")).Header.Get("X-Run-Id")
+		for i, output := range []string{"first", "second", "first"} {
+			got := client.Must(http.MethodPost, tt.path, tt.answer(chat, run, output))
+			if shown := strings.Contains(got.Body, tt.shows); shown != (output == "second" && tt.shows != "no text") {
+				t.Errorf("%s: the response to answer %d (%q) shows an outcome: %t:\n%s", tt.wire, i+1, output, shown, got.Body)
+			}
+			if output == "second" && !strings.Contains(got.Body, tt.counts) {
+				t.Errorf("%s: the response to the second answer is\n%s\nwant %s in it", tt.wire, got.Body, tt.counts)
+			}
+		}
+	}
+}
+
+// TestAnAnswerAfterTheChatHasGoneOn answers a call whose run a new message has cancelled, on
+// every wire: it is a conflict, and not the end of an answer that the chat no longer awaits.
+// While that is the chat's last, the response shows how it ended.
+func TestAnAnswerAfterTheChatHasGoneOn(t *testing.T) {
+	client := apptest.Serve(t)
+	type object = map[string]any
+	ask := func(chat, text string) string {
+		parts := []object{{"type": "text", "text": text}}
+		return client.Must(http.MethodPost, "/api/ui", object{
+			"id": chat, "client_tools": []object{{"name": "pick"}}, "messages": []object{{"id": chat + text[:2], "role": "user", "parts": parts}},
+		}).Header.Get("X-Run-Id")
+	}
+	for name, answer := range map[string]func(chat, run string) (path string, body object){
+		"ui": func(chat, run string) (string, object) {
+			part := object{"type": "tool-pick", "toolCallId": run + "-0", "state": "output-available", "input": object{}, "output": "x"}
+			return "/api/ui", object{"id": chat, "messages": []object{{"id": "a", "role": "assistant", "parts": []object{part}}}}
+		},
+		"agui": func(chat, run string) (string, object) {
+			return "/api/agui", object{"threadId": chat, "runId": "b", "messages": []object{{"id": "t", "role": "tool", "toolCallId": run + "-0", "content": "x"}}}
+		},
+		"completions": func(_, run string) (string, object) {
+			return "/v1/chat/completions", object{"model": "chattray", "stream": true, "messages": []object{{"role": "tool", "tool_call_id": run + "-0", "content": "x"}}}
+		},
+		"responses": func(_, run string) (string, object) {
+			return "/v1/responses", object{"model": "chattray", "stream": true, "input": []object{{"type": "function_call_output", "call_id": run + "-0", "output": "x"}}}
+		},
+	} {
+		run := ask(name, "call pick {}")
+		client.Must(http.MethodPost, "/api/ui/"+name+"/stop", object{})
+		path, body := answer(name, run)
+		if got := client.Ask("ann", http.MethodPost, path, "", body); got.Status != http.StatusOK {
+			t.Errorf("%s: an answer to a call of the chat's last run, which was stopped, gets %d %s, want its end", name, got.Status, got.Body)
+		}
+		other := name + "-other"
+		run = ask(other, "call pick {}")
+		ask(other, "hello instead")
+		path, body = answer(other, run)
+		if got := client.Ask("ann", http.MethodPost, path, "", body); got.Status != http.StatusConflict {
+			t.Errorf("%s: an answer to a call of a chat that has gone on gets %d %s, want 409", name, got.Status, got.Body)
+		}
+	}
+}

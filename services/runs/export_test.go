@@ -1,0 +1,45 @@
+package runs
+
+import (
+	"context"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/documents"
+)
+
+// Work does f as work of a run.
+func (r *Runs) Work(f func()) { r.work.Go(f) }
+
+// Begin notes that the first write of a run is under way.
+func (r *Runs) Begin(id string) { r.beginning.Add(id) }
+
+// Enlist registers a queued run.
+func (r *Runs) Enlist(ctx context.Context, id string) {
+	r.enlistAt(ctx, id, 0)
+}
+
+func (r *Runs) enlistAt(ctx context.Context, id string, attempt int) *run {
+	run := newRun(&record.Run{ID: id}, r.leases.Current(), func() {})
+	run.take(&schemas.ChatRequest{}, documents.Claim{})
+	run.attempt = attempt
+	r.enlist(ctx, run, 1)
+	return run
+}
+
+// EnlistFollowed registers a run that is under way and has a reader. End ends it; it is
+// still followed afterwards.
+func (r *Runs) EnlistFollowed(ctx context.Context, id string) (end func()) {
+	run := r.enlistAt(ctx, id, 1)
+	run.log.Subscribe()
+	return func() {
+		run.log.Close()
+		r.ended(run)
+	}
+}
+
+// Next starts the oldest queued run of a chat, if none is running.
+func (r *Runs) Next(chat int64) { r.next(chat) }
+
+// Follows reports whether readers find the run here.
+func (r *Runs) Follows(id string) bool { return r.own(id) != nil }

@@ -1,0 +1,51 @@
+package runs_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/runs"
+)
+
+// queue is the store's queue with one run.
+type queue struct {
+	runs.QueueStore
+	next  record.Run
+	begin func() error
+	tries int
+}
+
+func (q *queue) NextQueued(context.Context, int64) (record.Run, error) { return q.next, nil }
+
+func (q *queue) BeginQueued(context.Context, string, string, []string) (record.Begun, error) {
+	q.tries++
+	return record.Begun{}, q.begin()
+}
+
+// A queued run is refused because the run before it is under way, which ends before the
+// refusal is known here. The queued run starts all the same, also while somebody still
+// follows the one before it.
+func TestTheRunBeforeAQueuedOneEndsAsItIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{next: record.Run{ID: "queued"}}
+		r := runs.New(runs.Options{Store: runs.Stores{Queue: q}})
+		defer r.Shutdown(t.Context())
+		end := r.EnlistFollowed(t.Context(), "before")
+		r.Enlist(t.Context(), "queued")
+		q.begin = func() error {
+			if q.tries > 1 {
+				return record.ErrFenced // enough: it has been tried again
+			}
+			end()
+			return record.ErrBusy
+		}
+		r.Next(0)
+		<-time.After(time.Minute)
+		if q.tries != 2 {
+			t.Errorf("the queued run was tried %d times in a minute, want again after it was refused", q.tries)
+		}
+	})
+}

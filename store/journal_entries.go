@@ -1,0 +1,105 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// errJournal is wrapped by every error of decodeEntries.
+var errJournal = errors.New("a row of the journal cannot be read")
+
+// journalEntry is what one write of a run adds to the journal.
+type journalEntry struct {
+	run        string
+	attempt    int
+	segment    *record.Segment
+	checkpoint *record.Checkpoint
+}
+
+// The parts that an entry may have, as bits.
+const (
+	entrySegment = 1 << iota
+	entryCheckpoint
+)
+
+// appendEntry appends an encoded entry to dst.
+func appendEntry(dst []byte, e journalEntry) []byte {
+	parts := byte(0)
+	if e.segment != nil {
+		parts |= entrySegment
+	}
+	if e.checkpoint != nil {
+		parts |= entryCheckpoint
+	}
+	dst = append(dst, parts)
+	dst = appendBytes(dst, e.run)
+	dst = binary.AppendVarint(dst, int64(e.attempt))
+	if s := e.segment; s != nil {
+		dst = binary.AppendVarint(dst, s.First)
+		dst = binary.AppendVarint(dst, s.Last)
+		dst = appendBytes(dst, s.Data)
+	}
+	if c := e.checkpoint; c != nil {
+		dst = binary.AppendVarint(dst, int64(c.N))
+		dst = appendBytes(dst, c.Data)
+	}
+	return dst
+}
+
+func appendBytes[T ~string | ~[]byte](dst []byte, b T) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// decodeEntries decodes the entries of a row. They share data's memory.
+func decodeEntries(data []byte) ([]journalEntry, error) {
+	d := entryDecoder{rest: data}
+	var entries []journalEntry
+	for len(d.rest) > 0 {
+		parts := d.rest[0]
+		d.rest = d.rest[1:]
+		e := journalEntry{run: string(d.bytes()), attempt: int(d.varint())}
+		if parts&entrySegment != 0 {
+			e.segment = &record.Segment{First: d.varint(), Last: d.varint(), Data: d.bytes()}
+		}
+		if parts&entryCheckpoint != 0 {
+			e.checkpoint = &record.Checkpoint{N: int(d.varint()), Data: json.RawMessage(d.bytes())}
+		}
+		if d.bad {
+			return entries, fmt.Errorf("entry %d is cut off: %w", len(entries), errJournal)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// entryDecoder reads varints and bytes; bad is set if the data ends early.
+type entryDecoder struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *entryDecoder) varint() int64 {
+	v, n := binary.Varint(d.rest)
+	if n <= 0 {
+		d.bad, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *entryDecoder) bytes() []byte {
+	size, n := binary.Uvarint(d.rest)
+	d.rest = d.rest[max(n, 0):]
+	if n <= 0 || size > uint64(len(d.rest)) {
+		d.bad, d.rest = true, nil
+		return nil
+	}
+	b := d.rest[:size:size]
+	d.rest = d.rest[size:]
+	return b
+}
