@@ -90,19 +90,11 @@ mcp-everything: tools/mcp/everything/node_modules
 	go test $(DETECTOR) -tags everything -count=1 -timeout 20m -run Everything ./app/endtoend ./tools/mcp
 
 # Tests with unmodified clients of other protocols, at exact versions; they need node.
-wire-clients: api/wires/clients/node_modules api/wires/clients/runtime/node_modules
+wire-clients: api/wires/clients/node_modules api/wires/clients/runtime/node_modules examples/ai-sdk/node_modules examples/copilotkit/node_modules
 	go test -tags wireclients -parallel 4 -count=1 -timeout 40m ./app/wireclients
 
-api/wires/clients/node_modules: api/wires/clients/package.json api/wires/clients/package-lock.json
-	cd api/wires/clients && npm ci --ignore-scripts
-	touch $@
-
-api/wires/clients/runtime/node_modules: api/wires/clients/runtime/package.json api/wires/clients/runtime/package-lock.json
-	cd api/wires/clients/runtime && npm ci --ignore-scripts
-	touch $@
-
-tools/mcp/everything/node_modules: tools/mcp/everything/package.json tools/mcp/everything/package-lock.json
-	cd tools/mcp/everything && npm ci --ignore-scripts
+api/wires/clients/node_modules api/wires/clients/runtime/node_modules examples/ai-sdk/node_modules examples/copilotkit/node_modules tools/mcp/everything/node_modules: %/node_modules: %/package.json %/package-lock.json
+	cd $* && npm ci --ignore-scripts --no-audit --no-fund
 	touch $@
 
 # Code that others generate from the contract: a Go client here, TypeScript types in web-check.

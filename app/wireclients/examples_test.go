@@ -71,25 +71,20 @@ func called(tool, arguments string) upstream.Reply {
 	return upstream.Open(upstream.Call(0, "call_"+tool, tool, arguments), upstream.Finish("tool_calls"), upstream.Usage(10, 2), upstream.Done())
 }
 
-// serveExample builds an example from the package registry, serves it with one command, and
-// returns the page's address.
+// serveExample builds an example, serves it with one command, and returns the page's
+// address. Its packages are those of its package-lock.json, as make installs them.
 func serveExample(t *testing.T, s *apptest.System, name string, env ...string) string {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../../examples/"+name)); err != nil {
-		t.Fatal(err)
-	}
-	command := func(name string, args ...string) *exec.Cmd {
-		c := exec.CommandContext(t.Context(), name, args...)
-		c.Dir, c.Env = dir, append(append(os.Environ(), "SERVICE_URL="+s.URL(t), "NO_COLOR=1"), env...)
+	built := t.TempDir()
+	vite := func(args ...string) *exec.Cmd {
+		c := exec.CommandContext(t.Context(), "node_modules/.bin/vite", append(args, "--outDir", built)...)
+		c.Dir, c.Env = "../../examples/"+name, append(append(os.Environ(), "SERVICE_URL="+s.URL(t), "NO_COLOR=1"), env...)
 		return c
 	}
-	for _, args := range [][]string{{"install", "--no-audit", "--no-fund", "--ignore-scripts"}, {"run", "build"}} {
-		if out, err := command("npm", args...).CombinedOutput(); err != nil {
-			t.Fatalf("npm %s: %v\n%s", args, err, out)
-		}
+	if out, err := vite("build").CombinedOutput(); err != nil {
+		t.Fatalf("%s cannot be built, with its packages as make wire-clients installs them: %v\n%s", name, err, out)
 	}
-	preview := command("node_modules/.bin/vite", "preview", "--host", "127.0.0.1", "--port", "0")
+	preview := vite("preview", "--host", "127.0.0.1", "--port", "0")
 	out, err := preview.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -15,13 +15,15 @@ const actions = {
   reload: () => page.reload(),
   fill: (text) => page.getByRole('textbox').last().fill(text),
   // ask asks a question and waits for the answer, or for another text: "ask QUESTION | TEXT".
-  // A page that is still being set up may drop what is typed, also after it was shown, so
-  // the question is typed again where it is not shown. A page whose first request failed is
+  // A page that is still being set up may drop what is typed, also after it was shown, or
+  // leave it in the field. So the question is typed again where it is not shown; a field is
+  // a textarea, whose text is found as other text is. A page whose first request failed is
   // never set up, so it is loaded again, but seldom: a load begins the setting up anew.
   ask: async (line) => {
     const [question, text] = line.split(' | ')
+    const asked = page.getByText(question).and(page.locator(':not(textarea)')).first()
     for (let n = 1; ; n++) {
-      if (!(await page.getByText(question).first().isVisible())) {
+      if (!(await asked.isVisible())) {
         if (n % 10 === 0) await page.reload()
         await actions.fill(question)
         await page.getByRole('textbox').last().press('Enter')
