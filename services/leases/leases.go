@@ -30,6 +30,10 @@ const (
 	// renewals and looks are how often, within the time of a lease, it is
 	// renewed and the leases of others are checked.
 	renewals, looks = 3, 12
+	// mostPatience bounds, in times of a lease, how long a renewal waits for its answer
+	// after others had none: one that is given up costs its connection, and where that
+	// takes longer than the wait, as on a machine that is too busy, none would ever end.
+	mostPatience = 4
 	// margin is the part of a lease in which it no longer counts for its owner, so that
 	// it has stopped before others begin.
 	margin = 6
@@ -203,59 +207,75 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 	if l.Table == nil {
 		return
 	}
-	wait := l.Time / renewals
-	for failing := false; pause(ctx, wait) == nil; {
-		lease, sent := l.Current(), time.Now()
-		wait = l.Time / renewals
-		if lease.Lost() {
-			l.joinAgain(ctx)
-			continue
-		}
-		live, err := within(ctx, l.Time/renewals, func(ctx context.Context) (int, error) { return l.Table.Renew(ctx, lease.ID, l.Time) })
+	first := l.Time / renewals
+	wait, patience, failing := first, first, false
+	for pause(ctx, wait) == nil {
+		sent := time.Now()
+		err := l.renew(ctx, patience, lost)
+		took := time.Since(sent)
 		switch {
-		case err != nil && ctx.Err() == nil:
-			if lease.fail(); !failing {
-				l.Logger.Warn("the lease could not be renewed", "replica", lease.ID, "error", err)
-			}
-		case err != nil:
-		case live > 0:
-			lease.renew(sent)
-			l.live.Store(int64(live))
+		case err == nil:
+			wait, patience = first-took, first
+		case ctx.Err() != nil:
+			return
 		default:
-			l.Logger.Error("this replica was marked as gone; other replicas continue its runs", "replica", lease.ID)
-			lease.lose(record.ErrFenced)
-			lost(lease)
-			l.joinAgain(ctx)
-		}
-		if failing = err != nil; failing {
+			if !failing {
+				l.Logger.Warn("the lease could not be renewed", "replica", l.Current().ID, "error", err)
+			}
+			if took >= patience {
+				patience = min(2*patience, mostPatience*l.Time)
+			}
 			wait = l.Time / looks // one that had no answer must not cost the lease
-		} else {
-			wait -= time.Since(sent)
 		}
+		failing = err != nil
 	}
 }
 
+// renew renews the lease, or joins again for one that is lost. It waits for the database
+// as long as patience says.
+func (l *Leases) renew(ctx context.Context, patience time.Duration, lost func(*Lease)) error {
+	lease, sent := l.Current(), time.Now()
+	if lease.Lost() {
+		return l.joinAgain(ctx, patience)
+	}
+	live, err := within(ctx, patience, func(ctx context.Context) (int, error) { return l.Table.Renew(ctx, lease.ID, l.Time) })
+	switch {
+	case err != nil:
+		lease.fail()
+		return err
+	case live > 0:
+		lease.renew(sent)
+		l.live.Store(int64(live))
+		return nil
+	}
+	l.Logger.Error("this replica was marked as gone; other replicas continue its runs", "replica", lease.ID)
+	lease.lose(record.ErrFenced)
+	lost(lease)
+	return l.joinAgain(ctx, patience)
+}
+
 // joinAgain gets a new lease for one of several replicas.
-func (l *Leases) joinAgain(ctx context.Context) {
+func (l *Leases) joinAgain(ctx context.Context, patience time.Duration) error {
 	if !l.Many || ctx.Err() != nil {
-		return
+		return nil
 	}
 	lease, sent := l.lease(), time.Now()
-	others, err := within(ctx, l.Time/renewals, func(ctx context.Context) ([]record.Replica, error) {
+	others, err := within(ctx, patience, func(ctx context.Context) ([]record.Replica, error) {
 		return l.Table.Join(ctx, record.Replica{ID: lease.ID, Name: l.Name}, l.Time)
 	})
-	if err != nil || len(others) > 0 {
+	if err == nil && len(others) > 0 {
+		err = fmt.Errorf("%s serves the database alone (setting replicas: one)", names(others))
+	}
+	if err != nil {
 		lease.lose(record.ErrFenced)
-		if ctx.Err() == nil {
-			l.Logger.Warn("this replica cannot join again", "in_the_way", names(others), "error", err)
-		}
-		return
+		return fmt.Errorf("join the replicas again: %w", err)
 	}
 	lease.renew(sent)
 	l.mu.Lock()
 	l.current = lease
 	l.mu.Unlock()
 	l.Logger.Info("joined the replicas", "replica", lease.ID, "name", l.Name, "alone", false)
+	return nil
 }
 
 // within calls do with a context that ends after the time.

@@ -23,7 +23,9 @@ type table struct {
 	rows       map[string]*row
 	unfinished []string
 	away       bool
-	silent     bool     // the next renewal gets no answer
+	silent     bool          // the next renewal gets no answer
+	slow       time.Duration // what a call takes that comes first, or after one that was given up
+	cold       bool
 	marked     []string // replicas marked as gone, in order
 }
 
@@ -57,7 +59,28 @@ func (t *table) markedGone() []string {
 
 func (t *table) live(other *row) bool { return !other.gone && time.Now().Before(other.Until) }
 
-func (t *table) Join(_ context.Context, me record.Replica, d time.Duration) (inTheWay []record.Replica, err error) {
+// connect waits as a caller does who has no connection any more.
+func (t *table) connect(ctx context.Context) error {
+	t.mu.Lock()
+	wait := t.slow
+	if !t.cold {
+		wait = 0
+	}
+	t.mu.Unlock()
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cold = ctx.Err() != nil
+	return ctx.Err()
+}
+
+func (t *table) Join(ctx context.Context, me record.Replica, d time.Duration) (inTheWay []record.Replica, err error) {
+	if err := t.connect(ctx); err != nil {
+		return nil, err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.away {
@@ -86,7 +109,13 @@ func (t *table) Renew(ctx context.Context, id string, d time.Duration) (live int
 	t.mu.Unlock()
 	if silent {
 		<-ctx.Done()
+		t.mu.Lock()
+		t.cold = true
+		t.mu.Unlock()
 		return 0, errAway
+	}
+	if err := t.connect(ctx); err != nil {
+		return 0, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -311,6 +340,32 @@ func TestRenewalWithoutAnAnswer(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Where a new connection takes longer than a renewal waits, as on a machine that is too
+// busy, a replica that lost its connection renews its lease all the same, and one that was
+// marked as gone meanwhile joins again.
+func TestRenewalThatConnectsSlowly(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			rows := newTable()
+			r := start(t, rows, true)
+			passes(time.Minute)
+			first := r.Current()
+			rows.mu.Lock()
+			rows.slow, rows.silent = 2*lease, true
+			rows.mu.Unlock()
+			passes(lease / 2)
+			if gone {
+				rows.markGone(first.ID)
+			}
+			passes(20 * lease)
+			answers(t, "a deed", held(r.Current().Context()), nil)
+			if again := r.Current() != first; again != gone {
+				t.Errorf("joined again: %t, want %t", again, gone)
+			}
+		})
+	}
 }
 
 // A replica that was marked as gone stops its runs, and joins again with
