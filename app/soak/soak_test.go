@@ -92,7 +92,7 @@ func TestSoak(t *testing.T) {
 		run("documents", l.document)
 		run("sockets", l.socket)
 		run("replies cut off by the model's server", l.cutOff)
-		memory := l.watch(t, end)
+		list := l.watch(t, end)
 		clients.Wait()
 
 		l.nothingLeft(t, idle)
@@ -105,7 +105,7 @@ func TestSoak(t *testing.T) {
 			}
 		}
 		t.Logf("%6d bytes of the database for each answer", grown/runs)
-		checkMemory(t, memory)
+		checkMemory(t, list)
 	})
 }
 
@@ -257,10 +257,18 @@ func (l *load) nothingLeft(t *testing.T, idle float64) {
 	}
 }
 
-// sample is how much memory the process had.
+// memory are the figures that are measured: the memory of the process, which may not grow,
+// and what it consists of, which tells where to look if it does.
+var memory = []string{
+	"process_resident_memory_bytes", "go_memstats_heap_inuse_bytes", "go_memstats_heap_idle_bytes", "go_memstats_heap_released_bytes",
+	"go_memstats_heap_objects", "go_memstats_stack_inuse_bytes", "go_memstats_mspan_inuse_bytes", "go_memstats_gc_sys_bytes", "go_memstats_other_sys_bytes",
+	"go_threads", "go_goroutines",
+}
+
+// sample has the figures of memory at a time.
 type sample struct {
 	at    time.Duration // since the start of the load
-	bytes float64
+	value []float64
 }
 
 // watch measures the memory of the process until the end of the load.
@@ -271,7 +279,7 @@ func (l *load) watch(t *testing.T, end time.Time) (list []sample) {
 	defer tick.Stop()
 	for now := start; now.Before(end) && !t.Failed(); now = <-tick.C {
 		l.Model.Trim(remembered)
-		list = append(list, sample{now.Sub(start), l.figure(t, "process_resident_memory_bytes")})
+		list = append(list, sample{now.Sub(start), l.figures(t, memory...)})
 	}
 	return list
 }
@@ -288,21 +296,23 @@ func checkMemory(t *testing.T, list []sample) {
 		after = *length / 3
 	}
 	list = slices.DeleteFunc(list, func(s sample) bool { return s.at < after })
-	var hours, bytes []float64
-	for part := range slices.Chunk(list, max(1, (len(list)+parts-1)/parts)) {
-		var x, y float64
-		for _, s := range part {
-			x, y = x+s.at.Hours(), y+s.bytes
+	for i, name := range memory {
+		var hours, values []float64
+		for part := range slices.Chunk(list, max(1, (len(list)+parts-1)/parts)) {
+			var x, y float64
+			for _, s := range part {
+				x, y = x+s.at.Hours(), y+s.value[i]
+			}
+			hours, values = append(hours, x/float64(len(part))), append(values, y/float64(len(part)))
 		}
-		hours, bytes = append(hours, x/float64(len(part))), append(bytes, y/float64(len(part)))
-	}
-	if len(hours) < 3 {
-		return
-	}
-	slope, uncertain, mean := line(hours, bytes)
-	t.Logf("%6.1f MiB of memory on average, %+.2f %% an hour, plus or minus %.2f", mean/(1<<20), slope/mean*100, uncertain/mean*100)
-	if long && (slope-uncertain)/mean > steady {
-		t.Errorf("the memory grows by %.2f %% an hour, plus or minus %.2f, want at most %.0f %%", slope/mean*100, uncertain/mean*100, steady*100)
+		if len(hours) < 3 {
+			return
+		}
+		slope, uncertain, mean := line(hours, values)
+		t.Logf("%12.0f %s on average, %+.2f %% an hour, plus or minus %.2f", mean, name, slope/mean*100, uncertain/mean*100)
+		if i == 0 && long && (slope-uncertain)/mean > steady {
+			t.Errorf("the memory grows by %.2f %% an hour, plus or minus %.2f, want at most %.0f %%", slope/mean*100, uncertain/mean*100, steady*100)
+		}
 	}
 }
 
@@ -347,21 +357,30 @@ func TestLine(t *testing.T) {
 // figure reads a metric of the program.
 func (l *load) figure(t *testing.T, name string) float64 {
 	t.Helper()
+	return l.figures(t, name)[0]
+}
+
+// figures reads metrics of the program at one time.
+func (l *load) figures(t *testing.T, names ...string) (values []float64) {
+	t.Helper()
 	answer := l.Send(t, http.MethodGet, "/metrics", nil)
 	defer answer.Body.Close()
 	content, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindSubmatch(content)
-	if found == nil {
-		t.Fatalf("there is no metric %s", name)
+	for _, name := range names {
+		found := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindSubmatch(content)
+		if found == nil {
+			t.Fatalf("there is no metric %s", name)
+		}
+		value, err := strconv.ParseFloat(string(found[1]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, value)
 	}
-	value, err := strconv.ParseFloat(string(found[1]), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
+	return values
 }
 
 // databaseSize returns the bytes of the database, with its logs on SQLite.
