@@ -26,6 +26,10 @@ DETECTOR = $(if $(RACE),$(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcfl
 # Many tests mostly wait, so more of them run at once than there are processors.
 TOGETHER := -p 4 -parallel 4
 
+# Chromium that root starts puts itself before all other programs, which then wait. Without
+# this right it does not.
+FAIR := $(shell [ "$$(id -u)" != 0 ] || ! setpriv --bounding-set -sys_nice true 2>/dev/null || echo setpriv --bounding-set -sys_nice)
+
 # Tests make many small files and databases. In a folder in memory, if there is one with
 # room, that takes a fifth less time.
 IN_MEMORY := $(shell .ci/in-memory)
@@ -91,7 +95,7 @@ mcp-everything: tools/mcp/everything/node_modules
 
 # Tests with unmodified clients of other protocols, at exact versions; they need node.
 wire-clients: api/wires/clients/node_modules api/wires/clients/runtime/node_modules examples/ai-sdk/node_modules examples/copilotkit/node_modules
-	go test -tags wireclients -parallel 4 -count=1 -timeout 40m ./app/wireclients
+	$(FAIR) go test -tags wireclients -parallel 4 -count=1 -timeout 40m ./app/wireclients
 
 api/wires/clients/node_modules api/wires/clients/runtime/node_modules examples/ai-sdk/node_modules examples/copilotkit/node_modules tools/mcp/everything/node_modules: %/node_modules: %/package.json %/package-lock.json
 	cd $* && npm ci --ignore-scripts --no-audit --no-fund
@@ -146,7 +150,7 @@ web-react18: web/node_modules
 	cd web && npm run test:react18
 
 web-browser: web/node_modules
-	cd web && npm run e2e
+	cd web && $(FAIR) npm run e2e
 
 check: RACE = 1
 check: tidy vet lint test-go generated web-check vuln

@@ -74,8 +74,6 @@ const (
 	migrationWait, migrationLook = 10 * time.Minute, 100 * time.Millisecond
 	// migrationConns is two: a connection with the lock and one that migrates.
 	migrationConns = 2
-	// migrationConnect bounds the wait for the second one.
-	migrationConnect = 5 * time.Second
 	// migrationLock distinguishes these locks from the locks of other programs.
 	migrationLock = 0x63747261
 )
@@ -91,7 +89,7 @@ func (d *postgresDB) migrate(ctx context.Context, logger *slog.Logger) (err erro
 		return err
 	}
 	defer func() { _ = lock.Rollback() }() // the transaction has changed nothing
-	second, cancel := context.WithTimeout(ctx, migrationConnect)
+	second, cancel := context.WithTimeout(ctx, d.config.ConnectTimeout) // a pooler with too few keeps it waiting
 	defer cancel()
 	if err := pool.PingContext(second); err != nil {
 		return fmt.Errorf("migrations need %d connections at once; with PgBouncer, raise default_pool_size or migrate without PgBouncer: %w", migrationConns, err)

@@ -149,8 +149,13 @@ func noLocks(t testing.TB, url string) {
 
 // testOneConnection migrates through a pooler that has too few connections: the
 // error says what to do, and no lock is left.
-func testOneConnection(t *testing.T, url string) {
-	_, err := store.Open(t.Context(), url, store.Options{})
+func testOneConnection(t *testing.T, address string) {
+	u, err := url.Parse(address)
+	must(t, err)
+	q := u.Query()
+	q.Set("connect_timeout", "2")
+	u.RawQuery = q.Encode()
+	_, err = store.Open(t.Context(), u.String(), store.Options{})
 	if err == nil || !strings.Contains(err.Error(), "default_pool_size") {
 		t.Errorf("open: got %v", err)
 	}
