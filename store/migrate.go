@@ -88,7 +88,7 @@ func (d *postgresDB) migrate(ctx context.Context, logger *slog.Logger) (err erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Rollback() }() // the transaction has changed nothing
+	defer func() { _ = lock.Rollback() }()                              // the transaction has changed nothing
 	second, cancel := context.WithTimeout(ctx, d.config.ConnectTimeout) // a pooler with too few keeps it waiting
 	defer cancel()
 	if err := pool.PingContext(second); err != nil {
