@@ -155,6 +155,7 @@ func TestHistoryShowsWhatHappened(t *testing.T) {
 	lost.Attachments = []schemas.AttachmentInfo{{Name: "b.md", MIME: "text/markdown", Size: 3}}
 	cut := c.say("assistant", "Cut")
 	cut.Status = schemas.MessageIncomplete
+	cut.Warnings = []string{"The block intro was rejected or deleted while the answer was written into it."}
 	c.say("user", "Now?")
 	want := `user: Find CRISPR
 assistant: Let me look.
@@ -196,6 +197,7 @@ assistant: Cut
 
 <note>
 - this answer was cut off
+- the user was told: The block intro was rejected or deleted while the answer was written into it.
 </note>
 user: Now?
 `

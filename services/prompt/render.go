@@ -16,7 +16,7 @@ import (
 // Limits of the service's notes about an earlier message, in characters unless
 // noted otherwise.
 const (
-	maxNoteTools  = 20 // tool calls of a message
+	maxNoteTools  = 20 // tool calls, payloads or warnings of a message
 	maxNoteInput  = 200
 	maxNoteOutput = 400
 	maxNoteAction = 1_000
@@ -128,7 +128,7 @@ func fileNotes(files []schemas.AttachmentInfo) []string {
 var blankLines = regexp.MustCompile(`\n[ \t]*\n\s*\n`)
 
 // assistantText returns an answer without markers, and with notes about its
-// other parts: tool calls, payloads, how it ended.
+// other parts: tool calls, payloads, how it ended, what the user was told.
 func assistantText(m *schemas.Message) string {
 	answer := strings.TrimSpace(blankLines.ReplaceAllString(text.StripMarkers(m.Content), "\n\n"))
 	var notes []string
@@ -162,6 +162,9 @@ func assistantText(m *schemas.Message) string {
 		}
 		notes = append(notes, note)
 	case schemas.MessageComplete, schemas.MessageSuperseded:
+	}
+	for _, w := range m.Warnings[:min(len(m.Warnings), maxNoteTools)] {
+		notes = append(notes, "the user was told: "+text.Line(w, maxNoteOutput))
 	}
 	return withNotes(answer, notes)
 }
