@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +64,7 @@ USER is the user_id that GET /api/me shows, such as "local|dev".`,
 func withUser(ctx context.Context, c settings.Config, id string, do func(*userdata.UserData, schemas.User) error) error {
 	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
 		docs := documents.New(data, data, data, data)
-		all, user := userdata.New(data, data, docs, chatRemover{data}), schemas.User{ID: id}
+		all, user := userdata.New(data, data, docs, &chatRemover{data: data}), schemas.User{ID: id}
 		known, err := all.Known(ctx, user)
 		if err == nil && !known {
 			err = fmt.Errorf("nothing is stored of a user %q; USER is the user_id that GET /api/me shows, such as \"local|dev\"", id)
@@ -74,20 +76,48 @@ func withUser(ctx context.Context, c settings.Config, id string, do func(*userda
 	})
 }
 
-// chatRemover deletes chats in the database: what their runs write later is refused.
-type chatRemover struct{ data *store.Store }
+// chatRemover deletes chats in the database. Their runs may be those of another process,
+// the service, which looks every few seconds for runs to be cancelled.
+type chatRemover struct {
+	data     *store.Store
+	deadline time.Time // until when it waits for the end of runs
+}
 
-// Delete deletes a chat. Another process sees that its run is cancelled, or that it has
-// gone.
-func (r chatRemover) Delete(ctx context.Context, user schemas.User, id int64) error {
-	chat, err := r.data.Chat(ctx, user.ID, id)
-	if err != nil {
-		return err
+const (
+	// cancelWait is how long a command waits for the end of a user's runs. Without a
+	// service none ends.
+	cancelWait = 10 * time.Second
+	cancelLook = 100 * time.Millisecond
+)
+
+// Delete deletes a chat after all runs of the user have ended. What runs write later is
+// refused.
+func (r *chatRemover) Delete(ctx context.Context, user schemas.User, id int64) error {
+	if r.deadline.IsZero() {
+		r.deadline = time.Now().Add(cancelWait)
 	}
-	if chat.ActiveRunID != "" {
-		if err := r.data.RequestCancel(ctx, chat.ActiveRunID); err != nil {
+	requested := make(map[string]bool)
+	for {
+		open, err := r.data.OpenRunsOf(ctx, user.ID)
+		if err != nil {
 			return err
 		}
+		if len(open) == 0 || time.Now().After(r.deadline) {
+			return r.data.DeleteChat(ctx, user.ID, id)
+		}
+		for _, run := range open {
+			if requested[run] {
+				continue
+			}
+			if err := r.data.RequestCancel(ctx, run); err != nil && !errors.Is(err, schemas.ErrNotFound) {
+				return err
+			}
+			requested[run] = true
+		}
+		select {
+		case <-time.After(cancelLook):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	return r.data.DeleteChat(ctx, user.ID, id)
 }

@@ -10,7 +10,7 @@ import (
 
 // CancelRequested returns the replica's unfinished runs that are to be cancelled.
 func (r *Replicas) CancelRequested(ctx context.Context, replica string) ([]string, error) {
-	return r.ids(ctx, `SELECT id FROM runs WHERE replica = $1 AND cancel_requested AND `+openStates, replica)
+	return r.store.CancelRequested(ctx, replica)
 }
 
 // Answered returns the calls of the runs that have waited and have an answer.

@@ -93,6 +93,20 @@ func (s *Store) RequestCancel(ctx context.Context, id string) error {
 	}))
 }
 
+// CancelRequested returns the replica's unfinished runs that are to be cancelled.
+func (s *Store) CancelRequested(ctx context.Context, replica string) ([]string, error) {
+	var ids []string
+	err := s.read(ctx).Raw("SELECT id FROM runs WHERE replica = ? AND cancel_requested AND "+openStates, replica).Scan(&ids).Error
+	return ids, s.fault("runs to be cancelled", err)
+}
+
+// OpenRunsOf returns the owner's unfinished runs.
+func (s *Store) OpenRunsOf(ctx context.Context, owner string) ([]string, error) {
+	var ids []string
+	err := s.read(ctx).Raw("SELECT id FROM runs WHERE owner = ? AND "+openStates, owner).Scan(&ids).Error
+	return ids, s.fault("unfinished runs", err)
+}
+
 // runExists returns schemas.ErrNotFound unless the run exists.
 func (s *Store) runExists(ctx context.Context, id string) error {
 	_, err := number(s.read(ctx), "SELECT chat_id FROM runs WHERE id = ?", id)

@@ -91,6 +91,7 @@ func (r *Runs) reviveAll(ctx context.Context) {
 		r.next(chat)
 	}
 	r.lookAgain(ctx)
+	r.lookForCancels(ctx)
 }
 
 // reviveOne stores what the run's last attempt could not store, so that no finished

@@ -46,6 +46,8 @@ type RunStore interface {
 	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
 	// ended.
 	RequestCancel(ctx context.Context, id string) error
+	// CancelRequested returns the replica's unfinished runs that are to be cancelled.
+	CancelRequested(ctx context.Context, replica string) ([]string, error)
 }
 
 // QueueStore knows which runs have work left, and which attempt does it.
