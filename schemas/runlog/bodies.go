@@ -65,15 +65,20 @@ type (
 	// Completed ends a run that has its answer. The payload has no diagnostics.
 	Completed struct{ Payload schemas.ChatResponsePayload }
 	// Failed ends a run with an error. MessageID names the part of the answer that
-	// is kept, empty for none.
+	// is kept, empty for none. Used is what the run has used of models; it is empty in
+	// logs of older versions.
 	Failed struct {
 		Code      schemas.Code
 		Message   string
 		Retryable bool
 		MessageID string
+		Used      schemas.Usage
 	}
-	// Cancelled ends a run that was cancelled; MessageID is as in Failed.
-	Cancelled struct{ MessageID string }
+	// Cancelled ends a run that was cancelled; MessageID and Used are as in Failed.
+	Cancelled struct {
+		MessageID string
+		Used      schemas.Usage
+	}
 )
 
 // Bodies that open and close levels.
@@ -217,7 +222,8 @@ type (
 
 // Bodies of calls that wait.
 type (
-	// ApprovalRequest asks the user to approve a call, until ExpiresAt.
+	// ApprovalRequest asks the user to approve a call, until ExpiresAt. Used is what the
+	// run has used of models so far; it is empty in logs of older versions.
 	ApprovalRequest struct {
 		ApprovalID         string
 		Tool, ToolUseID    string
@@ -228,18 +234,21 @@ type (
 		Title, Description string
 		Reason             schemas.ApprovalReason
 		ReasonText         string
+		Used               schemas.Usage
 	}
 	// ApprovalResolved says that the call no longer waits.
 	ApprovalResolved struct {
 		ApprovalID string
 		Approved   bool
 	}
-	// ClientToolCall asks the page to run a tool of its own, until ExpiresAt.
+	// ClientToolCall asks the page to run a tool of its own, until ExpiresAt. Used is as
+	// in ApprovalRequest.
 	ClientToolCall struct {
 		Tool, ToolUseID string
 		Index           int // as in Call
 		Input           json.RawMessage
 		ExpiresAt       time.Time
+		Used            schemas.Usage
 	}
 )
 

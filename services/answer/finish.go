@@ -100,12 +100,12 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 		if !wr.produced() && (!wr.run.Replaces || wr.restored) { // an id that had an answer keeps one
 			fin.Message = nil
 		}
-		return &runlog.Cancelled{MessageID: keptID(fin)}
+		return &runlog.Cancelled{MessageID: keptID(fin), Used: wr.usage}
 	default:
 		seen := schemas.Visible(end.Err)
 		m.Status, m.Error = schemas.MessageError, &schemas.MessageFailure{Code: seen.Code, Message: seen.Message}
 		fin.Error = m.Error
-		return &runlog.Failed{Code: seen.Code, Message: seen.Message, Retryable: seen.Code.Retryable(), MessageID: keptID(fin)}
+		return &runlog.Failed{Code: seen.Code, Message: seen.Message, Retryable: seen.Code.Retryable(), MessageID: keptID(fin), Used: wr.usage}
 	}
 }
 

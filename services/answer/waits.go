@@ -140,7 +140,7 @@ func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 			})
 		}
 		wr.emit(wr.levels.OpenWait(e, "client_tool_call"), &runlog.ClientToolCall{
-			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, ExpiresAt: w.ExpiresAt,
+			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, ExpiresAt: w.ExpiresAt, Used: wr.deps.Spent.Total(),
 		})
 		return
 	}
@@ -154,7 +154,7 @@ func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 		ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input,
 		Message: "The assistant wants to run " + e.Name + ". Approve it?", ExpiresAt: w.ExpiresAt,
 		Title: wr.tool(e.Name).Title, Description: schemas.CutText(wr.tool(e.Name).Description),
-		Reason: w.Reason, ReasonText: w.Reason.Text(),
+		Reason: w.Reason, ReasonText: w.Reason.Text(), Used: wr.deps.Spent.Total(),
 	})
 }
 

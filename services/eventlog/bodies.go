@@ -90,8 +90,9 @@ var forms = []form{
 		f.text(&b.Message)
 		f.bool(&b.Retryable)
 		f.text(&b.MessageID)
+		f.usage(&b.Used)
 	}),
-	formOf(21, func(f *fields, b *runlog.Cancelled) { f.text(&b.MessageID) }),
+	formOf(21, func(f *fields, b *runlog.Cancelled) { f.text(&b.MessageID); f.usage(&b.Used) }),
 	formOf(tagThreadText, func(f *fields, b *runlog.ThreadText) { f.rest(&b.Text) }),
 	formOf(23, func(f *fields, b *runlog.ThreadToolStart) { f.toolStart(&b.ToolStart) }),
 	formOf(24, func(f *fields, b *runlog.ThreadToolProgress) { f.toolProgress(&b.ToolProgress) }),
@@ -101,6 +102,7 @@ var forms = []form{
 		f.raw(&b.Input)
 		f.time(&b.ExpiresAt)
 		f.index(&b.Index)
+		f.usage(&b.Used)
 	}),
 	formOf(27, func(f *fields, b *runlog.ApprovalResolved) { f.text(&b.ApprovalID); f.bool(&b.Approved) }),
 	formOf(28, func(f *fields, b *runlog.ClientToolCall) {
@@ -108,6 +110,7 @@ var forms = []form{
 		f.raw(&b.Input)
 		f.time(&b.ExpiresAt)
 		f.index(&b.Index)
+		f.usage(&b.Used)
 	}),
 	formOf(29, func(f *fields, b *runlog.BlockReset) {
 		f.place(&b.Place)

@@ -146,14 +146,11 @@ func TestCodecReadsShorterBodies(t *testing.T) {
 // A cost too small to be shown is shown as 0, also once it is stored. In old
 // logs, which do not store the index, calls have NoIndex, not the index 0.
 func TestCodecReadsCallsWithoutIndex(t *testing.T) {
-	for _, b := range []runlog.Body{&runlog.Call{}, &runlog.ApprovalRequest{}, &runlog.ClientToolCall{}} {
+	for b, later := range map[runlog.Body]int{&runlog.Call{}: 1, &runlog.ApprovalRequest{}: 4, &runlog.ClientToolCall{}: 4} { // bytes of later fields
 		form := formByType[reflect.TypeOf(b)]
 		var stored, again fields
 		form.fields(&stored, b)
-		short := stored.dst[:len(stored.dst)-1] // the index is the last byte
-		if _, call := b.(*runlog.Call); call {
-			short = short[:len(short)-1] // but one
-		}
+		short := stored.dst[:len(stored.dst)-1-later]
 		again = fields{src: string(short), reading: true}
 		got := form.empty()
 		form.fields(&again, got)

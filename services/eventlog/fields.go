@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -147,6 +148,13 @@ func (f *fields) status(b *runlog.Status) {
 	f.text((*string)(&b.Reason))
 	f.texts((*string)(&b.Code), &b.Tool)
 	f.bool(&b.Shown)
+}
+
+func (f *fields) usage(v *schemas.Usage) {
+	f.int(&v.InputTokens)
+	f.int(&v.OutputTokens)
+	f.int(&v.TotalTokens)
+	f.int64((*int64)(&v.CostUSD))
 }
 
 func (f *fields) caller(v **runlog.Caller) {

@@ -134,9 +134,9 @@ func end(stored record.Run, m schemas.Message) runlog.Body {
 			MessageID: stored.MessageID, RunID: stored.ID, StopReason: stored.StopReason, Usage: stored.Usage, Warnings: m.Warnings,
 		}}
 	case schemas.RunCancelled:
-		return &runlog.Cancelled{MessageID: m.ID}
+		return &runlog.Cancelled{MessageID: m.ID, Used: stored.Usage}
 	default:
-		failed := runlog.Failed{Code: schemas.CodeInternal, Message: "the answer ended with an error", MessageID: m.ID}
+		failed := runlog.Failed{Code: schemas.CodeInternal, Message: "the answer ended with an error", MessageID: m.ID, Used: stored.Usage}
 		if stored.Error != nil {
 			failed.Code, failed.Message = stored.Error.Code, stored.Error.Message
 		}

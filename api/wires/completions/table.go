@@ -96,11 +96,13 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 			t.client[b.Name] = true
 		}
 	case *runlog.ClientToolCall:
+		t.spent(b.Used)
 		t.call(out, b)
+	case *runlog.ApprovalRequest:
+		t.spent(b.Used)
 	case *runlog.Completed:
 		t.extra.Complete(&b.Payload)
-		u := b.Payload.Usage
-		t.used = &usage{u.InputTokens, u.OutputTokens, u.TotalTokens}
+		t.spent(b.Payload.Usage)
 		t.end(out, finishReason(b.Payload.StopReason))
 	case *runlog.Failed:
 		t.failed = &schemas.Error{Code: b.Code, Message: b.Message, RunID: t.Run}
@@ -109,7 +111,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 		t.failed = &schemas.Error{Code: schemas.CodeCancelled, Message: cancelled, RunID: t.Run}
 		fail(out, schemas.CodeCancelled, cancelled)
 	case *runlog.LevelStart, *runlog.LevelEnd, *runlog.Arguments, *runlog.Streamed, *runlog.KeptText, *runlog.Payload, *runlog.Unknown,
-		*runlog.ApprovalRequest, *runlog.ApprovalResolved, *runlog.ToolStart, *runlog.ToolRefused, *runlog.ToolProgress, *runlog.ToolComplete,
+		*runlog.ApprovalResolved, *runlog.ToolStart, *runlog.ToolRefused, *runlog.ToolProgress, *runlog.ToolComplete,
 		*runlog.BlockReset, *runlog.BlockHeader, *runlog.BlockContent, *runlog.BlockDone, *runlog.ThreadText, *runlog.ThreadStatus,
 		*runlog.ThreadToolStart, *runlog.ThreadToolProgress, *runlog.ThreadToolComplete: // there is no place for them
 	}
@@ -124,7 +126,7 @@ func (t *table) Begin(out *wires.Frames, _ int64) {
 	t.delta(out, `{"role":"assistant","content":""}`)
 }
 
-// Pause implements wires.Table. What was used is known when the run ends.
+// Pause implements wires.Table.
 func (t *table) Pause(out *wires.Frames, _ []schemas.Wait) { t.end(out, "tool_calls") }
 
 // cancelled is the text for a run that was cancelled.
@@ -140,6 +142,11 @@ func (t *table) start(out *wires.Frames, e *runlog.Event, run *runlog.Run, messa
 }
 
 func (t *table) id() string { return "chatcmpl-" + t.Run }
+
+// spent records what the run has used so far.
+func (t *table) spent(u schemas.Usage) {
+	t.used = &usage{u.InputTokens, u.OutputTokens, u.TotalTokens}
+}
 
 // delta adds a chunk with a delta that is JSON.
 func (t *table) delta(out *wires.Frames, delta string) {

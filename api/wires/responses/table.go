@@ -107,8 +107,10 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 			t.part(out, e, thought, b.Text)
 		}
 	case *runlog.ApprovalRequest:
+		t.used = b.Used
 		t.approval(out, e, b)
 	case *runlog.ClientToolCall:
+		t.used = b.Used
 		t.ask(out, e, b)
 	case *runlog.ToolStart:
 		t.tool(out, e, b)
@@ -119,12 +121,14 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	case *runlog.Completed:
 		t.complete(out, e, &b.Payload)
 	case *runlog.Failed:
+		t.used = b.Used
 		t.failed = &problem{Code: "server_error", Message: b.Message, Type: openaiwire.ServerError}
 		if b.Code == schemas.CodeRateLimited {
 			t.failed.Code = "rate_limit_exceeded"
 		}
 		t.end(out, e, broken, "response.failed")
 	case *runlog.Cancelled:
+		t.used = b.Used
 		t.end(out, e, stopped, "response.incomplete")
 	case *runlog.Status, *runlog.LevelStart, *runlog.Call, *runlog.Arguments, *runlog.Streamed, *runlog.Unknown, *runlog.KeptText, *runlog.Payload,
 		*runlog.ApprovalResolved, *runlog.ToolProgress, *runlog.BlockReset, *runlog.BlockHeader, *runlog.BlockContent, *runlog.BlockDone,
@@ -156,7 +160,7 @@ func (t *table) opened(out *wires.Frames) {
 	t.response(out, "response.in_progress")
 }
 
-// Pause implements wires.Table. What was used is known when the run ends.
+// Pause implements wires.Table.
 func (t *table) Pause(out *wires.Frames, _ []schemas.Wait) {
 	t.closeAll(out, complete)
 	t.status = complete
