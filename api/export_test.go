@@ -15,6 +15,8 @@ type Row struct {
 	Method, Path   string
 	Public, Stream bool
 	Body           bool
+	// Files says that the body may hold files.
+	Files bool
 	// Wire says that the route is of a wire.
 	Wire bool
 }
@@ -29,7 +31,7 @@ func Table() []Row {
 	s := &server{wires: all.Wires()}
 	for _, r := range s.routes() {
 		if r.path != pageFiles {
-			rows = append(rows, Row{r.method, r.path, r.public, r.stream, r.body != noBody, s.wireOf(r.path) != nil})
+			rows = append(rows, Row{r.method, r.path, r.public, r.stream, r.body != noBody, r.body == filesBody || r.body == blockBody, s.wireOf(r.path) != nil})
 		}
 	}
 	return rows

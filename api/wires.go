@@ -35,8 +35,11 @@ func (s *server) wireRoutes() []route {
 	for _, w := range s.wires {
 		for _, r := range w.Routes {
 			row := route{method: r.Method, path: r.Path, stream: r.Stream, starts: r.Starts, handle: s.wireHandler(service, r)}
-			if r.Body {
+			switch {
+			case r.Files:
 				row.body = blockBody
+			case r.Body:
+				row.body = jsonBody
 			}
 			rows = append(rows, row)
 		}

@@ -52,8 +52,9 @@ type Version struct {
 // Route is one route of a wire. Path has its parameters as ":name".
 type Route struct {
 	Method, Path string
-	// Body says that the request has a body of JSON, which may hold files.
-	Body bool
+	// Body says that the request has a body of JSON, Files that the body may hold files: it
+	// may then be larger.
+	Body, Files bool
 	// Starts says that the request starts a run; it counts as one, whatever comes of it.
 	Starts bool
 	// Stream says that the answer may last as long as a run.

@@ -19,12 +19,12 @@ func Wire() wires.Wire {
 	return wires.Wire{
 		Name: "agui", Paths: []string{"/api/agui", "/api/copilotkit"}, Fail: fail,
 		Routes: []wires.Route{
-			{Method: http.MethodPost, Path: "/api/agui", Body: true, Starts: true, Stream: true, Handle: post},
+			{Method: http.MethodPost, Path: "/api/agui", Body: true, Files: true, Starts: true, Stream: true, Handle: post},
 			{Method: http.MethodGet, Path: "/api/agui", Stream: true, Handle: get},
 			{Method: http.MethodPost, Path: "/api/agui/stop", Body: true, Handle: stop},
 			{Method: http.MethodGet, Path: "/api/copilotkit/info", Handle: info},
-			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/run", Body: true, Starts: true, Stream: true, Handle: post},
-			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/connect", Body: true, Stream: true, Handle: connect},
+			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/run", Body: true, Files: true, Starts: true, Stream: true, Handle: post},
+			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/connect", Body: true, Files: true, Stream: true, Handle: connect},
 			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/stop/:thread", Body: true, Handle: stopThread},
 			{Method: http.MethodGet, Path: "/api/copilotkit/threads", Handle: threads},
 			{Method: http.MethodGet, Path: "/api/copilotkit/threads/:thread/messages", Handle: threadMessages},

@@ -18,7 +18,7 @@ func Wire() wires.Wire {
 	return wires.Wire{
 		Name: "completions", Paths: []string{"/v1"},
 		Routes: []wires.Route{
-			{Method: http.MethodPost, Path: "/v1/chat/completions", Body: true, Starts: true, Stream: true, Handle: handle(post)},
+			{Method: http.MethodPost, Path: "/v1/chat/completions", Body: true, Files: true, Starts: true, Stream: true, Handle: handle(post)},
 			{Method: http.MethodGet, Path: "/v1/models", Handle: handle(models)},
 			{Method: http.MethodGet, Path: "/v1/models/:id", Handle: handle(model)},
 			{Method: http.MethodGet, Path: "/v1/models/:id/:page", Handle: handle(model)},

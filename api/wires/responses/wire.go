@@ -21,7 +21,7 @@ func Wire() wires.Wire {
 	return wires.Wire{
 		Name: "responses", Paths: []string{"/v1"},
 		Routes: []wires.Route{
-			{Method: http.MethodPost, Path: "/v1/responses", Body: true, Starts: true, Stream: true, Handle: handle(post)},
+			{Method: http.MethodPost, Path: "/v1/responses", Body: true, Files: true, Starts: true, Stream: true, Handle: handle(post)},
 			{Method: http.MethodGet, Path: "/v1/responses/:id", Stream: true, Handle: handle(get)},
 			{Method: http.MethodDelete, Path: "/v1/responses/:id", Handle: handle(remove)},
 			{Method: http.MethodPost, Path: "/v1/responses/:id/cancel", Stream: true, Handle: handle(cancel)},

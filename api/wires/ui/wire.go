@@ -15,7 +15,7 @@ func Wire() wires.Wire {
 	return wires.Wire{
 		Name: "ui", Paths: []string{"/api/ui"},
 		Routes: []wires.Route{
-			{Method: http.MethodPost, Path: "/api/ui", Body: true, Starts: true, Stream: true, Handle: post},
+			{Method: http.MethodPost, Path: "/api/ui", Body: true, Files: true, Starts: true, Stream: true, Handle: post},
 			{Method: http.MethodGet, Path: "/api/ui/:id/stream", Stream: true, Handle: resume},
 			{Method: http.MethodPost, Path: "/api/ui/:id/stop", Handle: stop},
 			{Method: http.MethodGet, Path: "/api/ui/:id/messages", Handle: messages},
