@@ -151,7 +151,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 
 // Begin implements wires.Table.
 func (t *table) Begin(out *wires.Frames, after int64) {
-	out.Restart((after+1)*wires.EventSpan - 1) // after every frame of the event before
+	out.Restart((after+1)*wires.EventSpan - 1 - int64(len(t.ended))) // after every frame of the event before, and before those of the next
 	t.start(out)
 	for _, b := range t.ended {
 		t.result(out, b)

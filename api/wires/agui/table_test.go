@@ -35,6 +35,22 @@ func group(seq int64, number uint32, text string) []runlog.Event {
 	)
 }
 
+// TestNumbersOfAResponseThatContinues has outcomes that are shown again when a response
+// continues its run. Their numbers are between those of the events before and after.
+func TestNumbersOfAResponseThatContinues(t *testing.T) {
+	table := build(wires.Params{Run: "run", Answered: map[int]bool{0: true}}, client{thread: "T", run: "R"})
+	table.ended = []*runlog.ToolComplete{{Tool: "a", Output: "x"}, {Tool: "b", Index: 1, Output: "y"}}
+	var out wires.Frames
+	out.Numbered(number)
+	table.Begin(&out, 25)
+	frames := strings.Split(written(&out), "\n\n")
+	for i, n := range []string{"25997", "25998", "25999"} {
+		if len(frames) != 4 || !strings.HasPrefix(frames[i], "id: "+n+"\n") {
+			t.Fatalf("the response begins with %q, want three frames up to 25999", frames)
+		}
+	}
+}
+
 // TestReplacedEventsAreTakenBack has a client that has seen text which a later attempt
 // replaced: what is open ends, and the messages are as they are.
 func TestReplacedEventsAreTakenBack(t *testing.T) {

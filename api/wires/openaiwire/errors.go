@@ -50,8 +50,8 @@ func Handler(handle func(c *wires.Call) error) func(c *wires.Call) error {
 }
 
 // Fail answers a request with an error. Clients repeat requests by themselves: the header
-// x-should-retry tells them not to if that cannot help, or if a run has begun, whose tools
-// would run again. An interrupted run continues; the same request follows it.
+// x-should-retry tells them not to, except after 429 and 5xx of which no run has begun, whose
+// tools would run again. An interrupted run continues; the same request follows it.
 func Fail(w http.ResponseWriter, status int, e *schemas.Error) {
 	if status == http.StatusUnprocessableEntity {
 		status = http.StatusBadRequest
@@ -61,7 +61,7 @@ func Fail(w http.ResponseWriter, status int, e *schemas.Error) {
 		p.Param = pointer(e.Fields[0].Pointer)
 	}
 	began := e.RunID != "" && e.Code != schemas.CodeInterrupted
-	write(w, status, p, (status == http.StatusTooManyRequests || status >= http.StatusInternalServerError) && e.Code.Retryable() && !began)
+	write(w, status, p, (status == http.StatusTooManyRequests || status >= http.StatusInternalServerError) && !began)
 }
 
 func pointer(s string) *string {

@@ -87,7 +87,8 @@ func TestErrors(t *testing.T) {
 		{409, schemas.NewError(schemas.CodeBusy, "x"), 409, "invalid_request_error", false},
 		{429, schemas.NewError(schemas.CodeTooManyRuns, "x"), 429, "rate_limit_error", true},
 		{503, schemas.NewError(schemas.CodeShuttingDown, "x"), 503, "server_error", true},
-		{502, schemas.NewError(schemas.CodeUpstreamAuth, "x"), 502, "server_error", false},
+		{502, schemas.NewError(schemas.CodeUpstreamAuth, "x"), 502, "server_error", true},
+		{500, schemas.NewError(schemas.CodeInternal, "x"), 500, "server_error", true},
 		{502, &schemas.Error{Code: schemas.CodeUpstreamTimeout, Message: "x", RunID: "r"}, 502, "server_error", false},
 		{503, &schemas.Error{Code: schemas.CodeInterrupted, Message: "x", RunID: "r"}, 503, "server_error", true},
 	} {
