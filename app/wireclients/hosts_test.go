@@ -69,10 +69,11 @@ func started(t *testing.T, c *exec.Cmd) (in io.WriteCloser, said *bufio.Scanner)
 }
 
 // run runs a case with the service at url and returns what the client shows and what the
-// chat has. It calls at where the client waits for the test.
-func (h *host) run(t *testing.T, url, name string, at func(point string)) (shown, stored []string) {
+// chat has. It calls at where the client waits for the test. The client knows the run of
+// another user, "" for none.
+func (h *host) run(t *testing.T, url, name, others string, at func(point string)) (shown, stored []string) {
 	t.Helper()
-	begin, err := json.Marshal(map[string]string{"client": h.client, "url": url, "name": name})
+	begin, err := json.Marshal(map[string]string{"client": h.client, "url": url, "name": name, "run": others})
 	if err != nil {
 		t.Fatal(err)
 	}

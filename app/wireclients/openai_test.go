@@ -42,7 +42,7 @@ func TestOpenAI(t *testing.T) {
 			t.Run(client+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-				start(t, s)
+				startFor(t, s, &c)
 				var gate chan struct{}
 				if c.gated {
 					gate = make(chan struct{})

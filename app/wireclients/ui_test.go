@@ -23,6 +23,7 @@ type uiCase struct {
 	gated bool
 	at    func(t *testing.T, s *apptest.System, gate chan struct{}, point string)
 	want  []string
+	run   string // of another user, whose id the client knows
 }
 
 // openGate lets the model continue.
@@ -98,7 +99,7 @@ func TestAISDK(t *testing.T) {
 			t.Run("ai "+version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-				start(t, s)
+				startFor(t, s, &c)
 				var gate chan struct{}
 				if c.gated {
 					gate = make(chan struct{})
@@ -131,11 +132,14 @@ func script(s *apptest.System, c *uiCase, gate chan struct{}) {
 // the case wants.
 func runClient(t *testing.T, s *apptest.System, c *uiCase, driver, client string, gate chan struct{}) {
 	t.Helper()
-	shown, stored := hostOf(t, driver, client).run(t, s.URL(t), c.name, func(point string) {
+	shown, stored := hostOf(t, driver, client).run(t, s.URL(t), c.name, c.run, func(point string) {
 		if c.at != nil {
 			c.at(t, s, gate, point)
 		}
 	})
+	if c.run != "" && s.Model.Calls() > 1 {
+		t.Error("the model was asked again, want that the run of the other user still waits")
+	}
 	for _, key := range []string{"k", "l"} {
 		// Only "look" may be repeated: a kill may lose that it has ended.
 		if n := len(s.ToolCalls(key)); n > 1 && c.name != "killTool" {

@@ -133,10 +133,11 @@ const cases = {
     agent.setMessages([])
   },
   async foreign(agent) {
+    const others = current.run + '-0'
     agent.setMessages([
       { id: 'u', role: 'user', content: 'x' },
-      { id: 'a', role: 'assistant', toolCalls: [{ id: '019ac0de-0000-7000-8000-000000000001-0', type: 'function', function: { name: 'where', arguments: '{}' } }] },
-      { id: 't', role: 'tool', toolCallId: '019ac0de-0000-7000-8000-000000000001-0', content: 'x' },
+      { id: 'a', role: 'assistant', toolCalls: [{ id: others, type: 'function', function: { name: 'where', arguments: '{}' } }] },
+      { id: 't', role: 'tool', toolCallId: others, content: 'x' },
     ])
     const error = await run(agent).catch((e) => e)
     if (!(error?.message + errors).includes('there is nothing')) throw new Error('got ' + error + errors)

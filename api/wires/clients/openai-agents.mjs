@@ -76,7 +76,7 @@ export class Agents extends Lists {
     await this.ask(text)
   }
   bad() { return this.runner.run(new Agent({ name: 'tray', model: 'chattray', tools: [webSearchTool()] }), 'x') }
-  foreign() {
-    return this.runner.run(this.agent, 'x', { previousResponseId: 'resp_019ac0de000070008000000000000001_0' })
+  foreign(run) {
+    return this.runner.run(this.agent, 'x', { previousResponseId: `resp_${run.replaceAll('-', '')}_0` })
   }
 }

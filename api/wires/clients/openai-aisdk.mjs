@@ -54,8 +54,8 @@ export class Compatible extends Lists {
   bad() {
     return generateText({ model: this.model, maxRetries: 0, messages: [{ role: 'user', content: 'x' }], providerOptions: { chattray: { n: 2 } } })
   }
-  foreign() {
-    const id = '019ac0de-0000-7000-8000-000000000001-0'
+  foreign(run) {
+    const id = run + '-0'
     return generateText({
       model: this.model, maxRetries: 0, messages: [
         { role: 'user', content: 'x' }, { role: 'assistant', content: [{ type: 'tool-call', toolCallId: id, toolName: 'where', input: {} }] },

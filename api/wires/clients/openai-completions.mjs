@@ -45,9 +45,9 @@ export class Completions extends Lists {
     await this.again(options)
   }
   bad() { return this.client.chat.completions.create({ model: 'chattray', n: 2, messages: [{ role: 'user', content: 'x' }] }) }
-  foreign() {
+  foreign(run) {
     return this.client.chat.completions.create({
-      model: 'chattray', messages: [{ role: 'tool', tool_call_id: '019ac0de-0000-7000-8000-000000000001-0', content: 'x' }],
+      model: 'chattray', messages: [{ role: 'tool', tool_call_id: run + '-0', content: 'x' }],
     })
   }
 }

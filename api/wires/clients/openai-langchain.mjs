@@ -70,8 +70,8 @@ export class LangChain extends Lists {
     await this.ask(text)
   }
   bad() { return this.model({ n: 2, modelKwargs: { n: 2, tools: [{ type: 'web_search' }] } }).invoke('x') }
-  foreign() {
-    const id = '019ac0de-0000-7000-8000-000000000001-0'
+  foreign(run) {
+    const id = run + '-0'
     return this.model({}).invoke([new HumanMessage('x'), new ToolMessage({ tool_call_id: id, content: 'x' })])
   }
 }

@@ -121,5 +121,5 @@ export class Responses {
     await this.ask(text)
   }
   bad() { return this.client.responses.create({ model: 'chattray', input: 'x', tools: [{ type: 'web_search' }] }) }
-  foreign() { return this.client.responses.create({ model: 'chattray', input: 'x', previous_response_id: 'resp_019ac0de000070008000000000000001_0' }) }
+  foreign(run) { return this.client.responses.create({ model: 'chattray', input: 'x', previous_response_id: `resp_${run.replaceAll('-', '')}_0` }) }
 }

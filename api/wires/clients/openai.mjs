@@ -161,7 +161,7 @@ const cases = {
     chat.forget()
   },
   async foreign() {
-    const e = await fails(chat.foreign())
+    const e = await fails(chat.foreign(current.run))
     if (!/404/.test(String(e.status ?? e.statusCode ?? e.message))) throw e
     chat.forget()
   },

@@ -136,11 +136,12 @@ const cases = {
     client.setMessagesManually([])
   },
   async foreign(client) {
+    const others = current.run + '-0'
     client.setMessagesManually([
       { id: 'u', role: 'user', parts: [{ type: 'text', content: 'x' }] },
-      { id: 'a', role: 'assistant', parts: [{ type: 'tool-call', id: '019ac0de-0000-7000-8000-000000000001-0', name: 'where', arguments: '{}', state: 'input-complete' }] },
+      { id: 'a', role: 'assistant', parts: [{ type: 'tool-call', id: others, name: 'where', arguments: '{}', state: 'input-complete' }] },
     ])
-    await client.addToolResult({ toolCallId: '019ac0de-0000-7000-8000-000000000001-0', tool: 'where', output: 'x' }).catch(() => {})
+    await client.addToolResult({ toolCallId: others, tool: 'where', output: 'x' }).catch(() => {})
     await until('the client is refused', () => client.getStatus() === 'error')
     if (!errors[0]?.includes('404')) throw new Error('errors ' + errors)
     client.setMessagesManually([])

@@ -210,7 +210,7 @@ const cases = {
   async foreign(chat) {
     chat.messages = [
       { id: 'u', role: 'user', parts: [{ type: 'text', text: 'x' }] },
-      { id: 'a', role: 'assistant', parts: [{ type: 'tool-where', toolCallId: '019ac0de-0000-7000-8000-000000000001-0', state: 'output-available', input: {}, output: 'x' }] },
+      { id: 'a', role: 'assistant', parts: [{ type: 'tool-where', toolCallId: current.run + '-0', state: 'output-available', input: {}, output: 'x' }] },
     ]
     await chat.sendMessage()
     await until('the client is refused', () => chat.status === 'error')
