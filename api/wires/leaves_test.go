@@ -38,7 +38,7 @@ func TestTheEndIsRead(t *testing.T) {
 	})
 	for _, w := range all.Wires() {
 		for _, v := range w.Tables {
-			serve := func(left int) (writes, cancels int) {
+			serve := func(left int, opening string) (writes, cancels int) {
 				ctx, gone := context.WithCancel(t.Context())
 				defer gone()
 				to := &shown{ctx: ctx, gone: gone, left: left}
@@ -53,22 +53,24 @@ func TestTheEndIsRead(t *testing.T) {
 							t.Error(err)
 						}
 					}()
-					if err := c.Service.Serve(c, to, wires.Response{Run: run, Table: v.Table, Cancels: true}); err != nil {
+					if err := c.Service.Serve(c, to, wires.Response{Run: run, Table: v.Table, Cancels: true, Opening: opening}); err != nil {
 						t.Error(err)
 					}
 				}()
 				return left - to.left, cancels
 			}
 			const plenty = 1000
-			writes, cancels := serve(plenty)
+			writes, cancels := serve(plenty, "")
 			if writes < 2 || cancels != 0 {
 				t.Fatalf("%s/%s: a client that stays gets %d writes and %d runs are cancelled, want no run", w.Name, v.Name, writes, cancels)
 			}
-			if _, cancels := serve(writes - 1); cancels != 0 {
+			if _, cancels := serve(writes-1, ""); cancels != 0 {
 				t.Errorf("%s/%s: the run is cancelled because the client has read the end", w.Name, v.Name)
 			}
-			if _, cancels := serve(0); cancels != 1 {
-				t.Errorf("%s/%s: the run of a client that has gone is cancelled %d times, want once", w.Name, v.Name, cancels)
+			for _, opening := range []string{"", ": open\n\n"} {
+				if _, cancels := serve(0, opening); cancels != 1 {
+					t.Errorf("%s/%s: the run of a client that has gone is cancelled %d times, want once (opening %q)", w.Name, v.Name, cancels, opening)
+				}
 			}
 		}
 	}

@@ -64,8 +64,8 @@ func (s *Service) Serve(c *Call, to Stream, r Response) error {
 	}
 	if r.Opening == "" {
 		_ = http.NewResponseController(c.Response).Flush() // the first frame may be long in coming
-	} else if !to.Write([]byte(r.Opening)) {
-		return nil
+	} else {
+		to.Write([]byte(r.Opening)) // a client that has gone is a reader that leaves, below
 	}
 	err = f.serve(to, events)
 	if err == nil {
