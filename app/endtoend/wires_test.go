@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
 )
 
@@ -203,7 +204,8 @@ func TestRequestsOfResponses(t *testing.T) {
 // that closes its connection and has asked for that, and by a request to cancel a response
 // that is not in the background.
 func TestCancelOnWires(t *testing.T) {
-	client, up := apptest.ServeScripted(t)
+	up := upstream.NewMemory()
+	client := apptest.ServeOn(t, apptest.Databases()[0], app.Options{Models: up.Transport()}, apptest.Scripted("CHATTRAY_ON_DISCONNECT_GRACE=10ms", "CHATTRAY_OTHER_REQUESTS_PER_MINUTE=0"))
 	gate := make(chan struct{})
 	wireScript(up, gate)
 	t.Cleanup(func() { close(gate) })
