@@ -6,8 +6,21 @@ import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
 import { MAX_EDITED, useKeptShort } from '../state/longText'
 import { BlockContent } from './BlockContent'
+import { firstWords, type Place } from './places'
 import { RenderedDiff } from './RenderedDiff'
 import type { DocumentState, LiveBlock } from './useDocument'
+
+/** Moves the focus and the view to a part of a document. */
+export function goTo(part: HTMLElement | null | undefined): void {
+  part?.focus({ preventScroll: true })
+  part?.scrollIntoView({ block: 'nearest' })
+}
+
+/** Names a block by its first words, or by its type. */
+export function useName(): (block: Block) => string {
+  const labels = useAllLabels()
+  return (block) => (block.type === 'md' && firstWords(block)) || labels.blockName(block.type)
+}
 
 /** The label of a block's state. */
 const words: Record<Block['state'], (labels: Labels) => string> = {
@@ -15,8 +28,9 @@ const words: Record<Block['state'], (labels: Labels) => string> = {
 }
 
 /** One block with its pending changes. */
-export const BlockView = memo(function BlockView({ block, state, previous }: { block: LiveBlock; state: DocumentState; previous: string | null }) {
+export const BlockView = memo(function BlockView({ block, state, previous, place }: { block: LiveBlock; state: DocumentState; previous: string | null; place?: Place<LiveBlock> }) {
   const labels = useAllLabels()
+  const nameOf = useName()
   const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
   const [editing, setEditing] = useState(false)
   const [removing, setRemoving] = useState(false)
@@ -28,6 +42,12 @@ export const BlockView = memo(function BlockView({ block, state, previous }: { b
     <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} data-planned={block.planned || undefined} data-waits={waits || undefined} tabIndex={-1} aria-label={labels.blockName(block.type)}>
       <div className="ct-block-bar">
         {block.writing ? <span className="ct-tag" data-tone="warning"><span className="ct-spinner" /> {labels.blockWriting}</span> : block.planned ? <span className="ct-tag">{labels.blockPlanned}</span> : block.state !== 'clean' && <span className="ct-tag" data-tone={tones[block.state]}>{words[block.state](labels)}</span>}
+        {place && waits && (
+          <>
+            {block.state !== 'pending_move' && <span className="ct-tag" data-tone="warning">{labels.blockMoved}</span>}
+            <button type="button" className="ct-block-goes" onClick={(e) => goTo(e.currentTarget.closest('.ct-doc')?.querySelector<HTMLElement>(`[data-place="${CSS.escape(block.id)}"]`))}>{place.after ? labels.blockMovedAfter(nameOf(place.after)) : labels.blockMovedFirst}</button>
+          </>
+        )}
         {changed && waits && (
           <span className="ct-segmented">
             <button type="button" aria-pressed={shown === 'diff'} onClick={() => setView('diff')}>{labels.viewDiff}</button>

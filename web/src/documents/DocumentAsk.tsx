@@ -12,6 +12,7 @@ import { useChatStore } from '../state/context'
 import { useKeptShort, useShort } from '../state/longText'
 import type { SocketRun } from '../socket/chunks'
 import { underWay, type ChatSocket, type SocketQuestion, type SocketState } from '../socket/socket'
+import { firstWords } from './places'
 import { SocketPayload } from './SocketPayload'
 import { approvalOf, toolOf } from './socketViews'
 import type { DocumentState } from './useDocument'
@@ -93,7 +94,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
         <select className="ct-input" id={where} value={gone ? ANYWHERE : target} onChange={(e) => setTarget(e.target.value)}>
           <option value={ANYWHERE}>{labels.docAskAnywhere}</option>
           <option value={NEW}>{labels.docAskNew}</option>
-          {state.blocks.map((b, i) => <option key={b.id} value={b.id} label={labels.docAskBlock(i + 1, firstWords(b.new ?? b.current ?? ''))} />)}
+          {state.blocks.map((b, i) => <option key={b.id} value={b.id} label={labels.docAskBlock(i + 1, firstWords(b))} />)}
         </select>
         {busy && <button type="button" className="ct-button ct-small" title={labels.docPauseTitle} onClick={() => void tried(socket.pause(documentId))}><PauseIcon />{labels.docPause}</button>}
         {busy && <button type="button" className="ct-button ct-small" title={labels.stop} onClick={() => void tried(socket.stop(documentId))}><StopIcon />{labels.stop}</button>}
@@ -104,11 +105,6 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
       {run && <RunCards run={run} view={view} socket={socket} handlers={payloadHandlers} busy={busy} ask={(value) => void ask(value, { mode: 'agent', interaction_type: 'value_selected' })} act={act} />}
     </section>
   )
-}
-
-/** The beginning of a block, without the marks of Markdown. */
-function firstWords(content: string): string {
-  return content.slice(0, 200).replace(/[#*`_]/g, '').trim().split('\n')[0]!.slice(0, 40)
 }
 
 /** Runs the tools of the page that a run asks for. */

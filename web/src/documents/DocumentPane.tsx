@@ -1,4 +1,4 @@
-import { useCallback, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { Fragment, useCallback, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { DocIcon, EditIcon, PlusIcon, RetryIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
 import { Skeleton } from '../components/Skeleton'
@@ -6,8 +6,9 @@ import { useFocusKept } from '../components/useFocusKept'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
 import { LabelsProvider } from '../state/words'
-import { BlockView, EditBlock } from './BlockView'
-import type { DocumentState } from './useDocument'
+import { BlockView, EditBlock, goTo, useName } from './BlockView'
+import { placesOf, type Place } from './places'
+import type { DocumentState, LiveBlock } from './useDocument'
 
 export interface DocumentPaneProps {
   state: DocumentState
@@ -32,6 +33,8 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
   const pane = useRef<HTMLDivElement>(null)
   const back = useCallback(() => pane.current, [])
   useFocusKept(pane, back)
+  const places = useMemo(() => placesOf(blocks), [blocks])
+  const afterOf = (id: string) => [...places.values()].flat().find((p) => p.block.id === id)
   if (!document) {
     return <div ref={pane} className="ct-root" data-theme={theme} dir={dir}>{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : state.loading && <Skeleton lines={9} />}</div>
   }
@@ -56,10 +59,27 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
         </div>
       )}
       {blocks.length === 0 && <div className="ct-invite"><DocIcon /><strong>{labels.docEmpty}</strong>{labels.docInvite}</div>}
-      {blocks.map((block, i) => <BlockView key={block.id} block={block} state={state} previous={i === 0 ? null : (blocks[i - 2]?.id ?? '')} />)}
+      {blocks.map((block, i) => (
+        <Fragment key={block.id}>
+          <Places of={places.get(i)} />
+          <BlockView block={block} state={state} previous={i === 0 ? null : (blocks[i - 2]?.id ?? '')} place={afterOf(block.id)} />
+        </Fragment>
+      ))}
+      <Places of={places.get(blocks.length)} />
       <AddBlock state={state} />
     </div>
   )
+}
+
+/** Marks where blocks go that are proposed to be moved. A mark leads to its block. */
+function Places({ of = [] }: { of?: Place<LiveBlock>[] }) {
+  const labels = useAllLabels()
+  const nameOf = useName()
+  return of.map(({ block }) => (
+    <button key={block.id} type="button" className="ct-place" data-place={block.id} onClick={(e) => goTo(e.currentTarget.closest('.ct-doc')?.querySelector<HTMLElement>(`[data-block="${CSS.escape(block.id)}"]`))}>
+      {labels.blockMovedHere(nameOf(block))}
+    </button>
+  ))
 }
 
 /** Review by keyboard: j and k move through the pending changes, a accepts, r reverts, u undoes. Keys in a field are text. */
@@ -68,16 +88,12 @@ function review(e: KeyboardEvent<HTMLElement>, state: DocumentState): void {
   const waiting = [...e.currentTarget.querySelectorAll<HTMLElement>('.ct-block[data-waits]')]
   const focused = e.target.closest<HTMLElement>('.ct-block')
   const at = focused ? waiting.indexOf(focused) : -1
-  const go = (to: HTMLElement | undefined) => {
-    to?.focus({ preventScroll: true })
-    to?.scrollIntoView({ block: 'nearest' })
-  }
-  if (e.key === 'j') go(at >= 0 ? waiting[at + 1] : (waiting.find((b) => focused && focused.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING) ?? waiting[0]))
-  else if (e.key === 'k') go(at >= 0 ? waiting[at - 1] : waiting.at(-1))
+  if (e.key === 'j') goTo(at >= 0 ? waiting[at + 1] : (waiting.find((b) => focused && focused.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING) ?? waiting[0]))
+  else if (e.key === 'k') goTo(at >= 0 ? waiting[at - 1] : waiting.at(-1))
   else if (e.key === 'u') void state.undo()
   else if ((e.key === 'a' || e.key === 'r') && at >= 0) {
     const block = state.blocks.find((b) => b.id === focused?.dataset.block)
-    go(waiting[at + 1] ?? waiting[at - 1])
+    goTo(waiting[at + 1] ?? waiting[at - 1])
     if (block) void (e.key === 'a' ? state.accept(block) : state.revert(block))
   } else return
   e.preventDefault()

@@ -48,7 +48,7 @@ export const zh: Labels = {
   docFailed: '无法读取文档。', docStale: '文档已有变化；现在显示的是最新内容。', docVersions: '历史版本', docVersionsNone: '还没有更早的版本。每次更改之前都会保留一个版本。', docRestore: '恢复此版本',
   docVersionBefore: (reason) => (reason === 'accepted' ? '接受建议之前' : reason === 'restored' ? '恢复版本之前' : '编辑之前'), docRestoreWaits: '请先处理待定的更改，然后才能恢复版本。',
   docBeingWritten: '此内容正在写入。请等写完后再决定，或现在放弃。', docWithdrawn: '正在写入的内容已撤回。', docTitle: '标题', docRename: '重命名文档', revert: '放弃', revertAll: '全部放弃', acceptAll: '全部接受',
-  blockName: (type) => `${type} 块`, blockWriting: '正在写', blockNew: '新', blockChanged: '已更改', blockDeleted: '将删除', blockMoved: '将移动', viewDiff: '差异', viewNew: '新', viewCurrent: '当前', blockEdit: '编辑块',
+  blockName: (type) => `${type} 块`, blockWriting: '正在写', blockNew: '新', blockChanged: '已更改', blockDeleted: '将删除', blockMoved: '将移动', blockMovedAfter: (words) => `到“${words}”之后`, blockMovedFirst: '到开头', blockMovedHere: (words) => `“${words}”将移到这里`, viewDiff: '差异', viewNew: '新', viewCurrent: '当前', blockEdit: '编辑块',
   blockUp: '上移块', blockRemove: '删除块', blockRemoveSure: '删除这个块？', blockContent: '内容', blockAdd: '添加块', cardPubMed: 'PubMed 结果', cardArticles: '文章', cardArticle: 'PubMed 文章', cardWeb: '网络结果',
   cardPage: '网页', cardReports: '报告', cardReport: '报告', cardStreams: '研究主题', cardStream: '研究主题', cardSchema: '模式建议', cardQuery: '查询建议', cardSuggestions: '主题建议',
   cardValidation: '验证', cardCategories: '类别', cardColumn: '列建议', foundOf: (shown, total) => `${n(total)} 个中的 ${n(shown)} 个`, abstract: '摘要', andOthers: (names) => `${names} 等`, beginning: '开头',

@@ -1,0 +1,52 @@
+import { render, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { describe, expect, it } from 'vitest'
+import { ChatProvider } from '../src'
+import { DocumentPane, useDocument, type Block } from '../src/documents'
+import { fakeApi, json } from './fakes'
+
+function Pane() {
+  return <DocumentPane state={useDocument('d')} />
+}
+
+const block = (id: string, more: Partial<Block> = {}): Block => ({ id, document_id: 'd', type: 'md', current: `Text ${id}`, state: 'clean', position: id, revision: 1, ...more })
+
+/** Shows a document whose blocks the test may change. */
+async function shown(blocks: Block[]) {
+  const document = { id: 'd', title: 'Gold', revision: 1, blocks }
+  const { api, calls } = fakeApi(({ method, path }) => (path === '/api/documents/d' ? json(document) : method === 'GET' ? undefined : new Response(null, { status: 204 })))
+  const { container } = render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+  await screen.findByText(blocks[0]!.current!)
+  return { calls, document, user: userEvent.setup(), order: () => [...container.querySelectorAll<HTMLElement>('[data-block], [data-place]')].map((e) => e.dataset.block ?? `(${e.textContent})`), of: (id: string) => within(container.querySelector<HTMLElement>(`[data-block=${id}]`)!) }
+}
+
+describe('a block that is proposed to be moved', () => {
+  it('has a mark where it goes, and says at its old place where that is', async () => {
+    const { order, of, user } = await shown([block('a'), block('b', { state: 'pending_move', new_position: 'd5' }), block('c'), block('d'), block('e')])
+    expect(order()).toEqual(['a', 'b', 'c', 'd', '(“Text b” moves here)', 'e'])
+    of('b').getByText('To be moved')
+    await user.click(of('b').getByRole('button', { name: 'after “Text d”' }))
+    const mark = screen.getByRole('button', { name: '“Text b” moves here' })
+    expect(document.activeElement).toBe(mark)
+    await user.click(mark)
+    expect((document.activeElement as HTMLElement).dataset.block).toBe('b')
+  })
+
+  it('goes to the front or to the end, also with a new text, beside others that move', async () => {
+    const { order, of } = await shown([block('b'), block('c', { state: 'pending_edit', new: 'Text new', new_position: 'a' }), block('d', { type: 'csv', current: 'x\n1', state: 'pending_move', new_position: 'a5' }), block('e', { state: 'pending_move', new_position: 'h' }), block('f'), block('g', { state: 'pending_delete', new_position: 'a' })])
+    expect(order()).toEqual(['(“Text new” moves here)', '(“csv block” moves here)', 'b', 'c', 'd', 'e', 'f', 'g', '(“Text e” moves here)'])
+    of('c').getByText('Changed')
+    of('c').getByText('To be moved')
+    of('c').getByRole('button', { name: 'to the front' })
+    of('e').getByRole('button', { name: 'after “Text g”' })
+  })
+
+  it('has no mark once it is decided', async () => {
+    const { order, of, document: stored, user, calls } = await shown([block('a'), block('b'), block('c', { state: 'pending_move', new_position: '0' })])
+    expect(order()[0]).toBe('(“Text c” moves here)')
+    stored.blocks = [block('c', { position: '0', revision: 2 }), block('a'), block('b')]
+    await user.click(of('c').getByRole('button', { name: 'Accept' }))
+    expect(calls.some((c) => c.path === '/api/blocks/c/accept')).toBe(true)
+    await waitFor(() => expect(order()).toEqual(['c', 'a', 'b']))
+  })
+})
