@@ -79,6 +79,22 @@ it('shows what is proposed of the block after that', async () => {
   await waitFor(() => expect(screen.queryByText(said)).toBeNull())
 })
 
+it('offers to revert what is being written, and nowhere to accept it', async () => {
+  const { send, user, calls } = await writing()
+  const buttons = (root: Element | null) => [...root!.querySelectorAll('button')].map((b) => b.textContent)
+  for (const id of ['b1', 'b2']) expect(buttons(document.querySelector(`[data-block=${id}]`))).toEqual(['Revert'])
+  const all = screen.getByRole<HTMLButtonElement>('button', { name: 'Accept all' })
+  expect(all.disabled).toBe(true)
+  expect(document.getElementById(all.getAttribute('aria-describedby')!)?.textContent).toBe('This is being written. Decide when it is complete, or revert it now.')
+  await user.click(all)
+  document.querySelector<HTMLElement>('[data-block=b1]')!.focus()
+  await user.keyboard('a')
+  expect(calls.filter((c) => c.path.endsWith('/accept'))).toEqual([])
+  act(() => send(['M2', 'M3'].flatMap((m, i) => [event('message_end', { message_id: m, status: 'completed' }), event('block_end', { block_id: `B${i + 2}`, status: 'completed' })])))
+  await waitFor(() => expect(all.disabled).toBe(false))
+  expect(buttons(document.querySelector('[data-block=b2]'))).toEqual(['Revert', 'Accept'])
+})
+
 it('reverts what is being written without a revision, and has nothing to undo', async () => {
   const { user, calls } = await writing()
   await user.click(screen.getAllByRole('button', { name: 'Revert' })[1]!)

@@ -1,4 +1,4 @@
-import { Fragment, useCallback, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { Fragment, useCallback, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { DocIcon, EditIcon, PlusIcon, RetryIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
 import { Skeleton } from '../components/Skeleton'
@@ -33,6 +33,9 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
   const pane = useRef<HTMLDivElement>(null)
   const back = useCallback(() => pane.current, [])
   useFocusKept(pane, back)
+  const why = useId()
+  // The service accepts nothing of a document while a block of it is written.
+  const written = blocks.some((b) => b.writing)
   const places = useMemo(() => placesOf(blocks), [blocks])
   const afterOf = (id: string) => [...places.values()].flat().find((p) => p.block.id === id)
   if (!document) {
@@ -54,8 +57,9 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
           <span className="ct-doc-decide">
             {state.undoable && <button type="button" className="ct-button ct-small" onClick={() => void state.undo()}><RetryIcon />{state.undoable === 'accept' ? labels.undoAccept : labels.undoRevert}</button>}
             {pending > 0 && <button type="button" className="ct-button ct-small" onClick={() => void state.revertAll()}>{labels.revertAll}</button>}
-            {pending > 0 && <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.acceptAll()}>{labels.acceptAll}</button>}
+            {pending > 0 && <button type="button" className="ct-button ct-small" data-style="primary" disabled={written} aria-describedby={written ? why : undefined} onClick={() => void state.acceptAll()}>{labels.acceptAll}</button>}
           </span>
+          {pending > 0 && written && <span id={why} className="ct-doc-why">{labels.docBeingWritten}</span>}
         </div>
       )}
       {blocks.length === 0 && <div className="ct-invite"><DocIcon /><strong>{labels.docEmpty}</strong>{labels.docInvite}</div>}
