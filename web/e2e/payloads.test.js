@@ -184,6 +184,13 @@ test('diagnostics are for the admin only', async () => {
         await theirs.hasText('Iterations (2)')
         await theirs.getByText('System prompt').click()
         await theirs.hasText('## IDENTITY')
+        for (const width of [360, 800, 1440]) {
+          await theirs.setViewportSize({ width, height: 740 })
+          await until(`nothing covers the answer at ${width}`, () => theirs.evaluate(() => {
+            const [panel, list] = ['.ct-panel', '.ct-list'].map((part) => document.querySelector(part)?.getBoundingClientRect())
+            return panel && list && list.height > 100 && (panel.right <= list.left || panel.bottom <= list.top)
+          }))
+        }
       } else {
         assert.equal(await theirs.button('Diagnostics').count(), 0)
       }

@@ -1,5 +1,5 @@
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { json } from './fakes'
 import { chat, input, message, show } from './shown'
 
@@ -87,6 +87,21 @@ describe('the key of the tray', () => {
     await user.keyboard('{Escape}')
     await waitFor(() => expect(screen.queryByText('Your last questions, in an empty input')).toBeNull())
   })
+})
+
+it.each([[1440, 'beside the tray'], [800, 'within the tray, above the answer']])('at a width of %d the list of keys is %s', async (width) => {
+  const measured = vi.spyOn(HTMLElement.prototype, 'clientWidth', 'get').mockReturnValue(width)
+  try {
+    const { user, container } = show(answers, {}, 'k')
+    await user.click(await screen.findByRole('button', { name: 'More options' }))
+    await user.click(await screen.findByRole('menuitem', { name: 'Keyboard' }))
+    const panel = (await screen.findByText('Open and close the chat')).closest<HTMLElement>('.ct-panel')!
+    expect(panel.parentElement!.className.split(' ')[0]).toBe(width === 1440 ? 'ct-root' : 'ct-tray')
+    expect(panel.compareDocumentPosition(container.querySelector('.ct-list')!)).toBe(Node.DOCUMENT_POSITION_FOLLOWING)
+    expect(document.activeElement).toBe(panel)
+  } finally {
+    measured.mockRestore()
+  }
 })
 
 describe('a rating', () => {

@@ -153,6 +153,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
     if (state.isLoading) void store.stop()
     else setSide(null)
   }
+  const about = side?.kind === 'diagnostics' ? <DiagnosticsPanel message={side.message} onClose={closePayload} /> : side?.kind === 'keys' && <KeysPanel shortcut={shortcut} onClose={closePayload} />
   const sizes = { ...(width && { '--ct-width': `${width}px` }), ...(room.panel > 0 && { '--ct-room': `${room.panel}px` }) } as React.CSSProperties
   return (
     <TrayContextProvider value={tray}>
@@ -169,8 +170,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
               </nav>
             )}
             {payload && <PayloadPanel payload={payload} focus={side?.kind === 'payload' && side.asked} onClose={closePayload} />}
-            {side?.kind === 'diagnostics' && <DiagnosticsPanel message={side.message} onClose={closePayload} />}
-            {side?.kind === 'keys' && <KeysPanel shortcut={shortcut} onClose={closePayload} />}
+            {room.panel > 0 && about}
             <aside ref={box} className="ct-tray" tabIndex={-1} aria-label={labels.title} onKeyDown={onKeyDown}>
               <div className="ct-resize" role="separator" aria-orientation="vertical" aria-label={labels.resize} tabIndex={0} {...drag} />
               <HeaderSlot
@@ -178,6 +178,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
                 onHistory={() => (room.rail ? setRail(railed ? 'no' : 'yes') : setView(view === 'history' ? 'chat' : 'history'))} onClose={() => show(false)} onNew={railed ? undefined : startNew}
                 onSave={state.conversationId === null ? undefined : save} onKeys={() => setSide({ kind: 'keys' })}
               />
+              {room.panel === 0 && about}
               {dropping && <div className="ct-drop" aria-hidden="true">{labels.dropHere}</div>}
               {view === 'history' && !room.rail ? (
                 <HistoryPanel onClose={() => setView('chat')} />

@@ -32,7 +32,7 @@ export default function DiagnosticsPanel({ message, onClose }: DiagnosticsPanelP
   }, [store, message.run_id, labels])
   return (
     <SidePanel
-      title={labels.diagnostics} width="640px" fill onClose={onClose}
+      title={labels.diagnostics} width="640px" onClose={onClose}
       footer={trace && <button type="button" className="ct-button" onClick={() => void copyText(JSON.stringify(trace, null, 2))}><CopyIcon />{labels.copyJson}</button>}
     >
       {problem && <p className="ct-note" data-tone="error">{problem}</p>}

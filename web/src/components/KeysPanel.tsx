@@ -21,7 +21,7 @@ export default function KeysPanel({ shortcut, onClose }: KeysPanelProps) {
     [['Esc'], labels.keyStop],
   ]
   return (
-    <SidePanel title={labels.keys} width="360px" fill onClose={onClose}>
+    <SidePanel title={labels.keys} width="360px" onClose={onClose}>
       <dl className="ct-keys">
         {keys.map(([names, words]) => (
           <div key={words}><dt>{names.map((name) => <kbd key={name}>{name}</kbd>)}</dt><dd>{words}</dd></div>

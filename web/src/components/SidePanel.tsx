@@ -4,8 +4,8 @@ import { CloseIcon } from './icons'
 import { IconButton } from './IconButton'
 import { useDrag } from './useDrag'
 
-/** The panel beside the tray. Escape closes it; its edge can be dragged. */
-export function SidePanel({ title, width, focus = true, onClose, footer, fill = false, children }: { title: string; width?: string; focus?: boolean; fill?: boolean; onClose: () => void; footer?: ReactNode; children: ReactNode }) {
+/** The panel beside the tray, or within it above the answer if there is no room. Escape closes it; its edge can be dragged. */
+export function SidePanel({ title, width, focus = true, onClose, footer, children }: { title: string; width?: string; focus?: boolean; onClose: () => void; footer?: ReactNode; children: ReactNode }) {
   const labels = useLabels()
   const panel = useRef<HTMLElement>(null)
   const [size, setSize] = useState<number | null>(null)
@@ -14,7 +14,7 @@ export function SidePanel({ title, width, focus = true, onClose, footer, fill = 
   useFocusLent(panel, focus)
   return (
     <section
-      ref={panel} className="ct-panel" data-fill={fill || undefined} aria-label={title} tabIndex={-1} style={{ '--ct-panel-width': size ? `${size}px` : (width ?? '480px') } as React.CSSProperties}
+      ref={panel} className="ct-panel" aria-label={title} tabIndex={-1} style={{ '--ct-panel-width': size ? `${size}px` : (width ?? '480px') } as React.CSSProperties}
       onKeyDown={(e) => {
         if (e.key !== 'Escape') return
         e.stopPropagation()
