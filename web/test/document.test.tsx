@@ -1,9 +1,11 @@
-import { render, screen, waitFor, within } from '@testing-library/react'
+import { act, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
+import { startTransition, Suspense } from 'react'
 import { describe, expect, it } from 'vitest'
 import { ChatProvider } from '../src'
 import { DocumentPane, useDocument, type Block } from '../src/documents'
 import { fakeApi, json } from './fakes'
+import { gateway } from './shown'
 
 function Pane() {
   return <DocumentPane state={useDocument('d')} />
@@ -49,4 +51,23 @@ describe('a block that is proposed to be moved', () => {
     expect(calls.some((c) => c.path === '/api/blocks/c/accept')).toBe(true)
     await waitFor(() => expect(order()).toEqual(['c', 'a', 'b']))
   })
+})
+
+it('shows a document also if React began to draw another one and gave that up', async () => {
+  const read = gateway()
+  const { api } = fakeApi(({ path }) => (path === '/api/documents/d' ? read.opened.then(() => json({ id: 'd', title: 'Gold', revision: 1, blocks: [block('a')] })) : undefined))
+  const never = new Promise(() => undefined)
+  let drawn = ''
+  const Slow = ({ id }: { id: string }) => {
+    drawn = id
+    if (id === 'e') throw never
+    return null
+  }
+  const Page = ({ id }: { id: string }) => <><DocumentPane state={useDocument(id)} /><Slow id={id} /></>
+  const page = (id: string) => <ChatProvider api={api} storageKey=""><Suspense><Page id={id} /></Suspense></ChatProvider>
+  const { rerender } = render(page('d'))
+  act(() => startTransition(() => rerender(page('e'))))
+  await waitFor(() => expect(drawn).toBe('e'))
+  await act(async () => read.open())
+  await screen.findByText('Text a', undefined, { timeout: 2000 })
 })

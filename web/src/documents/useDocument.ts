@@ -52,7 +52,6 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   const api = useMemo(() => createDocumentApi(store.api), [store])
   const labels = useAllLabels()
   const latest = useRef(labels)
-  latest.current = labels
   const [document, setDocument] = useState<DocumentRecord | null>(null)
   const [problem, setProblem] = useState('')
   const [loading, setLoading] = useState(false)
@@ -63,13 +62,16 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     setDecisions([])
   }, [id])
   const wanted = useRef(id)
-  wanted.current = id
-
   const steps = useRef(0)
-  steps.current = view?.steps ?? 0
   const [read, setRead] = useState(0)
   const frames = useRef<Read>(none)
-  frames.current = run ? { run: run.runId, last: run.fold.last } : none
+  // Before the effects that read the document. A render that is not shown changes nothing.
+  useEffect(() => {
+    latest.current = labels
+    wanted.current = id
+    steps.current = view?.steps ?? 0
+    frames.current = run ? { run: run.runId, last: run.fold.last } : none
+  })
   const [readFrames, setReadFrames] = useState<Read>(none)
   const reload = useCallback(async () => {
     if (!id) return setDocument(null)
