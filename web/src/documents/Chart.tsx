@@ -9,6 +9,7 @@ import { DownloadIcon } from '../components/icons'
 import { download } from '../markdown/copy'
 import { Tool } from '../markdown/TableFrame'
 import { useAllLabels } from '../state/allLabels'
+import { configOf } from './chartConfig'
 
 /** Rows that are drawn. */
 const MAX_ROWS = 20_000
@@ -109,12 +110,8 @@ function vegaOf(csv: string, spec: Props, element: HTMLElement) {
   const { data: values } = Papa.parse<Props>(csv.trim(), { header: true, dynamicTyping: true, skipEmptyLines: true, preview: MAX_ROWS })
   if (values.length === 0) throw new NoData()
   const { data: _, datasets: __, usermeta: ___, $schema: ____, config: own, ...rest } = spec
-  const ownConfig = (own ?? {}) as { range?: object; mark?: object }
   const style = getComputedStyle(element)
-  const [text, line] = [style.color, style.getPropertyValue('--ct-chart-line') || '#8884']
-  const light = { labelFontSize: 12, titleFontSize: 12, labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line }
-  const range = { category: ['#4f7df0', '#e39b2d', '#2fa56b', '#d65f8a', '#8b6fe0', '#3fa7c4'], ...ownConfig.range }
-  const config = { ...ownConfig, mark: { tooltip: true, color: '#4f7df0', ...ownConfig.mark }, axisX: { labelAngle: 0, labelOverlap: 'parity' }, range, background: 'transparent', font: style.fontFamily, view: { stroke: 'transparent' }, axis: light, legend: { labelFontSize: 12, titleFontSize: 12, labelColor: text, titleColor: text }, title: { color: text } }
+  const config = configOf(own as Props | undefined, { text: style.color, line: style.getPropertyValue('--ct-chart-line') || '#8884', font: style.fontFamily })
   const whole = { height: 280, ...rest, width: 'container', autosize: { type: 'fit', contains: 'padding' }, data: { values }, config } as unknown as TopLevelSpec
   const { spec: vega } = compile(whole, { logger: quiet })
   const signals = (vega.signals ?? []).map((s) => (s.name === 'width' ? { name: 'width', value: Math.max(200, element.clientWidth) } : s))
