@@ -41,6 +41,23 @@ it('nothing that ends a list changes the style of what was its end', () => {
   for (const file of files) expect(cssOf(file), file).not.toMatch(/:last-child[^,{]*[ >]\s*(?:\*|:(?!where|is))/)
 })
 
+describe('what opens does so smoothly', () => {
+  const css = files.map(cssOf).join('\n')
+  const animationOf = (selector: string) => [...css.matchAll(/([^{};]+)\{([^{}]*)\}/g)].filter(([, s]) => parts(s!.trim()).some((p) => p.trim() === selector)).map(([, , body]) => /animation: ([\w-]+) var\(--ct-motion\)/.exec(body!)?.[1]).findLast(Boolean)
+  it.each(['.ct-reasoning-body', '.ct-trail-body', '.ct-tool-body', '.ct-root[data-layout] .ct-tray > .ct-panel'])('%s unfolds to its height', (selector) => {
+    expect(animationOf(selector)).toBe('ct-unfold')
+    expect(css).toMatch(/\.ct-root \{[^}]*interpolate-size: allow-keywords/)
+  })
+  it('a panel comes in at the side', () => {
+    expect(animationOf(".ct-root:is([data-layout='sidebar'], [data-layout='full']) .ct-panel")).toBe('ct-aside')
+    expect(animationOf(".ct-root[data-layout='tray'] .ct-panel")).toBe('ct-rise')
+  })
+  it('nothing moves for those who want less motion', () => {
+    const [, rules] = /@media \(prefers-reduced-motion: reduce\) \{([\s\S]*?\n) {2}\}/.exec(css)!
+    expect(rules).toContain('.ct-root *, .ct-root *::before, .ct-root *::after { animation: none !important; transition: none !important; }')
+  })
+})
+
 describe('themes', () => {
   const defined = new Set([...cssOf('themes/default.css').matchAll(/(--ct-[\w-]+):/g)].map((m) => m[1]))
   it.each(files.filter((f) => f.startsWith('themes')))('%s says tokens only, and only those that there are', (file) => {
