@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { CopyButton } from '../markdown/copy'
+import { htmlOf } from '../markdown/html'
 import { useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
@@ -35,7 +36,7 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
   return (
     <>
       <div className={classes('ct-tools-row', className)} role="group" aria-label={beginningOf(plain)}>
-        {plain && <CopyButton text={plain} />}
+        {plain && <CopyButton what={() => ({ text: plain, html: htmlOf(plain, labels) })} />}
         {kept && message.status !== 'error' && (
           <>
             <IconButton label={labels.goodAnswer} pressed={rating === 'up'} onClick={() => judge('up')}><UpIcon /></IconButton>

@@ -50,6 +50,7 @@ export function toHtml([head = [], ...body]: Rows): string {
   return `<table><thead>${row(head, 'th')}</thead><tbody>${body.map((r) => row(r, 'td')).join('')}</tbody></table>`
 }
 
-function escaped(text: string): string {
+/** Text as HTML. */
+export function escaped(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
 }
