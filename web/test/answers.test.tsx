@@ -22,6 +22,31 @@ describe('an answer', () => {
     await waitFor(() => expect(container.querySelectorAll('.hljs-keyword')).toHaveLength(2))
   })
 
+  it('wraps long lines of code when the reader asks for it, and offers that only where lines are cut', async () => {
+    const widths = vi.spyOn(HTMLElement.prototype, 'scrollWidth', 'get').mockReturnValue(900)
+    vi.spyOn(HTMLElement.prototype, 'clientWidth', 'get').mockReturnValue(400)
+    vi.stubGlobal('ResizeObserver', class {
+      constructor(readonly act: () => void) {}
+      observe = () => setTimeout(this.act)
+      disconnect = () => undefined
+    })
+    const { container, unmount } = render(<Markdown text={`\`\`\`\n${'word '.repeat(80)}\n\`\`\``} />)
+    const wrap = await screen.findByRole('button', { name: 'Wrap long lines' })
+    const frame = container.querySelector<HTMLElement>('.ct-code')!
+    expect([wrap.getAttribute('aria-pressed'), frame.dataset.wrap]).toEqual(['false', undefined])
+    await userEvent.click(wrap)
+    expect([wrap.getAttribute('aria-pressed'), frame.dataset.wrap]).toEqual(['true', 'true'])
+    await userEvent.click(wrap)
+    expect(frame.dataset.wrap).toBeUndefined()
+    unmount()
+    widths.mockReturnValue(400)
+    render(<Markdown text={'```\nshort\n```'} />)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(screen.queryByRole('button', { name: 'Wrap long lines' })).toBeNull()
+    vi.restoreAllMocks()
+    vi.unstubAllGlobals()
+  })
+
   it('keeps single line breaks', () => {
     expect(render(<Markdown text={'one\ntwo'} />).container.querySelectorAll('br')).toHaveLength(1)
   })

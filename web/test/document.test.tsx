@@ -18,7 +18,7 @@ async function shown(blocks: Block[]) {
   const document = { id: 'd', title: 'Gold', revision: 1, blocks }
   const { api, calls } = fakeApi(({ method, path }) => (path === '/api/documents/d' ? json(document) : method === 'GET' ? undefined : new Response(null, { status: 204 })))
   const { container } = render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
-  await screen.findByText(blocks[0]!.current!)
+  await screen.findByText('Gold')
   return { calls, document, user: userEvent.setup(), order: () => [...container.querySelectorAll<HTMLElement>('[data-block], [data-place]')].map((e) => e.dataset.block ?? `(${e.textContent})`), of: (id: string) => within(container.querySelector<HTMLElement>(`[data-block=${id}]`)!) }
 }
 
@@ -51,6 +51,21 @@ describe('a block that is proposed to be moved', () => {
     expect(calls.some((c) => c.path === '/api/blocks/c/accept')).toBe(true)
     await waitFor(() => expect(order()).toEqual(['c', 'a', 'b']))
   })
+})
+
+it('undoes Revert all: what was proposed waits again, and can be accepted', async () => {
+  const { order, document: stored, user, calls } = await shown([block('a', { state: 'pending_edit', new: 'Text new' }), block('b', { state: 'pending_move', new_position: '0' })])
+  const proposed = order()
+  stored.blocks = [block('a', { revision: 2 }), block('b', { revision: 2 })]
+  await user.click(screen.getByRole('button', { name: 'Revert all' }))
+  await waitFor(() => expect(order()).toEqual(['a', 'b']))
+  screen.getByText('Everything is decided.')
+  await user.click(screen.getByRole('button', { name: 'Undo reverting' }))
+  await waitFor(() => expect(order()).toEqual(proposed))
+  screen.getByText('2 changes wait for you')
+  expect(screen.queryByRole('button', { name: 'Undo reverting' })).toBeNull()
+  await user.click(screen.getByRole('button', { name: 'Accept all' }))
+  await waitFor(() => expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/blocks/a', { content: 'Text new' }], ['/api/blocks/b', { after_block_id: '' }]]))
 })
 
 it('shows a document also if React began to draw another one and gave that up', async () => {

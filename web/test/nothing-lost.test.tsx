@@ -106,6 +106,24 @@ describe('what is attached', () => {
     expect((await screen.findByRole('alert')).textContent).toBe('d.txt is too large.')
   })
 
+  it('is with its message after sending, and what was wrong with an earlier file is gone', async () => {
+    const { user, container } = show(({ method }) => (method === 'POST' ? sse(answerFrames('Read.')) : undefined))
+    const name = `${'long-'.repeat(20)}name.md`
+    const chips = (part: string) => [...container.querySelectorAll(`${part} .ct-attachment bdi`)].map((e) => e.textContent)
+    const field = () => document.querySelector<HTMLInputElement>('input[type=file]')!
+    await user.upload(field(), new File(['# Notes'], name, { type: 'text/markdown' }))
+    await user.upload(field(), new File(['x'.repeat(257 * 1024)], 'large.txt', { type: 'text/plain' }))
+    expect((await screen.findByRole('alert')).textContent).toBe('large.txt is too large.')
+    expect(chips('.ct-composer')).toEqual([name])
+    await user.type(input(), 'Read it{Enter}')
+    await screen.findByText('Read.')
+    await settled()
+    expect(chips('.ct-composer')).toEqual([])
+    expect(chips('.ct-message[data-role=user]')).toEqual([name])
+    expect(container.querySelector('.ct-message .ct-attachment')!.querySelector('button')).toBeNull()
+    expect(screen.queryByRole('alert')).toBeNull()
+  })
+
   it('is a picture that is pasted, but not the picture of a text', async () => {
     show(() => undefined)
     const paste = (types: string[]) => fireEvent.paste(input(), { clipboardData: { files: [new File([new Uint8Array([1, 2])], 'x.png', { type: 'image/png' })], types } })

@@ -41,6 +41,14 @@ it('nothing that ends a list changes the style of what was its end', () => {
   for (const file of files) expect(cssOf(file), file).not.toMatch(/:last-child[^,{]*[ >]\s*(?:\*|:(?!where|is))/)
 })
 
+it('an answer has no bubble: no background, no border and no space around it', () => {
+  const [, rule] = /\.ct-message\[data-role='assistant'\] \.ct-bubble \{([^}]*)\}/.exec(cssOf('message.css'))!
+  expect(rule!.trim()).toBe('width: 100%; padding: var(--ct-answer-pad); background: var(--ct-answer-bg);')
+  expect(cssOf('themes/default.css')).toMatch(/--ct-answer-bg: transparent;/)
+  expect(cssOf('themes/default.css')).toMatch(/--ct-answer-pad: 0;/)
+  for (const file of files) expect(cssOf(file), file).not.toMatch(/data-role='assistant'\][^{}]*\.ct-bubble[^{}]*\{[^}]*(?:border|box-shadow)(?!-radius)/)
+})
+
 describe('what opens does so smoothly', () => {
   const css = files.map(cssOf).join('\n')
   const animationOf = (selector: string) => [...css.matchAll(/([^{};]+)\{([^{}]*)\}/g)].filter(([, s]) => parts(s!.trim()).some((p) => p.trim() === selector)).map(([, , body]) => /animation: ([\w-]+) var\(--ct-motion\)/.exec(body!)?.[1]).findLast(Boolean)

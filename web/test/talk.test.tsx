@@ -302,3 +302,14 @@ it('a chat is saved from the menu', async () => {
   expect(made).toHaveBeenCalledOnce()
   expect(calls.some((c) => c.path === '/api/chats/7/export?format=markdown')).toBe(true)
 })
+
+it('a message has the time at which it was written, with the day if that is not today', async () => {
+  sessionStorage.setItem('chattray:k:conversation', '7')
+  const [now, then] = [new Date().toISOString(), '2026-01-02T15:04:00Z']
+  const { container } = show(({ path }) => (path.startsWith('/api/chats/7') ? chat([message('q', 'user', 'Gold?', { created_at: then }), message('a', 'assistant', 'It fell.', { created_at: now })]) : undefined), {}, 'k')
+  await screen.findByText('It fell.')
+  const times = [...container.querySelectorAll<HTMLTimeElement>('.ct-message time')]
+  expect(times.map((t) => [t.closest<HTMLElement>('.ct-message')!.dataset.role, t.dateTime])).toEqual([['user', then], ['assistant', now]])
+  expect(times[0]!.textContent).toBe(new Date(then).toLocaleDateString(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }))
+  expect(times[1]!.textContent).toBe(new Date(now).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }))
+})

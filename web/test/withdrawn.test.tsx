@@ -147,3 +147,17 @@ it('follows a block that a call writes again in another place, without a word', 
   await waitFor(() => expect(shownBlocks()).toEqual(['b1 pending_edit writing', 'b5 pending_new writing']))
   expect(screen.queryByText(said)).toBeNull()
 })
+
+it('shows a block that is only planned without buttons, and without the keys that decide', async () => {
+  const { send, keep, user, calls, reads, block } = await writing()
+  keep([block, { id: 'b3', document_id: 'd', type: 'md', new: '', state: 'pending_new', position: 'c', revision: 2 }])
+  const before = reads()
+  act(() => send([runs('t1', 'plan_document', {}), ...gave('t1', 'Planned.')]))
+  await waitFor(() => expect(reads()).toBeGreaterThan(before))
+  const planned = await waitFor(() => document.querySelector<HTMLElement>('[data-block=b3][data-planned]') ?? Promise.reject(new Error('not yet')))
+  expect(planned.textContent).toBe('Planned')
+  expect(planned.querySelectorAll('button, [role=button]')).toHaveLength(0)
+  planned.focus()
+  await user.keyboard('ar')
+  expect(calls.filter((c) => /b3/.test(c.path))).toEqual([])
+})
