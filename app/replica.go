@@ -80,7 +80,7 @@ func (s *Service) remark() string {
 
 // sweeper returns what deletes old data. Of several replicas one deletes.
 func (s *Service) sweeper(c settings.Config, log *slog.Logger) *retention.Sweeper {
-	o := retention.Options{Store: s.store, Logs: c.Retention.Logs, Chats: c.Retention.Chats, Deleted: s.deleted, Logger: log}
+	o := retention.Options{Store: s.store, Logs: c.Retention.Logs, Chats: c.Retention.Chats, Forget: s.store.Forget, Deleted: s.deleted, Logger: log}
 	if table := shared(c, s.store); table != nil {
 		o.Mine = func(ctx context.Context) (bool, error) { return table.First(ctx, s.runs.Replica()) }
 	}

@@ -19,7 +19,8 @@ var ErrNoFile = errors.New("store: the database is not an SQLite file")
 // its size in bytes. The copy has everything that was committed before the call, and
 // each later transaction as a whole or not at all. The database may be in use
 // meanwhile; its write-ahead log grows until the copy is complete, because the copy
-// reads it. The database itself is neither changed nor migrated.
+// reads it. The database itself is neither changed nor migrated. The copy's search indexes
+// have nothing of text that was deleted.
 //
 // The file appears under its name once it is complete, checked and on disk. A file that
 // exists is not overwritten: the error is fs.ErrExist.
@@ -78,6 +79,14 @@ func sqliteCopy(ctx context.Context, source, path string) error {
 	}
 	_, err = db.ExecContext(ctx, "VACUUM INTO ?", path)
 	if err := errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	// Nothing else uses the copy, and one that is not complete is deleted.
+	if db, err = sql.Open("sqlite", sqliteFileURL(path)+"?_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)"); err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	if err := errors.Join(forgetAll(ctx, db), db.Close()); err != nil {
 		return err
 	}
 	made, err := sql.Open("sqlite", sqliteFileURL(path)+"?mode=ro&immutable=1")

@@ -1,6 +1,10 @@
 package store
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/pressly/goose/v3"
@@ -21,13 +25,7 @@ func TestSearchOfOlderMessages(t *testing.T) {
 		}
 	}()
 	const beforeSearch = 22
-	err = s.db.(*sqliteDB).withProvider(nil, func(p *goose.Provider) error { //nolint:forcetypeassert // its url says so
-		_, err := p.DownTo(t.Context(), beforeSearch)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	downTo(t, s, beforeSearch)
 	err = s.write(t.Context(), func(tx *gorm.DB) error {
 		for _, statement := range []string{
 			"INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (1, 'ann', 'a', 'Old Title', 1, 1), (2, 'ann', 'b', '', 1, 2)",
@@ -51,4 +49,111 @@ func TestSearchOfOlderMessages(t *testing.T) {
 			t.Errorf("%q finds %v, %v; want chat %d", text, list.Items, err, want)
 		}
 	}
+}
+
+// downTo takes migrations back.
+func downTo(t *testing.T, s *Store, version int64) {
+	t.Helper()
+	err := s.db.(*sqliteDB).withProvider(nil, func(p *goose.Provider) error { //nolint:forcetypeassert // its url says so
+		_, err := p.DownTo(t.Context(), version)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A backup has no terms of titles and messages that were deleted or changed before it, and
+// after Forget the index has none, also if they were deleted by a program without Forget.
+func TestDeletedTextIsForgotten(t *testing.T) {
+	const beforeForgotten = 26
+	for _, older := range []bool{false, true} {
+		name := map[bool]string{false: "current", true: "older"}[older]
+		t.Run(name, func(t *testing.T) {
+			url := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+			s, err := Open(t.Context(), url, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			if older {
+				downTo(t, s, beforeForgotten)
+			}
+			// Each is a transaction, and so a segment of the index.
+			terms := []string{"ⰀⰁⰂ", "ႠႡႢ", "ꙀꙂꙄ"}
+			exec(t, s, "INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (1, 'ann', 'a', 'ⰀⰁⰂ', 1, 1), (2, 'ann', 'b', 'kept', 1, 2)")
+			exec(t, s, "INSERT INTO blocks (seq, owner, id, chat_id, role, type, current, status, created_at) VALUES (1, 'ann', 'm', 1, 'user', 'md', 'ႠႡႢ', 'complete', 1)")
+			exec(t, s, "INSERT INTO blocks (seq, owner, id, chat_id, role, type, current, status, created_at) VALUES (2, 'ann', 'n', 2, 'user', 'md', 'ꙀꙂꙄ', 'complete', 1)")
+			for _, term := range terms {
+				if !inBackup(t, url, term) {
+					t.Errorf("a backup has no %s before it is deleted", term)
+				}
+			}
+			exec(t, s, "DELETE FROM blocks WHERE seq = 1")
+			exec(t, s, "UPDATE blocks SET current = 'changed' WHERE seq = 2")
+			exec(t, s, "DELETE FROM chats WHERE id = 1")
+			if older {
+				if err := s.Migrate(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, term := range terms {
+				if inBackup(t, url, term) {
+					t.Errorf("a backup has %s after it was deleted", term)
+				}
+			}
+			more, steps := true, 0
+			for ; more && steps < 100; steps++ {
+				if more, err = s.Forget(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if left, err := number(s.read(t.Context()), "SELECT SUM(at) FROM sweeps WHERE kind IN ('chats_search', 'blocks_search')"); err != nil || left != 0 || more {
+				t.Errorf("after %d steps %d deletions are left, %v; want none", steps, left, err)
+			}
+			for _, term := range terms {
+				var n int64
+				for _, index := range searchIndexes {
+					found, err := number(s.read(t.Context()), "SELECT COUNT(*) FROM "+index+"_data WHERE instr(block, CAST(? AS BLOB)) > 0", strings.ToLower(term))
+					if err != nil {
+						t.Fatal(err)
+					}
+					n += found
+				}
+				if n > 0 {
+					t.Errorf("the index still has %s", term)
+				}
+			}
+			list, err := s.Chats(t.Context(), "ann", record.ChatQuery{Text: "chang"})
+			if err != nil || len(list.Items) != 1 {
+				t.Errorf("the changed message is found in %v, %v; want one chat", list.Items, err)
+			}
+		})
+	}
+}
+
+// exec runs a statement in a transaction of its own.
+func exec(t *testing.T, s *Store, statement string) {
+	t.Helper()
+	if err := s.write(t.Context(), func(tx *gorm.DB) error { return tx.Exec(statement).Error }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inBackup reports whether a new backup has the text in lower case, as indexes have it.
+func inBackup(t *testing.T, url, text string) bool {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "backup.db")
+	if _, err := Backup(t.Context(), url, path); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Contains(content, []byte(strings.ToLower(text)))
 }

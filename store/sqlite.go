@@ -50,6 +50,9 @@ type sqliteDB struct {
 	turn, closed chan struct{}
 	// writer is nil until it is needed, and again once it is broken.
 	writer *sqliteWriter
+	// forgetting has how many deletions each search index had counted when it began to
+	// forget them. Who has the turn may use it.
+	forgetting map[string]int64
 }
 
 // sqliteWriter is the one connection that writes, with its statements.
@@ -73,7 +76,7 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	if err := createSQLite(ctx, path); err != nil {
 		return nil, err
 	}
-	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{}), forgetting: make(map[string]int64)}
 	d.turn <- struct{}{}
 	if d.writers, err = sql.Open("sqlite", sqliteDSN(path, sqliteWriteCache, sqliteLook)); err != nil {
 		return nil, err

@@ -104,6 +104,8 @@ type database interface {
 	searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB
 	// imported is called in the transaction of an import, at its end.
 	imported(tx *gorm.DB) error
+	// forget does a step of Store.Forget.
+	forget(ctx context.Context) (more bool, err error)
 	// rowLock locks the rows of a SELECT until the end of the transaction.
 	rowLock() []clause.Expression
 	// sharedLock, at the end of a SELECT, keeps its rows as they are until then.

@@ -1,5 +1,6 @@
 // Package retention deletes old data: the event logs and traces of runs that ended long
-// ago, and chats that have not been used for a long time. It works in small steps with
+// ago, chats that have not been used for a long time, and what search indexes have of deleted
+// text. It works in small steps with
 // pauses between them, so that no user notices.
 package retention
 
@@ -39,6 +40,9 @@ type Options struct {
 	// Logs is how long the logs and traces of ended runs are kept, and Chats how long a
 	// chat is kept after its last run; 0 means forever.
 	Logs, Chats time.Duration
+	// Forget does a step of removing what search indexes have of deleted text, as long as
+	// it returns that there is more; nil means that nothing is to be removed.
+	Forget func(context.Context) (more bool, err error)
 	// Mine reports whether this process is the one that deletes; nil means that it is.
 	Mine func(context.Context) (bool, error)
 	// Deleted counts what was deleted, by kind: logs or chats. It may be nil.
@@ -65,7 +69,7 @@ func New(o Options) *Sweeper {
 
 // Run sweeps every hour until ctx ends. A sweep that fails is continued by the next one.
 func (s *Sweeper) Run(ctx context.Context) {
-	if s.options.Logs == 0 && s.options.Chats == 0 {
+	if s.options.Logs == 0 && s.options.Chats == 0 && s.options.Forget == nil {
 		return
 	}
 	for wait := afterStart; pause(ctx, wait) == nil; wait = every {
@@ -84,9 +88,14 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		}
 	}
 	if s.options.Chats > 0 {
-		return s.chats(ctx, now.Add(-s.options.Chats))
+		if err := s.chats(ctx, now.Add(-s.options.Chats)); err != nil {
+			return err
+		}
 	}
-	return nil
+	if s.options.Forget == nil {
+		return nil
+	}
+	return s.steps(ctx, func() (bool, error) { return s.options.Forget(ctx) })
 }
 
 // logs deletes the logs and traces of the runs that ended before a time.

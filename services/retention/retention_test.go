@@ -124,3 +124,20 @@ func TestSweepsEveryHour(t *testing.T) {
 func TestNothingToDelete(t *testing.T) {
 	retention.New(retention.Options{Store: &data{}}).Run(t.Context()) // it returns at once
 }
+
+// Search indexes forget in steps, also if nothing else is deleted.
+func TestForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := 3
+		s := retention.New(retention.Options{Store: &data{}, Forget: func(context.Context) (bool, error) {
+			left--
+			return left > 0, nil
+		}})
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer stop()
+		s.Run(ctx)
+		if left != 0 {
+			t.Errorf("%d steps are left, want 0", left)
+		}
+	})
+}
