@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -123,6 +124,9 @@ func (o *evalRun) run(ctx context.Context, c settings.Config, file string, stdou
 	}
 	if o.judge == "" && slices.ContainsFunc(records, (*evaluate.Record).WantsJudge) {
 		return errors.New("some checks need a judge: name a model with --judge")
+	}
+	if err := o.canWrite(); err != nil {
+		return err
 	}
 	report, err := o.compare(ctx, o.settings(c, dir, page), dir, records, replay)
 	if report == nil {
@@ -247,14 +251,29 @@ func (o *evalRun) compare(ctx context.Context, c settings.Config, dir string, re
 	return evaluate.Compare(ctx, records, answerers, options)
 }
 
+// reportFiles are the ends of the names of a report's files.
+var reportFiles = []string{".json", ".html"}
+
+// canWrite returns an error if the report could not be written, before answers are paid for.
+func (o *evalRun) canWrite() error {
+	for _, ext := range reportFiles {
+		path := o.output + ext
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return fmt.Errorf("--output: %s is a folder", path)
+		}
+	}
+	try, err := os.CreateTemp(filepath.Dir(o.output), filepath.Base(o.output)+".*.part")
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	return errors.Join(try.Close(), os.Remove(try.Name()))
+}
+
 // write writes the report, and its summary to stdout. It fails for verdicts that
 // --fail-on names.
 func (o *evalRun) write(report *evaluate.Report, stdout io.Writer) error {
-	for _, f := range []struct {
-		ext   string
-		write func(io.Writer) error
-	}{{".json", report.WriteJSON}, {".html", report.WriteHTML}} {
-		if err := replaceFile(o.output+f.ext, f.write); err != nil {
+	for i, write := range []func(io.Writer) error{report.WriteJSON, report.WriteHTML} {
+		if err := replaceFile(o.output+reportFiles[i], write); err != nil {
 			return err
 		}
 	}

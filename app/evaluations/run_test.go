@@ -77,6 +77,15 @@ func (l *lab) file(name, content string) string {
 	return path
 }
 
+// folder makes a folder NAME.json, and returns NAME with its path.
+func (l *lab) folder(name string) string {
+	l.Helper()
+	if err := os.Mkdir(filepath.Join(l.dir, name), 0o700); err != nil {
+		l.Fatal(err)
+	}
+	return filepath.Join(l.dir, strings.TrimSuffix(name, ".json"))
+}
+
 // records writes records into a file and returns its path.
 func (l *lab) records(list ...*evaluate.Record) string {
 	l.Helper()
@@ -372,6 +381,7 @@ func TestRefusedRuns(t *testing.T) {
 		"unknown verdict":        {[]string{good, "--fail-on=bad"}, `there is no verdict "bad"`},
 		"no output":              {[]string{good, "--output="}, "--output"},
 		"folder of the output":   {[]string{good, "--output", filepath.Join(l.dir, "no", "report")}, "no such file"},
+		"output is a folder":     {[]string{good, "--output", l.folder("report.json")}, "report.json is a folder"},
 		"empty prompt":           {[]string{good, "--prompt", l.file("empty.txt", "\n")}, "is empty"},
 		"page without questions": {[]string{good, "--page", l.file("sea.yaml", "identity: x\n")}, "no question is on the page sea"},
 		"page with a mistake":    {[]string{good, "--page", l.file("lab.yaml", "identitty: x\n")}, "lab.yaml:1"},
@@ -386,6 +396,9 @@ func TestRefusedRuns(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+	if n := len(l.model.Requests()); n > 0 {
+		t.Errorf("%d questions were asked, want none", n)
 	}
 	if _, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(l.dir, "x.db")}, "eval", "run", good, "--judge=j"); err == nil || !strings.Contains(err.Error(), "demo model cannot judge") {
 		t.Errorf("got %v, want that the demo model cannot judge", err)
