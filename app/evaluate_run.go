@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,8 +77,8 @@ func (o *evalRun) check(c settings.Config) error {
 		return errors.New("--limit must not be negative")
 	case o.timeout <= 0:
 		return errors.New("--timeout must be more than 0")
-	case o.maxCost < 0:
-		return errors.New("--max-cost must not be negative")
+	case !(o.maxCost >= 0) || math.IsInf(o.maxCost, 1): // also NaN
+		return errors.New("--max-cost must be a number that is not negative")
 	case o.writes && !o.live:
 		return errors.New("--live-writes goes with --live")
 	case o.judge != "" && c.Demo():

@@ -376,6 +376,8 @@ func TestRefusedRuns(t *testing.T) {
 		"timeout":                {[]string{good, "--timeout=0s"}, "--timeout"},
 		"limit":                  {[]string{good, "--limit=-1"}, "--limit"},
 		"cost":                   {[]string{good, "--max-cost=-1"}, "--max-cost"},
+		"cost that is no number": {[]string{good, "--max-cost=NaN"}, "--max-cost must be"},
+		"cost without an end":    {[]string{good, "--max-cost=Inf"}, "--max-cost must be"},
 		"cost without a price":   {[]string{good, "--max-cost=1"}, "--max-cost needs a price of the model small"},
 		"writes without live":    {[]string{good, "--live-writes"}, "goes with --live"},
 		"unknown verdict":        {[]string{good, "--fail-on=bad"}, `there is no verdict "bad"`},
