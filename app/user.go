@@ -28,6 +28,9 @@ USER is the user_id that GET /api/me shows, such as "local|dev".`,
 		RunE: p.with(func(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
 			return withUser(ctx, c, args[0], func(all *userdata.UserData, user schemas.User) error {
 				size, err := all.Delete(ctx, user, confirm)
+				if e, ok := errors.AsType[*schemas.Error](err); ok && e.Code == schemas.CodeConflict && confirm != size.Confirm {
+					return fmt.Errorf("%s; to do it, repeat the command with --confirm %s", userdata.Warning(size), size.Confirm)
+				}
 				if err != nil {
 					return err
 				}

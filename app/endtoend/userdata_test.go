@@ -121,7 +121,7 @@ func TestUserData(t *testing.T) {
 					t.Errorf("user %s of nobody prints %q, %v, want an error alone", command, out, err)
 				}
 			}
-			if _, err := apptest.Command(t, environ, "user", "delete", bob.ID); err == nil || !strings.Contains(err.Error(), "1 chat with 2 messages") {
+			if _, err := apptest.Command(t, environ, "user", "delete", bob.ID); err == nil || !strings.Contains(err.Error(), "1 chat with 2 messages and 0 documents forever; to do it, repeat the command with --confirm "+other.Confirm) {
 				t.Errorf("the command says %v, want how much it is", err)
 			}
 			// The service has written text of a running answer, which the command deletes, too.

@@ -97,9 +97,7 @@ func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string
 		return size, err
 	}
 	if confirm != size.Confirm {
-		return size, schemas.NewError(schemas.CodeConflict, fmt.Sprintf(
-			"this deletes %s with %s and %s forever; to do it, repeat the request with confirm=%s",
-			count(size.Chats, "chat"), count(size.Messages, "message"), count(size.Documents, "document"), size.Confirm))
+		return size, schemas.NewError(schemas.CodeConflict, Warning(size)+"; to do it, repeat the request with confirm="+size.Confirm)
 	}
 	if err := u.deleteChats(ctx, user); err != nil {
 		return size, err
@@ -108,6 +106,12 @@ func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string
 		return size, err
 	}
 	return size, u.totals.ForgetUser(ctx, user.ID, time.Now().UTC().Format(time.DateOnly))
+}
+
+// Warning says how much a deletion deletes.
+func Warning(size schemas.DataSize) string {
+	return fmt.Sprintf("this deletes %s with %s and %s forever",
+		count(size.Chats, "chat"), count(size.Messages, "message"), count(size.Documents, "document"))
 }
 
 func count(n int64, what string) string {
