@@ -51,6 +51,9 @@ func backup(ctx context.Context, source, path string) (size int64, err error) {
 	// into an empty file: only its owner can read it.
 	empty, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
 	if err != nil {
+		if cause, ok := errors.AsType[*fs.PathError](err); ok {
+			err = &fs.PathError{Op: "create", Path: path, Err: cause.Err} // who asked does not know the other name
+		}
 		return 0, err
 	}
 	part := empty.Name()

@@ -94,6 +94,10 @@ func TestBackupRefuses(t *testing.T) {
 			}
 		})
 	}
+	missing := filepath.Join(folder, "no", "new")
+	if _, err := store.Backup(t.Context(), url, missing); err == nil || !strings.HasSuffix(err.Error(), "create "+missing+": no such file or directory") {
+		t.Errorf("the error is %v, want one with the path %s", err, missing)
+	}
 	if content, err := os.ReadFile(taken); err != nil || string(content) != "mine" {
 		t.Errorf("the file that existed has %q, %v, want it unchanged", content, err)
 	}

@@ -138,7 +138,7 @@ type shell struct {
 func newShell(t *testing.T, d apptest.Database) *shell {
 	t.Helper()
 	s := &shell{T: t, dir: t.TempDir()}
-	for _, name := range []string{"data", "backups", "bin"} {
+	for _, name := range []string{"data", "bin"} {
 		if err := os.Mkdir(filepath.Join(s.dir, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
