@@ -196,12 +196,23 @@ func (a *Acts) lookForStarts(ctx context.Context) error {
 
 // LookForCancels ends the runs here whose cancel is stored.
 func (a *Acts) LookForCancels(ctx context.Context) error {
-	if some, _, _ := a.here.Open(); !some {
+	return EndCancelled(ctx, a.store.Open, a.here)
+}
+
+// Cancels finds the replica's unfinished runs whose cancel is stored.
+type Cancels interface {
+	CancelRequested(ctx context.Context, replica string) ([]string, error)
+}
+
+// EndCancelled ends the runs here whose cancel is stored. In a process that has its
+// database to itself these are the runs that a command of the operator cancels.
+func EndCancelled(ctx context.Context, stored Cancels, here Here) error {
+	if some, _, _ := here.Open(); !some {
 		return nil
 	}
-	ids, err := a.store.Open.CancelRequested(ctx, a.here.Replica())
+	ids, err := stored.CancelRequested(ctx, here.Replica())
 	for _, id := range ids {
-		a.here.Cancelled(id)
+		here.Cancelled(id)
 	}
 	return err
 }

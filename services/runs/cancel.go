@@ -60,22 +60,6 @@ func (r *Runs) CancelAll(ctx context.Context, user schemas.User, stored func(), 
 	return err
 }
 
-// lookForCancels ends the runs here whose cancel was stored by a command of the operator.
-// Of several processes acts looks, and more often.
-func (r *Runs) lookForCancels(ctx context.Context) {
-	some, _, _ := here{r}.Open()
-	if r.acts != nil || !some {
-		return
-	}
-	list, err := r.Store.Runs.CancelRequested(ctx, r.leases.Current().ID)
-	if err != nil {
-		return // the next tick tries again
-	}
-	for _, id := range list {
-		here{r}.Cancelled(id)
-	}
-}
-
 // cancel ends a run of this process and waits for its end, at most until ctx ends. It
 // returns false for any other run. One that is about to start here finds that it is
 // cancelled.

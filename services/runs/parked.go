@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/eventlog"
 )
 
@@ -53,10 +54,10 @@ func (r *Runs) revive(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
+			r.reviveAll(ctx)
 		case <-ctx.Done():
 			return
 		}
-		r.reviveAll(ctx)
 	}
 }
 
@@ -91,7 +92,9 @@ func (r *Runs) reviveAll(ctx context.Context) {
 		r.next(chat)
 	}
 	r.lookAgain(ctx)
-	r.lookForCancels(ctx)
+	if r.acts == nil { // acts looks more often
+		_ = acts.EndCancelled(ctx, r.Store.Runs, here{r}) // the next tick tries again
+	}
 }
 
 // reviveOne stores what the run's last attempt could not store, so that no finished

@@ -25,13 +25,18 @@ func (q *queue) BeginQueued(context.Context, string, string, []string) (record.B
 	return record.Begun{}, q.begin()
 }
 
+// uncancelled is the store's runs, of which none is to be cancelled.
+type uncancelled struct{ runs.RunStore }
+
+func (uncancelled) CancelRequested(context.Context, string) ([]string, error) { return nil, nil }
+
 // A queued run is refused because the run before it is under way, which ends before the
 // refusal is known here. The queued run starts all the same, also while somebody still
 // follows the one before it.
 func TestTheRunBeforeAQueuedOneEndsAsItIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{next: record.Run{ID: "queued"}}
-		r := runs.New(runs.Options{Store: runs.Stores{Queue: q}})
+		r := runs.New(runs.Options{Store: runs.Stores{Queue: q, Runs: uncancelled{}}})
 		defer r.Shutdown(t.Context())
 		end := r.EnlistFollowed(t.Context(), "before")
 		r.Enlist(t.Context(), "queued")

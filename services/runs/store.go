@@ -44,9 +44,8 @@ type RunStore interface {
 	// RunOfAnswer returns the unfinished run of the chat whose answer has the id.
 	RunOfAnswer(ctx context.Context, owner string, id int64, answer string) (record.Run, error)
 	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
-	// ended.
+	// ended. CancelRequested returns the replica's unfinished runs of which that is stored.
 	RequestCancel(ctx context.Context, id string) error
-	// CancelRequested returns the replica's unfinished runs that are to be cancelled.
 	CancelRequested(ctx context.Context, replica string) ([]string, error)
 }
 
