@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
@@ -49,10 +50,12 @@ var doors = []door{
 type reading struct {
 	mu   sync.Mutex
 	text strings.Builder
+	last string // the id of the last event; only the goroutine that reads uses it
 	done chan error
 }
 
-// read opens a stream of a process and reads it to its end.
+// read opens a stream of a process and reads it to its end, with new connections if nobody
+// has the run for long.
 func (d door) read(t *testing.T, system *apptest.System, at *apptest.Process, c *apptest.Conversation) *reading {
 	t.Helper()
 	method, body, header := http.MethodGet, any(nil), []string(nil)
@@ -73,28 +76,56 @@ func (d door) read(t *testing.T, system *apptest.System, at *apptest.Process, c 
 	}
 	r := &reading{done: make(chan error, 1)}
 	go func() {
-		resp, err := system.Client.Do(req)
-		if err != nil {
-			r.done <- err
-			return
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%s: status %d, want 200: %s", d.name, resp.StatusCode, apptest.JSON(apptest.ReadProblem(t, resp)))
-		}
-		lines := bufio.NewScanner(resp.Body)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			if strings.HasPrefix(lines.Text(), ":") {
-				continue // a keep-alive
+		for {
+			again, err := d.once(t, system, req, r)
+			if !again {
+				r.done <- err
+				return
 			}
-			r.mu.Lock()
-			r.text.WriteString(lines.Text() + "\n")
-			r.mu.Unlock()
+			req = req.Clone(ctx)
+			req.Header.Set("Last-Event-ID", r.last)
 		}
-		r.done <- lines.Err()
 	}()
 	return r
+}
+
+// patience is how long a stream at least stays open while nobody has the run. The service
+// gives up after five leases, which a busy machine may need for a takeover.
+const patience = 6 * time.Second
+
+// once reads one connection. Again reports that nobody had the run for long, so that the
+// client has been told to come back.
+func (d door) once(t *testing.T, system *apptest.System, req *http.Request, r *reading) (again bool, err error) {
+	resp, err := system.Client.Do(req)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("%s: status %d, want 200: %s", d.name, resp.StatusCode, apptest.JSON(apptest.ReadProblem(t, resp)))
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	heard := time.Now()
+	for lines.Scan() {
+		line := lines.Text()
+		if line == ": interrupted" && r.last != "" && time.Since(heard) >= patience {
+			return true, nil
+		}
+		if strings.HasPrefix(line, ":") {
+			continue // a keep-alive
+		}
+		if strings.HasPrefix(line, "data:") {
+			heard = time.Now()
+		}
+		if id, ok := strings.CutPrefix(line, "id: "); ok {
+			r.last = id
+		}
+		r.mu.Lock()
+		r.text.WriteString(line + "\n")
+		r.mu.Unlock()
+	}
+	return false, lines.Err()
 }
 
 // seen returns what has been read so far.
@@ -174,8 +205,8 @@ func (r *reading) frames(t *testing.T, c *apptest.Conversation, after int64) []a
 	return list
 }
 
-// A stream of another process continues, on the same connection, when the owner of the run
-// is killed and the run continues elsewhere.
+// A stream of another process continues, on the same connection unless that takes long, when
+// the owner of the run is killed and the run continues elsewhere.
 func TestOwnerOfFollowedKilled(t *testing.T) {
 	over(t, []carrier{none, overNATS}, func(t *testing.T, system *apptest.System) {
 		owner := system.StartReplica(apptest.ShortLease, nil)

@@ -103,7 +103,10 @@ export function model(reply) {
   })
 }
 
-/** The service with a model that counts to the number last given to upTo, and answers anything else in one sentence. */
+/**
+ * The service with a model that counts to the number last given to upTo: "count 9" counts to 9, "think 9" does so as
+ * reasoning before its answer. It answers anything else in one sentence.
+ */
 export async function counting(env = {}) {
   let limit = 0, raised = () => undefined
   let next = new Promise((resolve) => (raised = resolve))
@@ -113,12 +116,12 @@ export async function counting(env = {}) {
     const asked = JSON.parse(body).messages.findLast((message) => message.role === 'user').content
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     const send = (choice) => response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`)
-    const end = Number(/count (\d+)/.exec(asked)?.[1] ?? 0)
-    if (end === 0) send({ delta: { content: 'I am the model.' } })
+    const [, kind, end = 0] = /(count|think) (\d+)/.exec(asked) ?? []
     for (let i = 1; i <= end && !request.socket.destroyed; i++) {
       while (i > limit && !request.socket.destroyed) await Promise.race([next, once(request.socket, 'close')])
-      send({ delta: { content: `${i} ` } })
+      send({ delta: { [kind === 'think' ? 'reasoning_content' : 'content']: `${i} ` } })
     }
+    if (kind !== 'count') send({ delta: { content: 'I am the model.' } })
     send({ delta: {}, finish_reason: 'stop' })
     response.end('data: [DONE]\n\n')
   })
@@ -215,16 +218,15 @@ export async function tab(context, url) {
       })
       await page.input.press('Enter')
     },
-    /** Records from now on whether something is in the page, even for a moment. The returned function waits until it was. */
-    async noting(selector) {
-      const noted = await page.evaluateHandle((wanted) => {
-        const found = { once: false }
-        const look = () => (found.once ||= document.querySelector(wanted) !== null)
-        new MutationObserver(look).observe(document.body, { childList: true, subtree: true, attributes: true })
-        look()
-        return found
-      }, selector)
-      return () => until(`there was ${selector}`, () => noted.evaluate((found) => found.once))
+    /**
+     * Does what asks for an answer, and waits until the service has sent all of it and the tray shows its end. What the page
+     * shows in between may be missed: a busy browser draws many events at once.
+     */
+    async answered(act) {
+      const sent = page.waitForResponse((response) => response.request().method() === 'POST' && new URL(response.url()).pathname === '/api/chat/stream')
+      await act()
+      await (await sent).finished()
+      await page.settled()
     },
     /** Waits until the answer is complete. */
     async settled() {
