@@ -11,6 +11,7 @@ import (
 	"compress/gzip"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -18,17 +19,20 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/chattray/chattray/store"
 )
 
 // Database is a kind of database that tests run on.
 type Database struct {
 	Name string
-	// Fresh returns the url of an empty database that is deleted at the end of
-	// the test.
+	// Fresh returns the url of a database without data that is deleted at the end
+	// of the test. SQLite's has its tables already.
 	Fresh func(t testing.TB) string
 }
 
@@ -38,8 +42,34 @@ var SQLite = Database{"sqlite", func(t testing.TB) string {
 	if only := os.Getenv("TEST_DATABASES"); only != "" && only != "sqlite" {
 		t.Skip("this test runs only on SQLite")
 	}
-	return "sqlite:" + filepath.Join(t.TempDir(), "chat.db")
+	file, err := migrated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "chat.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "sqlite:" + path
 }}
+
+// migrated returns a database file with its tables: each test would make them again.
+var migrated = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "chat.db")
+	data, err := store.Open(context.Background(), "sqlite:"+path, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := data.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // Databases returns SQLite, and Postgres if the environment names a server:
 // TEST_DATABASE_URL, else PGHOST. TEST_DATABASES names the only kind to test.

@@ -11,7 +11,7 @@ const Limit = 3 * time.Minute
 
 // patient are the settings with which a service bears a busy machine: its own limits of
 // time are for what hangs.
-var patient = []string{"DATABASE_TIMEOUT=2m", "MODEL_CONNECT_TIMEOUT=2m", "MAX_PDF_TIME=2m"}
+var patient = []string{"DATABASE_TIMEOUT=2m", "MODEL_CONNECT_TIMEOUT=2m", "MODEL_FIRST_TOKEN_TIMEOUT=10m", "MODEL_IDLE_TIMEOUT=10m", "MAX_PDF_TIME=2m"}
 
 // Eventually checks the condition repeatedly until it holds.
 func Eventually(t testing.TB, what string, holds func() bool) {

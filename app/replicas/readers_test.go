@@ -89,9 +89,9 @@ func (d door) read(t *testing.T, system *apptest.System, at *apptest.Process, c 
 	return r
 }
 
-// patience is how long a stream at least stays open while nobody has the run. The service
+// follows is how long a stream at least stays open while nobody has the run. The service
 // gives up after five leases, which a busy machine may need for a takeover.
-const patience = 6 * time.Second
+const follows = 6 * time.Second
 
 // once reads one connection. Again reports that nobody had the run for long, so that the
 // client has been told to come back.
@@ -109,7 +109,7 @@ func (d door) once(t *testing.T, system *apptest.System, req *http.Request, r *r
 	heard := time.Now()
 	for lines.Scan() {
 		line := lines.Text()
-		if line == ": interrupted" && r.last != "" && time.Since(heard) >= patience {
+		if line == ": interrupted" && r.last != "" && time.Since(heard) >= follows {
 			return true, nil
 		}
 		if strings.HasPrefix(line, ":") {

@@ -15,6 +15,9 @@ const web = fileURLToPath(new URL('..', import.meta.url))
 export const LIMIT = 180_000
 const out = fileURLToPath(new URL('./out/', import.meta.url))
 
+/** The limits of time with which the service bears a busy machine, on which a test holds the model for long. */
+const patient = { CHATTRAY_DATABASE_TIMEOUT: '2m', CHATTRAY_MODEL_CONNECT_TIMEOUT: '2m', CHATTRAY_MODEL_FIRST_TOKEN_TIMEOUT: '10m', CHATTRAY_MODEL_IDLE_TIMEOUT: '10m' }
+
 /** Starts the service with only the settings in env. After kill, start uses the same address and data. */
 export async function service(env = {}) {
   const folder = mkdtempSync(join(process.env.E2E_WORK, 'data-'))
@@ -23,7 +26,7 @@ export async function service(env = {}) {
   const start = async () => {
     process_ = spawn(process.env.E2E_BINARY, [], {
       cwd: folder, stdio: ['ignore', 'pipe', 'inherit'],
-      env: { PATH: process.env.PATH, HOME: folder, CHATTRAY_ADDR: address, CHATTRAY_LOG_FORMAT: 'json', CHATTRAY_DRAIN: '1s', ...env },
+      env: { PATH: process.env.PATH, HOME: folder, CHATTRAY_ADDR: address, CHATTRAY_LOG_FORMAT: 'json', CHATTRAY_DRAIN: '1s', ...patient, ...env },
     })
     const lines = createInterface({ input: process_.stdout })
     const url = await new Promise((resolve, reject) => {
