@@ -2,8 +2,11 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,6 +74,66 @@ func TestInvalidCommands(t *testing.T) {
 			_, err := apptest.Command(t, tt.environ, tt.args...)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error is %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// Commands that act on an existing database neither make one nor change one that is not
+// chattray's or of another release.
+func TestCommandsNeedADatabase(t *testing.T) {
+	commands := [][]string{{"migrate", "status"}, {"user", "export", "u"}, {"user", "delete", "u"}, {"eval", "export"}, {"mcp", "list"}, {"mcp", "accept", "s"}}
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			url := d.Fresh(t)
+			path, isFile := strings.CutPrefix(url, "sqlite:")
+			all := func(want string, commands ...[]string) {
+				t.Helper()
+				for _, args := range commands {
+					if _, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=" + url}, args...); err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("%v: got %v, want an error with %q", args, err, want)
+					}
+				}
+			}
+			run := func(statement string) {
+				t.Helper()
+				if _, err := apptest.Open(t, url).ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if isFile {
+				folder := filepath.Join(t.TempDir(), "wrong")
+				url = "sqlite:" + filepath.Join(folder, "chat.db")
+				all("the database does not exist", commands...)
+				if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("the folder: %v, want that it does not exist", err)
+				}
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				url = "sqlite:" + path
+			}
+			all("chattray migrate up", commands...)
+			run("CREATE TABLE theirs (a INTEGER)")
+			all("not a chattray database", commands...)
+			var tables int
+			count := "SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema()"
+			if isFile {
+				count = "SELECT COUNT(*) FROM sqlite_master"
+			}
+			if err := apptest.Open(t, url).QueryRowContext(t.Context(), count).Scan(&tables); err != nil || tables != 1 {
+				t.Errorf("the other program's database has %d tables, %v, want 1", tables, err)
+			}
+			if _, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=" + url}, "migrate", "up"); err != nil {
+				t.Fatal(err)
+			}
+			run("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
+			all("newer release", commands...)
+			run("DELETE FROM goose_db_version WHERE version_id = 99999 OR version_id = (SELECT MAX(version_id) FROM goose_db_version WHERE version_id < 99999)")
+			all("chattray migrate up", commands[1:]...)
+			out, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=" + url}, commands[0]...)
+			if err != nil || strings.Count(out, "pending") != 1 {
+				t.Errorf("the status is %v, %v, want one migration that is pending", out, err)
 			}
 		})
 	}

@@ -23,7 +23,7 @@ func migrateUp(ctx context.Context, c settings.Config, _ []string, stdout io.Wri
 
 // migrateStatus lists the migrations, one on each line.
 func migrateStatus(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
-	return withStore(ctx, c, store.Options{NoMigrate: true}, func(data *store.Store) error {
+	return withStore(ctx, c, store.Options{NoMigrate: true, Existing: true}, func(data *store.Store) error {
 		list, err := data.MigrationStatus(ctx)
 		for _, m := range list {
 			state := "pending"
@@ -33,7 +33,10 @@ func migrateStatus(ctx context.Context, c settings.Config, _ []string, stdout io
 			_, wrote := fmt.Fprintf(stdout, "%-28s  %s\n", state, m.Name)
 			err = errors.Join(err, wrote)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return data.NotNewer(ctx)
 	})
 }
 
@@ -51,6 +54,16 @@ func importFile(ctx context.Context, c settings.Config, args []string, stdout io
 		}
 		_, err = fmt.Fprintf(stdout, "imported %d streams, %d reports, %d articles\n", counts.Streams, counts.Reports, counts.Articles)
 		return err
+	})
+}
+
+// withCurrent is withStore for commands that neither make a database nor migrate it.
+func withCurrent(ctx context.Context, c settings.Config, do func(*store.Store) error) error {
+	return withStore(ctx, c, store.Options{NoMigrate: true, Existing: true}, func(data *store.Store) error {
+		if err := data.Current(ctx); err != nil {
+			return err
+		}
+		return do(data)
 	})
 }
 

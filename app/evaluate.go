@@ -42,7 +42,7 @@ data, also with --anonymous: the texts are as the users wrote them.`,
 			if o.Limit < 0 {
 				return errors.New("--limit must not be negative")
 			}
-			return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
+			return withCurrent(ctx, c, func(data *store.Store) error {
 				return toFile(output, stdout, func(to io.Writer) error {
 					return evaluate.Write(to, evaluate.Export(ctx, data, data, o))
 				})

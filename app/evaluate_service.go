@@ -44,7 +44,7 @@ func mcpPins(ctx context.Context, c settings.Config) (pins []record.MCPTool, err
 	if len(enabledMCP(c)) == 0 {
 		return nil, nil
 	}
-	err = withStore(ctx, c, store.Options{NoMigrate: true}, func(data *store.Store) error {
+	err = withCurrent(ctx, c, func(data *store.Store) error {
 		pins, err = data.MCPTools(ctx)
 		return err
 	})

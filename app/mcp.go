@@ -129,7 +129,7 @@ func (p *program) mcpCommand() *cobra.Command {
 // listMCPTools writes a line for each stored tool, and both definitions of
 // those that have changed.
 func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
-	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
+	return withCurrent(ctx, c, func(data *store.Store) error {
 		list, err := data.MCPTools(ctx)
 		if err != nil {
 			return err
@@ -167,7 +167,7 @@ func asking(c settings.Config, t record.MCPTool) string {
 
 func acceptMCPTools(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
 	server, tool := args[0], strings.Join(args[1:], "")
-	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
+	return withCurrent(ctx, c, func(data *store.Store) error {
 		accepted, err := data.AcceptMCPTools(ctx, server, tool)
 		if errors.Is(err, schemas.ErrNotFound) {
 			what := strings.TrimSpace("changed tool " + tool)

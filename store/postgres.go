@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -43,7 +44,8 @@ type postgresDB struct {
 	texts sync.Map
 }
 
-func openPostgres(ctx context.Context, url string, conns int, lease time.Duration, logger *slog.Logger) (*postgresDB, error) {
+func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Logger) (*postgresDB, error) {
+	conns, lease := cmp.Or(opts.Conns, DefaultPostgresConns), opts.Lease
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("the url of the database cannot be read") // pgx's error would repeat the url
@@ -58,6 +60,11 @@ func openPostgres(ctx context.Context, url string, conns int, lease time.Duratio
 	d.pool, d.own = openPool(d.connector, conns), openPool(d.connector, 1)
 	if err := d.pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, d.pool.Close())
+	}
+	if opts.Existing {
+		if err := d.existing(ctx); err != nil {
+			return nil, errors.Join(err, d.close())
+		}
 	}
 	// If all connections of the pool have ended, the last try makes a new one.
 	reads := &readPool{ConnPool: d.pool, tries: conns + 1}

@@ -43,6 +43,9 @@ type Options struct {
 	// NoMigrate leaves the tables unchanged. Without it Open brings them up to
 	// date.
 	NoMigrate bool
+	// Existing makes Open fail, and change nothing, if the database does not exist or has
+	// no tables of chattray. It goes with NoMigrate.
+	Existing bool
 	// Conns bounds the connections; 0 means defaultSQLiteConns or
 	// DefaultPostgresConns. SQLite has one more, for writing.
 	Conns int
@@ -151,9 +154,14 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	var err error
 	switch scheme {
 	case "sqlite":
-		db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns))
+		if opts.Existing {
+			err = existing(ctx, rest)
+		}
+		if err == nil {
+			db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns))
+		}
 	case "postgres", "postgresql":
-		db, err = openPostgres(ctx, url, cmp.Or(opts.Conns, DefaultPostgresConns), opts.Lease, logger)
+		db, err = openPostgres(ctx, url, opts, logger)
 	default:
 		return nil, errors.New("store: a database url begins with sqlite: or postgres://")
 	}

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Errors of a database that a program cannot use as it is.
+var (
+	errEmpty   = errors.New(`the database is empty; run "chattray migrate up"`)
+	errForeign = errors.New("this is not a chattray database")
+	errOlder   = errors.New(`the database is of an older release: use the program of that release, or run "chattray migrate up"`)
+	errNewer   = errors.New("the database is of a newer release: use the program of that release")
+)
+
+// Current returns an error if the database is of an older or a newer release than the
+// program. It changes nothing.
+func (s *Store) Current(ctx context.Context) error {
+	steps, err := s.MigrationStatus(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range steps {
+		if m.AppliedAt.IsZero() {
+			return errOlder
+		}
+	}
+	return s.NotNewer(ctx)
+}
+
+// NotNewer returns an error if the database is of a newer release than the program. It
+// changes nothing.
+func (s *Store) NotNewer(ctx context.Context) error {
+	steps, err := s.MigrationStatus(ctx)
+	if err != nil {
+		return err
+	}
+	newest, err := number(s.read(ctx), "SELECT MAX(version_id) FROM goose_db_version")
+	if err == nil && newest > steps[len(steps)-1].Version {
+		return errNewer
+	}
+	return s.fault("the newest migration", err)
+}
+
+// existing returns an error if the file does not exist or has no tables of chattray, of
+// any release. It changes nothing.
+func existing(ctx context.Context, path string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the database does not exist: %w", err)
+	} else if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", sqliteFileURL(path)+"?mode=rw&_pragma=busy_timeout(10000)")
+	if err != nil {
+		return err
+	}
+	err = ours(ctx, db, "SELECT COUNT(*), COALESCE(SUM(name IN ('goose_db_version', 'chats')), 0) FROM sqlite_master WHERE type = 'table'")
+	if errors.Is(err, errForeign) || errors.Is(err, errEmpty) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// existing returns an error if the schema has no tables of chattray, of any release.
+func (d *postgresDB) existing(ctx context.Context) error {
+	return ours(ctx, d.pool, "SELECT COUNT(*), COUNT(*) FILTER (WHERE tablename IN ('goose_db_version', 'chats')) FROM pg_tables WHERE schemaname = current_schema()")
+}
+
+// ours returns an error unless two of the tables are chattray's. The query returns how
+// many tables there are, and how many of these two.
+func ours(ctx context.Context, db *sql.DB, query string) error {
+	var all, known int
+	if err := db.QueryRowContext(ctx, query).Scan(&all, &known); err != nil {
+		return err
+	}
+	switch {
+	case known == 2:
+		return nil
+	case all == 0:
+		return errEmpty
+	default:
+		return errForeign
+	}
+}
