@@ -41,7 +41,7 @@ func backup(ctx context.Context, source, path string) (size int64, err error) {
 	if err := errors.Join(sourceErr, pathErr); err != nil {
 		return 0, err
 	}
-	if _, err := os.Stat(source); err != nil {
+	if err := existing(ctx, source); err != nil {
 		return 0, err
 	}
 	if err := unused(path); err != nil {

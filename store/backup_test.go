@@ -71,6 +71,17 @@ func TestBackupRefuses(t *testing.T) {
 	if err := os.WriteFile(damaged, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	empty, foreign := filepath.Join(t.TempDir(), "empty.db"), filepath.Join(t.TempDir(), "foreign.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sql.Open("sqlite", foreign)
+	if err == nil {
+		_, err = other.ExecContext(t.Context(), "CREATE TABLE theirs (a)")
+	}
+	if err = errors.Join(err, other.Close()); err != nil {
+		t.Fatal(err)
+	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	tests := []struct {
@@ -93,6 +104,11 @@ func TestBackupRefuses(t *testing.T) {
 				t.Errorf("the error is %v, want %v", err, tt.want)
 			}
 		})
+	}
+	for path, want := range map[string]string{empty: "the database is empty", foreign: "not a chattray database"} {
+		if _, err := store.Backup(t.Context(), "sqlite:"+path, filepath.Join(folder, "new")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want one with %q", err, want)
+		}
 	}
 	missing := filepath.Join(folder, "no", "new")
 	if _, err := store.Backup(t.Context(), url, missing); err == nil || !strings.HasSuffix(err.Error(), "create "+missing+": no such file or directory") {
