@@ -10,6 +10,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // ErrNoFile is the error of Backup for a database that is not a file.
@@ -58,20 +62,43 @@ func backup(ctx context.Context, source, path string) (size int64, err error) {
 	}
 	part := empty.Name()
 	defer func() {
-		if gone := os.Remove(part); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
+		for _, of := range []string{"", "-journal", "-wal", "-shm"} { // SQLite leaves them after some errors
+			if gone := os.Remove(part + of); !errors.Is(gone, fs.ErrNotExist) {
+				err = errors.Join(err, gone)
+			}
 		}
 	}()
 	if err := empty.Close(); err != nil {
 		return 0, err
 	}
 	if err := sqliteCopy(ctx, source, part); err != nil {
-		return 0, err
+		return 0, noRoom(err, source, part, path)
 	}
 	if size, err = syncFile(part); err != nil {
 		return 0, err
 	}
 	return size, giveName(part, path)
+}
+
+// noRoom adds to the error of a copy that it does not fit into part, of which SQLite's
+// error says only that it could not write.
+func noRoom(err error, source, part, path string) error {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	if !ok || lite.Code()&0xff != sqlite3.SQLITE_IOERR && lite.Code()&0xff != sqlite3.SQLITE_FULL {
+		return err
+	}
+	cause := err
+	if info, statErr := os.Stat(source); statErr == nil {
+		limit, large := errors.AsType[*fs.PathError](os.Truncate(part, info.Size()))
+		free, known := freeSpace(filepath.Dir(path))
+		switch {
+		case large:
+			cause = fmt.Errorf("%w: %w", limit.Err, err) // also a limit of the process
+		case known && free < uint64(info.Size()): //nolint:gosec // a size is not negative
+			cause = fmt.Errorf("%w: %w", syscall.ENOSPC, err)
+		}
+	}
+	return &fs.PathError{Op: "write", Path: path, Err: cause}
 }
 
 // sqliteCopy copies the database into an empty file and checks the copy.
