@@ -130,7 +130,19 @@ func (e *export) conversations() error {
 }
 
 func (e *export) conversation(chat *schemas.Chat) error {
-	if err := e.line("chat", chat); err != nil {
+	view := struct {
+		*schemas.Chat
+
+		Summary *summary `json:"summary,omitempty"`
+	}{Chat: chat}
+	sum, err := e.chats.Summary(e.ctx, e.user.ID, chat.ConversationID)
+	if err != nil {
+		return err
+	}
+	if sum.Text != "" {
+		view.Summary = &summary{Text: sum.Text, Through: sum.Through, UpdatedAt: sum.UpdatedAt}
+	}
+	if err := e.line("chat", view); err != nil {
 		return err
 	}
 	q := record.MessageQuery{Limit: pageSize, Forward: true, Superseded: true}
@@ -149,6 +161,13 @@ func (e *export) conversation(chat *schemas.Chat) error {
 		}
 		q.Cursor = next
 	}
+}
+
+// summary is what a model has written of a chat's older turns, through a message.
+type summary struct {
+	Text      string    `json:"text"`
+	Through   string    `json:"through"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // message writes a message, its payloads whole, and the content of its attachments.
@@ -181,7 +200,7 @@ func (e *export) message(m *schemas.Message) error {
 }
 
 // runs writes the runs of a chat with their requests, each followed by its calls of tools
-// with their whole outputs.
+// with their whole outputs, and by what the user or the page has answered to calls.
 func (e *export) runs(conversationID int64) error {
 	for place := int64(0); ; {
 		list, err := e.chats.RunsOf(e.ctx, e.user.ID, conversationID, place, pageSize)
@@ -201,18 +220,33 @@ func (e *export) run(r *record.Run) error {
 	view := struct {
 		schemas.Run
 
-		Request json.RawMessage `json:"request"`
+		User           runUser         `json:"user"`
+		IdempotencyKey string          `json:"idempotency_key,omitempty"`
+		Request        json.RawMessage `json:"request"`
 	}{schemas.Run{
 		RunID: r.ID, ConversationID: r.ConversationID, ChatID: r.ChatKey, State: r.State, Attempt: r.Attempt, LastSequence: r.LastSeq,
 		UserMessageID: r.UserMessageID, MessageID: r.MessageID, CreatedAt: r.CreatedAt, StopReason: r.StopReason, Usage: r.Usage, Error: r.Error,
-	}, r.Request}
+	}, runUser{r.Owner.Name, r.Owner.Roles}, r.IdempotencyKey, r.Request}
 	if !r.EndedAt.IsZero() {
 		view.EndedAt = &r.EndedAt
 	}
 	if err := e.line("run", view); err != nil {
 		return err
 	}
-	calls, err := e.chats.ToolCalls(e.ctx, r.ID)
+	if err := e.calls(r.ID); err != nil {
+		return err
+	}
+	return e.waits(r.ID)
+}
+
+// runUser is the user as the token of the run's request said.
+type runUser struct {
+	Name  string   `json:"name"`
+	Roles []string `json:"roles"`
+}
+
+func (e *export) calls(run string) error {
+	calls, err := e.chats.ToolCalls(e.ctx, run)
 	if err != nil {
 		return err
 	}
@@ -222,7 +256,7 @@ func (e *export) run(r *record.Run) error {
 			RunID string `json:"run_id"`
 			Index int    `json:"index"`
 			schemas.ToolCall
-		}{r.ID, c.Index, schemas.ToolCall{
+		}{run, c.Index, schemas.ToolCall{
 			ToolName: c.Name, Input: c.Input, Output: c.Output, IsError: c.IsError, ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
 		}})
 		if err != nil {
@@ -230,6 +264,44 @@ func (e *export) run(r *record.Run) error {
 		}
 	}
 	return nil
+}
+
+// waits writes the calls of a run that wait or have waited for the user or the page.
+func (e *export) waits(run string) error {
+	list, err := e.chats.Waits(e.ctx, run)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		w := &list[i]
+		err := e.line("wait", wait{
+			RunID: run, Index: w.Index, Kind: w.Kind, ApprovalID: w.ID, ToolUseID: w.ToolUseID, ToolName: w.Tool, Input: w.Input, Reason: w.Reason,
+			CreatedAt: w.CreatedAt, ExpiresAt: w.ExpiresAt, Answer: w.Answer, AnsweredAt: w.AnsweredAt, Edited: w.Edited, Output: w.Output, IsError: w.IsError,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait is a call that waits or has waited, with the answer.
+type wait struct {
+	RunID      string                 `json:"run_id"`
+	Index      int                    `json:"index"`
+	Kind       schemas.WaitKind       `json:"kind"`
+	ApprovalID string                 `json:"approval_id,omitempty"`
+	ToolUseID  string                 `json:"tool_use_id"`
+	ToolName   string                 `json:"tool_name"`
+	Input      json.RawMessage        `json:"input"`
+	Reason     schemas.ApprovalReason `json:"reason,omitempty"`
+	CreatedAt  time.Time              `json:"created_at"`
+	ExpiresAt  time.Time              `json:"expires_at,omitzero"`
+	Answer     schemas.WaitAnswer     `json:"answer,omitempty"`
+	AnsweredAt time.Time              `json:"answered_at,omitzero"`
+	Edited     json.RawMessage        `json:"edited,omitempty"`
+	Output     string                 `json:"output,omitempty"`
+	IsError    bool                   `json:"is_error,omitempty"`
 }
 
 // texts writes the documents, each followed by its versions.

@@ -24,6 +24,8 @@ type Chats interface {
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
 	ToolCalls(ctx context.Context, run string) ([]record.ToolCall, error)
+	Waits(ctx context.Context, run string) ([]record.Wait, error)
+	Summary(ctx context.Context, owner string, id int64) (record.Summary, error)
 	Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error)
 }
 

@@ -64,6 +64,14 @@ func (s *shelf) ToolCalls(context.Context, string) ([]record.ToolCall, error) {
 	return []record.ToolCall{{Index: 0, Name: "look", Output: strings.Repeat("whole output ", 10_000)}}, nil
 }
 
+func (s *shelf) Waits(context.Context, string) ([]record.Wait, error) {
+	return []record.Wait{{Tool: "order", Edited: json.RawMessage(`{"copies":77}`)}}, nil
+}
+
+func (s *shelf) Summary(context.Context, string, int64) (record.Summary, error) {
+	return record.Summary{Text: "the older turns"}, nil
+}
+
 func (s *shelf) Payload(_ context.Context, _ string, _ int64, id string) (schemas.CustomPayload, error) {
 	return schemas.CustomPayload{PayloadID: id, Data: json.RawMessage(`"the whole payload"`)}, nil
 }
@@ -165,12 +173,12 @@ func TestExport(t *testing.T) {
 		}
 		kinds, lines = append(kinds, line.Kind), lines+1
 	}
-	chat := " chat message attachment message run tool_call"
+	chat := " chat message attachment message run tool_call wait"
 	want := "user usage" + chat + chat + chat + " document document_version document document_version end"
 	if got := strings.Join(kinds, " "); got != want {
 		t.Errorf("the lines are\n%s\nwant\n%s", got, want)
 	}
-	for _, want := range []string{"content of a file", "the whole payload", strings.Repeat("whole output ", 10_000), `"request":{"message":"q"}`} {
+	for _, want := range []string{"content of a file", "the whole payload", strings.Repeat("whole output ", 10_000), `"request":{"message":"q"}`, "the older turns", `{"copies":77}`} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("the export lacks %.40q", want)
 		}

@@ -996,11 +996,13 @@ export interface paths {
         };
         /**
          * Everything of the user as a file
-         * @description Lines of JSON, each `{"kind": …, "data": …}`. Kinds: `user`; `usage`, a day and a model; `chat`, followed by its
-         *     messages, replaced ones included, as `message`, each followed by its files as `attachment`, then its runs as
-         *     `run`, with the request, each followed by its calls as `tool_call`, with their whole outputs; `document`,
-         *     followed by its versions as `document_version`. The last line is `end`, with the number of lines before it:
-         *     without it the export is incomplete. Event logs and traces are not in it.
+         * @description Lines of JSON, each `{"kind": …, "data": …}`. Kinds: `user`; `usage`, a day and a model; `chat`, with the summary
+         *     that a model has written of its older turns, followed by its messages, replaced ones included, as `message`, each
+         *     followed by its files as `attachment`, then its runs as `run`, with the request and the user's name and roles at
+         *     that time, each followed by its calls as `tool_call`, with their whole outputs, and by the calls that wait or have
+         *     waited for the user or the page as `wait`, with the answer; `document`, followed by its versions as
+         *     `document_version`. The last line is `end`, with the number of lines before it: without it the export is
+         *     incomplete. Event logs and traces are not in it.
          */
         get: operations["exportMyData"];
         put?: never;
