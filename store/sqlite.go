@@ -121,11 +121,13 @@ func sqliteFileURL(path string) string {
 	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 }
 
-// sqliteDSN returns a data source with durable commits and enforced references.
+// sqliteDSN returns a data source with durable commits and enforced references, which
+// overwrites what is deleted with zeros: free pages would have text of deleted users.
 func sqliteDSN(path, cache string, busy time.Duration) string {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		"cache_size(" + cache + ")", "wal_autocheckpoint(" + sqliteCheckpoint + ")", "temp_store(MEMORY)",
+		"secure_delete(1)",
 	}}
 	return sqliteFileURL(path) + "?" + q.Encode()
 }
@@ -136,10 +138,14 @@ func (d *sqliteDB) contains(column string) string {
 	return lowerText + "(" + column + `) LIKE ? ESCAPE '\'`
 }
 
-// close waits for the current transaction.
+// close waits for the current transaction. The last connection to the file deletes the
+// write-ahead log; before others it is emptied, if nobody reads it.
 func (d *sqliteDB) close() error {
 	<-d.turn
 	close(d.closed)
+	if d.writer != nil {
+		_, _ = d.tryEmptyLog(context.Background()) // nothing is lost without it
+	}
 	d.drop()
 	return errors.Join(d.readers.Close(), d.writers.Close())
 }

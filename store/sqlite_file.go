@@ -20,8 +20,8 @@ type sqliteFile struct {
 	mu sync.Mutex
 	// log is the write-ahead log, once it exists.
 	log fs.FileInfo
-	// size and logSize are the largest sizes seen: neither file shrinks while
-	// it is open.
+	// size and logSize are the largest sizes seen: the file does not shrink while it is
+	// open, and the log only if it is emptied.
 	size, logSize int64
 }
 
@@ -61,6 +61,9 @@ func (d *sqliteDB) inPlace() error {
 	if f.log == nil {
 		f.log, _ = os.Stat(d.path + "-wal") // the log exists from the first write on
 		return nil
+	}
+	if now, err := os.Stat(d.path + "-wal"); err == nil && now.Size() < f.logSize && !d.shortened(now.Size()) {
+		f.logSize = now.Size()
 	}
 	return same(d.path+"-wal", f.log, &f.logSize, "the write-ahead log of the database")
 }

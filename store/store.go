@@ -107,6 +107,8 @@ type database interface {
 	searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB
 	// imported is called in the transaction of an import, at its end.
 	imported(tx *gorm.DB) error
+	// emptyLog removes text of deleted rows from where the server writes first.
+	emptyLog(ctx context.Context) error
 	// forget does a step of Store.Forget.
 	forget(ctx context.Context) (more bool, err error)
 	// rowLock locks the rows of a SELECT until the end of the transaction.

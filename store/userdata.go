@@ -69,5 +69,8 @@ func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
 	if err != nil {
 		return s.fault("forget a user", err)
 	}
-	return s.Tidy(ctx, nil)
+	if err := s.Tidy(ctx, nil); err != nil {
+		return err
+	}
+	return s.fault("forget a user", s.db.emptyLog(ctx))
 }
