@@ -2959,7 +2959,9 @@ export interface components {
             documents: number;
             /**
              * Format: int64
-             * @description Bytes of documents and attachments, as they count towards the user's quota
+             * @description Bytes of everything that is stored of the user, as it is stored: texts, attachments, payloads, versions of documents,
+             *     requests, calls of tools, logs and traces. Parts of it are compressed. The quota counts documents and attachments
+             *     alone.
              */
             bytes: number;
             /** @description Names this state of the data; `DELETE /api/me/data` needs it */
