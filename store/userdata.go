@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -82,6 +83,12 @@ func sizeOf(table, of string, columns ...string) string {
 		columns[i] = "COALESCE(octet_length(" + column + "), 0)"
 	}
 	return "SELECT CAST(COALESCE(SUM(" + strings.Join(columns, " + ") + "), 0) AS BIGINT) FROM " + table + " WHERE " + of
+}
+
+// RecentRuns counts the owner's runs that have not ended, or not before a time.
+func (s *Store) RecentRuns(ctx context.Context, owner string, since time.Time) (int64, error) {
+	n, err := number(s.read(ctx), "SELECT COUNT(*) FROM runs WHERE "+ofOwner+" AND (ended_at >= ? OR "+openStates+")", owner, micros(since))
+	return n, s.fault("recent runs", err)
 }
 
 // ForgetUser deletes what remains of an owner without chats and documents: reserved ids,

@@ -32,6 +32,8 @@ type Chats interface {
 // Totals counts, and deletes what is in no chat and no document.
 type Totals interface {
 	DataSize(ctx context.Context, owner string) (schemas.DataSize, error)
+	// RecentRuns counts the owner's runs that have not ended, or not before a time.
+	RecentRuns(ctx context.Context, owner string, since time.Time) (int64, error)
 	Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error)
 	ForgetUser(ctx context.Context, owner, day string) error
 }
@@ -67,7 +69,7 @@ func New(chats Chats, totals Totals, documents Documents, deleter Deleter) *User
 // Size counts what is stored of a user.
 func (u *UserData) Size(ctx context.Context, user schemas.User) (schemas.DataSize, error) {
 	size, err := u.totals.DataSize(ctx, user.ID)
-	size.Confirm = fmt.Sprintf("%d-%d-%d", size.Chats, size.Messages, size.Documents)
+	size.Confirm = confirmOf(size)
 	return size, err
 }
 
@@ -85,9 +87,9 @@ func (u *UserData) Known(ctx context.Context, user schemas.User) (bool, error) {
 
 // Delete deletes everything of a user and returns how much it was. Running answers are
 // cancelled first. The usage of the current day stays, because budgets count it. If confirm
-// is not the one of the current Size, nothing is deleted, and an error with the code
-// conflict says how much would be deleted. If a deletion fails midway, the next one
-// continues it.
+// is neither the one of the current Size nor that of one before the answers of the last
+// minutes, nothing is deleted, and an error with the code conflict says how much would be
+// deleted. If a deletion fails midway, the next one continues it.
 func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string) (schemas.DataSize, error) {
 	unlock, err := u.busy.Lock(ctx, user.ID)
 	if err != nil {
@@ -98,7 +100,11 @@ func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string
 	if err != nil {
 		return size, err
 	}
-	if confirm != size.Confirm {
+	holds, err := u.holds(ctx, user, confirm, size)
+	if err != nil {
+		return size, err
+	}
+	if !holds {
 		return size, schemas.NewError(schemas.CodeConflict, Warning(size)+"; to do it, repeat the request with confirm="+size.Confirm)
 	}
 	if err := u.deleteChats(ctx, user); err != nil {
@@ -108,6 +114,31 @@ func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string
 		return size, err
 	}
 	return size, u.totals.ForgetUser(ctx, user.ID, time.Now().UTC().Format(time.DateOnly))
+}
+
+// confirmTime is how long a confirm stays valid while answers begin and end.
+const confirmTime = 10 * time.Minute
+
+// holds reports whether the user was told the current size, or one that is smaller by no
+// more than the recent answers can have added: a chat and a document for each, a question
+// and its answer.
+func (u *UserData) holds(ctx context.Context, user schemas.User, confirm string, size schemas.DataSize) (bool, error) {
+	if confirm == size.Confirm {
+		return true, nil
+	}
+	var told schemas.DataSize
+	if n, err := fmt.Sscanf(confirm, confirmFormat, &told.Chats, &told.Messages, &told.Documents); err != nil || n != 3 || confirm != confirmOf(told) || told == (schemas.DataSize{}) {
+		return false, nil //nolint:nilerr // it is no confirm, or says that nothing is stored
+	}
+	answers, err := u.totals.RecentRuns(ctx, user.ID, time.Now().Add(-confirmTime))
+	within := func(told, now, more int64) bool { return told >= 0 && told <= now && now-told <= more }
+	return within(told.Chats, size.Chats, answers) && within(told.Messages, size.Messages, 2*answers) && within(told.Documents, size.Documents, answers), err
+}
+
+const confirmFormat = "%d-%d-%d"
+
+func confirmOf(size schemas.DataSize) string {
+	return fmt.Sprintf(confirmFormat, size.Chats, size.Messages, size.Documents)
 }
 
 // Warning says how much a deletion deletes.

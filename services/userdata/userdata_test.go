@@ -23,6 +23,7 @@ type shelf struct {
 	forgotten string
 	away      bool // the database is away after the first chat
 	slow      bool // each chat takes a second to read
+	recent    int64
 }
 
 var errAway = errors.New("away")
@@ -78,6 +79,13 @@ func (s *shelf) Payload(_ context.Context, _ string, _ int64, id string) (schema
 
 func (s *shelf) DataSize(context.Context, string) (schemas.DataSize, error) {
 	return schemas.DataSize{Chats: int64(len(s.chats)), Messages: 2 * int64(len(s.chats)), Documents: int64(len(s.documents))}, nil
+}
+
+func (s *shelf) RecentRuns(_ context.Context, _ string, since time.Time) (int64, error) {
+	if since.After(time.Now().Add(-time.Minute)) {
+		return 0, nil
+	}
+	return s.recent, nil
 }
 
 func (s *shelf) Usage(_ context.Context, _, from, to string) ([]schemas.UsageItem, error) {
@@ -249,5 +257,41 @@ func TestDelete(t *testing.T) {
 	}
 	if len(s.chats) > 0 || len(s.documents) > 0 || s.forgotten != "una before "+time.Now().UTC().Format(time.DateOnly) {
 		t.Errorf("%d chats, %d documents are left, and %q is forgotten, want nothing left", len(s.chats), len(s.documents), s.forgotten)
+	}
+}
+
+// A confirm holds while answers begin and end, but not if more is stored than they can have
+// added, or less than was told.
+func TestConfirmWhileAnswersRun(t *testing.T) {
+	tests := []struct {
+		confirm string
+		recent  int64
+		deletes bool
+	}{
+		{"3-6-2", 0, true},
+		{"2-4-2", 1, true},
+		{"3-5-2", 1, true},
+		{"3-4-1", 1, true},
+		{"2-4-2", 0, false},
+		{"2-3-2", 1, false},
+		{"1-4-2", 1, false},
+		{"3-6-0", 1, false},
+		{"4-6-2", 1, false},
+		{"3-7-2", 1, false},
+		{"0-0-0", 3, false},
+		{"-1-4-2", 9, false},
+		{"3-6-02", 9, false},
+		{"3-6-2x", 9, false},
+		{"99999999999999999999-6-2", 9, false},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt.confirm, " ", tt.recent), func(t *testing.T) {
+			s := full()
+			s.recent = tt.recent
+			size, err := data(s).Delete(t.Context(), una, tt.confirm)
+			if deleted := err == nil && len(s.chats) == 0; deleted != tt.deletes || size.Chats != 3 {
+				t.Errorf("deleted: %v, with %+v and the error %v; want %v", deleted, size, err, tt.deletes)
+			}
+		})
 	}
 }

@@ -55,8 +55,20 @@ func testUserData(t *testing.T, url string) {
 		t.Errorf("got %+v, want 3 chats, at least 8 messages, a document and its bytes", size)
 	}
 
+	ended, err := f.store.Run(f.ctx, first.Run.ID)
+	must(f, err)
+	recent := func(since time.Time, want int64) {
+		t.Helper()
+		if n, err := f.store.RecentRuns(f.ctx, f.owner, since); err != nil || n != want {
+			t.Errorf("%d runs since %v, %v, want %d", n, since, err, want)
+		}
+	}
+	recent(ended.EndedAt, 4)
+	recent(ended.EndedAt.Add(24*time.Hour), 0)
+
 	open := f.begin("plans", in) // a document is withdrawn from a run that goes on
 	f.mustCommit(open)
+	recent(ended.EndedAt.Add(24*time.Hour), 1)
 	withdrawn := f.doc()
 	_, err = f.store.PlanDocument(record.WithFence(f.ctx, record.Fence{RunID: open.RunID, Attempt: 1}), f.owner, withdrawn, record.Plan{Title: "Plan", Blocks: []record.NewBlock{{ID: newID(), Type: "md"}}})
 	must(f, err)

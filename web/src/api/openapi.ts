@@ -979,7 +979,8 @@ export interface paths {
          * @description Cancels the user's running answers, then deletes all chats, with their messages, payloads, attachments and runs,
          *     and all documents. The usage of the current day stays, because budgets count it. Nothing is deleted unless
          *     `confirm` is that of `GET /api/me/data`; the error then says how much would be deleted, and with which `confirm`.
-         *     A deletion that breaks off is continued by repeating it.
+         *     Answers that begin or end within 10 minutes do not invalidate it: for each there may be a chat, a question, an
+         *     answer and a document more. A deletion that breaks off is continued by repeating it.
          */
         delete: operations["deleteMyData"];
         options?: never;
@@ -2964,7 +2965,7 @@ export interface components {
              *     alone.
              */
             bytes: number;
-            /** @description Names this state of the data; `DELETE /api/me/data` needs it */
+            /** @description Names this state of the data; `DELETE /api/me/data` needs it, within 10 minutes if answers run */
             confirm: string;
         };
         /** @description What a user may see and do beyond the user's own data */
