@@ -16,8 +16,12 @@ var searchIndexes = []string{"chats_search", "blocks_search"}
 
 // Forget removes the terms of deleted titles and messages from the search indexes, a step
 // at a time; more says that there are more steps. The steps of all deletions together
-// rewrite an index once. On Postgres there is nothing to do. It is not safe for concurrent use.
+// rewrite an index once. On Postgres there are no terms to remove. It also deletes what
+// ForgetUser has left for the end of the day. It is not safe for concurrent use.
 func (s *Store) Forget(ctx context.Context) (more bool, err error) {
+	if err := s.forgetUsage(ctx); err != nil {
+		return false, s.fault("forget what was used", err)
+	}
 	more, err = s.db.forget(ctx)
 	return more, s.fault("forget", err)
 }

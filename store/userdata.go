@@ -93,7 +93,8 @@ func (s *Store) RecentRuns(ctx context.Context, owner string, since time.Time) (
 
 // ForgetUser deletes what remains of an owner without chats and documents: reserved ids,
 // the ids of removed blocks, what was withdrawn from runs, usage before a day (YYYY-MM-DD),
-// and what the journals of all replicas have of deleted runs.
+// and what the journals of all replicas have of deleted runs. Forget deletes the usage of
+// that day once it is over.
 func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
 	err := s.write(ctx, func(tx *gorm.DB) error {
 		if err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved, owner).Error; err != nil {
@@ -104,7 +105,10 @@ func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
 				return err
 			}
 		}
-		return tx.Exec("DELETE FROM model_usage WHERE owner = ? AND day < ?", owner, day).Error
+		if err := tx.Exec("DELETE FROM model_usage WHERE owner = ? AND day < ?", owner, day).Error; err != nil {
+			return err
+		}
+		return tx.Exec("INSERT INTO forgotten (owner, day) VALUES (?, ?) ON CONFLICT (owner) DO UPDATE SET day = excluded.day", owner, day).Error
 	})
 	if err != nil {
 		return s.fault("forget a user", err)
@@ -113,4 +117,21 @@ func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
 		return err
 	}
 	return s.fault("forget a user", s.db.emptyLog(ctx))
+}
+
+// forgetUsage deletes what forgotten users have used until the end of the day on which they
+// were forgotten, once it is over.
+func (s *Store) forgetUsage(ctx context.Context) error {
+	today := time.Now().UTC().Format(time.DateOnly)
+	if n, err := number(s.read(ctx), "SELECT COUNT(*) FROM forgotten WHERE day < ?", today); err != nil || n == 0 {
+		return err
+	}
+	return s.write(ctx, func(tx *gorm.DB) error {
+		err := tx.Exec(`DELETE FROM model_usage WHERE owner IN (SELECT owner FROM forgotten WHERE day < ?)
+			AND day <= (SELECT day FROM forgotten WHERE forgotten.owner = model_usage.owner)`, today).Error
+		if err != nil {
+			return err
+		}
+		return tx.Exec("DELETE FROM forgotten WHERE day < ?", today).Error
+	})
 }

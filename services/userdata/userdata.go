@@ -86,10 +86,10 @@ func (u *UserData) Known(ctx context.Context, user schemas.User) (bool, error) {
 }
 
 // Delete deletes everything of a user and returns how much it was. Running answers are
-// cancelled first. The usage of the current day stays, because budgets count it. If confirm
-// is neither the one of the current Size nor that of one before the answers of the last
-// minutes, nothing is deleted, and an error with the code conflict says how much would be
-// deleted. If a deletion fails midway, the next one continues it.
+// cancelled first. The usage of the current day stays until it is over, because budgets
+// count it. If confirm is neither the one of the current Size nor that of one before the
+// answers of the last minutes, nothing is deleted, and an error with the code conflict says
+// how much would be deleted. If a deletion fails midway, the next one continues it.
 func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string) (schemas.DataSize, error) {
 	unlock, err := u.busy.Lock(ctx, user.ID)
 	if err != nil {

@@ -96,6 +96,25 @@ func testUserData(t *testing.T, url string) {
 	if used := f.usage("2026-01-01", "2026-12-31"); len(used) > 0 {
 		t.Errorf("the usage %+v is there, want none before the day", used)
 	}
+
+	// What was used on the day of a deletion counts until it is over; what was used after it stays.
+	used := func(day int) {
+		f.mustCommit(f.spend(time.Date(2024, 3, day, 0, 0, 0, 0, time.UTC), record.ModelUsage{Model: "m", Runs: 1}))
+	}
+	used(5)
+	must(f, f.store.ForgetUser(f.ctx, f.owner, "2024-03-05"))
+	used(5)
+	if used := f.usage("2024-01-01", "2024-12-31"); len(used) != 1 || used[0].Runs != 2 {
+		t.Errorf("the usage of the day is %+v, want that it still counts", used)
+	}
+	used(6)
+	for more := true; more; {
+		more, err = f.store.Forget(f.ctx)
+		must(f, err)
+	}
+	if used := f.usage("2024-01-01", "2024-12-31"); len(used) != 1 || used[0].Date != "2024-03-06" {
+		t.Errorf("the usage is %+v, want that of the next day", used)
+	}
 	if left, err := other.store.DataSize(f.ctx, other.owner); err != nil || left.Chats != 1 || left.Messages != 2 || left.Bytes < int64(len("foreign")+len("e")) {
 		t.Errorf("another owner has %+v, %v, want everything", left, err)
 	}
