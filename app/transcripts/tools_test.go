@@ -24,6 +24,10 @@ type (
 	weatherInput struct {
 		Seconds int `json:"seconds,omitempty"`
 	}
+	tellInput struct {
+		Text    string `json:"text"`
+		Seconds int    `json:"seconds,omitempty"`
+	}
 	countInput struct {
 		To int `json:"to"`
 	}
@@ -46,7 +50,7 @@ type (
 )
 
 // labTools are tools with behaviour that the built-in ones do not have. All but
-// reserve, visit, order, weather__today, late_chart and ask_around are offered
+// reserve, visit, order, weather__today, radio__tell, late_chart and ask_around are offered
 // on every page.
 func labTools() []turn.Tool {
 	return []turn.Tool{
@@ -95,6 +99,12 @@ func labTools() []turn.Tool {
 				return "", err
 			}
 			return "Sunny.", nil
+		}),
+		tools.NewText("radio__tell", "Say a text.", func(ctx context.Context, call *tools.Call, in tellInput) (string, error) {
+			if _, err := waitTool(ctx, call, waitInput{in.Seconds}); err != nil {
+				return "", err
+			}
+			return in.Text, nil
 		}),
 		tools.New("late_chart", "Make a payload after some seconds.", func(ctx context.Context, call *tools.Call, in waitInput) (tools.Result, error) {
 			if _, err := waitTool(ctx, call, in); err != nil {
