@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -126,10 +127,11 @@ func once(e *schemas.SocketEvent) (o record.StartOptions) {
 }
 
 // message starts a run for the user's message; in a chat with one under way it
-// waits for its turn.
+// waits for its turn, unless the event says otherwise.
 func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat string, blocks []string, o record.StartOptions) error {
 	req := schemas.ChatRequest{
-		ChatID: chat, Model: e.Model, IfBusy: "queue", Context: page(e, blocks),
+		ChatID: chat, Model: e.Model, IfBusy: cmp.Or(e.IfBusy, "queue"), Context: page(e, blocks),
+		ConversationHistory: e.ConversationHistory, EditMessageID: e.EditMessageID,
 		InteractionType: e.InteractionType, ActionMetadata: e.ActionMetadata, Attachments: e.Attachments, ClientTools: e.ClientTools,
 	}
 	if e.Message != nil {

@@ -34,6 +34,11 @@ type SocketEvent struct {
 	ActionMetadata  *ActionMetadata `json:"action_metadata,omitempty"`
 	Attachments     []Attachment    `json:"attachments,omitempty" validate:"max=10,dive"`
 	ClientTools     []ClientTool    `json:"client_tools,omitempty" validate:"max=16,dive"`
+	// IfBusy, queue by default, ConversationHistory and EditMessageID are for message,
+	// as in a ChatRequest.
+	IfBusy              string           `json:"if_busy,omitempty" validate:"omitempty,oneof=reject queue cancel"`
+	ConversationHistory []HistoryMessage `json:"conversation_history,omitempty" validate:"max=200,dive"`
+	EditMessageID       string           `json:"edit_message_id,omitempty" validate:"max=64"`
 	// RunID and After are for resume, which sends the chunks after that number.
 	// RunID is also for approve and tool_result.
 	RunID string `json:"run_id,omitempty" validate:"omitempty,clientid"`

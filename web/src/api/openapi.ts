@@ -3262,6 +3262,17 @@ export interface components {
             attachments?: components["schemas"]["Attachment"][];
             /** @description Tools of the page that the model may call in this run */
             client_tools?: components["schemas"]["ClientTool"][];
+            /**
+             * @description What to do with a message while another run of the chat is under way, or one writes where its answer goes:
+             *     refuse it with `busy`, wait until that run ends, or first cancel it and all messages that wait
+             * @default queue
+             * @enum {string}
+             */
+            if_busy?: "reject" | "queue" | "cancel";
+            /** @description Used only for a new chat; they become its first messages */
+            conversation_history?: components["schemas"]["HistoryMessage"][];
+            /** @description A user message of this chat that this one replaces; without `attachments` it keeps the files */
+            edit_message_id?: string;
             run_id?: string;
             /** Format: int64 */
             after?: number;
