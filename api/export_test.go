@@ -111,3 +111,8 @@ func AppendMessagesFrame(dst []byte, e *runlog.Event) []byte {
 
 // OfFrame is the error about a frame that an error about its request becomes.
 var OfFrame = ofFrame
+
+// ParseEvent decodes an event of a websocket as its socket does.
+func ParseEvent(raw []byte) (schemas.SocketEvent, error) {
+	return parse[schemas.SocketEvent](raw, parser.check)
+}
