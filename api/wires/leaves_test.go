@@ -3,10 +3,12 @@ package wires_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/all"
@@ -70,6 +72,68 @@ func TestTheEndIsRead(t *testing.T) {
 			for _, opening := range []string{"", ": open\n\n"} {
 				if _, cancels := serve(0, opening); cancels != 1 {
 					t.Errorf("%s/%s: the run of a client that has gone is cancelled %d times, want once (opening %q)", w.Name, v.Name, cancels, opening)
+				}
+			}
+		}
+	}
+}
+
+// quick is a run whose waits are read after the client has gone.
+type quick struct {
+	cancelled
+
+	reads *int
+}
+
+func (q quick) Waits(ctx context.Context, _ schemas.User, _ string) ([]schemas.Wait, error) {
+	return nil, ctx.Err()
+}
+
+func (q quick) Follow(ctx context.Context, _ schemas.User, _ string, _ int64, _ time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return func(yield func([]runlog.Event, error) bool) {
+		*q.reads++
+		if ctx.Err() == nil {
+			panic("the client has gone, and its reader goes on")
+		}
+		yield(nil, ctx.Err())
+	}, nil
+}
+
+// TestAClientThatLeavesBeforeItsResponse has clients that go as soon as they have asked, before
+// the waits of the run are read: each was a reader that has left, so a run that ends with its
+// last reader ends. A client that may not go on reading is no such client.
+func TestAClientThatLeavesBeforeItsResponse(t *testing.T) {
+	for _, cancels := range []bool{false, true} {
+		for _, collects := range []bool{false, true} {
+			for _, goes := range []bool{false, true} {
+				ctx, leave := context.WithCancel(t.Context())
+				if !goes {
+					ctx, leave = context.WithDeadline(t.Context(), time.Unix(1, 0)) // the token has expired
+				}
+				leave()
+				reads, ends := 0, 0
+				run := schemas.Run{RunID: "r", State: schemas.RunRunning, Attempt: 1}
+				c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Response: httptest.NewRecorder(), Done: func() {}}
+				c.Service = &wires.Service{Runs: quick{cancelled{live{run: run}, &ends}, &reads}}
+				part := wires.Response{Run: run, Table: all.Wires()[0].Tables[0].Table, Cancels: cancels}
+				var err error
+				if to := (&shown{ctx: ctx, left: -1}); collects {
+					_, err = c.Service.Collect(c, to, part, false)
+				} else {
+					err = c.Service.Serve(c, to, part)
+				}
+				wantReads, wantEnds := 0, 0
+				if goes {
+					wantReads = 1
+				}
+				if goes && cancels {
+					wantEnds = 1
+				}
+				if err == nil || reads != wantReads || ends != wantEnds {
+					t.Errorf("goes %t, cancels %t, collects %t: read %d times, cancelled %d times (%v); want %d and %d, and an error", goes, cancels, collects, reads, ends, err, wantReads, wantEnds)
 				}
 			}
 		}

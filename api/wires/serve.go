@@ -54,6 +54,7 @@ func (s *Service) Serve(c *Call, to Stream, r Response) error {
 	defer stop()
 	f, events, err := s.follow(ctx, c, r, s.KeepAlive)
 	if err != nil {
+		s.missed(c, to, r)
 		return err
 	}
 	h := c.Response.Header()
@@ -140,6 +141,7 @@ func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) (after int
 	defer stop()
 	f, events, err := s.follow(ctx, c, r, 0)
 	if err != nil {
+		s.missed(c, to, r)
 		return 0, err
 	}
 	c.Response.Header().Set("X-Run-Id", f.run.RunID)
@@ -193,6 +195,23 @@ func (s *Service) follow(ctx context.Context, c *Call, r Response, idle time.Dur
 	}
 	c.Done()
 	return newFold(run, waits, r, func() ([]schemas.Wait, error) { return s.Runs.Waits(ctx, c.User, run.RunID) }), events, nil
+}
+
+// missed counts a client that has gone before its response began as a reader that has
+// left: the run may end with its last reader, or with this one.
+func (s *Service) missed(c *Call, to Stream, r Response) {
+	if !errors.Is(to.Context().Err(), context.Canceled) {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(c.Context()), cancelWait)
+	events, err := s.Runs.Follow(ctx, c.User, r.Run.RunID, 0, 0)
+	stop()
+	if err == nil {
+		for range events {
+			break
+		}
+	}
+	s.gone(c, to, r)
 }
 
 // gone cancels the run of a response whose client has closed the connection.
