@@ -20,6 +20,9 @@ import (
 	"github.com/chattray/chattray/app/apptest"
 )
 
+// halves are the steps of the tool of foreignServer.
+var halves = []string{"On the scales", "Read"}
+
 // foreignServer is an MCP server with a tool that reports progress and gives
 // structured content; it keeps the headers of its requests.
 type foreignServer struct {
@@ -33,10 +36,11 @@ func serveForeign(t *testing.T, description string) *foreignServer {
 	server := sdk.NewServer(&sdk.Implementation{Name: "foreign", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "weigh", Description: description, InputSchema: json.RawMessage(`{"type":"object","properties":{"what":{"type":"string"}}}`)},
 		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
-				ProgressToken: r.Params.GetProgressToken(), Message: "On the scales", Progress: 1, Total: 2,
-			})
-			_ = r.Session.Ping(ctx, nil) // the service has read the progress when this is answered
+			for i, half := range halves { // the result comes right after the second one
+				_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+					ProgressToken: r.Params.GetProgressToken(), Message: half, Progress: float64(i + 1), Total: 2,
+				})
+			}
 			return &sdk.CallToolResult{
 				Content:           []sdk.Content{&sdk.TextContent{Text: "It weighs 5 g."}, &sdk.ImageContent{MIMEType: "image/png", Data: []byte("png")}},
 				StructuredContent: map[string]any{"grams": 5},
@@ -86,6 +90,23 @@ func frames(t *testing.T, stream, kind string) []map[string]any {
 	return found
 }
 
+// checkHalves checks that both steps of the call are there in their order, before its end.
+func checkHalves(t *testing.T, stream string) {
+	t.Helper()
+	progress := frames(t, stream, "tool_progress")
+	if len(progress) != len(halves) {
+		t.Fatalf("the progress is %v, want the steps %q", progress, halves)
+	}
+	for i, half := range halves {
+		if progress[i]["message"] != half || progress[i]["progress"] != float64(i+1)/2 {
+			t.Errorf("step %d is %v, want %q", i+1, progress[i], half)
+		}
+	}
+	if strings.LastIndex(stream, `"type":"tool_progress"`) > strings.Index(stream, `"type":"tool_complete"`) {
+		t.Errorf("the call ends before its last step:\n%s", stream)
+	}
+}
+
 func TestForeignToolInARun(t *testing.T) {
 	foreign := serveForeign(t, "Weighs things.")
 	up := calling(t, "scales__weigh", `{"what":"a pill"}`)
@@ -98,10 +119,7 @@ mcp_servers:
 	s, stop := serveWith(t, filepath.Join(t.TempDir(), "c.db"), settings)
 	defer stop()
 	got := s.send("ann", "POST", "/api/chat/stream", `{"message":"How heavy is it?","context":{"current_page":"reports"}}`)
-	progress := frames(t, got.Body, "tool_progress")
-	if len(progress) != 1 || progress[0]["message"] != "On the scales" || progress[0]["progress"] != 0.5 {
-		t.Errorf("the progress is %v, want On the scales at 0.5", progress)
-	}
+	checkHalves(t, got.Body)
 	complete := frames(t, got.Body, "complete")
 	if len(complete) != 1 {
 		t.Fatalf("the answer has %d complete events, want 1: status %d\n%s", len(complete), got.Status, got.Body)

@@ -74,7 +74,8 @@ func (b *noticedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	for rest := p[:n]; len(rest) > 0; {
 		if b.cr && rest[0] == '\n' { // the second half of a line's end
-			rest = rest[1:]
+			b.cr, rest = false, rest[1:]
+			continue
 		}
 		b.cr = false
 		end := bytes.IndexAny(rest, "\r\n")
