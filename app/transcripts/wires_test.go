@@ -1,7 +1,6 @@
 package transcripts
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -36,7 +35,7 @@ func (s *fixture) checkWires(r seenRun, events []runlog.Event, waits []schemas.W
 	for _, w := range all.Wires() {
 		for _, v := range w.Tables {
 			name := w.Name + "/" + v.Name
-			responses, beginnings, paused, err := stored.Responses(v.Table)
+			stretches, responses, beginnings, paused, err := stored.Stretches(v.Table)
 			if err != nil {
 				s.t.Fatalf("%s of the run %s: %v", name, s.aliases.of[r.id], err)
 			}
@@ -51,7 +50,7 @@ func (s *fixture) checkWires(r seenRun, events []runlog.Event, waits []schemas.W
 					s.t.Errorf("%s of the run %s: no response is found after the event %d (%v), after which one began", name, s.aliases.of[r.id], begin, err)
 				}
 			}
-			s.checkCuts(name, v, stored)
+			s.checkCuts(name, v, stored, stretches)
 			if _, err := wirestest.Check(w.Name, [][]byte{s.replay(v, stored, 0, nil)}); err != nil {
 				s.t.Errorf("%s refuses the replay of the run %s: %v", name, s.aliases.of[r.id], err)
 			}
@@ -198,30 +197,6 @@ func ofWire(path string) bool {
 
 func frameNumber(dst []byte, number int64) []byte {
 	return append(strconv.AppendInt(append(dst, "id: "...), number, 10), '\n')
-}
-
-// checkCuts resumes a run after its frames.
-func (s *fixture) checkCuts(name string, v wires.Version, run wirestest.Run) {
-	s.t.Helper()
-	whole := s.replay(v, run, 0, frameNumber)
-	frames := bytes.SplitAfter(whole, []byte("\n\n"))
-	frames = frames[:len(frames)-1]
-	last, at := int64(0), 0
-	for i, frame := range frames {
-		line, _, _ := strings.Cut(string(frame), "\n")
-		number, err := strconv.ParseInt(strings.TrimPrefix(line, "id: "), 10, 64)
-		if err != nil || number <= last {
-			s.t.Errorf("%s: the frame after %d is %q, want a greater number", name, last, line)
-			return
-		}
-		last, at = number, at+len(frame)
-		if i%7 > 0 && i < len(frames)-3 { // a cut at every seventh frame, and at the last ones
-			continue
-		}
-		if rest := s.replay(v, run, number, frameNumber); !bytes.Equal(rest, whole[at:]) {
-			s.t.Errorf("%s after frame %d differs from the uninterrupted stream", name, number)
-		}
-	}
 }
 
 // replay returns the frames after the cursor.

@@ -3,6 +3,7 @@ package wirestest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -25,34 +26,60 @@ type Run struct {
 // Table makes a table of a wire.
 type Table = func(wires.Params) wires.Table
 
-// Responses returns each response of the run, as a client gets them that gives the stored
-// answers at each pause. The first response begins with the run. beginnings has, for each
-// later response, the number of the event after which it begins; paused has the calls that
-// waited at any pause.
-func (r Run) Responses(table Table) (responses [][]byte, beginnings []int64, paused map[int]bool, err error) {
+// Stretch is one response of a run to a client that gives the stored answers at each pause.
+type Stretch struct {
+	run   Run
+	given map[int]bool // the calls that its request answered; nil of the first one
+	last  int64        // when the newest event before it happened, in milliseconds
+}
+
+// Frames returns the frames of the response after the cursor. If number is not nil, each
+// frame that has a number gets an id line.
+func (s Stretch) Frames(table Table, cursor int64, number func(dst []byte, number int64) []byte) ([]byte, error) {
+	known := func(w schemas.Wait) bool {
+		return s.given != nil && (s.given[w.Index] || w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() < s.last)
+	}
+	return s.run.serve(wires.Response{Table: table, Given: wires.Given{Calls: s.given}, Cursor: cursor, Number: number}, schemas.RunRunning, known)
+}
+
+// Stretches returns the responses of the run, as a client gets them that gives the stored
+// answers at each pause, and their frames. The first response begins with the run. beginnings
+// has, for each later response, the number of the event after which it begins; paused has the
+// calls that waited at any pause.
+func (r Run) Stretches(table Table) (list []Stretch, responses [][]byte, beginnings []int64, paused map[int]bool, err error) {
 	paused = make(map[int]bool)
-	known := func(schemas.Wait) bool { return false }
-	for given := map[int]bool(nil); ; {
+	for next := (Stretch{run: r}); ; {
 		watch := &watcher{}
-		response, err := r.serve(wires.Response{Table: watch.table(table), Given: wires.Given{Calls: given}}, schemas.RunRunning, known)
+		response, err := next.Frames(watch.table(table), 0, nil)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, nil, nil, err
 		}
-		responses = append(responses, response)
-		if given != nil {
+		list, responses = append(list, next), append(responses, response)
+		if next.given != nil {
 			beginnings = append(beginnings, watch.began)
 		}
 		if watch.open == nil {
-			return responses, beginnings, paused, nil
+			return list, responses, beginnings, paused, nil
 		}
-		given = make(map[int]bool)
+		next = Stretch{run: r, given: make(map[int]bool), last: watch.last}
 		for _, w := range watch.open {
-			given[w.Index], paused[w.Index] = true, true
-		}
-		known = func(w schemas.Wait) bool {
-			return given[w.Index] || w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() < watch.last
+			next.given[w.Index], paused[w.Index] = true, true
 		}
 	}
+}
+
+// SoFar returns the frames after the cursor that a client has when the events up to through
+// have happened and its connection is cut.
+func (r Run) SoFar(table Table, through, cursor int64, number func(dst []byte, number int64) []byte) ([]byte, error) {
+	so := r
+	if later := slices.IndexFunc(r.Events, func(e runlog.Event) bool { return e.Seq > through }); later >= 0 {
+		so.Events = r.Events[:later]
+	}
+	frames, err := so.serve(wires.Response{Table: table, Cursor: cursor, Number: number}, schemas.RunRunning, func(schemas.Wait) bool { return true })
+	if errors.Is(err, errAborted) {
+		err = nil
+	}
+	return frames, err
 }
 
 // Replay returns the frames after the cursor, for a client that resumes the run when it has
@@ -71,19 +98,22 @@ func (r Run) Rests(after int64) (bool, error) {
 	return (&wires.Service{Runs: s}).Rests(context.Background(), schemas.User{}, run, after)
 }
 
+// errAborted says that a response has no end.
+var errAborted = errors.New("the response was aborted")
+
 // serve returns a response. The answers of the known waits are stored when it begins, those of
 // the others are stored later.
 func (r Run) serve(response wires.Response, state schemas.RunState, known func(schemas.Wait) bool) (frames []byte, err error) {
+	var to stream
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the response was aborted: %v", p)
+			frames, err = to.Bytes(), fmt.Errorf("%w: %v", errAborted, p)
 		}
 	}()
 	call := &wires.Call{
 		Request: httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/", http.NoBody), Response: httptest.NewRecorder(),
 		Service: &wires.Service{Runs: &stored{run: r, state: state, known: known}}, Done: func() {},
 	}
-	var to stream
 	response.Run = schemas.Run{RunID: r.ID}
 	err = call.Service.Serve(call, &to, response)
 	return to.Bytes(), err
