@@ -30,12 +30,13 @@ const (
 	writersEnd = 3 * time.Hour
 )
 
-// TestConcurrentWriters has three sockets write one document and the blocks of answers in
-// chats, each in all three chats and watching them, while the user stops, accepts, rejects,
-// deletes blocks, chats and the document, whose ids are used again, and plans at random, and
-// some calls that write a block are refused. In the end every viewer that folds the chunks has
-// what is stored, no block is lost that nobody deleted or rejected, and no refusal has ended a
-// block that was being written. A failure names its seed.
+// TestConcurrentWriters has three sockets write one document with blocks of Markdown and of CSV,
+// and the blocks of answers in chats, each in all three chats and watching them, while the user
+// stops, accepts, rejects, deletes blocks, chats and the document, whose ids are used again, and
+// plans at random, and some calls that write a block are refused. In the end every viewer that
+// folds the chunks has what is stored, with its type, and no refusal has ended a block that was
+// being written. No block is ever lost that the user has not deleted, and has not rejected while
+// it was new. A failure names its seed.
 func TestConcurrentWriters(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		database, seeds := sampled(t, d), uint64(writerSeeds)
@@ -58,6 +59,7 @@ type writers struct {
 	random  *rand.Rand
 	viewers []*viewer
 	there   map[string]bool // the ids of the document's blocks
+	plans   int
 	steps   []string
 }
 
@@ -67,6 +69,7 @@ type viewer struct {
 	t       *testing.T
 	read    int
 	shown   map[string]string
+	kinds   map[string]string // the types of what is shown
 	writing map[string]bool
 	gone    map[string]bool // shown, but no longer there; nobody has told the viewer
 }
@@ -81,9 +84,9 @@ func writeAtOnce(t *testing.T, database, pages string, seed uint64) {
 		s.up.Push(w.reply())
 	}
 	s.up.On(upstream.Any, upstream.Text("Done."))
-	w.ask("POST", "/api/documents", `{"id":"d","title":"D"}`)
+	w.create()
 	for i := range 3 {
-		v := &viewer{t: t, wire: s.openWire(step{arg: "/api/ws", user: "una"}), shown: map[string]string{}, writing: map[string]bool{}, gone: map[string]bool{}}
+		v := &viewer{t: t, wire: s.openWire(step{arg: "/api/ws", user: "una"}), shown: map[string]string{}, kinds: map[string]string{}, writing: map[string]bool{}, gone: map[string]bool{}}
 		for chat := range 3 {
 			s.sendWire(v.wire, fmt.Sprintf(`{"name":"resume","chat_id":"c%d"}`, chat))
 		}
@@ -93,10 +96,10 @@ func writeAtOnce(t *testing.T, database, pages string, seed uint64) {
 	for range writerSteps {
 		w.step()
 		time.Sleep(time.Duration(w.random.IntN(1500)) * time.Millisecond) //nolint:forbidigo // the time of the bubble
-		w.check("later", false)
+		w.check("later", nil)
 	}
 	time.Sleep(writersEnd) //nolint:forbidigo // the time of the bubble
-	w.check("at the end", false)
+	w.check("at the end", nil)
 	w.compare()
 	s.closeClients()
 	s.stop()
@@ -128,8 +131,10 @@ func (w *writers) reply() upstream.Reply {
 	end := []upstream.Part{upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()}
 	switch w.random.IntN(6) {
 	case 0:
+		w.plans++
+		kinds := []string{schemas.BlockMarkdown, schemas.BlockCSV}
 		return upstream.Stream(append([]upstream.Part{
-			pause(), upstream.Call(0, "p", "plan_document", fmt.Sprintf(`{"title":"T%d","blocks":[{"type":"md","heading":"H"}]}`, w.random.IntN(9))),
+			pause(), upstream.Call(0, "p", "plan_document", fmt.Sprintf(`{"title":"T%d","blocks":[{"type":"%s","heading":"H"}]}`, w.plans, kinds[w.random.IntN(2)])),
 		}, end...)...)
 	case 1, 2:
 		var parts []upstream.Part
@@ -138,9 +143,13 @@ func (w *writers) reply() upstream.Reply {
 			argument := func(text string) upstream.Part {
 				return upstream.Data(upstream.Chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":"%s"}}]}`, n, text), "null"))
 			}
-			parts = append(parts, upstream.Call(n, fmt.Sprint("w", n), "write_block", fmt.Sprintf(`{"block_id":"%s","content":"t`, w.block())))
+			block, kind := w.block(), ""
+			if block[0] == 'k' {
+				kind = `"type":"csv",`
+			}
+			parts = append(parts, upstream.Call(n, fmt.Sprint("w", n), "write_block", fmt.Sprintf(`{"block_id":"%s",%s"content":"t`, block, kind)))
 			for range 1 + w.random.IntN(4) {
-				parts = append(parts, pause(), argument(fmt.Sprint(w.random.IntN(1000), " ")))
+				parts = append(parts, pause(), argument(fmt.Sprint(w.random.IntN(1000), []string{" ", ",", `\\n`}[w.random.IntN(3)])))
 			}
 			e := callEnds[w.random.IntN(len(callEnds))]
 			if n < last { // the reply goes on, and with it the text
@@ -152,12 +161,22 @@ func (w *writers) reply() upstream.Reply {
 	}
 	var parts []upstream.Part
 	for range 1 + w.random.IntN(6) {
-		parts = append(parts, upstream.Say(fmt.Sprintf("a%d ", w.random.IntN(1000))), pause())
+		parts = append(parts, upstream.Say(fmt.Sprintf("a%d%s", w.random.IntN(1000), []string{" ", ",", "\n"}[w.random.IntN(3)])), pause())
 	}
 	return upstream.Stream(append(parts, upstream.Finish("stop"), upstream.Usage(1, 1), upstream.Done())...)
 }
 
-func (w *writers) block() string { return fmt.Sprintf("b%d", w.random.IntN(3)) }
+// block returns one of the document's blocks: b0 and b1 of Markdown, k0 and k1 of CSV, unless an
+// answer has made them again.
+func (w *writers) block() string { return []string{"b0", "b1", "k0", "k1"}[w.random.IntN(4)] }
+
+// target returns a block for an answer, or two, which may be of different types.
+func (w *writers) target() string {
+	if w.random.IntN(4) > 0 {
+		return w.block()
+	}
+	return w.block() + "," + w.block()
+}
 
 // chatBlocks returns some blocks of a chat.
 func (w *writers) chatBlocks(chat int) string {
@@ -179,9 +198,9 @@ func (w *writers) step() {
 		}
 		synctest.Wait()
 	}
-	switch w.random.IntN(25) {
+	switch w.random.IntN(26) {
 	case 0, 1:
-		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"document_id":"d","block_id":"%s","chat_id":"c%d"}`, w.block(), chat))
+		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"document_id":"d","block_id":"%s","chat_id":"c%d"}`, w.target(), chat))
 	case 2, 3, 4, 5:
 		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"document_id":"d","chat_id":"c%d","mode":"agent"}`, chat))
 	case 6:
@@ -216,6 +235,16 @@ func (w *writers) step() {
 		stop(`"document_id":"d"`)
 	case 24:
 		stop(fmt.Sprintf(`"block_id":"%s"`, w.chatBlocks(chat)))
+	case 25:
+		w.create()
+	}
+}
+
+// create makes the document and its blocks of CSV where they are missing.
+func (w *writers) create() {
+	w.ask("POST", "/api/documents", `{"id":"d","title":"D"}`)
+	for _, id := range []string{"k0", "k1"} {
+		w.steps = append(w.steps, fmt.Sprint("POST ", id, " ", w.ask("POST", "/api/documents/d/blocks", `{"id":"`+id+`","type":"csv","content":"h\n1\n"}`)))
 	}
 }
 
@@ -242,21 +271,23 @@ func (w *writers) deleteChat(chat int) {
 
 // decide makes a decision of the user, after which the viewers read the document again.
 func (w *writers) decide(method, path string) {
-	before := w.document()
+	synctest.Wait()
+	title, before := w.titled()
 	status := w.ask(method, path, "")
 	w.steps = append(w.steps, fmt.Sprint(method, " ", path, " ", status))
 	if status >= 300 {
 		return
 	}
-	w.check(path, true)
-	doc := w.document()
+	after, doc := w.titled()
+	planned := strings.HasSuffix(path, "/accept") && after != title // just before
+	w.check(path, func(id string) bool { return planned || removes(method, path, before[id]) })
 	for _, v := range w.viewers {
 		for id := range before {
 			if v.writing[id] {
 				continue
 			}
 			if b, ok := doc[id]; ok {
-				v.shown[id] = textOf(b)
+				v.shown[id], v.kinds[id] = textOf(b), b.Type
 			} else if _, ok := v.shown[id]; ok {
 				v.gone[id] = true
 			}
@@ -264,8 +295,23 @@ func (w *writers) decide(method, path string) {
 	}
 }
 
-// check folds the new chunks, and looks for lost blocks and texts that do not count.
-func (w *writers) check(when string, decided bool) {
+// removes reports whether a decision removes a block that is there before it: one that the user
+// deletes, rejects while it is new, or accepts to be deleted.
+func removes(method, path string, b schemas.Block) bool {
+	switch path {
+	case "/api/documents/d", "/api/blocks/" + b.ID:
+		return method == http.MethodDelete
+	case "/api/documents/d/revert", "/api/blocks/" + b.ID + "/revert":
+		return b.State == schemas.BlockPendingNew
+	case "/api/documents/d/accept", "/api/blocks/" + b.ID + "/accept":
+		return b.State == schemas.BlockPendingDelete
+	}
+	return false
+}
+
+// check folds the new chunks, and looks for lost blocks and texts that do not count. Removed
+// says which blocks a decision has just removed; nil for no decision.
+func (w *writers) check(when string, removed func(id string) bool) {
 	w.t.Helper()
 	synctest.Wait()
 	for _, v := range w.viewers {
@@ -273,7 +319,7 @@ func (w *writers) check(when string, decided bool) {
 	}
 	doc := w.document()
 	for id := range w.there {
-		if _, ok := doc[id]; !ok && !decided {
+		if _, ok := doc[id]; !ok && (removed == nil || !removed(id)) {
 			w.t.Errorf("%s: the block %s is lost", when, id)
 		}
 	}
@@ -302,8 +348,8 @@ func (w *writers) compare() {
 				continue
 			}
 			b, ok := doc[id]
-			if !ok || textOf(b) != v.shown[id] || v.writing[id] {
-				w.t.Errorf("viewer %d sees %s as %q (being written: %v), stored is %q (%v)", n, id, v.shown[id], v.writing[id], textOf(b), ok)
+			if !ok || textOf(b) != v.shown[id] || v.writing[id] || v.shown[id] != "" && v.kinds[id] != b.Type {
+				w.t.Errorf("viewer %d sees %s as %s %q (being written: %v), stored is %s %q (%v)", n, id, v.kinds[id], v.shown[id], v.writing[id], b.Type, textOf(b), ok)
 			}
 		}
 	}
@@ -332,6 +378,13 @@ func textOf(b schemas.Block) string { return *cmp.Or(b.New, b.Current, new(strin
 // document returns the document's blocks by id.
 func (w *writers) document() map[string]schemas.Block {
 	w.t.Helper()
+	_, blocks := w.titled()
+	return blocks
+}
+
+// titled returns the title that the document has when everything is accepted, and its blocks.
+func (w *writers) titled() (title string, blocks map[string]schemas.Block) {
+	w.t.Helper()
 	var doc schemas.Document
 	if err := json.Unmarshal(w.body("GET", "/api/documents/d", ""), &doc); err != nil {
 		w.t.Fatal(err)
@@ -340,7 +393,7 @@ func (w *writers) document() map[string]schemas.Block {
 	for _, b := range doc.Blocks {
 		found[b.ID] = b
 	}
-	return found
+	return cmp.Or(doc.NewTitle, doc.Title), found
 }
 
 func (w *writers) ask(method, path, body string) int {
@@ -396,8 +449,9 @@ func (v *viewer) fold() {
 				v.shown[id], v.writing[id], v.gone[id] = "", true, false
 			case c.End:
 				v.writing[id] = false
-			case apptest.IsContent(c) && c.Type == schemas.BlockMarkdown:
+			case apptest.IsContent(c) && (c.Type == schemas.BlockMarkdown || c.Type == schemas.BlockCSV):
 				v.shown[id] += *c.Content
+				v.kinds[id] = c.Type
 				v.writing[id], v.gone[id] = true, false
 			}
 		}
