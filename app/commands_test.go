@@ -104,7 +104,7 @@ func TestCommandsNeedADatabase(t *testing.T) {
 			if isFile {
 				folder := filepath.Join(t.TempDir(), "wrong")
 				url = "sqlite:" + filepath.Join(folder, "chat.db")
-				all("the database does not exist", commands...)
+				all(`store: open: the database does not exist; "chattray migrate up" makes one`, commands...)
 				if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("the folder: %v, want that it does not exist", err)
 				}

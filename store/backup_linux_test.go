@@ -22,7 +22,7 @@ func TestBackupWithoutRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := store.Backup(t.Context(), url, os.Getenv(backupTo))
-		fmt.Println("the error is", err)
+		t.Log("the error is", err)
 		return
 	}
 	url := freshSQLite(t)
@@ -48,7 +48,7 @@ func TestBackupWithoutRoom(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "copy.db")
-	limited := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBackupWithoutRoom$") //nolint:gosec // the test itself
+	limited := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^TestBackupWithoutRoom$")
 	limited.Env = append(os.Environ(), backupFrom+"="+url, backupTo+"="+path)
 	out, err := limited.CombinedOutput()
 	if err != nil {

@@ -17,6 +17,16 @@ var (
 	errNewer   = errors.New("the database is of a newer release: use the program of that release")
 )
 
+// errMissing is the error of a database that does not exist. It is not one of a database
+// that is away for a while.
+type errMissing struct{ cause error }
+
+func (e errMissing) Error() string {
+	return `the database does not exist; "chattray migrate up" makes one: ` + e.cause.Error()
+}
+
+func (e errMissing) Is(target error) bool { return target == fs.ErrNotExist }
+
 // Current returns an error if the database is of an older or a newer release than the
 // program. It changes nothing.
 func (s *Store) Current(ctx context.Context) error {
@@ -50,7 +60,7 @@ func (s *Store) NotNewer(ctx context.Context) error {
 // any release. It changes nothing.
 func existing(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the database does not exist: %w", err)
+		return errMissing{err}
 	} else if err != nil {
 		return err
 	}
