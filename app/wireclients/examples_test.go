@@ -5,14 +5,17 @@ package wireclients
 import (
 	"bufio"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas/porttest"
 )
 
 // TestExampleAISDK asks the program on the page of the example, whose answer follows a
@@ -66,6 +69,30 @@ func TestExampleCopilotKit(t *testing.T) {
 	}
 }
 
+// TestExamplesStartWithOneCommand serves each page as its README says, with npm run dev alone, and
+// asks a question on it.
+func TestExamplesStartWithOneCommand(t *testing.T) {
+	for _, name := range []string{"ai-sdk", "copilotkit"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+			s.Start()
+			s.Model.On(upstream.LastUser("hello "+name), upstream.Text("all is well"))
+			_, port, err := net.SplitHostPort(porttest.Address(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := exec.Command("npm", "run", "dev") // ended below, with the processes that it starts
+			c.Dir, c.Env = "../../examples/"+name, append(os.Environ(), "SERVICE_URL="+s.URL(t), "PORT="+port, "NO_COLOR=1")
+			c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			address := served(t, c, func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) })
+			b := openBrowser(t)
+			b.do("open " + address)
+			b.do("ask hello " + name + " | all is well")
+		})
+	}
+}
+
 // called is a reply that calls a tool.
 func called(tool, arguments string) upstream.Reply {
 	return upstream.Open(upstream.Call(0, "call_"+tool, tool, arguments), upstream.Finish("tool_calls"), upstream.Usage(10, 2), upstream.Done())
@@ -85,24 +112,33 @@ func serveExample(t *testing.T, s *apptest.System, name string, env ...string) s
 		t.Fatalf("%s cannot be built, with its packages as make wire-clients installs them: %v\n%s", name, err, out)
 	}
 	preview := vite("preview", "--host", "127.0.0.1", "--port", "0")
-	out, err := preview.StdoutPipe()
+	return served(t, preview, func() { _ = preview.Process.Kill() })
+}
+
+// served starts a command that serves a page, and returns the page's address. When the test ends,
+// end ends the command.
+func served(t *testing.T, c *exec.Cmd, end func()) string {
+	t.Helper()
+	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := preview.Start(); err != nil {
+	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = preview.Process.Kill()
-		_ = preview.Wait()
+		end()
+		_ = c.Wait()
 	})
+	var said strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(lines.Text()); address != "" {
+		said.WriteString(lines.Text() + "\n")
+		if address := regexp.MustCompile(`http://(127\.0\.0\.1|localhost):\d+`).FindString(lines.Text()); address != "" {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return address
 		}
 	}
-	t.Fatal("the page is not served")
+	t.Fatalf("the page is not served:\n%s", said.String())
 	return ""
 }
 
