@@ -22,6 +22,10 @@ var openaiCases = []uiCase{
 	{name: "cut", turns: []apptest.Turn{{Text: long}}, gated: true, at: openGate, want: []string{"user: cut", "assistant: " + long}},
 	{name: "kill", turns: []apptest.Turn{{Text: long}}, gated: true, at: killOnce, want: []string{"user: kill", "assistant: " + long}},
 	{name: "killTool", turns: []apptest.Turn{{Text: "look", Calls: calls("look")}, {Text: long}}, gated: true, at: killOnce, want: []string{"user: killTool", "assistant: look " + long}},
+	{name: "killDeny", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: long}}, gated: true, at: killOnce, want: []string{"user: killDeny", "assistant: order " + long}},
+	{name: "killApprove", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: long}}, gated: true, at: killOnce, want: []string{"user: killApprove", "assistant: order " + long}},
+	{name: "killClient", turns: []apptest.Turn{{Text: "where", Calls: calls("where")}, {Text: long}}, gated: true, at: killOnce, want: []string{"user: killClient", "assistant: where " + long}},
+	{name: "killWaiting", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: "done"}}, at: killOnce, want: []string{"user: killWaiting", "assistant: order done"}},
 	{name: "killFile", gated: true, at: killOnce, want: []string{"user: killFile", "assistant: " + long}},
 	{name: "killEdit", gated: true, at: killOnce, want: []string{"user: first", "assistant: answer", "user: killEdit", "assistant: " + long}},
 	{name: "killRegenerate", gated: true, at: killOnce, want: []string{"user: first", "assistant: answer", "user: killRegenerate", "assistant: " + long}},
@@ -34,6 +38,15 @@ var openaiCases = []uiCase{
 	{name: "bad"},
 	{name: "foreign"},
 }
+
+// again are the clients of the Responses API that send their answers again when they come back,
+// without a cursor, and join all texts of the stream: also the beginning of the answer that a
+// killed process has left, which the service shows as an incomplete item. It is in no final
+// output.
+var again = map[string]bool{"provider": true, "langchain responses": true}
+
+// answered are the cases in which a call was answered before the program was killed.
+var answered = map[string]bool{"killDeny": true, "killApprove": true, "killClient": true}
 
 // TestOpenAI runs the cases with each client of OpenAI's APIs.
 func TestOpenAI(t *testing.T) {
@@ -48,6 +61,7 @@ func TestOpenAI(t *testing.T) {
 					gate = make(chan struct{})
 				}
 				script(s, &c, gate)
+				c.again = again[client] && answered[c.name]
 				runClient(t, s, &c, "openai.mjs", client, gate)
 				checkTools(t, s, c.name)
 			})
@@ -64,13 +78,13 @@ func checkTools(t *testing.T, s *apptest.System, name string) {
 	}
 	all := strings.Join(told, "\n")
 	switch {
-	case name == "approve" && !strings.Contains(all, "book of k"):
+	case (name == "approve" || name == "killApprove" || name == "killWaiting") && !strings.Contains(all, "book of k"):
 		t.Errorf("the model was told %q, want the outcome of the approved call", told)
-	case name == "deny" && (strings.Contains(all, "book of k") || all == ""):
+	case (name == "deny" || name == "killDeny") && (strings.Contains(all, "book of k") || all == ""):
 		t.Errorf("the model was told %q, want that the call was denied", told)
 	case name == "killBoth" && !(strings.Contains(all, "book of k") && strings.Contains(all, "book of l") && strings.Contains(all, "Basel")):
 		t.Errorf("the model was told %q, want the outcomes of the approved calls and of the client's tool", told)
-	case (name == "client" || name == "two") && !strings.Contains(all, "Basel"):
+	case (name == "client" || name == "two" || name == "killClient") && !strings.Contains(all, "Basel"):
 		t.Errorf("the model was told %q, want the outcome of the client's tool", told)
 	}
 }

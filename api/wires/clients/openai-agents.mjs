@@ -6,6 +6,7 @@ import { Lists, cuttable, pixel, where } from './openai-lists.mjs'
 // Agents is a runner of agents with the Responses API.
 export class Agents extends Lists {
   approves = true
+  runsTools = true
   constructor(url, id) {
     super(url, id)
     setTracingDisabled(true)
@@ -63,6 +64,7 @@ export class Agents extends Lists {
   async decide(approved) {
     const state = this.result.state
     for (const i of this.result.interruptions) approved ? state.approve(i) : state.reject(i)
+    this.input = state
     await this.run(state)
   }
   async both(name, output, approved) { if (this.result.interruptions.length) await this.decide(approved) }

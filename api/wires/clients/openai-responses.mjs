@@ -90,8 +90,8 @@ export class Responses {
   stop() { this.running.controller.abort() }
   cancel() { return this.client.responses.cancel(this.current) }
   asked(type) { return this.response.output.filter((i) => i.type === type) }
-  async answer(input) {
-    await this.run(this.body(input, this.response.id))
+  async answer(input, { back } = {}) {
+    await this.run(this.body(input, this.response.id), { back })
     this.ids[this.ids.length - 1] = this.response.id
   }
   outcomes(name, output) {
@@ -101,8 +101,8 @@ export class Responses {
     })
   }
   decisions(approve) { return this.asked('mcp_approval_request').map((i) => ({ type: 'mcp_approval_response', approval_request_id: i.id, approve })) }
-  outcome(name, output) { return this.answer(this.outcomes(name, output)) }
-  decide(approve) { return this.answer(this.decisions(approve)) }
+  outcome(name, output, options) { return this.answer(this.outcomes(name, output), options) }
+  decide(approve, options) { return this.answer(this.decisions(approve), options) }
   // both answers one of the calls that wait, and then the other.
   async both(name, output, approve) {
     const decisions = this.decisions(approve)

@@ -45,8 +45,8 @@ const killed = async (answer, options = {}) => {
   if (!options.silent) await streaming()
   return () => again
 }
-const back = async (answer) => {
-  const rest = await killed(answer)
+const back = async (answer, options) => {
+  const rest = await killed(answer, options)
   await at('resumed')
   await rest()
 }
@@ -121,6 +121,49 @@ const cases = {
     await at('resumed')
     const e = await fails(rest())
     if (!/credentials|response\.failed/.test(e.message)) throw e
+  },
+  // killDeny has a call that was denied before; clients that cannot be asked deny by themselves.
+  async killDeny() {
+    const answer = chat.ask('killDeny', { back: true })
+    if (!chat.approves) return back(answer)
+    await answer
+    await back(chat.decide(false, { back: true }))
+  },
+  // killApprove has a call that was approved before, and has run.
+  async killApprove() {
+    const answer = chat.ask('killApprove', { back: true, wait: true })
+    if (chat.approves) {
+      await answer
+      return back(chat.decide(true, { back: true }))
+    }
+    await until('the answer begins', () => chat.text() !== '')
+    for (const path of await approvals(1)) await call(path, { approved: true })
+    await back(answer, { wait: true })
+  },
+  // killClient has a call whose outcome was given before.
+  async killClient() {
+    const answer = chat.ask('killClient', { back: true })
+    if (chat.runsTools) return back(answer)
+    await answer
+    await back(chat.outcome('where', 'Basel', { back: true }))
+  },
+  // killWaiting has a call that waits, and is approved afterwards.
+  async killWaiting() {
+    const answer = chat.ask('killWaiting', { back: true, wait: true })
+    if (chat.approves) {
+      await answer
+      await at('streaming')
+      return chat.decide(true)
+    }
+    await until('the answer begins', () => chat.text() !== '')
+    await approvals(1)
+    const failed = fails(answer)
+    await at('streaming')
+    await failed
+    const again = chat.again({ wait: true })
+    again.catch(() => {})
+    for (const path of await approvals(1)) await call(path, { approved: true })
+    await again
   },
   async killBoth() {
     if (chat.approves) {
