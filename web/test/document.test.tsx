@@ -68,6 +68,52 @@ it('undoes Revert all: what was proposed waits again, and can be accepted', asyn
   await waitFor(() => expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/blocks/a', { content: 'Text new' }], ['/api/blocks/b', { after_block_id: '' }]]))
 })
 
+describe('after a reload', () => {
+  /** Shows a document to which the service gives a new revision with each change. */
+  const open = (stored: object, storageKey = 'k') => {
+    const { api, calls } = fakeApi(({ method, path }) => (path === '/api/documents/d' ? json(stored) : method === 'GET' ? undefined : new Response(null, { status: 204 })))
+    const { unmount } = render(<ChatProvider api={api} storageKey={storageKey}><Pane /></ChatProvider>)
+    return { calls, unmount, user: userEvent.setup() }
+  }
+  const clean = { id: 'd', owner: 'u', title: 'Gold', revision: 2, blocks: [block('a', { revision: 2 }), block('b', { revision: 2 })] }
+
+  /** Reverts all of a document with two changes, and reloads. */
+  async function reverted() {
+    sessionStorage.clear()
+    const stored = { ...clean, revision: 1, blocks: [block('a', { state: 'pending_edit', new: 'Text new' }), block('b', { state: 'pending_delete' })] }
+    const { user, unmount } = open(stored)
+    const all = await screen.findByRole('button', { name: 'Revert all' })
+    Object.assign(stored, clean)
+    await user.click(all)
+    await screen.findByText('Everything is decided.')
+    unmount()
+  }
+
+  it('a decision can still be undone, and what waits again waits over the next reload too', async () => {
+    await reverted()
+    const first = open(clean)
+    await first.user.click(await screen.findByRole('button', { name: 'Undo reverting' }))
+    await screen.findByText('2 changes wait for you')
+    first.unmount()
+    const second = open(clean)
+    await screen.findByText('2 changes wait for you')
+    expect(screen.queryByRole('button', { name: 'Undo reverting' })).toBeNull()
+    await second.user.click(screen.getByRole('button', { name: 'Accept all' }))
+    await waitFor(() => expect(second.calls.filter((c) => ['PATCH', 'DELETE'].includes(c.method)).map((c) => [c.path, c.body])).toEqual([['/api/blocks/a', { content: 'Text new' }], ['/api/blocks/b', undefined]]))
+    // Now it is the accepting that can be undone.
+    await screen.findByRole('button', { name: 'Undo accepting' })
+  })
+
+  it.each([
+    ['the document has changed since', { ...clean, revision: 3 }, 'k'], ['it is of another user', { ...clean, owner: 'v' }, 'k'], ['the page has another name', clean, 'l'], ['the page stores nothing', clean, ''],
+  ])('nothing is undone if %s', async (_, stored, name) => {
+    await reverted()
+    open(stored, name)
+    await screen.findByText('Text a')
+    expect(screen.queryByRole('button', { name: 'Undo reverting' })).toBeNull()
+  })
+})
+
 it('shows a document also if React began to draw another one and gave that up', async () => {
   const read = gateway()
   const { api } = fakeApi(({ path }) => (path === '/api/documents/d' ? read.opened.then(() => json({ id: 'd', title: 'Gold', revision: 1, blocks: [block('a')] })) : undefined))

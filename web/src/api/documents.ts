@@ -25,6 +25,8 @@ export interface Block {
 /** A document; `blocks` are set when one document is read. */
 export interface DocumentRecord {
   id: string
+  /** The user whose document it is. */
+  owner?: string
   title: string
   new_title?: string
   revision: number

@@ -10,6 +10,7 @@ import { writesDocument } from '../state/view'
 import type { SocketFold } from '../socket/chunks'
 import { partialTexts } from './partial'
 import { withChunks, withdraw, withdrawnIn } from './withChunks'
+import { keep, keyOf, readKept } from './keptDecisions'
 import { apply, pendingOf, undo, withProposals, type Decision, type Proposal } from './undo'
 
 export interface DocumentState {
@@ -55,12 +56,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   const [document, setDocument] = useState<DocumentRecord | null>(null)
   const [problem, setProblem] = useState('')
   const [loading, setLoading] = useState(false)
-  const [proposals, setProposals] = useState<Proposal[]>([])
-  const [decisions, setDecisions] = useState<Decision[]>([])
-  useEffect(() => {
-    setProposals([])
-    setDecisions([])
-  }, [id])
+  const { proposals, setProposals, decisions, setDecisions } = useDecided(id, document)
   const wanted = useRef(id)
   const steps = useRef(0)
   const [read, setRead] = useState(0)
@@ -184,6 +180,30 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
 
 /** Decisions that can be undone, one after the other. */
 const MAX_DECISIONS = 50
+
+/** The proposals of this page and the decisions that can be undone. They survive a reload of the tab. */
+function useDecided(id: string | null, document: DocumentRecord | null) {
+  const store = useChatStore()
+  const [proposals, setProposals] = useState<readonly Proposal[]>([])
+  const [decisions, setDecisions] = useState<readonly Decision[]>([])
+  /** The document whose kept decisions have been read. */
+  const [readFor, setReadFor] = useState<string | null>(null)
+  useEffect(() => {
+    setProposals([])
+    setDecisions([])
+    setReadFor(null)
+  }, [id])
+  useEffect(() => {
+    if (document?.id !== id) return
+    const key = keyOf(store.keyOf(), document)
+    if (readFor === id) return keep(key, document.revision, { proposals, decisions })
+    const kept = readKept(key, document.revision)
+    setProposals(kept.proposals)
+    setDecisions(kept.decisions)
+    setReadFor(id)
+  }, [store, id, document, readFor, proposals, decisions])
+  return { proposals, setProposals, decisions, setDecisions }
+}
 
 const documentTools = new Set(['plan_document', 'write_block', 'edit_block', 'delete_block', 'move_block'])
 

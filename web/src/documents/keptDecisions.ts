@@ -1,0 +1,47 @@
+import type { DocumentRecord } from '../api/documents'
+import type { Decision, Proposal } from './undo'
+
+/** What the page itself knows of a document: proposals that the service no longer has, and decisions that can be undone. */
+export interface Decided {
+  proposals: readonly Proposal[]
+  decisions: readonly Decision[]
+}
+
+/** Characters of one document that are kept over a reload; a browser keeps about five million for a whole page. */
+const MAX_KEPT = 1_000_000
+
+const version = 1
+
+/** The key of a document in the tab's storage; empty when nothing is stored. `name` is the beginning of the store's keys. */
+export function keyOf(name: string, document: DocumentRecord): string {
+  return name && `${name}:decisions:${JSON.stringify([document.owner ?? '', document.id])}`
+}
+
+/** Keeps over a reload what the page knows of a document. What is too large loses its oldest decisions, then its proposals. */
+export function keep(key: string, revision: number, { proposals, decisions }: Decided): void {
+  if (!key) return
+  try {
+    if (proposals.length + decisions.length === 0) return sessionStorage.removeItem(key)
+    for (let from = 0; from <= decisions.length; from++) {
+      const text = JSON.stringify({ version, revision, proposals, decisions: decisions.slice(from) })
+      if (text.length <= MAX_KEPT) return sessionStorage.setItem(key, text)
+    }
+    sessionStorage.removeItem(key)
+  } catch {
+    // without storage they are lost with the page
+  }
+}
+
+/**
+ * What was kept of a document. Its decisions can be undone only while the document is as it was: an undo must not
+ * overwrite what has changed since. Proposals are read anyway, since the user decides about them.
+ */
+export function readKept(key: string, revision: number): Decided {
+  try {
+    const kept = JSON.parse((key && sessionStorage.getItem(key)) || '{}') as Partial<Decided & { version: number; revision: number }>
+    if (kept.version !== version) return { proposals: [], decisions: [] }
+    return { proposals: kept.proposals ?? [], decisions: kept.revision === revision ? (kept.decisions ?? []) : [] }
+  } catch {
+    return { proposals: [], decisions: [] }
+  }
+}
