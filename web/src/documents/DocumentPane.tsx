@@ -34,8 +34,8 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
   const back = useCallback(() => pane.current, [])
   useFocusKept(pane, back)
   const why = useId()
-  // The service accepts nothing of a document while a block of it is written.
-  const written = blocks.some((b) => b.writing)
+  // The service accepts nothing of a document while a block of it is written. What is only planned would be accepted without its text.
+  const written = blocks.some((b) => b.writing || b.planned)
   const places = useMemo(() => placesOf(blocks), [blocks])
   const afterOf = (id: string) => [...places.values()].flat().find((p) => p.block.id === id)
   if (!document) {
