@@ -117,7 +117,8 @@ func modelOffers(c settings.Config) []schemas.ModelOffer {
 			offer.Price = &schemas.ModelPrice{Input: m.Price.Input, Output: m.Price.Output}
 		}
 		if m.Name == offers[0].Name {
-			offer.Default, offers[0] = true, offer
+			offer.Default = true
+			offers[0] = offer
 			continue
 		}
 		offers = append(offers, offer)
