@@ -92,16 +92,21 @@ export async function line(url) {
   }
 }
 
-/** A model with OpenAI's interface: reply returns its text for the last message, or the tool that it calls. */
+/**
+ * A model with OpenAI's interface: reply gets the last message and the request, and returns the text, or the tool that is
+ * called, and the tokens of the prompt and of the reply if the model counts them.
+ */
 export function model(reply) {
   return createHttpServer(async (request, response) => {
     let body = ''
     for await (const piece of request) body += piece
-    const { content, call: called } = reply(JSON.parse(body).messages.at(-1))
+    const asked = JSON.parse(body)
+    const { content, call: called, usage } = reply(asked.messages.at(-1), asked)
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     const send = (choice) => response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`)
     send({ delta: called ? { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: called[0], arguments: JSON.stringify(called[1]) } }] } : { content } })
     send({ delta: {}, finish_reason: called ? 'tool_calls' : 'stop' })
+    if (usage) response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [], usage: { prompt_tokens: usage[0], completion_tokens: usage[1], total_tokens: usage[0] + usage[1] } })}\n\n`)
     response.end('data: [DONE]\n\n')
   })
 }
