@@ -5,11 +5,11 @@ import { StreamsPage } from '../page/pages/Streams'
 import { createResearchApi } from '../src/research'
 import { fakeApi, json } from './fakes'
 
-it('the starters of the front page lead to a document with a chart, to research and to what else there is', async () => {
+it('the starters of the front page lead to a document with a chart, to research, to an approval and to what else there is', async () => {
   const { api } = fakeApi(({ path }) => (path.startsWith('/api/streams') ? json({ items: [] }) : undefined))
   let tray: PageTray | undefined
   render(<StreamsPage api={createResearchApi(api)} route={['streams']} setTray={(t) => { tray = t }} />)
   await waitFor(() => expect(tray).toBeDefined())
   const said = tray!.starters.map((s) => `${s.label} | ${s.hint ?? ''} | ${s.message ?? ''}`)
-  for (const to of [/^Create a report with a chart .* review block by block/, /^Research .* sources/, /^Compare stream 1 and stream 2/, /\| help$/]) expect(said.filter((s) => to.test(s)), String(to)).toHaveLength(1)
+  for (const to of [/^Create a report with a chart .* review block by block/, /^Research .* sources/, /^Order 2 printed copies of report 1 .*Asks you before/, /^Compare stream 1 and stream 2/, /\| help$/]) expect(said.filter((s) => to.test(s)), String(to)).toHaveLength(1)
 })

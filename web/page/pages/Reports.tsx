@@ -19,7 +19,7 @@ function ReportListPage({ api, stream, setTray }: { api: ResearchApi; stream?: n
   useEffect(() => {
     setTray({
       context: { current_page: 'reports', ...(stream && { stream_id: stream }) },
-      starters: [{ label: 'Research base editing and gold', hint: 'Two searches at once, with sources' }, { label: 'Order 2 printed copies of report 1', hint: 'Asks before it does so' }, { label: 'Summarize report 1' }, { label: 'What can you do?', message: 'help' }],
+      starters: [{ label: 'Research base editing and gold', hint: 'Two searches at once, with sources' }, { label: 'Order 2 printed copies of report 1', hint: 'Asks you before it does so' }, { label: 'Summarize report 1' }, { label: 'What can you do?', message: 'help' }],
     })
   }, [stream, setTray])
   return (
