@@ -207,9 +207,7 @@ func (s *Service) missed(c *Call, to Stream, r Response) {
 	events, err := s.Runs.Follow(ctx, c.User, r.Run.RunID, 0, 0)
 	stop()
 	if err == nil {
-		for range events {
-			break
-		}
+		events(func([]runlog.Event, error) bool { return false })
 	}
 	s.gone(c, to, r)
 }
