@@ -17,6 +17,9 @@ export interface MessageListProps extends PartProps {
 
 const nothingDone = () => undefined
 
+/** In a list of more messages the browser lays out only those in and near the view. */
+const LONG = 60
+
 /** The conversation, scrolled by useStickToEnd, with a button to its end when the end is out of view. Earlier messages come as the reader scrolls up. */
 export function MessageList({ empty, onAction = nothingDone, className, children }: MessageListProps) {
   const labels = useLabels()
@@ -31,7 +34,7 @@ export function MessageList({ empty, onAction = nothingDone, className, children
   return (
     <div className={classes('ct-list-frame', className)}>
       <div className="ct-list" ref={scroller} role="log" aria-label={labels.log} aria-live="off" tabIndex={0}>
-        <div className="ct-list-content" ref={content}>
+        <div className="ct-list-content" ref={content} data-long={shown.length > LONG || undefined}>
           {state.olderCursor && <button ref={older} type="button" className="ct-button ct-small ct-older" onClick={() => void store.loadOlder()}>{labels.older}</button>}
           {nothing && (state.isOpening ? <Skeleton of="chat" lines={8} /> : empty)}
           {shown.map((message, i) => (
