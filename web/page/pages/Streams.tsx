@@ -15,8 +15,7 @@ export function StreamsPage({ api, route, setTray }: { api: ResearchApi; route: 
       starters: [
         { label: 'Create a report with a chart about gold', hint: 'A document that you review block by block' },
         { label: 'Research base editing and gold', hint: 'Two searches at once, with sources' },
-        { label: 'Order 2 printed copies of report 1', hint: 'Asks you before it does so' },
-        { label: chosen ? `Tell me about stream ${chosen}` : 'Compare stream 1 and stream 2', hint: 'Reads what this page shows' },
+        chosen ? { label: `Tell me about stream ${chosen}`, hint: 'Reads what this page shows' } : { label: 'Order 2 printed copies of report 1', hint: 'Asks you before it does so' },
         { label: 'What can you do?', message: 'help' },
       ],
     })
