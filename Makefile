@@ -2,6 +2,8 @@
 # make test   runs every test: on SQLite, on Postgres, against other programs, in a browser
 # make pack   makes the React package, as a file to install
 # make example NAME=vite   starts an example of web/examples with the service: vite, next, script-tag
+# make screens  takes the pictures of docs/screenshots and checks every state of the tray
+# make perf   measures the tray, and writes docs/tray-speed.md
 # make soak   puts a mixed load on both databases for half an hour
 # make release-check  builds a release for all systems and checks it
 # make check  is what CI runs first: format, lint, modules, tests with the race detector, generated files, known vulnerabilities
@@ -40,7 +42,7 @@ test-go test-postgres postgres-store postgres-service mcp-everything wire-client
 # set. A program that tests start in a process of its own does not get this one.
 test-go test-postgres postgres-store postgres-service mcp-everything wire-clients: export GOGC = 300
 
-.PHONY: run pack example example-service build setup test test-go test-others test-postgres postgres-store postgres-service crash-test cluster-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth soak release-check clean
+.PHONY: run pack example example-service build setup test test-go test-others test-postgres postgres-store postgres-service crash-test cluster-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser screens perf check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth soak release-check clean
 
 run:
 	go run .
@@ -151,6 +153,18 @@ web-react18: web/node_modules
 
 web-browser: web/node_modules
 	cd web && $(FAIR) npm run e2e
+
+# The pictures of docs/screenshots, and what axe finds in every state, look and size.
+# SCREENS, LOOKS and SIZES select some: make screens LOOKS=dark SIZES=360,1440
+screens: web/node_modules
+	cd web && $(FAIR) npm run screens
+	cd web && $(FAIR) npm run screens -- ../bin/screens
+	cp bin/screens/axe.md docs/screenshots/axe.md
+
+# Frames of an answer of 20,000 tokens, and the sizes of the package. It fails above the
+# limits, so run it on a machine with nothing else to do.
+perf: web/node_modules
+	cd web && npm run perf -- ../docs/tray-speed.md
 
 check: RACE = 1
 check: tidy vet lint test-go generated web-check vuln

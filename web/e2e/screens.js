@@ -1,8 +1,9 @@
 // Takes the pictures of docs/screenshots, each of one state of the tray: npm run screens
 // axe checks each state too, and must find nothing serious or critical. With a folder as its argument it writes pictures of every state there: light, dark, with
-// forced colours and from right to left, at 320, 360, 800, 1024 and 1440 pixels and at 200 %. It also fails if something scrolls sideways. SCREENS and LOOKS select some.
+// forced colours and from right to left, at 320, 360, 800, 1024 and 1440 pixels and at 200 %, and axe.md, a table of what axe found in each. It also fails if something
+// scrolls sideways. SCREENS, LOOKS and SIZES select some.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ import { openTray, states } from './states.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const all = process.argv[2]
-const only = process.env.SCREENS?.split(',')
+const chosen = (name, variable) => process.env[variable]?.split(',').includes(name) ?? true
 const folder = all ?? join(root, 'docs/screenshots')
 const work = mkdtempSync(join(tmpdir(), 'chattray-screens-'))
 process.env.E2E_WORK = work
@@ -43,7 +44,11 @@ const server = await service()
 const scripted = await service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted' })
 const failures = []
 
+/** What axe found, one for each view. */
+const seen = []
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const { version } = createRequire(import.meta.url)('axe-core/package.json')
 
 /** The serious and critical findings of axe in the page as it is shown. */
 async function findings(page) {
@@ -66,6 +71,24 @@ async function look(state, options, layout) {
   return page
 }
 
+/** What axe found, as a table: a row for each state, a column for each look, and in it the findings at all sizes. */
+function table() {
+  const ways = looks.map((l) => l.name).filter((way) => seen.some((s) => s.way === way))
+  const names = [...new Set(seen.map((s) => s.state))]
+  const of = (list) => (list.length === 0 ? '–' : String(list.reduce((sum, s) => sum + s.count, 0)))
+  return `# What axe finds in the tray
+
+Written by \`make screens\` on ${new Date().toISOString().slice(0, 10)} with axe-core ${version} and Chromium ${chromium.version}. Each state of the tray is checked at
+${sizes.map(([name]) => (name === 'zoom' ? '200 %' : `${name} px`)).filter((_, i) => seen.length > 0 && chosen(sizes[i][0], 'SIZES')).join(', ')}, in each look. A cell has the serious and critical findings at all sizes.
+
+${names.length} states, ${seen.length} views, ${seen.reduce((sum, s) => sum + s.count, 0)} findings.
+
+| State | ${ways.join(' | ')} |
+|---|${ways.map(() => '--:|').join('')}
+${names.map((name) => `| ${name} | ${ways.map((way) => of(seen.filter((s) => s.state === name && s.way === way))).join(' | ')} |`).join('\n')}
+`
+}
+
 /** Waits until a new size has been drawn, and everything has been laid out again. */
 async function drawn(page) {
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 150)))
@@ -79,7 +102,7 @@ function tooWide() {
 
 try {
   for (const state of states) {
-    if (only && !only.includes(state.name)) continue
+    if (!chosen(state.name, 'SCREENS')) continue
     if (!all && state.docs === false) continue
     try {
       const scheme = state.scheme ?? 'light'
@@ -89,23 +112,28 @@ try {
         if (length > LARGEST) failures.push(`${state.name}: ${length} bytes; take it of less`)
       } else {
         for (const { name: way, media, dir = 'ltr' } of looks) {
-          if (process.env.LOOKS && !process.env.LOOKS.split(',').includes(way)) continue
+          if (!chosen(way, 'LOOKS')) continue
           await page.emulateMedia({ ...media, reducedMotion: 'reduce' })
           await page.evaluate((to) => {
             document.documentElement.dir = to
           }, state.dir ?? dir)
           for (const [name, viewport] of sizes) {
+            if (!chosen(name, 'SIZES')) continue
             await page.setViewportSize(viewport)
             await drawn(page)
             await page.screenshot({ path: join(folder, `${state.name}-${name}-${way}.png`) })
             for (const found of await page.evaluate(tooWide)) failures.push(`${state.name}, ${name}, ${way}: ${found} scrolls sideways`)
+            const list = await findings(page)
+            seen.push({ state: state.name, way, count: list.length })
+            for (const found of list) failures.push(`${state.name}, ${name}, ${way}: ${found}`)
           }
-          for (const found of await findings(page)) failures.push(`${state.name}, ${way}: ${found}`)
         }
       }
       if (!all) for (const found of await findings(page)) failures.push(`${state.name}: ${found}`)
       if (page.bad.length > 0) failures.push(`${state.name}: ${page.bad.join('; ')}`)
       await page.context().close()
+      // After each state, so that a run that is stopped leaves what it has found.
+      if (all) writeFileSync(join(folder, 'axe.md'), table())
     } catch (error) {
       failures.push(`${state.name}: ${error.message}`)
     }
