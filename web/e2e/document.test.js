@@ -235,6 +235,7 @@ test('changes are shown in the text, reviewed with the keyboard, and every decis
     await until('all are accepted', async () => (await states(page)).join() === 'clean,clean,clean,clean')
     assert.match((await stored())[0], /fell by 4 %/)
     assert.match((await stored())[1], /3300/)
+    await page.reload()
     await page.button('Undo accepting').click()
     await until('all wait again', async () => (await states(page)).join() === 'pending_edit,pending_edit,pending_edit,pending_delete,pending_new')
     await page.button('Revert all').click()
