@@ -203,7 +203,7 @@ func (e *export) message(m *schemas.Message) error {
 // with their whole outputs, and by what the user or the page has answered to calls.
 func (e *export) runs(conversationID int64) error {
 	for place := int64(0); ; {
-		list, err := e.chats.RunsOf(e.ctx, e.user.ID, conversationID, place, pageSize)
+		list, err := e.UserData.runs.RunsOf(e.ctx, e.user.ID, conversationID, place, pageSize)
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -246,7 +246,7 @@ type runUser struct {
 }
 
 func (e *export) calls(run string) error {
-	calls, err := e.chats.ToolCalls(e.ctx, run)
+	calls, err := e.UserData.runs.ToolCalls(e.ctx, run)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (e *export) calls(run string) error {
 
 // waits writes the calls of a run that wait or have waited for the user or the page.
 func (e *export) waits(run string) error {
-	list, err := e.chats.Waits(e.ctx, run)
+	list, err := e.UserData.runs.Waits(e.ctx, run)
 	if err != nil {
 		return err
 	}

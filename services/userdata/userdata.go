@@ -15,18 +15,22 @@ import (
 // pageSize is how many chats, messages, runs or documents are read at once.
 const pageSize = 100
 
-// Chats reads chats with what is in them.
+// Chats reads chats with their messages.
 type Chats interface {
-	// ChatsAfter returns chats in the order of their ids, RunsOf runs in the order of
-	// their places.
+	// ChatsAfter returns chats in the order of their ids.
 	ChatsAfter(ctx context.Context, owner string, id int64, limit int) ([]schemas.Chat, error)
-	RunsOf(ctx context.Context, owner string, conversationID, place int64, limit int) ([]record.PlacedRun, error)
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
-	ToolCalls(ctx context.Context, run string) ([]record.ToolCall, error)
-	Waits(ctx context.Context, run string) ([]record.Wait, error)
 	Summary(ctx context.Context, owner string, id int64) (record.Summary, error)
 	Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error)
+}
+
+// Runs reads the runs of chats with their calls.
+type Runs interface {
+	// RunsOf returns runs in the order of their places.
+	RunsOf(ctx context.Context, owner string, conversationID, place int64, limit int) ([]record.PlacedRun, error)
+	ToolCalls(ctx context.Context, run string) ([]record.ToolCall, error)
+	Waits(ctx context.Context, run string) ([]record.Wait, error)
 }
 
 // Totals counts, and deletes what is in no chat and no document.
@@ -55,6 +59,7 @@ type Deleter interface {
 // UserData is the data of users. It is safe for concurrent use.
 type UserData struct {
 	chats     Chats
+	runs      Runs
 	totals    Totals
 	documents Documents
 	deleter   Deleter
@@ -62,8 +67,8 @@ type UserData struct {
 }
 
 // New returns the data of users.
-func New(chats Chats, totals Totals, documents Documents, deleter Deleter) *UserData {
-	return &UserData{chats: chats, totals: totals, documents: documents, deleter: deleter}
+func New(chats Chats, runs Runs, totals Totals, documents Documents, deleter Deleter) *UserData {
+	return &UserData{chats: chats, runs: runs, totals: totals, documents: documents, deleter: deleter}
 }
 
 // Size counts what is stored of a user.

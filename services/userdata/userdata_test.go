@@ -152,7 +152,7 @@ func (r remover) Delete(_ context.Context, _ schemas.User, id int64) error {
 	return schemas.ErrNotFound
 }
 
-func data(s *shelf) *userdata.UserData { return userdata.New(s, s, books{s}, remover{s}) }
+func data(s *shelf) *userdata.UserData { return userdata.New(s, s, s, books{s}, remover{s}) }
 
 var una = schemas.User{ID: "una", Name: "Una"}
 
