@@ -153,7 +153,7 @@ func TestOutageWithAQueue(t *testing.T) {
 		first.Body["chat_id"] = "queue"
 		first.Patient, second.Patient, first.Steady = true, true, true
 		gate := make(chan struct{})
-		system.OnPhase("the model ends", func() { <-gate })
+		system.OnPhase("the model asks for a tool", func() { <-gate }) // its reply has not ended then
 		firstDone := first.Start(t)
 		apptest.Eventually(t, "the first runs", func() bool { return len(system.ModelCalls(first.Question)) > 0 })
 		secondDone := second.Start(t)
