@@ -27,9 +27,12 @@ export const at = async (point) => {
   await lines.next()
 }
 
+// limit bounds each wait, in milliseconds: only a wait that hangs reaches it, not a busy machine.
+const limit = 180_000
+
 export const until = async (what, holds) => {
-  for (let n = 0; !(await holds()); n++) {
-    if (n > 2000) throw new Error('never: ' + what)
+  for (const end = Date.now() + limit; !(await holds()); ) {
+    if (Date.now() > end) throw new Error('never: ' + what)
     await new Promise((done) => setTimeout(done, 10))
   }
 }

@@ -9,11 +9,12 @@ const connection = cutter()
 const errors = []
 let asked = 0 // calls of the page's tool
 
+// By default the client gives up after five tries, 250 ms apart: a restart may take longer.
 const open = () => {
   const client = new ChatClient({
     threadId: id,
     persistence: true,
-    connection: fetchServerSentEvents(url + '/api/agui', { fetchClient: connection.fetch }),
+    connection: fetchServerSentEvents(url + '/api/agui', { fetchClient: connection.fetch, reconnect: { maxAttempts: 600 } }),
     forwardedProps: { context: { current_page: 'lab' } },
     tools: [{ __toolSide: 'client', name: 'where', description: 'Where the user is', execute: async () => { asked++; return 'Basel' } }],
     onError: (e) => errors.push(e.message),
