@@ -227,13 +227,13 @@ export async function tab(context, url) {
       await page.input.press('Enter')
     },
     /**
-     * Does what asks for an answer, and waits until the service has sent all of it and the tray shows its end. What the page
-     * shows in between may be missed: a busy browser draws many events at once.
+     * Does what asks for an answer, and waits until the tray shows its end. What the page shows in between may be missed: a
+     * busy browser draws many events at once. The tray shows that it waits before the response begins.
      */
     async answered(act) {
       const sent = page.waitForResponse((response) => response.request().method() === 'POST' && new URL(response.url()).pathname === '/api/chat/stream')
       await act()
-      await (await sent).finished()
+      await sent
       await page.settled()
     },
     /** Waits until the answer is complete. */
