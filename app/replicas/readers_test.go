@@ -84,6 +84,12 @@ func (d door) read(t *testing.T, system *apptest.System, at *apptest.Process, c 
 			}
 			req = req.Clone(ctx)
 			req.Header.Set("Last-Event-ID", r.last)
+			if req.GetBody != nil {
+				if req.Body, err = req.GetBody(); err != nil {
+					r.done <- err
+					return
+				}
+			}
 		}
 	}()
 	return r
