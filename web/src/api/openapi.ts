@@ -978,10 +978,10 @@ export interface paths {
          * Delete everything of the user
          * @description Cancels the user's running answers, then deletes all chats, with their messages, payloads, attachments and runs,
          *     and all documents. The usage of the current day is deleted within an hour after its end (UTC), because budgets
-         *     count it until then. Nothing is deleted unless `confirm` is that of `GET /api/me/data`; the error then says how
-         *     much would be deleted, and with which `confirm`. Answers that begin or end within 10 minutes do not invalidate it:
-         *     for each there may be a chat, a question, an answer and a document more. A deletion that breaks off is continued
-         *     by repeating it.
+         *     count it until then. The request needs the `confirm` of `GET /api/me/data`. Without it nothing is deleted, and the
+         *     error says how much would be, and which `confirm` to send. For 10 minutes it stays valid while answers begin and
+         *     end: each may have added a chat, a question, an answer and a document. If a deletion breaks off, the same request
+         *     continues it.
          */
         delete: operations["deleteMyData"];
         options?: never;
