@@ -31,7 +31,7 @@ try {
     if (packed.status !== 0) process.exit(packed.status ?? 1)
     pack = join(work, readdirSync(work).find((file) => file.endsWith('.tgz')))
   }
-  const run = spawnSync(process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=2400000', '--test-reporter=spec', ...tests], {
+  const run = spawnSync(process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=900000', '--test-reporter=spec', ...tests], {
     stdio: 'inherit', env: { ...process.env, E2E_BINARY: binary, E2E_WORK: work, E2E_PACK: pack, CHROMIUM: chromium },
   })
   code = run.status ?? 1
