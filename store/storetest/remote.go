@@ -131,12 +131,12 @@ func testConnectionsEnded(t *testing.T, url string) {
 // testServerHangs uses a server that accepts requests and does not answer.
 func testServerHangs(t *testing.T, url string) {
 	way := newWire(t, url)
-	s, err := store.Open(t.Context(), way.url, store.Options{ReadTimeout: shortRead, Conns: 2})
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
-	f := newFixture(t, s)
+	f := newFixture(t, open(t, url))
 	g := f.turn("q", "a")
 	w := f.begin("q2", in(g.Run.ConversationID))
+	s, err := store.Open(t.Context(), way.url, store.Options{ReadTimeout: shortRemoteRead, Conns: 2})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
 	release := way.hang()
 	fails(t, "begin", s.Commit(t.Context(), []*record.Write{w}), record.ErrUnavailable)
 	holdsNothing(t, s, f.owner, g)

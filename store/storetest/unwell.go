@@ -15,9 +15,12 @@ import (
 const (
 	// shortRead is the time that reads get from a database that hangs.
 	shortRead = 500 * time.Millisecond
+	// shortRemoteRead is the same with room for a new connection, whose
+	// authentication takes processor time.
+	shortRemoteRead = 4 * shortRead
 	// hangs is the time after which a test gives up; it is long, because
 	// machines may be slow.
-	hangs = time.Minute
+	hangs = 5 * time.Minute
 )
 
 // patient are the calls without a time limit.
@@ -46,6 +49,7 @@ func holdsNothing(t *testing.T, s *store.Store, owner string, g *record.Begin) {
 }
 
 // eventuallyWorks retries until the store has noticed that the database works.
+// Each call has little time, so on a slow machine many are needed.
 func eventuallyWorks(t *testing.T, s *store.Store, owner string, g *record.Begin) {
 	t.Helper()
 	tick := time.NewTicker(shortRead)
