@@ -85,7 +85,7 @@ func TestCommandsNeedADatabase(t *testing.T) {
 	commands := [][]string{{"migrate", "status"}, {"user", "export", "u"}, {"user", "delete", "u"}, {"eval", "export"}, {"mcp", "list"}, {"mcp", "accept", "s"}}
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {
-			url := d.Fresh(t)
+			url := d.Empty(t)
 			path, isFile := strings.CutPrefix(url, "sqlite:")
 			all := func(want string, commands ...[]string) {
 				t.Helper()

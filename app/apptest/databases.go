@@ -10,10 +10,12 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -26,32 +28,43 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/migrations"
 )
 
 // Database is a kind of database that tests run on.
 type Database struct {
 	Name string
-	// Fresh returns the url of a database without data that is deleted at the end
-	// of the test. SQLite's has its tables already.
+	// Fresh returns the url of a database with tables and without data that is deleted
+	// at the end of the test.
 	Fresh func(t testing.TB) string
+	// Empty returns the url of one that has no tables either; on SQLite there is no file yet.
+	Empty func(t testing.TB) string
 }
 
 // SQLite keeps its database in a file of the test. A test that runs only on
 // SQLite is skipped if TEST_DATABASES names another kind.
-var SQLite = Database{"sqlite", func(t testing.TB) string {
+var SQLite = Database{
+	Name: "sqlite",
+	Fresh: func(t testing.TB) string {
+		address := noFile(t)
+		file, err := migrated()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(strings.TrimPrefix(address, "sqlite:"), file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return address
+	},
+	Empty: noFile,
+}
+
+func noFile(t testing.TB) string {
 	if only := os.Getenv("TEST_DATABASES"); only != "" && only != "sqlite" {
 		t.Skip("this test runs only on SQLite")
 	}
-	file, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "chat.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return "sqlite:" + path
-}}
+	return "sqlite:" + filepath.Join(t.TempDir(), "chat.db")
+}
 
 // migrated returns a database file with its tables: each test would make them again.
 var migrated = sync.OnceValues(func() (file []byte, err error) {
@@ -71,12 +84,73 @@ var migrated = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
+// migratedPostgres makes a database with its tables on the server and returns its name.
+// All tests that use the server and these tables copy it, also those of other packages.
+var migratedPostgres = sync.OnceValues(func() (name string, err error) {
+	ctx, server := context.Background(), PostgresURL()
+	state := sha256.New()
+	if err := fs.WalkDir(migrations.Files, "postgres", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := migrations.Files.ReadFile(path)
+		_, _ = fmt.Fprintf(state, "%s %d\n%s", path, len(content), content)
+		return err
+	}); err != nil {
+		return "", err
+	}
+	name = fmt.Sprintf("chattray_tables_%x", state.Sum(nil)[:8])
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	// The end of the connection releases the lock.
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock(hashtext($1))", name); err != nil {
+		return "", err
+	}
+	var exists bool
+	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&exists); err != nil || exists {
+		return name, err
+	}
+	making := name + "_making"
+	for _, statement := range []string{"DROP DATABASE IF EXISTS " + making + " WITH (FORCE)", "CREATE DATABASE " + making + " TEMPLATE template1"} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return "", err
+		}
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", err
+	}
+	u.Path = "/" + making
+	data, err := store.Open(ctx, u.String(), store.Options{})
+	if err != nil {
+		return "", err
+	}
+	if err := data.Close(); err != nil {
+		return "", err
+	}
+	_, err = conn.Exec(ctx, "ALTER DATABASE "+making+" RENAME TO "+name)
+	return name, err
+})
+
 // Databases returns SQLite, and Postgres if the environment names a server:
 // TEST_DATABASE_URL, else PGHOST. TEST_DATABASES names the only kind to test.
 func Databases() []Database {
 	list := []Database{SQLite}
 	if server := PostgresURL(); server != "" {
-		list = append(list, Database{"postgres", func(t testing.TB) string { return FreshPostgres(t, server, "template1") }})
+		list = append(list, Database{
+			Name: "postgres",
+			Fresh: func(t testing.TB) string {
+				template, err := migratedPostgres()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return FreshPostgres(t, server, template)
+			},
+			Empty: func(t testing.TB) string { return FreshPostgres(t, server, "template1") },
+		})
 	}
 	if only := os.Getenv("TEST_DATABASES"); only != "" {
 		list = slices.DeleteFunc(list, func(d Database) bool { return d.Name != only })
@@ -88,7 +162,7 @@ func Databases() []Database {
 // for SQLite, the statements of a dump for Postgres.
 func (d Database) Load(t *testing.T, content []byte) string {
 	t.Helper()
-	address := d.Fresh(t)
+	address := d.Empty(t)
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)

@@ -147,7 +147,7 @@ func newShell(t *testing.T, d apptest.Database) *shell {
 		s.database = "sqlite:" + filepath.Join(s.dir, "data", "chattray.db")
 		s.restored = s.database
 	} else {
-		s.database, s.restored = d.Fresh(t), d.Fresh(t)
+		s.database, s.restored = d.Fresh(t), d.Empty(t)
 	}
 	script := "#!/bin/sh\nTEST_AS_PROGRAM=1 exec '" + os.Args[0] + "' \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(s.dir, "bin", "chattray"), []byte(script), 0o700); err != nil {

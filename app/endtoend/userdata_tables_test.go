@@ -261,9 +261,6 @@ func TestUserDataOfAllTables(t *testing.T) {
 		t.Run(d.Name, func(t *testing.T) {
 			url := d.Fresh(t)
 			environ := []string{"CHATTRAY_DATABASE_URL=" + url}
-			if _, err := apptest.Command(t, environ, "migrate", "up"); err != nil {
-				t.Fatal(err)
-			}
 			db := apptest.Open(t, url)
 			rows := func(query string) (list []string) {
 				t.Helper()
