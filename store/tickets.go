@@ -10,7 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// sweptTickets is how many expired tickets are dropped at most when one is added.
+// sweptTickets is how many expired tickets are dropped at most at once.
 const sweptTickets = 100
 
 // addTicket also drops expired tickets, and those of the owner that are bound to a run
@@ -21,9 +21,12 @@ const addTicket = `WITH swept AS (DELETE FROM tickets WHERE hash IN (SELECT hash
 	SELECT $1, $2, $3, LEAST(clock_timestamp() + $4 * interval '1 microsecond', $5), $5
 	WHERE (SELECT COUNT(*) FROM tickets WHERE owner = $2 AND run = '' AND until > clock_timestamp()) < $6`
 
+// dropTickets drops expired tickets that no new one has dropped.
 // useTicket drops a ticket that has not been used, bindTicket binds it to a run or finds
 // it bound to that run.
 const (
+	dropTickets = `DELETE FROM tickets WHERE hash IN (SELECT hash FROM tickets WHERE until <= clock_timestamp() ORDER BY until LIMIT $1)`
+
 	useTicket  = `DELETE FROM tickets WHERE hash = $1 AND run = '' AND until > clock_timestamp() RETURNING identity`
 	bindTicket = `UPDATE tickets SET run = $2, until = CASE WHEN run = '' THEN LEAST(clock_timestamp() + $3 * interval '1 microsecond', ends) ELSE until END
 		WHERE hash = $1 AND run IN ('', $2) AND until > clock_timestamp() RETURNING identity`
@@ -69,4 +72,16 @@ func (r *Replicas) TakeTicket(ctx context.Context, hash []byte, run string, life
 		return nil, r.store.fault("take a ticket", err)
 	}
 	return identity, nil
+}
+
+// DropTickets drops the next tickets that have expired. More says that there may be more.
+func (r *Replicas) DropTickets(ctx context.Context) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, changeTimes*r.store.readTime)
+	defer cancel()
+	done, err := r.all.ExecContext(ctx, dropTickets, sweptTickets)
+	if err != nil {
+		return false, r.store.fault("drop tickets", err)
+	}
+	n, err := done.RowsAffected()
+	return n == sweptTickets, r.store.fault("drop tickets", err)
 }

@@ -1,7 +1,7 @@
 // Package retention deletes old data: the event logs and traces of runs that ended long
-// ago, chats that have not been used for a long time, and what search indexes have of deleted
-// text. It works in small steps with
-// pauses between them, so that no user notices.
+// ago, chats that have not been used for a long time, expired tickets, and what search indexes
+// have of deleted text. It works in small steps with pauses between them, so that no user
+// notices.
 package retention
 
 import (
@@ -43,6 +43,9 @@ type Options struct {
 	// Forget does a step of removing what search indexes have of deleted text, as long as
 	// it returns that there is more; nil means that nothing is to be removed.
 	Forget func(context.Context) (more bool, err error)
+	// Tickets does a step of deleting expired tickets, as long as it returns that there is
+	// more; nil means that none are stored.
+	Tickets func(context.Context) (more bool, err error)
 	// Mine reports whether this process is the one that deletes; nil means that it is.
 	Mine func(context.Context) (bool, error)
 	// Deleted counts what was deleted, by kind: logs or chats. It may be nil.
@@ -69,7 +72,7 @@ func New(o Options) *Sweeper {
 
 // Run sweeps every hour until ctx ends. A sweep that fails is continued by the next one.
 func (s *Sweeper) Run(ctx context.Context) {
-	if s.options.Logs == 0 && s.options.Chats == 0 && s.options.Forget == nil {
+	if s.options.Logs == 0 && s.options.Chats == 0 && s.options.Forget == nil && s.options.Tickets == nil {
 		return
 	}
 	for wait := afterStart; pause(ctx, wait) == nil; wait = every {
@@ -92,10 +95,15 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.options.Forget == nil {
-		return nil
+	for _, step := range []func(context.Context) (bool, error){s.options.Tickets, s.options.Forget} {
+		if step == nil {
+			continue
+		}
+		if err := s.steps(ctx, func() (bool, error) { return step(ctx) }); err != nil {
+			return err
+		}
 	}
-	return s.steps(ctx, func() (bool, error) { return s.options.Forget(ctx) })
+	return nil
 }
 
 // logs deletes the logs and traces of the runs that ended before a time.

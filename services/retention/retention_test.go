@@ -125,19 +125,32 @@ func TestNothingToDelete(t *testing.T) {
 	retention.New(retention.Options{Store: &data{}}).Run(t.Context()) // it returns at once
 }
 
-// Search indexes forget in steps, also if nothing else is deleted.
-func TestForget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		left := 3
-		s := retention.New(retention.Options{Store: &data{}, Forget: func(context.Context) (bool, error) {
-			left--
-			return left > 0, nil
-		}})
-		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer stop()
-		s.Run(ctx)
-		if left != 0 {
-			t.Errorf("%d steps are left, want 0", left)
-		}
-	})
+// Search indexes forget, and expired tickets are deleted, in steps, also if nothing else is
+// deleted.
+func TestStepsBesides(t *testing.T) {
+	for name, options := range map[string]func(step func(context.Context) (bool, error)) retention.Options{
+		"forget": func(step func(context.Context) (bool, error)) retention.Options {
+			return retention.Options{Forget: step}
+		},
+		"tickets": func(step func(context.Context) (bool, error)) retention.Options {
+			return retention.Options{Tickets: step}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				left := 3
+				o := options(func(context.Context) (bool, error) {
+					left--
+					return left > 0, nil
+				})
+				o.Store = &data{}
+				ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer stop()
+				retention.New(o).Run(ctx)
+				if left != 0 {
+					t.Errorf("%d steps are left, want 0", left)
+				}
+			})
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"database/sql"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -71,4 +72,19 @@ func testTickets(t *testing.T, url string) {
 	}
 	group.Wait()
 	equal(t, "websockets that one ticket opened", opened.Load(), 1)
+
+	db, err := sql.Open("pgx", url)
+	must(t, err)
+	t.Cleanup(func() { must(t, db.Close()) })
+	expired := func() (n int) {
+		t.Helper()
+		must(t, db.QueryRowContext(f.ctx, "SELECT COUNT(*) FROM tickets WHERE until <= clock_timestamp()").Scan(&n))
+		return n
+	}
+	add("expired", "eve", -time.Second, time.Time{}, true)
+	equal(t, "expired tickets that nothing has dropped", expired(), 1)
+	more, err := r.DropTickets(f.ctx)
+	must(t, err)
+	equal(t, "there are more expired tickets", more, false)
+	equal(t, "expired tickets that are left", expired(), 0)
 }
