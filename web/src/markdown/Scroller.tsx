@@ -30,17 +30,19 @@ export function Scroller({ className, label, inline = false, children, onEdges }
         left > 1 && 'left', right > 1 && 'right',
         element.scrollTop > 1 && 'top', element.scrollTop + element.clientHeight < element.scrollHeight - 1 && 'bottom',
       ].filter(Boolean).join(' ')
-      if (frame.dataset.more !== edges) frame.dataset.more = edges
-      told.current?.(element.scrollWidth > element.clientWidth + 1)
+      const wide = element.scrollWidth > element.clientWidth + 1
+      return () => {
+        if (frame.dataset.more !== edges) frame.dataset.more = edges
+        told.current?.(wide)
+      }
     }
+    const scrolled = () => look()()
+    element.addEventListener('scroll', scrolled, { passive: true })
     // The observer measures first: measuring here would force a layout.
-    element.addEventListener('scroll', look, { passive: true })
-    const sizes = new ResizeObserver(look)
-    sizes.observe(element)
-    if (element.firstElementChild) sizes.observe(element.firstElementChild)
+    const unwatch = watch(element.firstElementChild ? [element, element.firstElementChild] : [element], look)
     return () => {
-      element.removeEventListener('scroll', look)
-      sizes.disconnect()
+      element.removeEventListener('scroll', scrolled)
+      unwatch()
     }
   }, [])
   return (
@@ -48,4 +50,32 @@ export function Scroller({ className, label, inline = false, children, onEdges }
       <Box ref={box} className={className} tabIndex={0} role="group" aria-label={label}>{children}</Box>
     </Box>
   )
+}
+
+/** Measures a box; what it returns shows the result. */
+type Look = () => () => void
+
+const looks = new Map<Element, Look>()
+let observer: ResizeObserver | undefined
+
+/**
+ * Looks when an element has a new size, until the returned function is called. All boxes have one observer: it measures all that
+ * changed before one of them shows its result, after which the next one's measure would force a layout.
+ */
+function watch(elements: Element[], look: Look): () => void {
+  observer ??= new ResizeObserver((entries) => {
+    const changed = new Set(entries.map(({ target }) => looks.get(target)))
+    for (const show of [...changed].map((measure) => measure?.())) show?.()
+  })
+  for (const element of elements) {
+    looks.set(element, look)
+    observer.observe(element)
+  }
+  return () => {
+    for (const element of elements) {
+      looks.delete(element)
+      observer?.unobserve(element)
+    }
+    if (looks.size === 0) observer = undefined
+  }
 }
