@@ -26,9 +26,9 @@ describe('an answer', () => {
     const widths = vi.spyOn(HTMLElement.prototype, 'scrollWidth', 'get').mockReturnValue(900)
     vi.spyOn(HTMLElement.prototype, 'clientWidth', 'get').mockReturnValue(400)
     vi.stubGlobal('ResizeObserver', class {
-      constructor(readonly act: () => void) {}
-      observe = () => setTimeout(this.act)
-      disconnect = () => undefined
+      constructor(readonly act: (entries: { target: Element }[]) => void) {}
+      observe = (target: Element) => setTimeout(() => this.act([{ target }]))
+      unobserve = () => undefined
     })
     const { container, unmount } = render(<Markdown text={`\`\`\`\n${'word '.repeat(80)}\n\`\`\``} />)
     const wrap = await screen.findByRole('button', { name: 'Wrap long lines' })
@@ -89,6 +89,18 @@ describe('an answer', () => {
     await userEvent.setup().click(screen.getAllByRole('button')[1]!)
     await waitFor(() => expect(container.querySelector('.ct-cite-card a')?.getAttribute('href')).toBe('https://example.com/2'))
     expect(container.querySelector('code')?.textContent).toBe('[1]')
+  })
+
+  it('folds a long group of sources, and keeps its place when it is opened', async () => {
+    const text = 'Known [1] [2], [3] [4] [4] [5][6] [7], and [1] [2].'
+    const outputs = [[1, 2, 3, 4, 5, 6, 7].map((n) => `${n}. Title ${n}\nDetail\nhttps://example.com/${n}`).join('\n\n')]
+    const { container } = render(<SourcesProvider outputs={outputs} text={text}><Markdown text={text} /></SourcesProvider>)
+    const groups = () => [...container.querySelectorAll('.ct-cites')].map((group) => group.textContent)
+    expect(groups()).toEqual(['12', '345+2', '12'])
+    await userEvent.setup().click(screen.getByRole('button', { name: '2 more sources' }))
+    expect(groups()).toEqual(['12', '34567', '12'])
+    expect(document.activeElement?.getAttribute('aria-label')).toBe('Source 6: Title 6')
+    expect(container.querySelector('p')?.textContent).toBe('Known 12, 34567, and 12.')
   })
 })
 

@@ -25,6 +25,7 @@ export const ar: Labels = {
   runningTool: (tool) => `يجري تشغيل ${tool}…`, reasoning: 'التفكير', reasoningLive: 'يفكر…', copy: 'نسخ', copied: 'تم النسخ', copyCode: 'نسخ الشيفرة', code: (language) => (language ? `شيفرة ${language}` : 'شيفرة'),
   formula: 'صيغة', wrapCode: 'التفاف الأسطر الطويلة', diagram: 'مخطط', diagramSource: 'المصدر', diagramFailed: 'لا يمكن رسم هذا المخطط.', copyTable: 'نسخ الجدول', saveCsv: 'حفظ بصيغة CSV',
   expandTable: 'عرض الجدول كاملًا', expandDiagram: 'عرض المخطط كاملًا', closeWhole: 'إغلاق', sortBy: (column) => `الفرز حسب ${column}`, tableRows: (rows) => count(rows, { one: 'صف واحد', two: 'صفان', few: 'صفوف', many: 'صفًا', other: 'صف' }),
+  moreSources: (number) => count(number, { one: 'مصدر آخر', two: 'مصدران آخران', few: 'مصادر أخرى', many: 'مصدرًا آخر', other: 'مصدر آخر' }),
   source: (number, title) => `المصدر ${n(number)}: ${title}`, retry: 'إعادة المحاولة', regenerate: 'إجابة جديدة', edit: 'تحرير', editing: 'تحرير الرسالة', resend: 'إعادة الإرسال', goodAnswer: 'إجابة جيدة',
   badAnswer: 'إجابة سيئة', feedbackTaken: 'سُحب تقييمك.', keys: 'لوحة المفاتيح', feedbackReasons: 'الأسباب', feedbackReason: (reason) => ({ incorrect: 'غير صحيحة', not_helpful: 'غير مفيدة', incomplete: 'غير كاملة', instructions: 'ليست ما طلبته', sources: 'مصادر خاطئة أو ناقصة', harmful: 'ضارة' })[reason] ?? 'شيء آخر',
   keyTray: 'فتح المحادثة وإغلاقها', keySend: 'إرسال الرسالة', keyLine: 'بدء سطر جديد', keyRecall: 'أسئلتك الأخيرة، والحقل فارغ', keyStop: 'إيقاف الإجابة أو إغلاق لوحة أو قائمة',

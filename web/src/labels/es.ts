@@ -16,6 +16,7 @@ export const es: Labels = {
   runningTool: (tool) => `Ejecutando ${tool}…`, reasoning: 'Razonamiento', reasoningLive: 'Razonando…', copy: 'Copiar', copied: 'Copiado', copyCode: 'Copiar el código', code: (language) => (language ? `Código en ${language}` : 'Código'),
   formula: 'Fórmula', wrapCode: 'Ajustar las líneas largas', diagram: 'Diagrama', diagramSource: 'Fuente', diagramFailed: 'Este diagrama no se puede dibujar.', copyTable: 'Copiar la tabla', saveCsv: 'Guardar como CSV',
   expandTable: 'Mostrar toda la tabla', expandDiagram: 'Mostrar todo el diagrama', closeWhole: 'Cerrar', sortBy: (column) => `Ordenar por ${column}`, tableRows: (rows) => (rows === 1 ? '1 fila' : `${n(rows)} filas`),
+  moreSources: (count) => `${count} fuentes más`,
   source: (number, title) => `Fuente ${number}: ${title}`, retry: 'Reintentar', regenerate: 'Responder de nuevo', edit: 'Editar', editing: 'Editar el mensaje', resend: 'Enviar de nuevo', goodAnswer: 'Buena respuesta',
   badAnswer: 'Mala respuesta', feedbackTaken: 'Se ha retirado su valoración.', keys: 'Teclado', feedbackReasons: 'Motivos', feedbackReason: (reason) => ({ incorrect: 'No es correcto', not_helpful: 'No es útil', incomplete: 'Está incompleto', instructions: 'No es lo que pedí', sources: 'Fuentes erróneas o ausentes', harmful: 'Es dañino' })[reason] ?? 'Otra cosa',
   keyTray: 'Abrir y cerrar el chat', keySend: 'Enviar el mensaje', keyLine: 'Empezar una línea nueva', keyRecall: 'Sus últimas preguntas, con el campo vacío', keyStop: 'Detener la respuesta, cerrar un panel o una lista',

@@ -16,6 +16,7 @@ export const fr: Labels = {
   runningTool: (tool) => `${tool} en cours…`, reasoning: 'Raisonnement', reasoningLive: 'Raisonne…', copy: 'Copier', copied: 'Copié', copyCode: 'Copier le code', code: (language) => (language ? `Code en ${language}` : 'Code'),
   formula: 'Formule', wrapCode: 'Couper les longues lignes', diagram: 'Diagramme', diagramSource: 'Source', diagramFailed: 'Ce diagramme ne peut pas être dessiné.', copyTable: 'Copier le tableau', saveCsv: 'Enregistrer en CSV',
   expandTable: 'Montrer tout le tableau', expandDiagram: 'Montrer tout le diagramme', closeWhole: 'Fermer', sortBy: (column) => `Trier par ${column}`, tableRows: (rows) => (rows < 2 ? `${rows} ligne` : `${n(rows)} lignes`),
+  moreSources: (count) => `${count} autres sources`,
   source: (number, title) => `Source ${number} : ${title}`, retry: 'Réessayer', regenerate: 'Répondre à nouveau', edit: 'Modifier', editing: 'Modifier le message', resend: 'Renvoyer', goodAnswer: 'Bonne réponse',
   badAnswer: 'Mauvaise réponse', feedbackTaken: 'Votre avis a été retiré.', keys: 'Clavier', feedbackReasons: 'Raisons', feedbackReason: (reason) => ({ incorrect: 'Inexact', not_helpful: 'Inutile', incomplete: 'Incomplet', instructions: 'Pas ce que j’ai demandé', sources: 'Sources fausses ou absentes', harmful: 'Nuisible' })[reason] ?? 'Autre chose',
   keyTray: 'Ouvrir et fermer la discussion', keySend: 'Envoyer le message', keyLine: 'Commencer une nouvelle ligne', keyRecall: 'Vos dernières questions, si le champ est vide', keyStop: 'Arrêter la réponse, fermer un panneau ou une liste',

@@ -83,6 +83,7 @@ export const defaultLabels = {
   sortBy: (column: string) => `Sort by ${column}`,
   tableRows: (n: number) => (n === 1 ? '1 row' : `${n} rows`),
   source: (n: number, title: string) => `Source ${n}: ${title}`,
+  moreSources: (n: number) => `${n} more sources`,
   retry: 'Try again',
   regenerate: 'Answer again',
   edit: 'Edit',

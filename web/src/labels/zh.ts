@@ -16,6 +16,7 @@ export const zh: Labels = {
   runningTool: (tool) => `正在运行 ${tool}…`, reasoning: '推理', reasoningLive: '推理中…', copy: '复制', copied: '已复制', copyCode: '复制代码', code: (language) => (language ? `${language} 代码` : '代码'),
   formula: '公式', wrapCode: '长行换行', diagram: '图', diagramSource: '源码', diagramFailed: '无法绘制此图。', copyTable: '复制表格', saveCsv: '保存为 CSV',
   expandTable: '显示整个表格', expandDiagram: '显示整个图', closeWhole: '关闭', sortBy: (column) => `按${column}排序`, tableRows: (rows) => `${n(rows)} 行`,
+  moreSources: (count) => `还有 ${count} 个来源`,
   source: (number, title) => `来源 ${number}：${title}`, retry: '重试', regenerate: '重新回答', edit: '编辑', editing: '编辑消息', resend: '重新发送', goodAnswer: '回答得好',
   badAnswer: '回答得不好', feedbackTaken: '已撤回您的评价。', keys: '键盘', feedbackReasons: '原因', feedbackReason: (reason) => ({ incorrect: '不正确', not_helpful: '没有帮助', incomplete: '不完整', instructions: '不是我要的', sources: '来源有误或缺失', harmful: '有害' })[reason] ?? '其他',
   keyTray: '打开和关闭聊天', keySend: '发送消息', keyLine: '换行', keyRecall: '您最近的问题（输入框为空时）', keyStop: '停止回答，关闭面板或列表',

@@ -125,6 +125,15 @@ function cited(text: Text, sources: ReadonlyMap<number, Source>): ElementContent
   for (const match of text.value.matchAll(NUMBERS)) {
     const numbers = numbersOf(match[1]!)
     if (!numbers.every((n) => sources.has(n))) continue
+    const last = parts.at(-1)
+    const between = text.value.slice(at, match.index)
+    if (last?.type === 'element' && between.trim() === '' && !between.includes('\n')) {
+      // Brackets one after the other are one group.
+      last.properties.dataNumbers = [...new Set([...String(last.properties.dataNumbers).split(','), ...numbers])].join()
+      last.children = [{ type: 'text', value: `${(last.children[0] as Text).value}${between}${match[0]}` }]
+      at = match.index + match[0].length
+      continue
+    }
     if (match.index > at) parts.push({ type: 'text', value: text.value.slice(at, match.index) })
     parts.push({ type: 'element', tagName: 'cite', properties: { dataNumbers: numbers.join() }, children: [{ type: 'text', value: match[0] }] })
     at = match.index + match[0].length
@@ -146,17 +155,34 @@ function numbersOf(text: string): number[] {
 
 /** Numbers of sources; each shows a card with its source while the pointer is on it, while it has the focus, or when it is pressed. */
 export function Citations({ numbers }: { numbers: number[] }) {
-  return <span className="ct-cites">{numbers.map((n) => <Citation key={n} number={n} />)}</span>
+  const labels = useLabels()
+  const [all, setAll] = useState(false)
+  // One more takes no more room than the button.
+  const shown = all || numbers.length <= FIRST + 1 ? numbers : numbers.slice(0, FIRST)
+  const more = numbers.length - shown.length
+  return (
+    <span className="ct-cites">
+      {shown.map((n, i) => <Citation key={n} number={n} focused={all && i === FIRST} />)}
+      {more > 0 && <span className="ct-cite"><button type="button" aria-label={labels.moreSources(more)} onClick={() => setAll(true)}>+{more}</button></span>}
+    </span>
+  )
 }
 
-function Citation({ number }: { number: number }) {
+/** The sources of a group that are shown before the reader asks for all. */
+const FIRST = 3
+
+/** focused gives it the focus when it appears, which was on the button that it replaces. */
+function Citation({ number, focused }: { number: number; focused: boolean }) {
   const labels = useLabels()
   const source = useSources().get(number)
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
   const [open, setOpen] = useState<'' | 'hover' | 'pressed'>('')
   const leaving = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => () => clearTimeout(leaving.current), [])
+  useEffect(() => {
+    if (focused) button.current?.focus()
+    return () => clearTimeout(leaving.current)
+  }, [focused])
   if (!source) return <>[{number}]</>
   const enter = () => {
     clearTimeout(leaving.current)
