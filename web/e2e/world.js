@@ -189,6 +189,8 @@ export async function browser() {
   return {
     close: () => launched.close(),
     version: launched.version(),
+    /** Messages to the browser itself, in its own protocol. */
+    cdp: () => launched.newBrowserCDPSession(),
     async open(url, options = {}) {
       const { storage, ...rest } = options
       const context = await launched.newContext({ viewport: { width: 1360, height: 860 }, locale: 'en-GB', reducedMotion: 'reduce', ...rest })
