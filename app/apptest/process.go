@@ -128,6 +128,9 @@ func (p *Process) Kill() {
 	<-p.gone
 }
 
+// PID returns the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Ended reports whether the process has ended.
 func (p *Process) Ended() bool {
 	select {

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"net/http"
 	"os"
@@ -257,8 +258,13 @@ func (l *load) nothingLeft(t *testing.T, idle float64) {
 	}
 }
 
-// memory are the figures that are measured: the memory of the process, which may not grow,
-// and what it consists of, which tells where to look if it does.
+// own is the memory of the process that no file holds: it may not grow. The resident memory
+// is that and the parts of the program's file that have been used, which are never more than
+// the file.
+const own = "own_memory_bytes"
+
+// memory are the figures of the program that are measured besides, which tell where to look
+// if its own memory grows.
 var memory = []string{
 	"process_resident_memory_bytes", "go_memstats_heap_inuse_bytes", "go_memstats_heap_idle_bytes", "go_memstats_heap_released_bytes",
 	"go_memstats_heap_objects", "go_memstats_stack_inuse_bytes", "go_memstats_mspan_inuse_bytes", "go_memstats_gc_sys_bytes", "go_memstats_other_sys_bytes",
@@ -279,9 +285,32 @@ func (l *load) watch(t *testing.T, end time.Time) (list []sample) {
 	defer tick.Stop()
 	for now := start; now.Before(end) && !t.Failed(); now = <-tick.C {
 		l.Model.Trim(remembered)
-		list = append(list, sample{now.Sub(start), l.figures(t, memory...)})
+		figures := l.figures(t, memory...)
+		list = append(list, sample{now.Sub(start), append([]float64{l.own(t, figures[0])}, figures...)})
 	}
 	return list
+}
+
+// own returns the bytes of the process that no file holds, or those that are given where the
+// system does not tell.
+func (l *load) own(t *testing.T, resident float64) float64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.Process().PID()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return resident
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^RssAnon:\s+(\d+) kB$`).FindSubmatch(status)
+	if found == nil {
+		return resident
+	}
+	kib, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib * 1024
 }
 
 // checkMemory fits a line to the memory after it has settled. The collector moves the
@@ -296,7 +325,7 @@ func checkMemory(t *testing.T, list []sample) {
 		after = *length / 3
 	}
 	list = slices.DeleteFunc(list, func(s sample) bool { return s.at < after })
-	for i, name := range memory {
+	for i, name := range append([]string{own}, memory...) {
 		var hours, values []float64
 		for part := range slices.Chunk(list, max(1, (len(list)+parts-1)/parts)) {
 			var x, y float64
