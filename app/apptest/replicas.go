@@ -17,8 +17,8 @@ const (
 	// ShortLease is that of a replica whose runs others take soon.
 	ShortLease = "1s"
 	// TakerLease is that of a replica that takes them, which it does only after
-	// its own first lease.
-	TakerLease = "3s"
+	// all renewals of a whole lease were in time.
+	TakerLease = "9s"
 	// LongLease is that of a replica that keeps its runs.
 	LongLease = "10s"
 )

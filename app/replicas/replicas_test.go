@@ -24,7 +24,7 @@ import (
 var kills = flag.Int("kills", 6, "how often to kill a process")
 
 // lease is how long a killed process's runs wait in TestKilled and TestTakeoverFigures.
-var lease = flag.String("lease", apptest.TakerLease, "the lease of processes that are killed")
+var lease = flag.String("lease", "3s", "the lease of processes that are killed")
 
 // One of three processes is killed repeatedly while clients ask all of them and reconnect
 // to any of them. Another process continues its runs.
