@@ -73,7 +73,7 @@ postgres-store:
 	.ci/with-postgres go test $(DETECTOR) $(TOGETHER) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
 
 postgres-service:
-	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/backups ./app/crash ./app/outage ./app/replicas ./app/resume ./app/soak ./app/sockets ./app/storedlogs ./app/transcripts ./app/upgrades
+	TEST_DATABASES=postgres .ci/with-postgres go test -p 2 -parallel 4 -count=1 -timeout 20m ./app/backups ./app/crash ./app/outage ./app/replicas ./app/resume ./app/soak ./app/sockets ./app/storedlogs ./app/transcripts ./app/upgrades
 
 # Kills the program 500 times on each database, and one of several processes 300 times.
 crash-test:

@@ -34,6 +34,9 @@ const (
 	// after others had none: one that is given up costs its connection, and where that
 	// takes longer than the wait, as on a machine that is too busy, none would ever end.
 	mostPatience = 4
+	// joins is how often a start tries to join while the database is not available: it was
+	// there a moment before, when the store was opened.
+	joins = 5
 	// margin is the part of a lease in which it no longer counts for its owner, so that
 	// it has stopped before others begin.
 	margin = 6
@@ -147,11 +150,14 @@ func (l *Leases) Join(ctx context.Context) error {
 	}
 	lease := l.Current()
 	var first map[string]time.Time
-	for {
+	for failed := 0; ; {
 		sent := time.Now()
 		others, err := l.Table.Join(ctx, record.Replica{ID: lease.ID, Name: l.Name, Alone: !l.Many}, l.Time)
 		if err != nil {
-			return fmt.Errorf("join the replicas: %w", err)
+			if failed++; failed == joins || !errors.Is(err, record.ErrUnavailable) || pause(ctx, l.Time/looks) != nil {
+				return fmt.Errorf("join the replicas: %w", err)
+			}
+			continue
 		}
 		if len(others) == 0 {
 			lease.renew(sent)

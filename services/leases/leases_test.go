@@ -469,6 +469,21 @@ func TestJoinWaitsForThoseInTheWay(t *testing.T) {
 	}
 }
 
+// The database may break a connection just when a process starts; a process ends if it
+// stays away.
+func TestJoinWhileTheDatabaseIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		rows.setAway(true)
+		if err := leases.New(context.Background(), leases.Options{Table: rows, Takeover: rows, Many: true, Time: lease}).Join(t.Context()); !errors.Is(err, record.ErrUnavailable) {
+			t.Errorf("error %v, want that the database is not available", err)
+		}
+		back := time.AfterFunc(lease/6, func() { rows.setAway(false) })
+		defer back.Stop()
+		start(t, rows, true)
+	})
+}
+
 func TestLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := newTable()
