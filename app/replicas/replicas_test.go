@@ -317,6 +317,8 @@ func TestQueueOverTwo(t *testing.T) {
 // process takes over from the first one at once.
 func TestSingleProcess(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		// A process whose renewals are late would be no reason to refuse another one.
+		system.Settings = append(system.Settings, "REPLICA_LEASE="+apptest.LongLease)
 		system.Start()
 		old := system.Process()
 		gate := make(chan struct{})
@@ -352,7 +354,7 @@ func TestSingleProcess(t *testing.T) {
 		system.Stop()
 		old.Signal(syscall.SIGTERM)
 		old.Wait()
-		system.StartReplica(apptest.ShortLease, nil)
+		system.StartReplica(apptest.LongLease, nil)
 		refused(t, system, "together", "REPLICAS=one")
 	})
 }
