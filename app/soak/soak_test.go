@@ -258,13 +258,12 @@ func (l *load) nothingLeft(t *testing.T, idle float64) {
 	}
 }
 
-// own is the memory of the process that no file holds: it may not grow. The resident memory
-// is that and the parts of the program's file that have been used, which are never more than
-// the file.
+// own is the memory of the process that no file holds. The resident memory is that and the
+// parts of the program's file that have been used.
 const own = "own_memory_bytes"
 
-// memory are the figures of the program that are measured besides, which tell where to look
-// if its own memory grows.
+// memory are the figures that are measured: the memory of the process, which may not grow,
+// and what it consists of, which tells where to look if it does.
 var memory = []string{
 	"process_resident_memory_bytes", "go_memstats_heap_inuse_bytes", "go_memstats_heap_idle_bytes", "go_memstats_heap_released_bytes",
 	"go_memstats_heap_objects", "go_memstats_stack_inuse_bytes", "go_memstats_mspan_inuse_bytes", "go_memstats_gc_sys_bytes", "go_memstats_other_sys_bytes",
@@ -286,7 +285,7 @@ func (l *load) watch(t *testing.T, end time.Time) (list []sample) {
 	for now := start; now.Before(end) && !t.Failed(); now = <-tick.C {
 		l.Model.Trim(remembered)
 		figures := l.figures(t, memory...)
-		list = append(list, sample{now.Sub(start), append([]float64{l.own(t, figures[0])}, figures...)})
+		list = append(list, sample{now.Sub(start), append(figures, l.own(t, figures[0]))})
 	}
 	return list
 }
@@ -325,7 +324,7 @@ func checkMemory(t *testing.T, list []sample) {
 		after = *length / 3
 	}
 	list = slices.DeleteFunc(list, func(s sample) bool { return s.at < after })
-	for i, name := range append([]string{own}, memory...) {
+	for i, name := range slices.Concat(memory, []string{own}) {
 		var hours, values []float64
 		for part := range slices.Chunk(list, max(1, (len(list)+parts-1)/parts)) {
 			var x, y float64

@@ -1,4 +1,4 @@
-// Runs the unit tests of components on React 18, in a copy of the package that has the same modules except React.
+// Runs the unit tests on React 18, in a copy of the package that has the same modules except React.
 import { spawnSync } from 'node:child_process'
 import { cpSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -29,7 +29,7 @@ try {
   }
   for (const name of ['src', 'test', 'page', 'package.json', 'vite.config.ts']) cpSync(join(web, name), join(copy, name), { recursive: true })
   for (const name of ['agents', 'app']) symlinkSync(join(dirname(web.replace(/\/$/, '')), name), join(work, name))
-  code = spawnSync(process.execPath, [join(copy, 'node_modules/vitest/vitest.mjs'), 'run', '--exclude', 'test/**/*.test.ts', ...process.argv.slice(2)], { cwd: copy, stdio: 'inherit', env: { ...process.env, REACT_MAJOR: '18' } }).status ?? 1
+  code = spawnSync(process.execPath, [join(copy, 'node_modules/vitest/vitest.mjs'), 'run', ...process.argv.slice(2)], { cwd: copy, stdio: 'inherit', env: { ...process.env, REACT_MAJOR: '18' } }).status ?? 1
 } finally {
   rmSync(work, { recursive: true, force: true })
 }
