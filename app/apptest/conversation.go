@@ -299,7 +299,7 @@ func (c *Conversation) Log(ctx context.Context) ([]ChatFrame, error) {
 	}
 	status, err := c.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chat/runs/%s/stream?after=%d", c.RunID, list[len(list)-1].ID), nil)
 	if err == nil && status != http.StatusNoContent {
-		err = fmt.Errorf("resuming after the end gets status %d, want 204", status)
+		err = fmt.Errorf("resuming after the end, event %d, gets status %d, want 204", list[len(list)-1].ID, status)
 	}
 	return list, err
 }

@@ -126,9 +126,12 @@ func (r *Readers) Follow(ctx context.Context, user schemas.User, id string, afte
 		if last, over := log.Ended(); over && after >= last {
 			return nil, runlog.ErrEnded
 		}
-		if runlog.Future(after, newest) && r.Tail != nil { // what is known here may be of an earlier attempt
+		if after > newest && r.Tail != nil { // another process has shown more than is known here
 			if stored, err = r.Runs.Run(ctx, id); err != nil {
 				return nil, err
+			}
+			if stored.State.Terminal() && after >= stored.LastSeq {
+				return nil, runlog.ErrEnded
 			}
 			newest = max(newest, before(stored))
 		}

@@ -57,6 +57,26 @@ func TestElsewhere(t *testing.T) {
 	})
 }
 
+// The owner of a run has stored its end, which another process has shown, and has not shown
+// it yet itself: a reader that has seen it there is told that nothing follows.
+func TestEndSeenElsewhereFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase()
+		a, b := start(t, d), start(t, d)
+		o := process{d: d, name: "a"}.begin("r")
+		a.takes(o)
+		o.write(t, 5)
+		show := o.commit()
+		b.read(t, t.Context(), "r", 0, 0).wants(t, [2]int64{1, 6})
+		if _, err := a.Follow(t.Context(), user, "r", 6, 0); !errors.Is(err, runlog.ErrEnded) {
+			t.Errorf("after its end: got %v, want ErrEnded", err)
+		}
+		late := a.read(t, t.Context(), "r", 5, 0)
+		show()
+		late.wants(t, [2]int64{6, 6})
+	})
+}
+
 // Events that leave the journal before they are read there are read where they are then,
 // although none follows them.
 func TestTidiedBeforeRead(t *testing.T) {

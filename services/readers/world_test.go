@@ -104,7 +104,10 @@ func (p process) tidy() {
 }
 
 // finish ends the run.
-func (o *owner) finish() {
+func (o *owner) finish() { o.commit()() }
+
+// commit stores the end of the run, which the owner's readers see once show is called.
+func (o *owner) commit() (show func()) {
 	o.flush()
 	end := runlog.Event{Body: &runlog.Cancelled{}}
 	segments := slices.Collect(func(yield func(record.Segment) bool) {
@@ -126,7 +129,7 @@ func (o *owner) finish() {
 		run := o.d.runs[o.id]
 		run.State, run.LastSeq = schemas.RunCancelled, end.Seq
 	})
-	o.log.Publish(end)
+	return func() { o.log.Publish(end) }
 }
 
 // elsewhere is a process that has no run at first.
