@@ -78,10 +78,35 @@ const (
 	migrationLock = 0x63747261
 )
 
-// migrate holds a lock on the schema that the tables are in. The lock belongs
+// migrate applies what is pending. Most starts find nothing, and need no more connections
+// than their first.
+func (d *postgresDB) migrate(ctx context.Context, logger *slog.Logger) error {
+	pending, err := d.pending(ctx)
+	if err != nil || !pending {
+		return err
+	}
+	return d.migrateLocked(ctx, logger)
+}
+
+// pending reports whether there are migrations to apply. It makes no tables.
+func (d *postgresDB) pending(ctx context.Context) (bool, error) {
+	switch err := d.existing(ctx); {
+	case errors.Is(err, errEmpty), errors.Is(err, errForeign):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	p, err := provider(goose.DialectPostgres, d.pool, nil)
+	if err != nil {
+		return false, err
+	}
+	return p.HasPending(ctx)
+}
+
+// migrateLocked holds a lock on the schema that the tables are in. The lock belongs
 // to a transaction: it ends with the transaction, even with a pooler that gives
 // each transaction another server connection. Migrations have no time limit.
-func (d *postgresDB) migrate(ctx context.Context, logger *slog.Logger) (err error) {
+func (d *postgresDB) migrateLocked(ctx context.Context, logger *slog.Logger) (err error) {
 	pool := openPool(newPostgresConnector(d.config, serverLimits{}, logger), migrationConns)
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	lock, err := lockMigrations(ctx, pool, logger)

@@ -23,6 +23,9 @@ import (
 const (
 	postgresConnect = 10 * time.Second
 	postgresIdle    = 5 * time.Minute
+	// postgresLife is how long a connection is used. Its statements and what the server
+	// caches for it grow as long as it lives.
+	postgresLife = 5 * time.Minute
 	// postgresRollback is short: a connection that does not answer is closed.
 	postgresRollback = time.Second
 	// postgresTries is how often a transaction is tried if others conflict with it.

@@ -165,5 +165,6 @@ func openPool(c *postgresConnector, conns int) *sql.DB {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxIdleTime(postgresIdle)
+	pool.SetConnMaxLifetime(postgresLife)
 	return pool
 }
