@@ -36,7 +36,7 @@ describe('while a chat is being opened', () => {
     go(chat(stored))
     await screen.findByText('New.')
     expect(posts(calls)).toMatchObject([{ message: 'next', conversation_id: 7 }])
-    expect(input().value).toBe('')
+    await waitFor(() => expect(input().value).toBe(''))
   })
 
   it('a message waits for the answer that turns out to be under way', async () => {
