@@ -216,8 +216,8 @@ bench-growth:
 # A mixed load on both databases for half an hour, or SOAK=2m; then nothing may have failed
 # or be left over.
 SOAK ?= 30m
-soak:
-	.ci/with-postgres go test -count=1 -timeout 0 -v -run 'TestSoak$$' ./app/soak -args -for $(SOAK)
+soak: build
+	.ci/with-postgres go test -count=1 -timeout 0 -v -run 'TestSoak$$' ./app/soak -args -program $(CURDIR)/bin/chattray -for $(SOAK)
 
 # Builds all files of a release in bin/release and checks them; nothing is published.
 release-check: $(RELEASER)

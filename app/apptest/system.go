@@ -2,6 +2,7 @@ package apptest
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"io"
 	"math/rand/v2"
@@ -82,8 +83,8 @@ type System struct {
 	Here *relaytest.Memory
 	// NATS is the server that carries the replicas' messages, nil for none.
 	NATS *relaytest.Server
-	// Program is the path of what StartReplica starts, a program of another release; empty
-	// for this one.
+	// Program is the path of the program that is started, for example one of another
+	// release; empty for this one.
 	Program string
 	// Unwatched keeps the database from checking what replicas write, which takes time.
 	Unwatched bool
@@ -97,6 +98,7 @@ type System struct {
 	startedAt      []int         // the times of its starts
 	names          int           // of replicas
 	watched        bool          // the database checks what replicas write
+	looking        *sql.DB       // nil until a test looks into the database
 	marks          int           // counter for the order of records
 
 	killPhase  string // the trigger: "" is any phase
@@ -146,6 +148,10 @@ func NewSystem(t *testing.T, database string) *System {
 // Start starts the program.
 func (s *System) Start() {
 	s.T.Helper()
+	if s.Program != "" {
+		s.setProcess(startProgram(s.T, s.Program, s.Settings...))
+		return
+	}
 	s.setProcess(StartProcess(s.T, s.Settings...))
 }
 

@@ -34,8 +34,12 @@ import (
 
 func TestMain(m *testing.M) { apptest.Main(m) }
 
-// length is how long the load lasts. make soak sets it.
-var length = flag.Duration("for", 3*time.Second, "how long the load lasts")
+// make soak sets these. It measures the program as it is built for operation: a test's
+// binary also keeps the stacks of its allocations, more of them as time goes by.
+var (
+	length  = flag.Duration("for", 3*time.Second, "how long the load lasts")
+	program = flag.String("program", "", "the path of the program; empty for the test's own binary")
+)
 
 const (
 	// pace is how long a client waits between two rounds.
@@ -61,6 +65,7 @@ type load struct {
 
 func TestSoak(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		system.Program = *program
 		system.Start()
 		l := &load{system, map[string]*atomic.Int64{}}
 		l.answer(t) // connections to the database and the model are open
