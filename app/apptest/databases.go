@@ -29,15 +29,16 @@ import (
 
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/migrations"
+	"github.com/chattray/chattray/store/sample"
 )
 
 // Database is a kind of database that tests run on.
 type Database struct {
 	Name string
-	// Fresh returns the url of a database with tables and without data that is deleted
-	// at the end of the test.
+	// Fresh returns the url of a database that is deleted at the end of the test. It is as
+	// the first start of the service leaves it: with tables and the sample of research.
 	Fresh func(t testing.TB) string
-	// Empty returns the url of one that has no tables either; on SQLite there is no file yet.
+	// Empty returns the url of one that has no tables; on SQLite there is no file yet.
 	Empty func(t testing.TB) string
 }
 
@@ -66,7 +67,17 @@ func noFile(t testing.TB) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "chat.db")
 }
 
-// migrated returns a database file with its tables: each test would make them again.
+// prepare makes the tables of a database and loads the sample into it.
+func prepare(ctx context.Context, address string) error {
+	data, err := store.Open(ctx, address, store.Options{})
+	if err != nil {
+		return err
+	}
+	_, err = data.Import(ctx, sample.Open())
+	return errors.Join(err, data.Close())
+}
+
+// migrated returns a prepared database file: each test would make it again.
 var migrated = sync.OnceValues(func() (file []byte, err error) {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -74,18 +85,14 @@ var migrated = sync.OnceValues(func() (file []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "chat.db")
-	data, err := store.Open(context.Background(), "sqlite:"+path, store.Options{})
-	if err != nil {
-		return nil, err
-	}
-	if err := data.Close(); err != nil {
+	if err := prepare(context.Background(), "sqlite:"+path); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
 })
 
-// migratedPostgres makes a database with its tables on the server and returns its name.
-// All tests that use the server and these tables copy it, also those of other packages.
+// migratedPostgres makes a prepared database on the server and returns its name. All tests
+// that use the server, these tables and this sample copy it, also those of other packages.
 var migratedPostgres = sync.OnceValues(func() (name string, err error) {
 	ctx, server := context.Background(), PostgresURL()
 	state := sha256.New()
@@ -97,6 +104,9 @@ var migratedPostgres = sync.OnceValues(func() (name string, err error) {
 		_, _ = fmt.Fprintf(state, "%s %d\n%s", path, len(content), content)
 		return err
 	}); err != nil {
+		return "", err
+	}
+	if _, err := io.Copy(state, sample.Open()); err != nil {
 		return "", err
 	}
 	name = fmt.Sprintf("chattray_tables_%x", state.Sum(nil)[:8])
@@ -124,11 +134,7 @@ var migratedPostgres = sync.OnceValues(func() (name string, err error) {
 		return "", err
 	}
 	u.Path = "/" + making
-	data, err := store.Open(ctx, u.String(), store.Options{})
-	if err != nil {
-		return "", err
-	}
-	if err := data.Close(); err != nil {
+	if err := prepare(ctx, u.String()); err != nil {
 		return "", err
 	}
 	_, err = conn.Exec(ctx, "ALTER DATABASE "+making+" RENAME TO "+name)
@@ -147,9 +153,9 @@ func Databases() []Database {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return FreshPostgres(t, server, template)
+				return freshPostgres(t, server, template)
 			},
-			Empty: func(t testing.TB) string { return FreshPostgres(t, server, "template1") },
+			Empty: func(t testing.TB) string { return freshPostgres(t, server, "template1") },
 		})
 	}
 	if only := os.Getenv("TEST_DATABASES"); only != "" {
@@ -225,29 +231,65 @@ func PostgresURL() string {
 	return u.String()
 }
 
-// FreshPostgres makes a database on the server, as a copy of a template that
+// freshPostgres makes a database on the server, as a copy of a template that
 // nobody uses.
-func FreshPostgres(t testing.TB, server, template string) string {
+func freshPostgres(t testing.TB, server, template string) string {
 	t.Helper()
-	name := "chattray_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	admin := func(ctx context.Context, statement string) {
-		conn, err := pgx.Connect(ctx, server)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(ctx)
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			t.Fatal(err)
-		}
+	admin, err := adminOf(server)
+	if err != nil {
+		t.Fatal(err)
 	}
-	admin(t.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template)
-	t.Cleanup(func() { admin(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
+	name := "chattray_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template+admin.copying); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := admin.ExecContext(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)); err != nil {
+			t.Error(err)
+		}
+	})
 	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.Path = "/" + name
 	return u.String()
+}
+
+// admin makes and drops the databases of a server. Its connections stay, as a new one costs
+// as much as a copied database.
+type admin struct {
+	*sql.DB
+	// copying is the option for CREATE DATABASE that copies files: pages would be written
+	// twice, also to the server's log.
+	copying string
+}
+
+var (
+	adminsMu sync.Mutex
+	admins   = make(map[string]*admin) // by the url of the server
+)
+
+func adminOf(server string) (*admin, error) {
+	adminsMu.Lock()
+	defer adminsMu.Unlock()
+	if a := admins[server]; a != nil {
+		return a, nil
+	}
+	db, err := sql.Open("pgx", server)
+	if err != nil {
+		return nil, err
+	}
+	var version int
+	if err := db.QueryRowContext(context.Background(), "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	a := &admin{DB: db}
+	if version >= 150000 { // earlier ones do nothing else
+		a.copying = " STRATEGY FILE_COPY"
+	}
+	admins[server] = a
+	return a, nil
 }
 
 // Open opens a database of tests beside the service. Reading waits for SQLite's lock.

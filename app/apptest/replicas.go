@@ -2,10 +2,9 @@ package apptest
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/services/runs"
@@ -100,16 +99,23 @@ func (s *System) Text(query string, args ...any) (text string) {
 	return text
 }
 
+// look returns connections to the database beside the program's, which stay until the end
+// of the test.
+func (s *System) look() *sql.DB {
+	s.T.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.looking == nil {
+		s.looking = Open(s.T, s.Database())
+	}
+	return s.looking
+}
+
 func (s *System) ask(into any, query string, args ...any) {
 	s.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Limit)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, s.Database())
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	defer func() { _ = conn.Close(ctx) }() // nothing was written
-	if err := conn.QueryRow(ctx, query, args...).Scan(into); err != nil {
+	if err := s.look().QueryRowContext(ctx, query, args...).Scan(into); err != nil {
 		s.T.Fatalf("%s: %v", query, err)
 	}
 }

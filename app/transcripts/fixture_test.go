@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +30,6 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
-	"github.com/chattray/chattray/store/sample"
 )
 
 // Secrets that neither a client nor the log may ever contain.
@@ -68,28 +66,16 @@ type fixture struct {
 	runs    []seenRun
 }
 
-// sampled makes a database with the sample data; the copies that it returns have a canary
+// sampled returns a function that makes databases with the sample data, which have a canary
 // in their URL. It also starts the store's packing of large values, which starts once for
 // the whole process: its channels must not belong to a synctest bubble.
 func sampled(t *testing.T, d apptest.Database) (copied func(t *testing.T) string) {
 	t.Helper()
-	original := d.Fresh(t)
-	data, err := store.Open(t.Context(), original, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = data.Import(t.Context(), sample.Open())
-	if err := errors.Join(err, data.Close()); err != nil {
-		t.Fatal(err)
-	}
+	original := d.Fresh(t) // what the copies are made with does not belong to a bubble either
 	startPacking(t)
 	if d.Name == "postgres" {
-		u, err := url.Parse(original)
-		if err != nil {
-			t.Fatal(err)
-		}
 		return func(t *testing.T) string {
-			return apptest.FreshPostgres(t, apptest.PostgresURL(), strings.TrimPrefix(u.Path, "/")) + "&application_name=" + canaryDSN
+			return d.Fresh(t) + "&application_name=" + canaryDSN
 		}
 	}
 	file, err := os.ReadFile(strings.TrimPrefix(original, "sqlite:"))
