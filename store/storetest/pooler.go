@@ -121,8 +121,8 @@ func RunPooled(t *testing.T, server string) {
 	})
 	t.Run("one connection", func(t *testing.T) {
 		t.Parallel()
-		narrow := StartPooler(t, server, 1)
-		testOneConnection(t, Through(t, narrow, FreshDatabase(t, server)))
+		database := FreshDatabase(t, server)
+		testOneConnection(t, Through(t, StartPooler(t, server, 1), database), database)
 	})
 	t.Run("comes later", func(t *testing.T) { testPoolerComesLater(t, server, pooled) })
 }
@@ -148,8 +148,8 @@ func noLocks(t testing.TB, url string) {
 }
 
 // testOneConnection migrates through a pooler that has too few connections: the
-// error says what to do, and no lock is left.
-func testOneConnection(t *testing.T, address string) {
+// error says what to do. They are enough once there is nothing to migrate.
+func testOneConnection(t *testing.T, address, database string) {
 	u, err := url.Parse(address)
 	must(t, err)
 	q := u.Query()
@@ -158,6 +158,11 @@ func testOneConnection(t *testing.T, address string) {
 	_, err = store.Open(t.Context(), u.String(), store.Options{})
 	if err == nil || !strings.Contains(err.Error(), "default_pool_size") {
 		t.Errorf("open: got %v", err)
+	}
+	for _, way := range []string{database, u.String()} {
+		data, err := store.Open(t.Context(), way, store.Options{})
+		must(t, err)
+		must(t, data.Close())
 	}
 }
 
