@@ -79,8 +79,17 @@ func (w *Way) dial() (net.Conn, error) {
 	return net.Dial("tcp", w.server)
 }
 
+// serve passes the bytes of a connection. The server learns of one that is made while the
+// way is cut never, and while it is stalled once bytes pass again: such connections would
+// keep its processes busy, or waiting, which other tests need.
 func (w *Way) serve(near net.Conn) {
 	defer near.Close()
+	for direction := range w.open {
+		<-w.passing(direction)
+	}
+	if !w.keep(near) {
+		return
+	}
 	far, err := w.dial()
 	if err != nil {
 		w.t.Error(err)
@@ -109,12 +118,16 @@ type stalled struct {
 }
 
 func (s stalled) Write(p []byte) (int, error) {
-	s.way.mu.Lock()
-	open := s.way.open[s.direction]
-	s.way.mu.Unlock()
-	<-open
+	<-s.way.passing(s.direction)
 	s.scanner.pass(p)
 	return s.Conn.Write(p)
+}
+
+// passing returns a channel that is closed while bytes pass in that direction.
+func (w *Way) passing(direction int) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open[direction]
 }
 
 // Stall lets no bytes pass from now on, without ending connections: none to the server if
