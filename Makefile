@@ -35,14 +35,14 @@ FAIR := $(shell [ "$$(id -u)" != 0 ] || ! setpriv --bounding-set -sys_nice true 
 # Tests make many small files and databases. In a folder in memory, if there is one with
 # room, that takes a fifth less time.
 IN_MEMORY := $(shell .ci/in-memory)
-test-go test-postgres postgres-store postgres-service mcp-everything wire-clients contract-clients: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
+test-go test-postgres postgres-store postgres-outage postgres-service mcp-everything wire-clients contract-clients: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
 
 # A service sets the target of its collector, and each of hundreds in the process of the
 # tests collects at its start: a quarter of their processor time. It keeps a target that is
 # set. A program that tests start in a process of its own does not get this one.
-test-go test-postgres postgres-store postgres-service mcp-everything wire-clients: export GOGC = 300
+test-go test-postgres postgres-store postgres-outage postgres-service mcp-everything wire-clients: export GOGC = 300
 
-.PHONY: run pack example example-service build setup test test-go test-others test-postgres postgres-store postgres-service crash-test cluster-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser screens perf check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth soak release-check clean
+.PHONY: run pack example example-service build setup test test-go test-others test-postgres postgres-store postgres-outage postgres-service crash-test cluster-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser screens perf check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth soak release-check clean
 
 run:
 	go run .
@@ -67,13 +67,17 @@ test-go:
 
 # Runs on Postgres what test-go runs on SQLite: the store, and the tests of the service
 # that depend on their database.
-test-postgres: postgres-store postgres-service
+test-postgres: postgres-store postgres-outage postgres-service
 
 postgres-store:
 	.ci/with-postgres go test $(DETECTOR) $(TOGETHER) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
 
+# These suspend their server, so they have one of their own.
+postgres-outage:
+	TEST_DATABASES=postgres .ci/with-postgres go test -parallel 4 -count=1 -timeout 20m ./app/outage
+
 postgres-service:
-	TEST_DATABASES=postgres .ci/with-postgres go test -p 2 -parallel 4 -count=1 -timeout 20m ./app/backups ./app/crash ./app/outage ./app/replicas ./app/resume ./app/soak ./app/sockets ./app/storedlogs ./app/transcripts ./app/upgrades
+	TEST_DATABASES=postgres .ci/with-postgres go test -p 2 -parallel 4 -count=1 -timeout 20m ./app/backups ./app/crash ./app/replicas ./app/resume ./app/soak ./app/sockets ./app/storedlogs ./app/transcripts ./app/upgrades
 
 # Kills the program 500 times on each database, and one of several processes 300 times.
 crash-test:
