@@ -23,8 +23,8 @@ import (
 const (
 	postgresConnect = 10 * time.Second
 	postgresIdle    = 5 * time.Minute
-	// postgresLife is how long a connection is used. Its statements and what the server
-	// caches for it grow as long as it lives.
+	// postgresLife is how long a connection of the pool is used. Its statements and what the
+	// server caches for it grow as long as it lives.
 	postgresLife = 5 * time.Minute
 	// postgresRollback is short: a connection that does not answer is closed.
 	postgresRollback = time.Second
@@ -61,6 +61,7 @@ func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Lo
 		config: config, conns: conns, connector: newPostgresConnector(config, limits, logger), bounded: bounds(limits.statement, limits.idleTx),
 	}
 	d.pool, d.own = openPool(d.connector, conns), openPool(d.connector, 1)
+	d.pool.SetConnMaxLifetime(postgresLife)
 	if err := d.pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, d.pool.Close())
 	}

@@ -165,6 +165,5 @@ func openPool(c *postgresConnector, conns int) *sql.DB {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxIdleTime(postgresIdle)
-	pool.SetConnMaxLifetime(postgresLife)
 	return pool
 }

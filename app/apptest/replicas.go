@@ -34,12 +34,9 @@ func (s *System) StartReplica(lease string, way *Way, more ...string) *Process {
 	settings := append(slices.Clip(s.Settings), "REPLICAS=many", "REPLICA_LEASE="+lease, "DATABASE_URL="+named(s.T, address, name))
 	settings = append(settings, more...)
 	var p *Process
-	switch {
-	case s.Program != "":
-		p = startProgram(s.T, s.Program, settings...)
-	case s.Here == nil:
-		p = StartProcess(s.T, settings...)
-	default:
+	if s.Program != "" || s.Here == nil {
+		p = s.startProcess(settings...)
+	} else {
 		environ := []string{"CHATTRAY_LOG_LEVEL=error"}
 		for _, setting := range settings {
 			environ = append(environ, "CHATTRAY_"+setting)

@@ -148,11 +148,16 @@ func NewSystem(t *testing.T, database string) *System {
 // Start starts the program.
 func (s *System) Start() {
 	s.T.Helper()
+	s.setProcess(s.startProcess(s.Settings...))
+}
+
+// startProcess starts Program, or this one, in a process of its own.
+func (s *System) startProcess(settings ...string) *Process {
+	s.T.Helper()
 	if s.Program != "" {
-		s.setProcess(startProgram(s.T, s.Program, s.Settings...))
-		return
+		return startProgram(s.T, s.Program, settings...)
 	}
-	s.setProcess(StartProcess(s.T, s.Settings...))
+	return StartProcess(s.T, settings...)
 }
 
 // setProcess sets the process in which the program runs.

@@ -79,9 +79,9 @@ func (w *Way) dial() (net.Conn, error) {
 	return net.Dial("tcp", w.server)
 }
 
-// serve passes the bytes of a connection. The server learns of one that is made while the
-// way is cut never, and while it is stalled once bytes pass again: such connections would
-// keep its processes busy, or waiting, which other tests need.
+// serve passes the bytes of a connection. The server does not learn of a connection that is
+// made while the way is cut, and of one that is made while it is stalled only once bytes
+// pass again: they would keep its processes busy, or waiting, beside other tests.
 func (w *Way) serve(near net.Conn) {
 	defer near.Close()
 	for direction := range w.open {
