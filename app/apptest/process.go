@@ -19,6 +19,13 @@ import (
 // keptLines is how much of a process's log is shown when a test fails.
 const keptLines = 60
 
+// keptStacks is how many lines are shown that a process writes which tells where it stands,
+// and tellWait is how long that may take.
+const (
+	keptStacks = 1000
+	tellWait   = 10 * time.Second
+)
+
 // Process is the program in a process of its own.
 type Process struct {
 	t    testing.TB
@@ -29,6 +36,8 @@ type Process struct {
 
 	mu  sync.Mutex
 	log []string // the last lines of its log
+	// telling is true once it is told to write its stacks.
+	telling bool
 }
 
 // noExitSleep spares the second that a program with the race detector sleeps before
@@ -80,6 +89,9 @@ func startProgram(t testing.TB, path string, settings ...string) *Process {
 		_ = p.cmd.Wait() // ProcessState has the result
 	}()
 	t.Cleanup(func() {
+		if t.Failed() {
+			p.tell()
+		}
 		p.Kill()
 		if t.Failed() && len(p.log) > 0 {
 			t.Logf("log of process %d:\n%s", p.cmd.Process.Pid, p.LastLines())
@@ -107,11 +119,32 @@ func (p *Process) line(line string, listening chan<- string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.log = append(p.log, line); len(p.log) > keptLines {
+	kept := keptLines
+	if p.telling {
+		kept = keptStacks
+		if strings.HasPrefix(line, "\t") && !strings.Contains(line, "/chattray/") { // where in libraries
+			return
+		}
+	}
+	if p.log = append(p.log, line); len(p.log) > kept {
 		p.log = p.log[1:]
 	}
 	if strings.Contains(line, "DATA RACE") || strings.HasPrefix(line, "panic:") {
 		p.t.Errorf("the process logs %s, want neither a race nor a panic", line)
+	}
+}
+
+// tell has the process end with the stacks of its goroutines in its log.
+func (p *Process) tell() {
+	p.mu.Lock()
+	p.telling = true
+	p.mu.Unlock()
+	for _, s := range []syscall.Signal{syscall.SIGCONT, syscall.SIGQUIT} {
+		_ = p.cmd.Process.Signal(s) // it may already have ended
+	}
+	select {
+	case <-p.gone:
+	case <-time.After(tellWait):
 	}
 }
 

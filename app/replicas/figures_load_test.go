@@ -35,13 +35,13 @@ func measuredOver(t *testing.T, test func(t *testing.T, system *apptest.System))
 }
 
 // begun starts runs at a process, whose model gives the reply, and returns their ids.
-func begun(t *testing.T, system *apptest.System, at *apptest.Process, runs int, reply func() upstream.Reply) []string {
+func begun(t *testing.T, system *apptest.System, at *apptest.Process, runs int, reply func(n int) upstream.Reply) []string {
 	t.Helper()
 	p := pair{T: t, system: system}
 	ids := make([]string, runs)
 	for n := range runs {
 		c := system.NewConversation("chat-"+strconv.Itoa(system.Mark()), "queue")
-		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) }, reply())
+		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) }, reply(n))
 		resp := p.open(at, http.MethodPost, "/api/chat/stream", c.Body)
 		_ = resp.Body.Close()
 		if ids[n] = resp.Header.Get("X-Run-Id"); resp.StatusCode != http.StatusOK {
@@ -60,7 +60,7 @@ func TestTakeoverFigures(t *testing.T) {
 				owner, other := system.StartReplica(*lease, nil), system.StartReplica(*lease, nil)
 				p := pair{T: t, system: system}
 				gate := make(chan struct{})
-				ids := begun(t, system, owner, runs, func() upstream.Reply { return clocked(1, 0, gate) })
+				ids := begun(t, system, owner, runs, func(int) upstream.Reply { return clocked(1, 0, 0, gate) })
 				first := make([]time.Time, runs)
 				var begins, readers sync.WaitGroup
 				for n, id := range ids {
@@ -112,7 +112,9 @@ func TestReadersFigures(t *testing.T) {
 		processes := []*apptest.Process{system.StartReplica(apptest.LongLease, nil), system.StartReplica(apptest.LongLease, nil)}
 		p := pair{T: t, system: system}
 		gate := make(chan struct{})
-		ids := begun(t, system, processes[0], manyRuns, func() upstream.Reply { return clocked(manyWords, time.Second, gate) })
+		ids := begun(t, system, processes[0], manyRuns, func(n int) upstream.Reply {
+			return clocked(manyWords, time.Second, spread(n, manyRuns, time.Second), gate)
+		})
 		var begins, readers sync.WaitGroup
 		var incomplete atomic.Int64
 		var mu sync.Mutex
@@ -165,7 +167,7 @@ func TestShortFigures(t *testing.T) {
 		p := pair{T: t, system: system}
 		open := make(chan struct{})
 		close(open)
-		system.Model.On(func(upstream.Request) bool { return true }, clocked(shortWords, 0, open))
+		system.Model.On(func(upstream.Request) bool { return true }, clocked(shortWords, 0, 0, open))
 		used := func() (sum time.Duration) {
 			for _, process := range processes {
 				sum += cpuOf(t, process)

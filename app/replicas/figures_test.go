@@ -80,9 +80,9 @@ func (l load) measure(t *testing.T, system *apptest.System, owner, reader, other
 	var mu sync.Mutex
 	var clients sync.WaitGroup
 	gate := make(chan struct{})
-	for range l.runs {
+	for n := range l.runs {
 		c := system.NewConversation("chat-"+strconv.Itoa(system.Mark()), "queue")
-		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) }, clocked(l.words, l.pause, gate))
+		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) }, clocked(l.words, l.pause, spread(n, l.runs, l.pause), gate))
 		begun := p.open(owner, http.MethodPost, "/api/chat/stream", c.Body)
 		_ = begun.Body.Close()
 		id := begun.Header.Get("X-Run-Id")
@@ -114,10 +114,16 @@ func (l load) measure(t *testing.T, system *apptest.System, owner, reader, other
 	return m
 }
 
-// clocked is a reply of a model: begin, and once the gate is open words that each say when
-// they were written, with a pause between them.
-func clocked(words int, pause time.Duration, gate <-chan struct{}) upstream.Reply {
-	parts := []upstream.Part{upstream.Say("begin "), upstream.Wait(gate)}
+// spread returns when the nth of some runs writes its first word: those of different runs
+// are not written at once, as those of runs that were begun at different times are not.
+func spread(n, runs int, pause time.Duration) time.Duration {
+	return pause * time.Duration(n) / time.Duration(runs)
+}
+
+// clocked is a reply of a model: begin, and once the gate has been open for a while words
+// that each say when they were written, with a pause between them.
+func clocked(words int, pause, after time.Duration, gate <-chan struct{}) upstream.Reply {
+	parts := []upstream.Part{upstream.Say("begin "), upstream.Wait(gate), upstream.Delay(after)}
 	for range words {
 		parts = append(parts, func(w http.ResponseWriter, r *http.Request) bool {
 			return upstream.Say(strconv.FormatInt(time.Now().UnixNano(), 10)+" ")(w, r)

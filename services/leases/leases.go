@@ -214,7 +214,7 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 		return
 	}
 	first := l.Time / renewals
-	wait, patience, failing := first, first, false
+	wait, patience, failing, gone := first, first, false, false
 	for pause(ctx, wait) == nil {
 		sent := time.Now()
 		err := l.renew(ctx, patience, lost)
@@ -225,8 +225,9 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 		case ctx.Err() != nil:
 			return
 		default:
-			if !failing {
-				l.Logger.Warn("the lease could not be renewed", "replica", l.Current().ID, "error", err)
+			if now := l.Current(); !failing || now.Lost() != gone {
+				gone = now.Lost()
+				l.Logger.Warn("the lease could not be renewed", "replica", now.ID, "gone", gone, "error", err)
 			}
 			if took >= patience {
 				patience = min(2*patience, mostPatience*l.Time)
