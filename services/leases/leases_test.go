@@ -1,9 +1,11 @@
 package leases_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +28,7 @@ type table struct {
 	silent     bool          // the next renewal gets no answer
 	slow       time.Duration // what a call takes that comes first, or after one that was given up
 	cold       bool
+	closed     bool     // nobody can join
 	marked     []string // replicas marked as gone, in order
 }
 
@@ -83,7 +86,7 @@ func (t *table) Join(ctx context.Context, me record.Replica, d time.Duration) (i
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.away {
+	if t.away || t.closed {
 		return nil, errAway
 	}
 	for _, other := range t.rows {
@@ -209,6 +212,7 @@ func (t *table) ExpiredFor(_ context.Context, replicas []string) (longest time.D
 type replica struct {
 	*leases.Leases
 	end func()
+	log bytes.Buffer // to be read after end
 
 	mu    sync.Mutex
 	lost  []*leases.Lease
@@ -231,7 +235,10 @@ func (r *replica) hasTaken() []string {
 // start joins and runs the loops until the end of the test.
 func start(t *testing.T, rows *table, many bool) *replica {
 	t.Helper()
-	r := &replica{Leases: leases.New(context.Background(), leases.Options{Table: rows, Takeover: rows, Many: many, Name: "host", Time: lease})}
+	r := new(replica)
+	r.Leases = leases.New(context.Background(), leases.Options{
+		Table: rows, Takeover: rows, Many: many, Name: "host", Time: lease, Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
+	})
 	if err := r.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -391,6 +398,27 @@ func TestMarkedAsGone(t *testing.T) {
 		}
 		answers(t, "a deed of the new lease", held(after.Context()), nil)
 		answers(t, "a deed of the lost one", held(before.Context()), record.ErrFenced)
+	})
+}
+
+// A replica that is gone and cannot join again says so, also after a warning that its lease
+// could not be renewed.
+func TestGoneAndCannotJoin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		r := start(t, rows, true)
+		rows.setAway(true)
+		passes(lease)
+		rows.mu.Lock()
+		rows.closed = true
+		rows.mu.Unlock()
+		rows.markGone(r.Current().ID)
+		rows.setAway(false)
+		passes(lease)
+		r.end()
+		if n := strings.Count(r.log.String(), "gone=true"); n != 1 {
+			t.Errorf("the log says %d times that the replica is gone and cannot join, want once:\n%s", n, r.log.String())
+		}
 	})
 }
 
