@@ -97,6 +97,9 @@ func testMembers(t *testing.T, url string) {
 	must(t, r.Leave(f.ctx, "a"))
 	renew("a", 0)
 	unfinished("a")
+	if own, err := f.store.Take(f.ctx, []string{"a"}, "a"); err != nil || len(own) > 0 {
+		t.Errorf("a replica that does not know that it is gone took %v from itself (%v), want nothing: it would take them again and again", own, err)
+	}
 }
 
 func testAlone(t *testing.T, url string) {
