@@ -18,22 +18,21 @@ const (
 
 // Take gives unfinished runs to the replica to, in the order of their starts,
 // at most 64 at a time: the runs of the replicas from ("" means runs without an
-// owner), or of all other replicas if from is nil. It takes none of to's own, which
-// may be among from if to was marked as gone and does not know that yet. A run that
-// had begun is then at its next attempt, so that its former owner can write nothing
-// more; only after that may it be read. The last attempt of a run that was waiting,
-// or was released, does not count. If several replicas take at the same time, one of
-// them gets the run. Runs that are being written now are not returned, so the
-// caller asks again later, until the list is empty.
+// owner), or of all other replicas if from is nil. A replica that was marked as
+// gone, which it may not know yet, gets none. A run that had begun is then at its
+// next attempt, so that its former owner can write nothing more; only after that
+// may it be read. The last attempt of a run that was waiting, or was released,
+// does not count. If several replicas take at the same time, one of them gets the
+// run. Runs that are being written now are not returned, so the caller asks again
+// later, until the list is empty.
 func (s *Store) Take(ctx context.Context, from []string, to string) ([]record.Taken, error) {
 	type row struct {
 		record.Taken
 		place int64
 	}
-	statement, args := takeAllRuns, []any{to, int64(runFormat), int64(takeBatch), to}
+	statement, args := takeAllRuns, []any{to, int64(runFormat), to, int64(takeBatch), to}
 	if from != nil {
-		others := slices.DeleteFunc(slices.Clone(from), func(id string) bool { return id == to })
-		among, err := json.Marshal(others)
+		among, err := json.Marshal(from)
 		if err != nil {
 			return nil, err
 		}

@@ -256,7 +256,7 @@ func (d *sqliteDB) connect(ctx context.Context) error {
 // sqliteWords replaces the marks of session by SQLite's SQL.
 var sqliteWords = strings.NewReplacer(
 	"{among}", "IN (SELECT value FROM json_each(?))", "{lock}", "", "{skip}", "", "{next_seq}", "(SELECT MAX(seq) + 1 FROM blocks)",
-	"{next_place}", "(SELECT COALESCE(MAX(place), 0) + 1 FROM runs)", "{now}", "9223372036854775807",
+	"{next_place}", "(SELECT COALESCE(MAX(place), 0) + 1 FROM runs)", "{not_gone}", "? IS NOT NULL", "{now}", "9223372036854775807",
 )
 
 // prepare returns the statement, which is kept as long as the connection.

@@ -182,7 +182,7 @@ const (
 	takeRuns = `WITH open AS (SELECT id FROM runs WHERE replica {among}` + takeOpen
 	// takeAllRuns takes them from everybody else.
 	takeAllRuns = `WITH open AS (SELECT id FROM runs WHERE replica <> ?` + takeOpen
-	takeOpen    = ` AND format <= ? AND ` + openStates + ` ORDER BY place LIMIT ? {skip})
+	takeOpen    = ` AND format <= ? AND ` + openStates + ` AND {not_gone} ORDER BY place LIMIT ? {skip})
 		UPDATE runs SET spared = spared + CASE WHEN state = 'waiting' OR replica = '' AND state <> 'queued' THEN 1 ELSE 0 END, ` + rememberOwner + `, replica = ?,
 		attempt = attempt + CASE WHEN state = 'queued' THEN 0 ELSE 1 END FROM open WHERE runs.id = open.id
 		RETURNING runs.id, runs.state, runs.attempt, runs.place`

@@ -133,7 +133,8 @@ type database interface {
 // array of texts, its parameter; {lock} at the end of a SELECT locks its rows
 // until the end, and {skip} those of them that nobody else has locked;
 // {next_seq} and {next_place} are numbers for blocks.seq and runs.place greater
-// than all existing ones; {now} is the server's time in microseconds, or later
+// than all existing ones; {not_gone} is true for a replica, its parameter, that
+// was not marked as gone; {now} is the server's time in microseconds, or later
 // than all times where the only clock is the process's own.
 type session interface {
 	// each runs the statement once for each row of arguments, now or together

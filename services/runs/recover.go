@@ -77,7 +77,7 @@ func (r *Runs) lookAgain(ctx context.Context) {
 func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
 	lease := r.leases.Current()
 	var all []record.Taken
-	for !r.Draining() && !lease.Lost() {
+	for !r.Draining() {
 		if err := r.leases.Spread(ctx); err != nil {
 			break
 		}
