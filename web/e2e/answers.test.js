@@ -127,7 +127,7 @@ for (const scheme of ['light', 'dark']) {
       assert.deepEqual(await findings(page), [])
       assert.deepEqual(await page.evaluate(() => window.refused), [])
       assert.deepEqual(page.bad, [])
-      await page.context().close()
+      await page.done()
     })
   }
 }
@@ -165,7 +165,7 @@ test('a table sorts, copies as HTML and CSV, is saved, and opens whole', async (
   await until('it is closed', async () => (await page.getByRole('dialog').count()) === 0)
   assert.deepEqual(await page.evaluate(() => window.refused), [])
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('a number in brackets shows its source, with the keyboard too', async () => {
@@ -184,7 +184,7 @@ test('a number in brackets shows its source, with the keyboard too', async () =>
   assert.equal(await page.locator('.ct-cite-card').count(), 0)
   assert.match(await answer.textContent(), /third \[9\]/, 'what names no source stays text')
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('a source stays at its number while the window and the answer move, and closes when that is out of sight', async () => {
@@ -211,7 +211,7 @@ test('a source stays at its number while the window and the answer move, and clo
   await beside('in a larger window')
   await list.evaluate((e) => e.scrollTo(0, 0))
   await until('the card is gone with its number', async () => (await card.count()) === 0)
-  await page.context().close()
+  await page.done()
 })
 
 test('nothing that the page’s styles say changes an answer', async () => {
@@ -241,5 +241,5 @@ test('nothing that the page’s styles say changes an answer', async () => {
   const changed = before.flatMap((element, i) => element.slice(1).filter((value, j) => value !== after[i][j + 1]).map((value) => `${element[0]} ${value}`))
   await page.shot('answer-hostile')
   assert.deepEqual(changed.slice(0, 10), [])
-  await page.context().close()
+  await page.done()
 })

@@ -50,7 +50,7 @@ test('a tool that needs approval waits for it, also over a reload, and runs once
   }
   assert.deepEqual(orders.removed, ['/7'])
   await page.locator('.ct-tool[data-tool=remove_order][data-status=completed]').waitFor()
-  await page.context().close()
+  await page.done()
 })
 
 test('a denied call does not run, and the model is told', async () => {
@@ -65,7 +65,7 @@ test('a denied call does not run, and the model is told', async () => {
   await page.settled()
   assert.deepEqual(orders.removed, [])
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('the input can be changed, and only the changes are sent', async () => {
@@ -80,7 +80,7 @@ test('the input can be changed, and only the changes are sent', async () => {
   await page.settled()
   assert.deepEqual(orders.removed, ['/8'])
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('"always" holds for the chat, over a reload, and not for another chat', async () => {
@@ -101,7 +101,7 @@ test('"always" holds for the chat, over a reload, and not for another chat', asy
   await question(page).getByRole('button', { name: 'Deny' }).click()
   await page.settled()
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('Escape neither denies nor stops while a call waits, and the closed tray says that it waits', async () => {
@@ -124,7 +124,7 @@ test('Escape neither denies nor stops while a call waits, and the closed tray sa
   await page.button('Open the chat').waitFor()
   assert.deepEqual(orders.removed, ['/7'])
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('a large input scrolls within its card, whose buttons stay in reach, and is sent whole', async () => {
@@ -142,7 +142,7 @@ test('a large input scrolls within its card, whose buttons stay in reach, and is
   await page.hasText('The order is removed.')
   assert.deepEqual(orders.removed, ['/7'])
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('at a zoom of 200 % the buttons are in sight, and the list of chats says which one waits', async () => {
@@ -166,5 +166,5 @@ test('at a zoom of 200 % the buttons are in sight, and the list of chats says wh
   await question(page).getByRole('button', { name: 'Deny' }).click()
   await page.settled()
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })

@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   const { bad } = page
-  await page.context().close()
+  await page.done()
   assert.deepEqual(bad, [], 'nothing bad happened in the page')
 })
 
@@ -39,7 +39,7 @@ test('a question is answered word by word; the answer is kept', async () => {
     assert.equal(await reader.questions.count(), 1)
     assert.deepEqual(reader.bad, [])
   } finally {
-    await reader.context().close()
+    await reader.done()
     await counts.close()
   }
 })
@@ -248,7 +248,7 @@ test('reasoning is shown while it comes, and collapsed when it has ended', async
     await reader.locator('.ct-reasoning-body').getByText('1 2 3 4 5 6').waitFor()
     assert.deepEqual(reader.bad, [])
   } finally {
-    await reader.context().close()
+    await reader.done()
     await counts.close()
   }
 })
@@ -299,7 +299,7 @@ test('a question goes to the top of the view and its answer fills the rest, unti
     await until('a chat that is opened is at its end', async () => (await place()).left < 60)
     assert.deepEqual(reader.bad, [])
   } finally {
-    await reader.context().close()
+    await reader.done()
     await counts.close()
   }
 })

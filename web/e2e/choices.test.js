@@ -42,7 +42,7 @@ after(async () => {
 })
 afterEach(async () => {
   const { bad } = page
-  await page.context().close()
+  await page.done()
   assert.deepEqual(bad, [])
 })
 

@@ -53,7 +53,7 @@ test('a document is planned, filled, accepted and reverted block by block', asyn
   await page.button('Revert all').click()
   await until('it is gone again', async () => (await states(page)).every((s) => s === 'clean'))
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('a document that the assistant creates is shown', async () => {
@@ -65,7 +65,7 @@ test('a document that the assistant creates is shown', async () => {
   await page.settled()
   await until('all blocks are there', async () => (await states(page)).join() === Array(6).fill('pending_new').join())
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('tables, images and charts of all kinds load nothing and run nothing', async () => {
@@ -93,7 +93,7 @@ test('tables, images and charts of all kinds load nothing and run nothing', asyn
   assert.equal(await page.evaluate(() => window.hostile), undefined)
   await page.shot('kinds')
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('a block is deleted only after a confirmation, and text is not lost if it cannot be stored', async () => {
@@ -125,7 +125,7 @@ test('a block is deleted only after a confirmation, and text is not lost if it c
   await sure.getByRole('button', { name: 'Delete' }).click()
   await until('the document is gone', async () => !(await call(server.url, 'GET', '/api/documents')).items.some((d) => d.id === made.id))
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('a chart takes the available width', async () => {
@@ -139,7 +139,7 @@ test('a chart takes the available width', async () => {
     await until(`the chart fits ${width} pixels`, fits)
   }
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('a chart takes the colours of the theme, also when the theme changes', async () => {
@@ -167,7 +167,7 @@ test('a chart takes the colours of the theme, also when the theme changes', asyn
   await until('also with less motion', async () => ![light, ''].includes(await picture()))
   await page.shot('chart-dark')
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 const chart = { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } }
@@ -243,7 +243,7 @@ test('changes are shown in the text, reviewed with the keyboard, and every decis
     assert.match((await stored())[0], /rose by 5 %/)
     assert.match((await stored())[3], /To go/)
     assert.deepEqual(page.bad, [])
-    await page.context().close()
+    await page.done()
   } finally {
     await writer.kill()
     upstream.close()
@@ -300,7 +300,7 @@ test('a block is reverted while it is written: its text disappears immediately a
     assert.equal(await block.getByText('Not wanted').count(), 0)
     assert.deepEqual((await call(writer.url, 'GET', `/api/documents/${made.id}`)).blocks.map((b) => [b.state, b.current, b.new]), [['clean', 'As it was.', undefined]])
     assert.deepEqual(page.bad, [])
-    await page.context().close()
+    await page.done()
   } finally {
     goOn()
     await writer.kill()
@@ -336,7 +336,7 @@ test('a chart says what is under the pointer and is saved as PNG; CSV sorts', as
   assert.equal(await grid.locator('th[data-numeric]').evaluate((e) => getComputedStyle(e).textAlign), 'end')
   await page.shot('csv')
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('a document with changes never scrolls sideways', async () => {
@@ -365,7 +365,7 @@ test('a document with changes never scrolls sideways', async () => {
     }
   }
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('earlier versions of a document are shown and can be restored', async () => {
@@ -396,5 +396,5 @@ test('earlier versions of a document are shown and can be restored', async () =>
   await dialog.getByRole('button', { name: /before a version was restored/ }).click()
   await dialog.getByRole('heading', { name: 'Other words' }).waitFor()
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })

@@ -62,7 +62,7 @@ async function host(t, url, hash = '') {
   const server = await preview({ root: app, configFile: false, logLevel: 'error', preview: { host: '127.0.0.1', port: await freePort(), proxy: { '/api': url } } })
   const page = await chromium.open(`${server.resolvedUrls.local[0]}${hash}`)
   t.after(async () => {
-    await page.context().close()
+    await page.done()
     await server.close()
     assert.deepEqual(page.bad, [])
   })

@@ -35,7 +35,7 @@ test('hostile text has no effect, live and stored, and nothing is requested from
   assert.deepEqual(page.bad, [])
   await page.getByRole('button', { name: /Show image from example.com/ }).click()
   await page.hasText('The image could not be shown.')
-  await page.context().close()
+  await page.done()
 })
 
 test('names, titles and what the user writes are text', async () => {
@@ -48,5 +48,5 @@ test('names, titles and what the user writes are text', async () => {
   await page.locator('.ct-chat-row').first().waitFor()
   assert.equal(await page.evaluate(() => window.hostile), undefined)
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })

@@ -88,5 +88,5 @@ test('of a thousand messages only those near the view are laid out, and what is 
   const after = await page.questions.last().boundingBox()
   assert.ok(Math.abs(after.y - asked.y) < 200, 'what is clicked on stays in sight')
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })

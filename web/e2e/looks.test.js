@@ -79,7 +79,7 @@ for (const scheme of ['light', 'dark']) {
       await look('menu')
       await page.keyboard.press('Escape')
       assert.deepEqual(page.bad, [])
-      await page.context().close()
+      await page.done()
     })
   }
 }
@@ -110,7 +110,7 @@ test('the user chooses theme and layout, which are kept', async () => {
   await page.keyboard.press('ArrowLeft')
   assert.ok((await page.locator('.ct-tray').boundingBox()).width > box.width)
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('everything can be done with the keyboard alone', async () => {
@@ -167,7 +167,7 @@ test('everything can be done with the keyboard alone', async () => {
   await page.keyboard.press('Enter')
   await until('the tray that was opened has the focus', async () => (await focused()) === 'Message')
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('with forced colours the focus and the selection are visible', async () => {
@@ -187,7 +187,7 @@ test('with forced colours the focus and the selection are visible', async () => 
   assert.match(await page.locator('[aria-pressed=true]').evaluate((e) => getComputedStyle(e).outlineStyle), /solid/)
   await page.shot('forced-colours')
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('styles of the page do not reach into the tray', async () => {
@@ -227,7 +227,7 @@ test('styles of the page do not reach into the tray', async () => {
   await page.addStyleTag({ content: '@layer mine { .ct-bubble { background: rgb(1, 2, 3) } .ct-send { border-radius: 3px } }' })
   assert.equal(await page.answers.first().locator('.ct-bubble').evaluate((e) => getComputedStyle(e).backgroundColor), 'rgb(1, 2, 3)', 'what is in a layer after ours counts')
   assert.equal(await page.locator('.ct-send').evaluate((e) => getComputedStyle(e).borderRadius), '3px')
-  await page.context().close()
+  await page.done()
 })
 
 test('on a phone the playground’s own buttons stay reachable', async () => {
@@ -235,7 +235,7 @@ test('on a phone the playground’s own buttons stay reachable', async () => {
   await page.hasText('breaks off in the middle of')
   await page.button('Replay').click()
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('in the playground the tray follows its props, words, parts and theme, and there is code to copy', async () => {
@@ -273,7 +273,7 @@ test('in the playground the tray follows its props, words, parts and theme, and 
   await stage.locator('.ct-starter').first().click()
   await stage.locator('.ct-message[data-role=assistant]').waitFor()
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('the tray works from right to left', async () => {
@@ -287,7 +287,7 @@ test('the tray works from right to left', async () => {
   assert.ok(mine.x - tray.x < 40, 'the user’s bubble is at the left')
   await page.shot('rtl')
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('sizes follow the browser’s font, corners and colours the tokens, and themes are files', async () => {
@@ -321,7 +321,7 @@ test('sizes follow the browser’s font, corners and colours the tokens, and the
   await theme('shadcn')
   assert.equal(await of('.ct-tray', 'backgroundColor'), 'rgb(1, 2, 3)')
   assert.equal(await of('.ct-welcome-mark', 'color'), 'rgb(4, 5, 6)')
-  await page.context().close()
+  await page.done()
 })
 
 test('a full page has the list of chats at its side', async () => {
@@ -344,7 +344,7 @@ test('a full page has the list of chats at its side', async () => {
   await page.button('Chats').click()
   await page.getByRole('region', { name: 'Chats' }).waitFor()
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('without storage of the browser the page and the tray work, as long as the page lives', async () => {

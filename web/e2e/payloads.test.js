@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   const { bad } = page
-  await page.context().close()
+  await page.done()
   assert.deepEqual(bad, [])
 })
 
@@ -195,7 +195,7 @@ test('diagnostics are for the admin only', async () => {
         assert.equal(await theirs.button('Diagnostics').count(), 0)
       }
       assert.deepEqual(theirs.bad, [])
-      await theirs.context().close()
+      await theirs.done()
     }
   } finally {
     await guarded.kill()

@@ -16,7 +16,6 @@ const LIMIT = { frame: 20, task: 100, text: 1000 }
 
 const folder = mkdtempSync(join(tmpdir(), 'chattray-perf-'))
 process.env.E2E_WORK = folder
-process.env.CHROMIUM ??= '/usr/bin/chromium'
 const { browser, run, service } = await import('./world.js')
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   const { bad } = page
-  await page.context().close()
+  await page.done()
   assert.deepEqual(bad, [])
 })
 
@@ -83,7 +83,7 @@ test('a connection that is cut repeatedly loses nothing', async () => {
     assert.ok((await textOf(cut)).includes(counted(30)), await textOf(cut))
     assert.deepEqual(cut.bad, [])
   } finally {
-    await cut.context().close()
+    await cut.done()
     through.close()
   }
 })
@@ -147,7 +147,7 @@ test('a message to a chat that another browser uses is given back, and the other
   await other.settled()
   assert.deepEqual(await other.questions.locator('.ct-bubble').allTextContents(), ['hello', 'count 40', 'from the other browser'])
   assert.deepEqual(other.bad, [])
-  await other.context().close()
+  await other.done()
 })
 
 test('back and forward during an answer lose nothing, and each tab keeps its own chat', async () => {

@@ -5,11 +5,11 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { browserPath } from './world.js'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
-const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium'
-if (!existsSync(chromium)) {
-  console.error(`There is no Chromium at ${chromium}; install Debian's package "chromium", or name one with CHROMIUM.`)
+if (!browserPath || !existsSync(browserPath)) {
+  console.error('There is no browser: install Debian\'s package "chromium-headless-shell" or "chromium", or name one with CHROMIUM.')
   process.exit(2)
 }
 /** Test files that use the packed package. */
@@ -31,8 +31,8 @@ try {
     if (packed.status !== 0) process.exit(packed.status ?? 1)
     pack = join(work, readdirSync(work).find((file) => file.endsWith('.tgz')))
   }
-  const run = spawnSync(process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=900000', '--test-reporter=spec', ...tests], {
-    stdio: 'inherit', env: { ...process.env, E2E_BINARY: binary, E2E_WORK: work, E2E_PACK: pack, CHROMIUM: chromium },
+  const run = spawnSync(process.execPath, ['--test', '--test-concurrency=5', '--test-timeout=900000', '--test-reporter=spec', ...tests], {
+    stdio: 'inherit', env: { ...process.env, E2E_BINARY: binary, E2E_WORK: work, E2E_PACK: pack },
   })
   code = run.status ?? 1
 } finally {

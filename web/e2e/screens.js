@@ -16,7 +16,6 @@ const chosen = (name, variable) => process.env[variable]?.split(',').includes(na
 const folder = all ?? join(root, 'docs/screenshots')
 const work = mkdtempSync(join(tmpdir(), 'chattray-screens-'))
 process.env.E2E_WORK = work
-process.env.CHROMIUM ??= '/usr/bin/chromium'
 const { browser, listening, model, service } = await import('./world.js')
 if (!process.env.E2E_BINARY) {
   process.env.E2E_BINARY = join(work, 'chattray')

@@ -116,7 +116,7 @@ test('an answer is written into a block while the connection is cut', async () =
   assert.equal(await block.count(), 0, 'what was reverted does not come back')
   assert.ok(sent.some((e) => e.name === 'resume' && e.run_id && e.after > 0), 'the second line resumes')
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('a call waits for the user, who answers in another tab, and the result is shown', async () => {
@@ -146,7 +146,7 @@ test('a call waits for the user, who answers in another tab, and the result is s
   await other.part.getByText('You are welcome.').waitFor()
   assert.deepEqual(page.bad, [])
   assert.deepEqual(second.bad, [])
-  await page.context().close()
+  await page.done()
 })
 
 test('a table is written by a call, and a stopped answer keeps its text', async () => {
@@ -168,5 +168,5 @@ test('a table is written by a call, and a stopped answer keeps its text', async 
   await doc.ask('Thanks')
   await doc.part.getByText('You are welcome.').waitFor()
   assert.deepEqual(page.bad, [])
-  await page.context().close()
+  await page.done()
 })

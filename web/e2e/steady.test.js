@@ -12,7 +12,7 @@ after(async () => {
 })
 afterEach(async () => {
   const { bad } = page
-  await page.context().close()
+  await page.done()
   assert.deepEqual(bad, [], 'nothing bad happened in the page')
 })
 

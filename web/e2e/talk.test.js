@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   const { bad } = page
-  await page.context().close()
+  await page.done()
   assert.deepEqual(bad, [], 'nothing bad happened in the page')
 })
 

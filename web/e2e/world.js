@@ -11,6 +11,9 @@ import { chromium } from 'playwright-core'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
 
+/** The browser: Chromium's headless shell, which takes half of its processor time, or Chromium. */
+export const browserPath = process.env.CHROMIUM ?? ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path))
+
 /** Bounds each wait, in milliseconds. It is reached only by a wait that hangs, not on a busy machine. */
 export const LIMIT = 180_000
 const out = fileURLToPath(new URL('./out/', import.meta.url))
@@ -181,29 +184,70 @@ export async function shop() {
  */
 export async function browser() {
   const launched = await chromium.launch({
-    executablePath: process.env.CHROMIUM,
+    executablePath: browserPath,
     args: [
       '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
     ],
   })
+  /** Pages that nobody uses, by the options of their contexts. */
+  const spare = new Map()
   return {
     close: () => launched.close(),
     version: launched.version(),
     /** Messages to the browser itself, in its own protocol. */
     cdp: () => launched.newBrowserCDPSession(),
-    async open(url, options = {}) {
-      const { storage, ...rest } = options
-      const context = await launched.newContext({ viewport: { width: 1360, height: 860 }, locale: 'en-GB', reducedMotion: 'reduce', ...rest })
+    /**
+     * Opens a page as a new user's. It may be one of an earlier test that was given back: its process has the scripts compiled
+     * already, and a new process takes most of the time of a short test.
+     */
+    async open(url, { storage, viewport = { width: 1360, height: 860 }, colorScheme = 'light', reducedMotion = 'reduce', forcedColors = 'none', ...rest } = {}) {
+      const kind = JSON.stringify(rest)
+      const media = { colorScheme, reducedMotion, forcedColors }
+      const used = !storage && spare.get(kind)?.pop()
+      if (used) {
+        await used.setViewportSize(viewport)
+        await used.emulateMedia(media)
+        if (rest.permissions) await used.context().grantPermissions(rest.permissions)
+        return begin(used, url)
+      }
+      const context = await launched.newContext({ viewport, locale: 'en-GB', ...media, ...rest })
       context.setDefaultTimeout(LIMIT)
       if (storage) await context.addInitScript((entries) => Object.entries(entries).forEach(([key, value]) => sessionStorage.setItem(key, value)), storage)
-      return tab(context, url)
+      const page = await tab(context, url)
+      return Object.assign(page, {
+        /** Gives the page back, empty. Where a test has changed the context for good, it closes the context instead. */
+        async done() {
+          if (storage) return context.close()
+          await Promise.all(context.pages().filter((other) => other !== page).map((other) => other.close()))
+          await empty(page)
+          spare.set(kind, [...(spare.get(kind) ?? []), page])
+        },
+      })
     },
   }
 }
 
-/** A tab with a tray in it. */
-export async function tab(context, url) {
-  const page = await context.newPage()
+/** A new tab with a tray in it. */
+export const tab = async (context, url) => begin(await context.newPage(), url)
+
+/** Removes what a test has left in a page, and what its origin has stored. */
+async function empty(page) {
+  for (const event of ['pageerror', 'console', 'request', 'websocket']) page.removeAllListeners(event)
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  const nothing = `${page.origin}/nothing`
+  await page.route(nothing, (route) => route.fulfill({ contentType: 'text/html', body: '' }))
+  await page.goto(nothing)
+  await page.unrouteAll()
+  await page.evaluate(() => sessionStorage.clear())
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('Storage.clearDataForOrigin', { origin: page.origin, storageTypes: 'cookies,local_storage,indexeddb,cache_storage,service_workers' })
+  await cdp.detach()
+  await page.context().clearPermissions()
+  await page.mouse.move(0, 0)
+}
+
+/** Opens the address in a page, and adds what tests do with a tray. */
+async function begin(page, url) {
   const bad = []
   page.on('pageerror', (error) => bad.push(`error: ${error.message}`))
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && !/Failed to load resource|net::ERR/.test(message.text()) && bad.push(`console: ${message.text()}`))
@@ -214,6 +258,7 @@ export async function tab(context, url) {
   await page.goto(url)
   return Object.assign(page, {
     bad,
+    origin: new URL(url).origin,
     log: page.getByRole('log'),
     input: page.getByLabel('Message', { exact: true }),
     answers: page.locator('.ct-message[data-role=assistant]'),
