@@ -180,6 +180,10 @@ func checkTokens(system *apptest.System, t *testing.T, front string) {
 		runID = resp.Header.Get("X-Run-Id")
 		for in := apptest.NewStreamReader(resp.Body); ; {
 			f, err := in.Next()
+			if err != nil && method == http.MethodPost {
+				t.Logf("the proxy cut the response after %d tokens: %v", seen, err)
+				return false
+			}
 			if err != nil {
 				t.Fatalf("reading after %d tokens, %q: %v", seen, text, err)
 			}
@@ -204,12 +208,22 @@ func checkTokens(system *apptest.System, t *testing.T, front string) {
 			}
 		}
 	}
+	resume := func(enough int) bool {
+		return read(ctx, http.MethodGet, "/api/chat/runs/"+runID+"/stream", nil, enough, "Last-Event-ID", fmt.Sprint(last))
+	}
 	next <- struct{}{}
-	if read(ctx, http.MethodPost, "/api/chat/stream", map[string]any{"message": "one by one"}, cut) {
+	// A proxy in Go may cut a response that begins before it has seen the end of the
+	// request's body (https://go.dev/issue/40747): it is resumed, as clients do.
+	ended := read(ctx, http.MethodPost, "/api/chat/stream", map[string]any{"message": "one by one"}, cut)
+	if !ended && seen < cut {
+		ended = resume(cut)
+	}
+	if ended {
 		t.Fatalf("the run ended after %d tokens, want it to wait for more", seen)
 	}
 	next <- struct{}{}
-	for !read(ctx, http.MethodGet, "/api/chat/runs/"+runID+"/stream", nil, tokens+1, "Last-Event-ID", fmt.Sprint(last)) {
+	if !resume(tokens + 1) {
+		t.Fatalf("the stream ended after %d tokens, want all", seen)
 	}
 	if text != whole {
 		t.Errorf("the tokens came as %q, want %q", text, whole)
