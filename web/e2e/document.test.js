@@ -131,7 +131,7 @@ test('a block is deleted only after a confirmation, and text is not lost if it c
 test('a chart takes the available width', async () => {
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Width' })
   await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } } })
-  const page = await chromium.open(`${server.url}/#/document/${made.id}`, { viewport: { width: 740, height: 360 }, storage: {} })
+  const page = await chromium.open(`${server.url}/#/document/${made.id}`, { viewport: { width: 740, height: 360 } })
   const fits = () => page.locator('.ct-chart-box').evaluate((box) => Math.abs((box.querySelector('canvas')?.clientWidth ?? 0) - box.clientWidth) < 3)
   await until('the chart fits', fits)
   for (const [width, height] of [[360, 740], [740, 360]]) {

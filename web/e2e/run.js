@@ -1,17 +1,13 @@
 // Runs the end-to-end tests: builds the service, then runs each file of tests, which drive the service in Chromium.
 //   npm run e2e [-- FILE…]
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { browserPath } from './world.js'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
-if (!browserPath || !existsSync(browserPath)) {
-  console.error('There is no browser: install Debian\'s package "chromium-headless-shell" or "chromium", or name one with CHROMIUM.')
-  process.exit(2)
-}
+if (spawnSync(join(here, '../../.ci/browser'), { stdio: ['ignore', 'ignore', 'inherit'] }).status !== 0) process.exit(2)
 /** Test files that use the packed package. */
 const PACKED = /(package|examples|add-a-page)\.test\.js$/
 

@@ -11,9 +11,6 @@ import { chromium } from 'playwright-core'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
 
-/** The browser: Chromium's headless shell, which takes half of its processor time, or Chromium. */
-export const browserPath = process.env.CHROMIUM ?? ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path))
-
 /** Bounds each wait, in milliseconds. It is reached only by a wait that hangs, not on a busy machine. */
 export const LIMIT = 180_000
 const out = fileURLToPath(new URL('./out/', import.meta.url))
@@ -184,7 +181,7 @@ export async function shop() {
  */
 export async function browser() {
   const launched = await chromium.launch({
-    executablePath: browserPath,
+    executablePath: run(join(web, '../.ci/browser'), [], web).trim(),
     args: [
       '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
     ],
@@ -200,10 +197,10 @@ export async function browser() {
      * Opens a page as a new user's. It may be one of an earlier test that was given back: its process has the scripts compiled
      * already, and a new process takes most of the time of a short test.
      */
-    async open(url, { storage, viewport = { width: 1360, height: 860 }, colorScheme = 'light', reducedMotion = 'reduce', forcedColors = 'none', ...rest } = {}) {
+    async open(url, { viewport = { width: 1360, height: 860 }, colorScheme = 'light', reducedMotion = 'reduce', forcedColors = 'none', ...rest } = {}) {
       const kind = JSON.stringify(rest)
       const media = { colorScheme, reducedMotion, forcedColors }
-      const used = !storage && spare.get(kind)?.pop()
+      const used = spare.get(kind)?.pop()
       if (used) {
         await used.setViewportSize(viewport)
         await used.emulateMedia(media)
@@ -212,12 +209,10 @@ export async function browser() {
       }
       const context = await launched.newContext({ viewport, locale: 'en-GB', ...media, ...rest })
       context.setDefaultTimeout(LIMIT)
-      if (storage) await context.addInitScript((entries) => Object.entries(entries).forEach(([key, value]) => sessionStorage.setItem(key, value)), storage)
       const page = await tab(context, url)
       return Object.assign(page, {
-        /** Gives the page back, empty. Where a test has changed the context for good, it closes the context instead. */
+        /** Gives the page back, empty. A test that has added scripts to the context closes the context instead. */
         async done() {
-          if (storage) return context.close()
           await Promise.all(context.pages().filter((other) => other !== page).map((other) => other.close()))
           await empty(page)
           spare.set(kind, [...(spare.get(kind) ?? []), page])
@@ -232,17 +227,22 @@ export const tab = async (context, url) => begin(await context.newPage(), url)
 
 /** Removes what a test has left in a page, and what its origin has stored. */
 async function empty(page) {
-  for (const event of ['pageerror', 'console', 'request', 'websocket']) page.removeAllListeners(event)
+  const context = page.context()
+  for (const event of ['pageerror', 'console', 'request', 'websocket']) {
+    page.removeAllListeners(event)
+    context.removeAllListeners(event)
+  }
+  await context.setOffline(false)
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   const nothing = `${page.origin}/nothing`
   await page.route(nothing, (route) => route.fulfill({ contentType: 'text/html', body: '' }))
   await page.goto(nothing)
   await page.unrouteAll()
   await page.evaluate(() => sessionStorage.clear())
-  const cdp = await page.context().newCDPSession(page)
+  const cdp = await context.newCDPSession(page)
   await cdp.send('Storage.clearDataForOrigin', { origin: page.origin, storageTypes: 'cookies,local_storage,indexeddb,cache_storage,service_workers' })
   await cdp.detach()
-  await page.context().clearPermissions()
+  await context.clearPermissions()
   await page.mouse.move(0, 0)
 }
 

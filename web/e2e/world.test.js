@@ -25,16 +25,20 @@ test('a page that a test has given back has nothing of that test', async () => {
     await first.setViewportSize({ width: 500, height: 500 })
     await first.emulateMedia({ colorScheme: 'dark' })
     await first.route('**/api/**', (route) => route.abort())
+    let heard = 0
+    first.context().on('request', () => heard++)
+    await first.context().setOffline(true)
     await first.input.hover()
     assert.notDeepEqual(await first.evaluate(stored), before)
     await first.done()
+    heard = 0
     const second = await chromium.open(`${server.url}/#/streams`)
     await second.input.waitFor()
     assert.equal(second, first, 'the page is used again')
     assert.deepEqual(await second.evaluate(stored), before)
     await second.ask('help')
     await second.settled()
-    assert.deepEqual(second.bad, [])
+    assert.deepEqual([second.bad, heard], [[], 0])
   } finally {
     await chromium.close()
     await server.kill()

@@ -1,12 +1,12 @@
 // Opens the page of an example in Chromium: node page.mjs, which reads actions from the
 // standard input, one on each line, and prints a line for each.
-import { existsSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 
 import { chromium } from 'playwright-core'
 
-// The headless shell takes half of Chromium's processor time.
-const executablePath = process.env.CHROMIUM ?? ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path))
+const executablePath = execFileSync(fileURLToPath(new URL('../../../.ci/browser', import.meta.url)), { encoding: 'utf8' }).trim()
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
 const page = await browser.newPage()
 page.setDefaultTimeout(120_000)
