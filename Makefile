@@ -34,7 +34,7 @@ FAIR := $(shell [ "$$(id -u)" != 0 ] || ! setpriv --bounding-set -sys_nice true 
 
 # Tests make many small files and databases. In a folder in memory, if there is one with
 # room, that takes a fifth less time.
-IN_MEMORY := $(shell .ci/in-memory)
+IN_MEMORY := $(shell $(dir $(firstword $(MAKEFILE_LIST))).ci/in-memory)
 test-go test-postgres postgres-store postgres-outage postgres-service mcp-everything wire-clients contract-clients: export TMPDIR := $(or $(IN_MEMORY),$(TMPDIR),/tmp)
 
 # A service sets the target of its collector, and each of hundreds in the process of the

@@ -7,6 +7,9 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { browser, freePort, until } from './world.js'
 
+/** What npm may take for the packages of an example: Next's are 400 MB, which the registry decides, not this machine. */
+const INSTALL = 10 * 60_000
+
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Runs "make example" in a folder of its own, with the package and the service that are built already. It installs packages from the registry. */
@@ -31,10 +34,10 @@ async function example(name) {
   return {
     url,
     async ready() {
-      await until(`${url} answers:\n${output}`, async () => {
+      await until(() => `${url} answers:\n${output}`, async () => {
         if (making.exitCode !== null) throw new Error(`make example ended with ${making.exitCode}:\n${output}`)
         return fetch(url).then((r) => r.ok, () => false)
-      })
+      }, INSTALL)
     },
     async stop() {
       if (making.exitCode === null && making.signalCode === null) process.kill(-making.pid, 'SIGTERM')

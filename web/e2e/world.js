@@ -340,12 +340,12 @@ export async function call(base, method, path, body, token) {
   return response.status === 204 ? null : response.json()
 }
 
-/** Waits until a condition holds by checking it repeatedly, where no event tells. */
+/** Waits until a condition holds by checking it repeatedly, where no event tells. What is awaited may be a function, which is called when it fails. */
 export async function until(what, holds, limit = LIMIT) {
   const end = Date.now() + limit
   for (;;) {
     if (await holds()) return
-    if (Date.now() > end) throw new Error(`not in time: ${what}`)
+    if (Date.now() > end) throw new Error(`not in time: ${typeof what === 'function' ? what() : what}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
