@@ -66,6 +66,9 @@ for (const name of ['vite', 'next', 'script-tag']) {
       await open.or(page.input).first().waitFor()
       if (await open.isVisible()) await open.click()
       await page.locator('.ct-message[data-role=assistant][data-status=complete]').waitFor()
+      await page.button('More options').click()
+      await page.getByRole('menuitemradio', { name: 'Dock to the side' }).click()
+      assert.equal((await page.locator('.ct-tray').boundingBox()).height, page.viewportSize().height, 'a page without a place for a column has it at its side')
       assert.deepEqual(page.bad, [])
     } finally {
       await chromium.close()

@@ -88,6 +88,28 @@ test('a connection that is cut repeatedly loses nothing', async () => {
   }
 })
 
+test('a connection that goes silent loses nothing, and Stop ends its answer', async () => {
+  const through = await line(server.url)
+  const reader = await chromium.open(through.url)
+  try {
+    await reader.ask('count 30')
+    await reader.answers.last().getByText(/\b4 5\b/).waitFor()
+    through.stall()
+    server.upTo(20)
+    await reader.evaluate(() => dispatchEvent(new Event('online')))
+    await reader.answers.last().getByText(/\b19 20\b/).waitFor()
+    through.stall()
+    await reader.button('Stop').click()
+    await reader.hasText('You stopped this answer.')
+    await reader.settled()
+    assert.ok((await textOf(reader)).includes(counted(20)), await textOf(reader))
+    assert.deepEqual(reader.bad, [])
+  } finally {
+    await reader.done()
+    through.close()
+  }
+})
+
 test('a message that could not be sent can be sent again', async () => {
   await page.hasText('How can I help?')
   await server.kill()

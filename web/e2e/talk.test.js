@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { browser, call, service, until } from './world.js'
+import { browser, call, service, tab, until } from './world.js'
 
 let server, chromium, page
 before(async () => {
@@ -44,12 +44,30 @@ test('answers and questions have versions; the next question continues from the 
   await page.settled()
   assert.equal(await page.questions.count(), 1, 'what followed the question is in its other version')
   await page.questions.first().getByText('2/2').waitFor()
+  const other = await tab(page.context(), `${server.url}/#/reports`)
+  await other.questions.getByText('markdown').waitFor()
   await page.questions.first().getByRole('button', { name: 'Previous version' }).click()
   await until('the first version is back', async () => (await page.questions.count()) === 2)
+  await until('the other tab shows it too', async () => (await other.questions.count()) === 2)
+  assert.deepEqual(other.bad, [])
   await versions().last().getByText('1/2').waitFor()
   await page.ask('What are the research streams?')
   await page.settled()
   assert.equal(await page.questions.count(), 3)
+})
+
+test('a new chat has no room left of the one before', async () => {
+  for (const question of ['hello', 'help']) {
+    await page.ask(question)
+    await page.settled()
+  }
+  await page.button('New chat').click()
+  await page.hasText('How can I help?')
+  await page.ask('hello')
+  await page.settled()
+  const { whole, seen } = await page.getByRole('log').evaluate((list) => ({ whole: list.scrollHeight, seen: list.clientHeight }))
+  assert.equal(whole, seen)
+  assert.equal(await page.button('Jump to the latest').count(), 0)
 })
 
 test('a chat gets its title from the model, is pinned, archived and saved', async () => {

@@ -78,6 +78,8 @@ export async function line(url) {
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     cut,
+    /** The connections that are open carry nothing any more, and do not say so. */
+    stall: () => open.forEach((s) => s.unpipe().pause()),
     down: () => {
       isDown = true
       cut()

@@ -74,6 +74,22 @@ describe('an approval', () => {
     expect(within(card).getByLabelText<HTMLInputElement>('Order id').value).toBe('-1')
   })
 
+  it('that could not be sent may be given again once the connection is back', async () => {
+    const { response, send } = live('r')
+    const again = live('r')
+    const { user } = show(({ method, path }) => {
+      if (path.includes('/approvals/')) throw new TypeError('offline')
+      return path.includes('/runs/r/stream') ? again.response : method === 'POST' ? response : undefined
+    })
+    await user.type(input(), 'x{Enter}')
+    act(() => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), event('block_start', { block_id: 'B1', type: 'tool' }), ask()]))
+    const card = await screen.findByRole('group', { name: 'May I do this?' })
+    await user.click(within(card).getByRole('button', { name: 'Approve' }))
+    await within(card).findByRole('alert')
+    act(() => send([], true))
+    await waitFor(() => expect(within(card).queryByRole('alert')).toBeNull())
+  })
+
   it('may be given for the whole chat if the tool always asks, and only then', async () => {
     const seen = await waiting({ reason: 'after_untrusted' })
     expect(within(seen.card).queryByLabelText('Always allow this in this chat')).toBeNull()

@@ -22,6 +22,30 @@ async function shown(blocks: Block[]) {
   return { calls, document, user: userEvent.setup(), order: () => [...container.querySelectorAll<HTMLElement>('[data-block], [data-place]')].map((e) => e.dataset.block ?? `(${e.textContent})`), of: (id: string) => within(container.querySelector<HTMLElement>(`[data-block=${id}]`)!) }
 }
 
+it('a block that was changed elsewhere shows that change before it is replaced', async () => {
+  const stored = { id: 'd', title: 'Gold', revision: 1, blocks: [block('a')] }
+  const { api, calls } = fakeApi(({ method, path, headers }) => {
+    if (path === '/api/documents/d') return json(stored)
+    if (method !== 'PATCH') return undefined
+    return headers['If-Match']?.includes(String(stored.blocks[0]!.revision)) ? new Response(null, { status: 204 }) : json({ detail: 'changed', code: 'conflict' }, 412)
+  })
+  render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: 'Edit the block' }))
+  const field = screen.getByLabelText<HTMLTextAreaElement>('Content')
+  await user.clear(field)
+  await user.type(field, 'Mine')
+  stored.blocks = [block('a', { current: 'Text of another', revision: 3 })]
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  const editor = within(field.closest('form')!)
+  expect((await editor.findByRole('alert')).textContent).toContain('The document has changed in the meantime')
+  expect([...field.closest('form')!.querySelectorAll('ins')].map((e) => e.textContent).join('')).toContain('another')
+  expect(field.value).toBe('Mine')
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() => expect(screen.queryByLabelText('Content')).toBeNull())
+  expect(calls.filter((c) => c.method === 'PATCH').map((c) => c.headers['If-Match'])).toEqual(['"1"', '"3"'])
+})
+
 describe('a block that is proposed to be moved', () => {
   it('has a mark where it goes, and says at its old place where that is', async () => {
     const { order, of, user } = await shown([block('a'), block('b', { state: 'pending_move', new_position: 'd5' }), block('c'), block('d'), block('e')])

@@ -16,13 +16,13 @@ export interface Call {
 }
 
 /** A client whose service is a function; every call is recorded. */
-export function fakeApi(answer: (call: Call) => Response | Promise<Response> | undefined): { api: ChatApi; calls: Call[] } {
+export function fakeApi(answer: (call: Call, signal?: AbortSignal | null) => Response | Promise<Response> | undefined): { api: ChatApi; calls: Call[] } {
   const calls: Call[] = []
   const api = createChatApi({
     fetch: async (url, init) => {
       const call = { method: init?.method ?? 'GET', path: String(url), headers: init?.headers as Record<string, string>, body: init?.body ? JSON.parse(String(init.body)) : undefined }
       calls.push(call)
-      const given = await answer(call)
+      const given = await answer(call, init?.signal)
       if (!given && call.path === '/api/me') return json({ user_id: 'u', name: 'u', roles: [] })
       return given ?? json({ detail: 'there is nothing here', code: 'not_found', status: 404 }, 404)
     },

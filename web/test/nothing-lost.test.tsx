@@ -1,7 +1,8 @@
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { STORE_LIMITS } from '../src/state/store'
 import { answerFrames, event, frame, json, sse } from './fakes'
 import { type Answer, show, input, posts, settled, message, chat, busy, slow, live } from './shown'
 
@@ -243,6 +244,54 @@ describe('stop', () => {
     go(sse([event('stream_start', { run_id: 'r', conversation_id: 7 }), event('stream_end', { status: 'cancelled', message_id: 'a' })]))
     await screen.findByText('You stopped this answer.')
     expect(calls.map((c) => c.path)).toContain('/api/chat/runs/r/cancel')
+  })
+
+  it('uses a new connection when the present one does not tell of it', async () => {
+    const usual = STORE_LIMITS.news
+    STORE_LIMITS.news = 10
+    onTestFinished(() => void (STORE_LIMITS.news = usual))
+    const { response, send } = live('r')
+    const { user, calls } = show(({ method, path }) => {
+      if (path.endsWith('/cancel')) return json({ run_id: 'r' })
+      if (path.includes('/runs/r/stream')) return sse([event('stream_end', { status: 'cancelled', message_id: 'a' })], 3)
+      return method === 'POST' ? response : undefined
+    })
+    await user.type(input(), 'one{Enter}')
+    act(() => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), frame('text', { content: 'Half' }, { message_id: 'M1' })]))
+    await screen.findByText('Half')
+    await user.click(screen.getByRole('button', { name: 'Stop' }))
+    await screen.findByText('You stopped this answer.')
+    expect(calls.filter((c) => c.path.includes('/stream?')).map((c) => c.method)).toEqual(['POST', 'GET'])
+  })
+
+  it('is asked for again once the service can be reached', async () => {
+    const { response, send } = live('r')
+    let away = true
+    const { user, calls } = show(({ method, path }) => {
+      if (path.endsWith('/cancel')) return away ? Promise.reject(new TypeError('offline')) : json({ run_id: 'r' })
+      if (path.includes('/runs/r/stream')) {
+        away = false
+        return sse([frame('text', { content: ' more' }, { message_id: 'M1', delta: true }), event('stream_end', { status: 'cancelled', message_id: 'a' })], 3)
+      }
+      return method === 'POST' ? response : undefined
+    })
+    await user.type(input(), 'one{Enter}')
+    act(() => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), frame('text', { content: 'Half' }, { message_id: 'M1' })]))
+    await screen.findByText('Half')
+    await user.click(screen.getByRole('button', { name: 'Stop' }))
+    await screen.findByText('You stopped this answer.')
+    expect(calls.filter((c) => c.path.endsWith('/cancel'))).toHaveLength(2)
+  })
+
+  it('says so when the service refuses', async () => {
+    const { response, send } = live('r')
+    const { user } = show(({ method, path }) => (path.endsWith('/cancel') ? json({ detail: 'a fault', code: 'internal' }, 500) : method === 'POST' ? response : undefined))
+    await user.type(input(), 'one{Enter}')
+    act(() => send([event('stream_start', { run_id: 'r', conversation_id: 7 })]))
+    await user.click(await screen.findByRole('button', { name: 'Stop' }))
+    expect(within(await screen.findByRole('alert')).getByText('a fault')).toBeTruthy()
+    act(() => send(answerFrames('Whole.').slice(-1), true))
+    await screen.findByText('Whole.')
   })
 
   it('gives a message back that did not get through', async () => {

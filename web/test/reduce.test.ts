@@ -94,9 +94,11 @@ describe('a run', () => {
     const same = replay([...before, attempt, words(1_000_002, 'M3', 'Kept.', false), words(1_000_003, 'M4', 'More.')])
     expect(textOf(same)).toBe('Kept.\n\nMore.')
     expect(same.attempt).toBe(2)
+    expect(same.rewritten).toBeUndefined()
     expect(same.fold.messages.map((m) => m.id)).toEqual(['M1', 'M4'])
     const other = replay([...before, attempt, words(1_000_002, 'M3', 'Another text', false), words(1_000_003, 'M3', ' goes on.')])
     expect(textOf(other)).toBe('Another text goes on.')
+    expect(other.rewritten).toBe(true)
     expect(other.refused).toBe(0)
   })
 

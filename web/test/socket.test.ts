@@ -107,6 +107,40 @@ describe('a socket', () => {
     expect(names()).toEqual(['pause c1', 'stop c1', 'resume c1'])
   })
 
+  it('takes a connection for lost that does not answer, and asks a run that is silent', async () => {
+    await connect()
+    await vi.advanceTimersByTimeAsync(10 * SOCKET_LIMITS.silence)
+    expect(lines).toHaveLength(1) // nothing is awaited
+    const asked = socket.message('Write', { chat_id: 'c1' })
+    await vi.advanceTimersByTimeAsync(SOCKET_LIMITS.silence - 1)
+    expect(lines).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1001)
+    expect(lines).toHaveLength(2)
+    lines[1]!.accept()
+    lines[1]!.give({ type: 'ack', event_id: lines[1]!.events.find((e) => e.name === 'message')!.id, run_id: 'r1', chat_id: 'c1' })
+    await expect(asked).resolves.toMatchObject({ run_id: 'r1' })
+    for (const e of lines[1]!.events.filter((one) => one.name === 'resume')) lines[1]!.give({ type: 'ack', event_id: e.id })
+    started(lines[1]!)
+    const before = lines[1]!.events.length
+    await vi.advanceTimersByTimeAsync(SOCKET_LIMITS.silence)
+    const [probe] = lines[1]!.events.slice(before)
+    expect(probe).toMatchObject({ name: 'resume', run_id: 'r1', after: 1 })
+    lines[1]!.give({ type: 'ack', event_id: probe!.id })
+    await vi.advanceTimersByTimeAsync(2 * SOCKET_LIMITS.silence + 1000)
+    expect(lines).toHaveLength(3) // the next one was not answered
+  })
+
+  it('uses a new connection when the browser is online again, and when one does not open', async () => {
+    await connect()
+    globalThis.dispatchEvent(new Event('online'))
+    await soon()
+    expect(lines).toHaveLength(2)
+    await vi.advanceTimersByTimeAsync(SOCKET_LIMITS.silence + 1000)
+    expect(lines).toHaveLength(3)
+    lines[2]!.accept()
+    expect(socket.getSnapshot().link).toBe('live')
+  })
+
   it('waits longer each time, and connects at once when it is told to', async () => {
     leave = socket.connect()
     await soon()

@@ -34,6 +34,17 @@ const broken = (frames: unknown[], from = 1) => {
   return new Response(body, { headers: whole.headers })
 }
 
+/** A body that sends these frames and then neither continues nor ends. */
+const silent = (frames: unknown[], from = 1) => {
+  const whole = sse(frames, from)
+  const body = new ReadableStream({
+    async start(controller) {
+      controller.enqueue(new TextEncoder().encode(await whole.text()))
+    },
+  })
+  return new Response(body, { headers: whole.headers })
+}
+
 describe('a stream', () => {
   const frames = answerFrames('Hello')
 
@@ -56,6 +67,60 @@ describe('a stream', () => {
     expect(calls.map((c) => c.headers['Last-Event-ID'])).toEqual([undefined, '2', '3'])
     expect(calls[1]!.path).toBe('/api/chat/runs/run-1/stream?dialect=messages')
     expect(links).toEqual(['connecting', 'live', 'reconnecting', 'live', 'reconnecting', 'live'])
+  })
+
+  it('continues after its cursor when nothing comes any more', async () => {
+    const { api, calls } = fakeApi(({ method, headers }) => {
+      if (method === 'POST') return silent(frames.slice(0, 2))
+      return headers['Last-Event-ID'] === '2' ? silent(frames.slice(2, 3), 3) : sse(frames.slice(3), 4)
+    })
+    expect(await read(api.streamMessage(request, new AbortController().signal))).toEqual(['1', '2', '3', '4', '5', '6'])
+    expect(calls.map((c) => c.headers['Last-Event-ID'])).toEqual([undefined, '2', '3'])
+  })
+
+  it('is asked for again when no answer to the request comes', async () => {
+    let tries = 0
+    const { api, calls } = fakeApi((_, signal) => (++tries === 1 ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new DOMException('gone', 'AbortError')))) : sse(frames)))
+    expect(await read(api.streamMessage(request, new AbortController().signal))).toHaveLength(6)
+    expect(calls[1]!.headers['Idempotency-Key']).toBe(calls[0]!.headers['Idempotency-Key'])
+  })
+
+  it('is not lost while comments come', async () => {
+    const { api, calls } = fakeApi(() => {
+      const body = new ReadableStream({
+        async start(controller) {
+          const send = (text: string) => controller.enqueue(new TextEncoder().encode(text))
+          const [first, ...rest] = (await sse(frames).text()).split(/(?<=\n\n)/)
+          send(first!)
+          for (let i = 0; i < 10; i++) {
+            await new Promise((resolve) => setTimeout(resolve, STREAM_LIMITS.silence / 3))
+            send(': keep-alive\n\n')
+          }
+          send(rest.join(''))
+          controller.close()
+        },
+      })
+      return new Response(body, { headers: sse(frames).headers })
+    })
+    expect(await read(api.streamMessage(request, new AbortController().signal))).toHaveLength(6)
+    expect(calls).toHaveLength(1)
+  })
+
+  it('uses a new connection when the browser is online again, or when it is told to', async () => {
+    const { api, calls } = fakeApi(({ method, headers }) => {
+      if (method === 'POST') return silent(frames.slice(0, 2))
+      return headers['Last-Event-ID'] === '2' ? silent(frames.slice(2, 3), 3) : sse(frames.slice(3), 4)
+    })
+    const ids: string[] = []
+    let now: (() => void) | undefined
+    for await (const { id } of api.streamMessage(request, new AbortController().signal, { onConnection: (_, __, replace) => (now = replace) })) {
+      ids.push(id)
+      if (id === '2') globalThis.dispatchEvent(new Event('online'))
+      if (id === '3') now?.()
+      if (id === '2' || id === '3') void vi.advanceTimersByTimeAsync(STREAM_LIMITS.firstWait)
+    }
+    expect(ids).toEqual(['1', '2', '3', '4', '5', '6'])
+    expect(calls.map((c) => c.headers['Last-Event-ID'])).toEqual([undefined, '2', '3'])
   })
 
   it('is asked for again under the same key when the service cannot be reached', async () => {

@@ -16,7 +16,7 @@ export interface ChatApiOptions {
 }
 
 export interface StreamOptions {
-  /** Called with every change; `now` ends the wait for a new connection. */
+  /** Called with every change; `now` ends the wait for a new connection, or replaces the present one. */
   onConnection?: (state: Connection, waitMs?: number, now?: () => void) => void
   /** Called as soon as the run has an id. */
   onRun?: (runId: string) => void
@@ -92,6 +92,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
       reopen: (cursor, s) => (run ? openRun(run, dialect, cursor, s) : null),
       isTerminal: ends,
       signal,
+      size: JSON.stringify(request).length,
       onConnection: o.onConnection,
       onResponse: (response) => {
         run ||= response.headers.get('X-Run-Id') ?? ''

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import { ApiError, isAbort, problemOf } from './errors'
+import { ApiError, problemOf } from './errors'
 
 /** One event of a stream: its cursor and its JSON. */
 export interface StreamEvent<T> {
@@ -15,8 +15,12 @@ export const STREAM_LIMITS = {
   firstWait: 250,
   /** Longest wait between two connections. */
   longestWait: 8_000,
-  /** Connections in a row without an event, after which the reader gives up. */
+  /** Connections in a row that were short and without an event, after which the reader gives up. */
   attempts: 60,
+  /** Longest silence of a connection, after which it is taken for lost. The service sends a comment after 15 s (its setting keepalive). */
+  silence: 45_000,
+  /** Characters of a request for which its answer may take a millisecond longer. */
+  sent: 8,
   /** Longest event that is read, in characters. */
   eventSize: 16 * 1024 * 1024,
 }
@@ -29,7 +33,9 @@ export interface FollowOptions<T> {
   /** Whether an event is the last one. */
   isTerminal: (data: T) => boolean
   signal: AbortSignal
-  /** Called with every change; `now` ends the wait for a new connection. */
+  /** Characters that the first connection sends. */
+  size?: number
+  /** Called with every change; `now` ends the wait for a new connection, or replaces the present one. */
   onConnection?: (state: Connection, waitMs?: number, now?: () => void) => void
   /** Called when a connection was answered, with access to its headers. */
   onResponse?: (response: Response) => void
@@ -45,45 +51,73 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
   const { signal, random = Math.random } = options
   let cursor = ''
   let failures = 0
-  let next: () => Promise<Response> | null = () => options.open(signal)
+  let next = options.open
+  let size = options.size ?? 0
   options.onConnection?.('connecting')
   while (!signal.aborted) {
+    const line = connection(signal)
+    const begun = performance.now()
     try {
-      const response = await next()
-      if (!response) throw new ApiError('The answer did not begin.', 0, 'network')
+      line.heard(size / STREAM_LIMITS.sent)
+      const response = await next(line.signal)
       if (response.status === 204) return
       if (!response.ok) throw await problemOf(response)
+      line.heard()
       options.onResponse?.(response)
-      options.onConnection?.('live')
-      for await (const event of eventsOf<T>(response, signal)) {
+      options.onConnection?.('live', 0, line.close)
+      for await (const event of eventsOf<T>(response, line.signal, () => line.heard())) {
         failures = 0
         if (event.id) cursor = event.id
         yield event
         if (options.isTerminal(event.data)) return
       }
     } catch (error) {
-      if (signal.aborted || isAbort(error)) return
-      if (error instanceof ApiError && error.status !== 0 && !again(error, cursor !== '')) throw error
-      if (!(error instanceof ApiError) && !(error instanceof TypeError)) throw error
+      if (signal.aborted) return
+      const lost = line.signal.aborted || error instanceof TypeError || (error instanceof ApiError && again(error, cursor !== ''))
+      if (!lost) throw error
+    } finally {
+      line.close()
     }
     if (signal.aborted) return
+    if (performance.now() - begun > STREAM_LIMITS.longestWait) failures = 0
+    size = 0
     if (++failures > STREAM_LIMITS.attempts) throw new ApiError('The service cannot be reached.', 0, 'network')
     const wait = Math.min(STREAM_LIMITS.firstWait * 2 ** Math.min(failures - 1, 10), STREAM_LIMITS.longestWait) * (0.5 + random() / 2)
     const now = new AbortController()
     options.onConnection?.('reconnecting', wait, () => now.abort())
     await pause(wait, signal, now.signal)
-    next = () => options.reopen(cursor, signal) ?? options.open(signal)
+    next = (line) => options.reopen(cursor, line) ?? options.open(line)
   }
 }
 
-/** Whether a refusal may be temporary: the service restarts, or is overloaded. */
+/** A connection of a reader. It closes with the reader, when it is silent for too long, and when the browser is online again: then it is no longer heard. */
+function connection(reader: AbortSignal) {
+  const control = new AbortController()
+  const { signal } = control
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const close = () => {
+    clearTimeout(timer)
+    control.abort()
+  }
+  reader.addEventListener('abort', close, { signal })
+  globalThis.addEventListener?.('online', close, { signal })
+  /** Something has arrived; the next thing may take this many milliseconds longer than usual. */
+  const heard = (longer = 0) => {
+    clearTimeout(timer)
+    timer = setTimeout(close, STREAM_LIMITS.silence + longer)
+  }
+  return { signal, close, heard }
+}
+
+/** Whether a refusal may be temporary: the service cannot be reached, restarts, or is overloaded. */
 function again(error: ApiError, begun: boolean): boolean {
+  if (error.status === 0) return true
   if (error.status === 503 && error.code !== 'shutting_down') return begun
   return begun && (error.status === 429 || error.status >= 500)
 }
 
 /** Waits, at most until the browser is online again or a signal is aborted. */
-function pause(ms: number, ...signals: AbortSignal[]): Promise<void> {
+export function pause(ms: number, ...signals: AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)
@@ -97,8 +131,8 @@ function pause(ms: number, ...signals: AbortSignal[]): Promise<void> {
   })
 }
 
-/** Yields the events of one response. An event whose data is not JSON is an error. */
-export async function* eventsOf<T>(response: Response, signal?: AbortSignal): AsyncGenerator<StreamEvent<T>, void, void> {
+/** Yields the events of one response; heard is called when a part of it arrives. An event whose data is not JSON is an error. */
+export async function* eventsOf<T>(response: Response, signal?: AbortSignal, heard?: () => void): AsyncGenerator<StreamEvent<T>, void, void> {
   if (!response.body) return
   const ready: StreamEvent<T>[] = []
   let size = 0
@@ -116,6 +150,7 @@ export async function* eventsOf<T>(response: Response, signal?: AbortSignal): As
     for (;;) {
       const { value, done } = await reader.read()
       if (done) return
+      heard?.()
       size += value.byteLength
       parser.feed(decoder.decode(value, { stream: true }))
       if (size > STREAM_LIMITS.eventSize && ready.length === 0) throw new ApiError('An event is too large.', 502, 'too_large')

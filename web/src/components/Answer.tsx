@@ -24,7 +24,7 @@ export function Answer({ message, last, busy, onAction, className, children }: M
   const labels = useLabels()
   const view = message.view
   const live = message.status === LIVE
-  const seen = useMemo(() => (view && (live || (view.attempt === 1 && view.refused === 0)) ? sectionsOf(view).flatMap((section) => section.parts) : []), [view, live])
+  const seen = useMemo(() => (view && (live || (!view.rewritten && view.refused === 0)) ? sectionsOf(view).flatMap((section) => section.parts) : []), [view, live])
   const kept = useMemo(() => (seen.length > 0 ? [] : partsOfContent(message.content, message.tool_history)), [seen, message.content, message.tool_history])
   const { cards, ends, more } = usePayloads(message)
   const parts = useMemo(() => (seen.length > 0 ? seen : kept).filter((part) => part.kind !== 'payload' || cards.has(part.payloadId)), [seen, kept, cards])

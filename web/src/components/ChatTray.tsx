@@ -97,7 +97,9 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const [width, setWidth] = useKept<string>(kept && `${kept}:width`, '', null)
   const [usual] = useState(defaultWidth)
   const drag = useDrag(box, 'left', Number(width) || usual, (w) => setWidth(String(w)))
-  const room = useRoom(root, layout, Number(width) || usual)
+  // A page that has no place for a column gets it over its side.
+  const fixed = layout === 'sidebar' && props.layout !== 'sidebar'
+  const room = useRoom(root, layout, fixed, Number(width) || usual)
   const shown = open === 'yes'
   const unread = useUnread(state, shown)
 
@@ -157,7 +159,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const sizes = { ...(width && { '--ct-width': `${width}px` }), ...(room.panel > 0 && { '--ct-room': `${room.panel}px` }) } as React.CSSProperties
   return (
     <TrayContextProvider value={tray}>
-      <div ref={root} className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} data-push={room.push || undefined} dir={props.dir} style={sizes} {...drop}>
+      <div ref={root} className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} data-push={room.push || undefined} data-fixed={fixed || undefined} dir={props.dir} style={sizes} {...drop}>
         <div className="ct-live-region" role="status" aria-live="polite">{announcement}</div>
         {!shown && <Launcher onOpen={() => show(true)} unread={unread} />}
         {shown && (

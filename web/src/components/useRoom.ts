@@ -13,22 +13,22 @@ export interface Room {
   rail: boolean
 }
 
-/** How much room there is beside the tray in its surroundings: the window for a floating tray, else its container. */
-export function useRoom(root: RefObject<HTMLElement | null>, layout: TrayLayout, width: number): Room {
+/** How much room there is beside the tray in its surroundings: its container for a column of the page, else the window. */
+export function useRoom(root: RefObject<HTMLElement | null>, layout: TrayLayout, fixed: boolean, width: number): Room {
   const [space, setSpace] = useState(0)
   useLayoutEffect(() => {
-    const container = layout === 'sidebar' ? root.current?.parentElement : document.documentElement
+    const container = layout === 'sidebar' && !fixed ? root.current?.parentElement : document.documentElement
     if (!container) return
     const measure = () => setSpace(container.clientWidth)
     measure()
     const changes = new ResizeObserver(measure)
     changes.observe(container)
     return () => changes.disconnect()
-  }, [root, layout])
+  }, [root, layout, fixed])
   // An element without a width is not laid out, as in a test.
   if (space === 0) return { panel: ROOM.pushed, push: false, rail: false }
   const rail = layout === 'full' && space >= ROOM.railed
   const left = { tray: space - width - ROOM.gaps, sidebar: space - width, full: space - ROOM.answer - (rail ? ROOM.rail : 0) }[layout]
   const panel = Math.max(0, layout === 'sidebar' ? left - ROOM.page : left)
-  return { panel: panel < ROOM.panel ? 0 : panel, push: layout === 'sidebar' && left - ROOM.panel >= ROOM.pushed, rail }
+  return { panel: panel < ROOM.panel ? 0 : panel, push: layout === 'sidebar' && !fixed && left - ROOM.panel >= ROOM.pushed, rail }
 }

@@ -98,10 +98,11 @@ function editable(block: Block): boolean {
   return block.type === 'md' || block.type === 'csv' || block.type.startsWith('text') || block.type.endsWith('chart')
 }
 
-/** The editor stays open until its content is stored, so that no text is lost. */
+/** The editor stays open until its content is stored, so that no text is lost. It shows what has changed in the block since it opened, before that is replaced. */
 export function EditBlock({ block, save, close }: { block: Block; save: (content: string) => Promise<boolean>; close: () => void }) {
   const labels = useAllLabels()
-  const [content, setContent] = useState(block.current ?? '')
+  const [begun] = useState(block.current ?? '')
+  const [content, setContent] = useState(begun)
   const [saving, setSaving] = useState(false)
   const [problem, setProblem] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
@@ -120,7 +121,13 @@ export function EditBlock({ block, save, close }: { block: Block; save: (content
         if (done) close()
       })
     }}>
-      <textarea ref={field} className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && content === (block.current ?? '') && close()} />
+      <textarea ref={field} className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && content === begun && close()} />
+      {!saving && block.current !== undefined && block.current !== begun && (
+        <>
+          <p className="ct-composer-problem" role="alert">{labels.docStale}</p>
+          <RenderedDiff type={block.type} before={begun} after={block.current} />
+        </>
+      )}
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
       <div className="ct-row">
         <button type="submit" className="ct-button ct-small" data-style="primary" disabled={saving}>{labels.save}</button>

@@ -12,6 +12,8 @@ export const SOCKET_LIMITS = {
   longestWait: 8_000,
   /** Connections in a row that did not open, after which the socket gives up until it is asked again. */
   attempts: 60,
+  /** Longest silence of a connection from which something is awaited, after which it is taken for lost. A run that is silent for so long is asked for. */
+  silence: 20_000,
   /** Events that wait for their answer. */
   pending: 64,
   /** Characters of all of them. */
@@ -89,6 +91,7 @@ class Socket implements ChatSocket {
   private wanted = 0
   private failures = 0
   private line: WebSocket | null = null
+  private timer: ReturnType<typeof setTimeout> | undefined
   /** Cancels the current attempt, or the wait for the next one. */
   private attempt: AbortController | null = null
 
@@ -105,7 +108,7 @@ class Socket implements ChatSocket {
 
   connect(): () => void {
     this.wanted++
-    globalThis.addEventListener?.('online', this.wake)
+    globalThis.addEventListener?.('online', this.online)
     globalThis.document?.addEventListener('visibilitychange', this.wake)
     if (!this.line && !this.attempt) void this.open()
     let left = false
@@ -117,8 +120,9 @@ class Socket implements ChatSocket {
   }
 
   private leave(): void {
-    globalThis.removeEventListener?.('online', this.wake)
+    globalThis.removeEventListener?.('online', this.online)
     globalThis.document?.removeEventListener('visibilitychange', this.wake)
+    clearTimeout(this.timer)
     this.attempt?.abort()
     this.attempt = null
     const { line } = this
@@ -131,6 +135,42 @@ class Socket implements ChatSocket {
 
   private readonly wake = (): void => {
     if (globalThis.document?.visibilityState !== 'hidden') this.reconnect()
+  }
+
+  /** A connection of before is no longer heard. */
+  private readonly online = (): void => {
+    if (this.line) this.lose()
+    this.wake()
+  }
+
+  /** Takes the connection for lost. */
+  private lose(): void {
+    const { line } = this
+    if (!line) return
+    line.close()
+    this.closed(line, 0)
+  }
+
+  /** Waits for the next frame. */
+  private listen(): void {
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.silent(), SOCKET_LIMITS.silence)
+  }
+
+  private silent(): void {
+    if (!this.line) {
+      this.attempt?.abort()
+      return void this.again()
+    }
+    if (this.awaits()) return this.lose()
+    this.listen()
+    const run = this.state.runs.findLast(underWay)
+    if (run) this.resume(run.chat_id) // it is answered if the connection works
+  }
+
+  /** Whether an event has not been answered. */
+  private awaits(): boolean {
+    return this.pending.size > 0 || this.resumes.size > 0
   }
 
   reconnect(): void {
@@ -184,6 +224,7 @@ class Socket implements ChatSocket {
     if (this.wanted === 0) return Promise.reject(new ApiError('The connection was closed.', 0, 'network'))
     if (this.pending.size >= SOCKET_LIMITS.pending || size > SOCKET_LIMITS.pendingSize) return Promise.reject(new ApiError('Too much waits to be sent.', 0, 'network'))
     return new Promise((resolve, reject) => {
+      if (!this.awaits()) this.listen()
       this.pending.set(id, { event, frame, resolve, reject })
       if (this.state.link === 'live') this.line?.send(frame)
       else if (!this.attempt) this.reconnect()
@@ -194,6 +235,7 @@ class Socket implements ChatSocket {
   private async open(): Promise<void> {
     const attempt = new AbortController()
     this.attempt = attempt
+    this.listen()
     this.set({ link: this.failures > 0 || this.state.runs.length > 0 ? 'reconnecting' : 'connecting' })
     try {
       const response = await this.options.api.send('POST', '/api/ws/ticket', undefined, { signal: attempt.signal })
@@ -210,6 +252,7 @@ class Socket implements ChatSocket {
       if (attempt.signal.aborted) return
       const refused = error instanceof ApiError && error.status !== 0 && !error.retryable
       if (!refused) return void this.again()
+      clearTimeout(this.timer)
       this.attempt = null
       for (const one of this.pending.values()) one.reject(error)
       this.pending.clear()
@@ -223,6 +266,7 @@ class Socket implements ChatSocket {
     this.attempt = null
     this.failures = 0
     this.resumes.clear()
+    this.listen()
     this.set({ link: 'live', problem: '' })
     for (const chat of this.chats) this.resume(chat)
     for (const { frame } of this.pending.values()) line.send(frame)
@@ -232,6 +276,7 @@ class Socket implements ChatSocket {
   private resume(chatId: string): void {
     const last = this.state.runs.findLast((run) => run.chat_id === chatId)
     const id = newKey()
+    if (!this.awaits()) this.listen()
     if (last) this.resumes.set(id, chatId)
     this.line?.send(JSON.stringify({ name: 'resume', id, chat_id: chatId, ...(last && { run_id: last.run_id, after: last.last }) }))
   }
@@ -250,6 +295,7 @@ class Socket implements ChatSocket {
 
   private closed(line: WebSocket, code: number): void {
     if (this.line !== null && this.line !== line) return
+    clearTimeout(this.timer)
     this.line = null
     if (this.wanted === 0) return
     if (code === 1009) this.tooLarge()
@@ -266,6 +312,7 @@ class Socket implements ChatSocket {
   }
 
   private async again(): Promise<void> {
+    clearTimeout(this.timer)
     if (++this.failures > SOCKET_LIMITS.attempts) {
       this.attempt = null
       return this.set({ link: 'closed', problem: 'The service cannot be reached.' })
@@ -284,6 +331,7 @@ class Socket implements ChatSocket {
   private take(frame: string): void {
     const chunk = chunkOf(frame)
     if (!chunk) return
+    this.listen()
     const { event_id: event = '' } = chunk
     if (this.resumed(event, chunk)) return
     const one = this.pending.get(event)

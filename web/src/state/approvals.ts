@@ -16,18 +16,21 @@ export function mayAllowAlways(reason: string): boolean {
  */
 export class Approvals {
   private readonly api: ChatApi
+  private readonly done?: () => void
   private readonly key: (conversationId: number) => string
   private readonly here = new Map<number, Set<string>>()
   private readonly answered = new Set<string>()
 
-  /** `name` is the beginning of the keys in the tab's storage; without a name the choice is lost with the page. */
-  constructor(api: ChatApi, name: string) {
+  /** `name` is the beginning of the keys in the tab's storage; without a name the choice is lost with the page. `done` is called when the service has an answer. */
+  constructor(api: ChatApi, name: string, done?: () => void) {
     this.api = api
+    this.done = done
     this.key = (conversationId) => name && `${name}:allowed:${conversationId}`
   }
 
   async answer(runId: string, approvalId: string, approved: boolean, input?: unknown): Promise<void> {
     await this.api.answerApproval(runId, approvalId, approved, input)
+    this.done?.()
   }
 
   allowAlways(conversationId: number, tool: string): void {

@@ -1,5 +1,6 @@
 import type { ChatApi } from '../api/client'
 import { ApiError } from '../api/errors'
+import { pause } from '../api/stream'
 import type { ClientToolSpec, Props } from '../api/types'
 import { issueWords, type OutputOf, type StandardSchema } from '../payloads/standardSchema'
 
@@ -62,13 +63,15 @@ interface Outcome {
 export class ClientTools {
   private readonly api: ChatApi
   private readonly name: string
+  private readonly done?: () => void
   private readonly tools = new Map<string, ClientTool>()
   private readonly changed = new EventTarget()
   private readonly calls = new Map<string, AbortController>()
 
-  /** The name tells this browser's chats apart; without one nothing is remembered. */
-  constructor(api: ChatApi, name: string) {
+  /** The name tells this browser's chats apart; without one nothing is remembered. `done` is called when the service has a result. */
+  constructor(api: ChatApi, name: string, done?: () => void) {
     this.api = api
+    this.done = done
     this.name = name
   }
 
@@ -155,6 +158,7 @@ export class ClientTools {
   private async send(call: Call, outcome: Outcome, signal: AbortSignal): Promise<void> {
     try {
       await insist(signal, () => this.api.postToolResult(call.runId, call.id, outcome.output, outcome.is_error))
+      this.done?.()
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       if (error.status === 404 || error.status === 409) return
@@ -210,16 +214,4 @@ async function insist<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T>
       await pause(Math.min(CLIENT_TOOL_LIMITS.firstWait * 2 ** attempt, CLIENT_TOOL_LIMITS.longestWait), signal)
     }
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end)
-  })
 }

@@ -53,6 +53,7 @@ export abstract class KeptChat {
     if (conversationId === null || isLoading) return
     try {
       const chat = await this.api.selectVersion(conversationId, messageId)
+      this.tell({ kind: 'changed', conversationId })
       if (this.state.conversationId === conversationId && !this.state.isLoading) this.dispatch({ type: 'opened', chat })
     } catch (error) {
       this.note(error)

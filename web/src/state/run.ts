@@ -53,6 +53,8 @@ export interface RunView {
   active: ActiveTool | null
   /** Set between a recovery and the frame with the text that is still valid. */
   recovering: boolean
+  /** Set once a recovery has replaced the text: it is one text now, no longer between the calls. */
+  rewritten?: true
   /** Frames that broke the rules; kept as a number, for tests and diagnostics. */
   refused: number
   outcome: Outcome | null
@@ -171,7 +173,7 @@ function stand(run: RunView, frame: MessageFrame, seq: number): RunView {
   if (plain(here.map((m) => text(m.props.content)).join('\n\n')) === plain(text(frame.props?.content))) {
     return { ...next, fold: { ...run.fold, last: Math.max(seq, run.fold.last) } }
   }
-  return { ...next, fold: fold({ ...run.fold, messages: run.fold.messages.filter((m) => !here.includes(m)) }, frame) }
+  return { ...next, rewritten: true, fold: fold({ ...run.fold, messages: run.fold.messages.filter((m) => !here.includes(m)) }, frame) }
 }
 
 /** The changes of a frame to the status line and the running tool. */

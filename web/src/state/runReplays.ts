@@ -35,21 +35,13 @@ export class RunReplays {
   }
 
   private async read(message: GeneralChatMessage, runId: string, left: AbortSignal): Promise<void> {
-    const reader = new AbortController()
-    const leave = () => reader.abort()
-    left.addEventListener('abort', leave)
     // Without tools reasoning comes only before the text, so that a long answer need not be read.
     const plain = !message.tool_history?.length
     let run = emptyRun
     let frames = 0
-    try {
-      for await (const { data } of this.api.followRun(runId, reader.signal)) {
-        run = reduceRun(run, data)
-        if (++frames > MAX_FRAMES || (plain && data.type === 'text' && !showsMore(run))) return
-      }
-    } finally {
-      left.removeEventListener('abort', leave)
-      reader.abort()
+    for await (const { data } of this.api.followRun(runId, left)) {
+      run = reduceRun(run, data)
+      if (++frames > MAX_FRAMES || (plain && data.type === 'text' && !showsMore(run))) return
     }
     if (!left.aborted && run.outcome && showsMore(run)) this.found(message.id, run)
   }

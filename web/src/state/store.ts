@@ -1,4 +1,4 @@
-import { ApiError, isAbort } from '../api/errors'
+import { ApiError } from '../api/errors'
 import type { ChatApi, StreamOptions } from '../api/client'
 import type { MessageFrame, PageContext } from '../api/types'
 import { Approvals } from './approvals'
@@ -18,6 +18,8 @@ import { WaitingChat } from './waitingChat'
 export const STORE_LIMITS = {
   /** Messages fetched at a time. */
   pageSize: 50,
+  /** How long the stream may be silent, in milliseconds, after the service has done something to its run; then it gets a new connection. */
+  news: 3_000,
 }
 
 export interface StoreOptions {
@@ -49,23 +51,24 @@ export class ChatStore extends WaitingChat {
   private reader: AbortController | null = null
   private readonly throttle = new RenderThrottle(() => this.show())
   private readonly tabs: Tabs
-  /** Ends the wait for a new connection. */
-  private retryNow: (() => void) | undefined
+  /** Ends the wait for a new connection, or replaces the present one. */
+  private connectNow: (() => void) | undefined
+  private newsTimer: ReturnType<typeof setTimeout> | undefined
   private readonly replays: RunReplays
   private readonly storage: ConversationStorage
   /** The last message that was sent, and whether it became a run. */
   private pending: { message: string; options: SendOptions; accepted: boolean } | null = null
-  /** Set when the user stops a run that has no id yet. */
+  /** Set when the user stops a run that has no id yet, or while the service cannot be reached. */
   private stopping = false
 
   constructor(options: StoreOptions) {
     super(options.storageKey ?? '')
     this.options = options
     this.api = options.api
-    this.clientTools = new ClientTools(options.api, options.storageKey ?? '')
+    this.clientTools = new ClientTools(options.api, options.storageKey ?? '', this.expectNews)
     this.replays = new RunReplays(options.api, (messageId, view) => this.dispatch({ type: 'recalled', messageId, view }))
     this.storage = new ConversationStorage(options.storageKey ?? '')
-    this.approvals = new Approvals(options.api, this.keyOf())
+    this.approvals = new Approvals(options.api, this.keyOf(), this.expectNews)
     this.tabs = new Tabs(options.storageKey ?? '')
     this.drafts = new Drafts(options.storageKey ?? '')
     this.shown = this.state = { ...emptyState, model: this.keptModel() }
@@ -89,7 +92,7 @@ export class ChatStore extends WaitingChat {
   connect(): () => void {
     return this.tabs.join((message) => {
       const here = message.conversationId === this.state.conversationId
-      if (here && message.kind === 'run' && this.state.run?.runId !== message.runId) void this.open(message.conversationId)
+      if (here && message.kind === 'changed' && (!message.runId || message.runId !== this.state.run?.runId)) void this.open(message.conversationId)
       if (here && message.kind === 'resolved') this.dispatch({ type: 'resolved', payloadId: message.payloadId, outcome: message.outcome })
     }, () => void this.refresh())
   }
@@ -104,6 +107,7 @@ export class ChatStore extends WaitingChat {
     this.reader = null
     this.clientTools.leave()
     this.replays.leave()
+    clearTimeout(this.newsTimer)
     this.forget()
   }
 
@@ -166,13 +170,20 @@ export class ChatStore extends WaitingChat {
   }
 
   private readonly linked: StreamOptions['onConnection'] = (link, _, now) => {
-    this.retryNow = now
+    this.connectNow = now
     this.dispatch({ type: 'link', link })
+    if (link === 'live' && this.stopping && this.state.run?.runId) void this.stop()
   }
 
   /** Ends the wait for a lost connection and connects at once. */
   reconnect(): void {
-    this.retryNow?.()
+    this.connectNow?.()
+  }
+
+  /** The service has done something to the run, which its stream tells, unless its connection is lost. */
+  private readonly expectNews = (): void => {
+    clearTimeout(this.newsTimer)
+    this.newsTimer = setTimeout(() => this.reconnect(), STORE_LIMITS.news)
   }
 
   /** Reads a stream into the state until it ends. */
@@ -185,13 +196,14 @@ export class ChatStore extends WaitingChat {
     try {
       for await (const { data } of open(reader.signal)) {
         if (reader.signal.aborted) return
+        clearTimeout(this.newsTimer)
         this.dispatch({ type: 'frame', frame: data })
         this.serve(data)
         const { run, conversationId } = this.state
         if (!told && run?.runId && conversationId !== null) {
           told = true
           if (this.pending) this.pending.accepted = true
-          this.tell({ kind: 'run', conversationId, runId: run.runId })
+          this.tell({ kind: 'changed', conversationId, runId: run.runId })
           if (this.stopping) void this.stop()
         }
       }
@@ -221,7 +233,6 @@ export class ChatStore extends WaitingChat {
   }
 
   private async refused(error: unknown): Promise<void> {
-    if (isAbort(error)) return
     const problem = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
     if (!(error instanceof ApiError)) console.error(error)
     const failure = { message: problem.message, code: problem.code, retryable: problem.retryable }
@@ -236,7 +247,10 @@ export class ChatStore extends WaitingChat {
     this.dispatch({ type: 'returned', failure: noted, unsent })
   }
 
-  /** Cancels the current run; the partial answer is kept. A run without an id yet is cancelled as soon as it has one. */
+  /**
+   * Cancels the current run; the partial answer is kept. A run without an id yet is cancelled as soon as it has one, and
+   * one whose service cannot be reached as soon as it can.
+   */
   async stop(): Promise<void> {
     const runId = this.state.run?.runId
     if (!this.state.isLoading) return
@@ -250,13 +264,18 @@ export class ChatStore extends WaitingChat {
       this.dispatch({ type: 'settled' })
       return this.dispatch({ type: 'returned', failure: null, unsent })
     }
+    this.stopping = false
     try {
       await this.api.cancelRun(runId)
     } catch (error) {
-      const problem = error instanceof ApiError ? error : new ApiError('The answer could not be stopped.', 0, 'network')
-      this.dispatch({ type: 'link', link: this.state.link })
-      if (problem.status === 404) this.dispatch({ type: 'settled' })
+      const problem = error as Partial<ApiError>
+      if (this.state.run?.runId !== runId) return
+      if (problem.status === 404) return this.dispatch({ type: 'settled' })
+      if (problem.status !== 0) return this.note(error)
+      this.stopping = true
+      this.dispatch({ type: 'stopping' })
     }
+    this.expectNews()
   }
 
   /** Retries: repeats a request that never became a run, or answers the last question again. */

@@ -1,6 +1,6 @@
-/** A message to the other tabs of this browser. */
+/** A message to the other tabs of this browser: that a chat has a new run or shows another version, or how a payload was decided. */
 export type TabMessage =
-  | { kind: 'run'; conversationId: number; runId: string }
+  | { kind: 'changed'; conversationId: number; runId?: string }
   | { kind: 'resolved'; conversationId: number; payloadId: string; outcome: 'accepted' | 'rejected' }
 
 /** The other tabs with the same conversation. Without a name there are none. */

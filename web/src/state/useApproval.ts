@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import { problemWords } from '../labels/tray'
 import { mayAllowAlways } from './approvals'
 import { useChatState, useChatStore } from './context'
@@ -32,11 +32,15 @@ export type SendApproval = (runId: string, approvalId: string, approved: boolean
 export function useApproval(given?: ApprovalView, runId?: string, send?: SendApproval): ApprovalState {
   const store = useChatStore()
   const labels = useLabels()
-  const { run, conversationId } = useChatState((state) => ({ run: state.run, conversationId: state.conversationId }))
+  const { run, conversationId, link } = useChatState((state) => ({ run: state.run, conversationId: state.conversationId, link: state.link }))
   const approval = given ?? waitingApproval(run)
   const of = runId ?? run?.runId ?? ''
   const id = approval?.id ?? ''
   const [state, setState] = useState({ id, sending: false, problem: '' })
+  // What could not be sent before the connection came back can be sent now.
+  useEffect(() => {
+    if (link === 'live') setState((last) => (last.problem ? { ...last, problem: '' } : last))
+  }, [link])
   const answer = useCallback(async (approved: boolean, { input, always = false }: ApprovalAnswerOptions = {}) => {
     if (!approval) return false
     setState({ id: approval.id, sending: true, problem: '' })

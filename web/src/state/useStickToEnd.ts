@@ -27,7 +27,7 @@ export function useStickToEnd(): StickToEnd {
   const content = useRef<HTMLDivElement>(null)
   const [stuck, setStuck] = useState(true)
   const follow = useRef(true)
-  /** How far the list is scrolled where the question is at the top, and whether the reader has left it there. */
+  /** How far the list is scrolled where the question is at the top, -1 until that is known, and whether the reader has left it there. */
   const anchor = useRef<{ top: number; held: boolean } | null>(null)
   const end = useCallback(() => {
     const box = scroller.current
@@ -55,7 +55,7 @@ export function useStickToEnd(): StickToEnd {
     const same = before && !opening && !before.opening && (before.chat === chat || before.chat === null)
     const isNamed = before?.question?.startsWith(LOCAL_ID) && question?.startsWith(LOCAL_ID) === false
     if (same && (isNamed || before.question === question)) return
-    anchor.current = same && question?.startsWith(LOCAL_ID) && lastQuestion(content.current) ? { top: 0, held: true } : null
+    anchor.current = same && question?.startsWith(LOCAL_ID) && lastQuestion(content.current) ? { top: -1, held: true } : null
     content.current?.toggleAttribute('data-anchored', anchor.current !== null)
     if (!anchor.current) return jump()
     place(anchor.current, scroller.current, content.current)
