@@ -128,7 +128,7 @@ example: export CHATTRAY_ADDR ?= 127.0.0.1:8080
 example: export SERVICE_URL ?= http://$(CHATTRAY_ADDR)
 example: pack example-service
 	cd web/examples/$(NAME) && npm install --no-audit --no-fund --no-package-lock
-	bin/chattray & service=$$!; trap "kill $$service" EXIT; \
+	bin/chattray & service=$$!; trap "kill $$service 2>/dev/null || :" EXIT; \
 	until (: </dev/tcp/$${CHATTRAY_ADDR%:*}/$${CHATTRAY_ADDR##*:}) 2>/dev/null; do kill -0 $$service; sleep 0.1; done; \
 	cd web/examples/$(NAME) && npm run dev
 
