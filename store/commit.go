@@ -48,7 +48,7 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	switch {
 	case err == nil:
 		s.room.found()
-		s.journal.grow(b.noted)
+		s.journal.grow(b.noted, b.ended)
 		b.report()
 		return nil
 	case s.closed.Load() || away(err) || ctx.Err() != nil:
@@ -81,9 +81,10 @@ type batch struct {
 	used     map[usageKey]record.ModelUsage
 	daily    map[dailyKey]dailyRuns
 	rows     [statementCount][][]any
-	journal  []byte         // the row under construction
-	replica  string         // whose runs it is of
-	noted    map[string]int // size of all new journal rows, in bytes, by replica
+	journal  []byte // the row under construction
+	replica  string // whose runs it is of
+	noted    noted
+	ended    []string // runs that it ends
 }
 
 // writeResult is the result of a write, which is reported once the transaction is committed.
@@ -130,7 +131,7 @@ type openRun struct {
 
 func newBatch(ctx context.Context, tx session, writes []*record.Write, quota int64) *batch {
 	return &batch{
-		ctx: ctx, tx: tx, writes: writes, quota: quota, outcomes: make([]writeResult, len(writes)), noted: make(map[string]int),
+		ctx: ctx, tx: tx, writes: writes, quota: quota, outcomes: make([]writeResult, len(writes)), noted: noted{make(map[string]int), make(map[string]int)},
 		runs: make(map[string]*runState, len(writes)), chats: make(map[int64]*chatState),
 	}
 }
@@ -336,6 +337,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	}
 	b.use(run, f)
 	run.state, run.endedAt = f.State, micros(f.EndedAt)
+	b.ended = append(b.ended, run.id)
 	var code, text, kept string // kept is the existing message
 	if f.Message != nil {
 		kept = f.Message.ID

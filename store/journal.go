@@ -15,6 +15,9 @@ import (
 const (
 	// journalRows and journalBytes bound the journal: beyond them it is tidied.
 	journalRows, journalBytes = 512, 8 << 20
+	// journalOver is how much of runs that have ended it may have, if that is at least
+	// half of it: tidying takes as long as there is data, and commits wait for it.
+	journalOver = 1 << 20
 	// journalRow is the size from which the entries of a commit continue in another row.
 	journalRow = 4 << 20
 )
@@ -33,19 +36,38 @@ const (
 type journalSize struct {
 	mu          sync.Mutex
 	rows, bytes int
-	replicas    []string
+	// over is how many of the bytes are of runs that have ended, runs how many are of each
+	// of the others.
+	over     int
+	runs     map[string]int
+	replicas []string
 }
 
-// grow counts the rows of a commit, by replica.
-func (j *journalSize) grow(noted map[string]int) {
+// noted is what a commit writes to the journal, in bytes.
+type noted struct {
+	replicas, runs map[string]int
+}
+
+// grow counts what a commit has written, and ended, the runs that it has ended.
+func (j *journalSize) grow(n noted, ended []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for replica, bytes := range noted {
+	for replica, bytes := range n.replicas {
 		j.rows++
 		j.bytes += bytes
 		if !slices.Contains(j.replicas, replica) {
 			j.replicas = append(j.replicas, replica)
 		}
+	}
+	if j.runs == nil {
+		j.runs = make(map[string]int)
+	}
+	for run, bytes := range n.runs {
+		j.runs[run] += bytes
+	}
+	for _, run := range ended {
+		j.over += j.runs[run]
+		delete(j.runs, run)
 	}
 }
 
@@ -60,11 +82,11 @@ func (j *journalSize) ripen() {
 func (j *journalSize) grown() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.rows < journalRows && j.bytes < journalBytes {
+	if j.rows < journalRows && j.bytes < journalBytes && (j.over < journalOver || 2*j.over < j.bytes) {
 		return nil
 	}
 	replicas := j.replicas
-	j.rows, j.bytes, j.replicas = 0, 0, nil
+	j.rows, j.bytes, j.over, j.runs, j.replicas = 0, 0, 0, nil, nil
 	return replicas
 }
 
@@ -89,7 +111,9 @@ func (b *batch) note(run *runState, w *record.Write) {
 		b.endRow()
 		b.replica = run.replica
 	}
+	before := len(b.journal)
 	b.journal = appendEntry(b.journal, journalEntry{run.id, run.attempt, w.Segment, w.Checkpoint})
+	b.noted.runs[run.id] += len(b.journal) - before
 	if len(b.journal) >= journalRow {
 		b.endRow()
 	}
@@ -100,7 +124,7 @@ func (b *batch) endRow() {
 		return
 	}
 	b.add(insertJournal, b.replica, b.journal)
-	b.noted[b.replica] += len(b.journal)
+	b.noted.replicas[b.replica] += len(b.journal)
 	b.journal = nil
 }
 

@@ -28,3 +28,24 @@ func DecodeEntries(row []byte) ([]Entry, error) {
 	}
 	return entries, err
 }
+
+// Noted is what one commit writes to the journal, in bytes by run, and which runs it ends.
+type Noted struct {
+	Runs  map[string]int
+	Ended []string
+}
+
+// Grown reports after which of these commits the journal is tidied.
+func Grown(commits []Noted) []bool {
+	var j journalSize
+	tidied := make([]bool, len(commits))
+	for i, c := range commits {
+		size := 0
+		for _, bytes := range c.Runs {
+			size += bytes
+		}
+		j.grow(noted{map[string]int{"": size}, c.Runs}, c.Ended)
+		tidied[i] = j.grown() != nil
+	}
+	return tidied
+}

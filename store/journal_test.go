@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,6 +44,27 @@ func TestJournalRow(t *testing.T) {
 		}
 		if diff := cmp.Diff(want[:whole], got); diff != "" {
 			t.Errorf("cut at %d (-want +got):\n%s", cut, diff)
+		}
+	}
+}
+
+// The journal is tidied when a megabyte of it, and at least half, is of runs that have
+// ended, and in any case at 8 MiB: what runs have in it that have not ended is moved.
+func TestJournalGrown(t *testing.T) {
+	const mb = 1 << 20
+	for name, c := range map[string]struct {
+		commits []store.Noted
+		want    []bool
+	}{
+		"runs that end":          {[]store.Noted{{Runs: map[string]int{"a": mb / 2, "b": mb / 2}, Ended: []string{"a"}}, {Ended: []string{"b"}}}, []bool{false, true}},
+		"runs that do not end":   {[]store.Noted{{Runs: map[string]int{"a": 7 * mb}}, {Runs: map[string]int{"b": mb - 1}}, {Runs: map[string]int{"b": 1}}}, []bool{false, false, true}},
+		"most has not ended":     {[]store.Noted{{Runs: map[string]int{"a": 2 * mb, "b": mb}, Ended: []string{"b"}}, {Runs: map[string]int{"c": mb}, Ended: []string{"c"}}}, []bool{false, true}},
+		"was moved before":       {[]store.Noted{{Runs: map[string]int{"a": 8 * mb}}, {Ended: []string{"a"}}}, []bool{true, false}},
+		"ended without a word":   {[]store.Noted{{Ended: []string{"a"}}, {Runs: map[string]int{"b": mb}}}, []bool{false, false}},
+		"continues after it was": {[]store.Noted{{Runs: map[string]int{"a": 8 * mb}}, {Runs: map[string]int{"a": mb}, Ended: []string{"a"}}}, []bool{true, true}},
+	} {
+		if got := store.Grown(c.commits); !slices.Equal(got, c.want) {
+			t.Errorf("%s: tidied after %v, want %v", name, got, c.want)
 		}
 	}
 }
