@@ -15,8 +15,19 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
+// The limits of a table in an export. Markdown has no shorter form for a row than all
+// its cells: few rows below a wide head could take more than the memory.
+const (
+	// maxTableGrowth is how many times longer than its CSV a table may be. A table
+	// whose rows have all their cells is shorter, unless it is small.
+	maxTableGrowth = 4
+	// smallTable is the length in bytes that a table may always have.
+	smallTable = 4 << 10
+)
+
 // Export returns a document's title and its current content as Markdown: tables
-// as such, charts as their data, images linked. Pending changes are left out.
+// as such, charts as their data, images linked. Pending changes are left out. The
+// Markdown is at most a few times longer than the content.
 func (d *Documents) Export(ctx context.Context, user schemas.User, id string) (title, markdown string, err error) {
 	doc, err := d.records.Document(ctx, user.ID, id)
 	if err != nil {
@@ -24,6 +35,9 @@ func (d *Documents) Export(ctx context.Context, user schemas.User, id string) (t
 	}
 	var b strings.Builder
 	for i := range doc.Blocks {
+		if ctx.Err() != nil {
+			return "", "", context.Cause(ctx)
+		}
 		block := &doc.Blocks[i]
 		if block.Current == nil {
 			continue
@@ -63,37 +77,53 @@ func exported(b *schemas.Block) string {
 	}
 }
 
-// table writes CSV as a table; other content is shown unchanged.
+// table writes CSV as a table. Other content, and CSV that would become too long, is
+// shown unchanged.
 func table(content string) string {
 	r := csv.NewReader(strings.NewReader(content))
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
-	var b strings.Builder
-	columns := 0
+	b := tableWriter{limit: maxTableGrowth*len(content) + smallTable}
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return b.String()
 		}
-		if err != nil {
+		if err != nil || !b.row(row) {
 			return fenced(schemas.BlockCSV, content)
 		}
-		head := columns == 0
-		if head {
-			columns = len(row)
-		}
-		b.WriteByte('|')
-		for i := range max(columns, len(row)) {
-			cell := ""
-			if i < len(row) {
-				cell = escapeCell(row[i])
-			}
-			b.WriteString(" " + cell + " |")
-		}
-		b.WriteByte('\n')
-		if head {
-			b.WriteString("|" + strings.Repeat(" --- |", columns) + "\n")
-		}
 	}
+}
+
+// tableWriter writes a table of at most limit bytes. The first row is its head, and
+// has as many cells as each later row at least.
+type tableWriter struct {
+	strings.Builder
+
+	limit, columns int
+}
+
+// row writes a row; it returns false if there is no room for it.
+func (b *tableWriter) row(cells []string) bool {
+	head := b.columns == 0
+	if head {
+		b.columns = len(cells)
+	}
+	b.WriteByte('|')
+	for i := range max(b.columns, len(cells)) {
+		cell := ""
+		if i < len(cells) {
+			cell = escapeCell(cells[i])
+		}
+		if b.Len() > b.limit {
+			return false
+		}
+		b.WriteString(" " + cell + " |")
+	}
+	b.WriteByte('\n')
+	if head {
+		b.WriteString("|" + strings.Repeat(" --- |", b.columns) + "\n")
+	}
+	return b.Len() <= b.limit
 }
 
 var cellEscapes = strings.NewReplacer("|", `\|`, "\r\n", "<br>", "\n", "<br>", "\r", "<br>")
