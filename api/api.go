@@ -28,6 +28,8 @@ const (
 	defaultFilesBody     = 8 << 20   // bytes
 	defaultBodiesPerUser = 16 << 20  // bytes
 	defaultBodies        = 256 << 20 // bytes
+	defaultAnswersUser   = 128 << 20 // bytes
+	defaultAnswers       = 512 << 20 // bytes
 	defaultMessage       = 100_000   // characters
 )
 
@@ -41,6 +43,11 @@ type Limits struct {
 	// until it is decoded; if the request is answered at once, until it is
 	// answered. 0 is the default; one body of the largest kind always has room.
 	BodiesPerUser, Bodies int64
+	// AnswersPerUser bounds the bytes of answers that a user has not read yet, Answers
+	// those of all users. Streams and answers of at most 64 KiB do not count. Further
+	// requests are refused meanwhile, so one answer of any size always has room. 0 is
+	// the default.
+	AnswersPerUser, Answers int64
 	// Message is the length of a message in characters. 0 is the default.
 	Message int
 	// StreamsPerUser bounds the open streams of a user, RequestsPerMinute the
@@ -105,7 +112,7 @@ type Options struct {
 	Tickets TicketStore
 	// BodyWait bounds the time in which a body arrives; 0 is defaultBodyWait.
 	BodyWait time.Duration
-	// WriteWait bounds one write to a stream's client; 0 is defaultWriteWait.
+	// WriteWait bounds one write to a client, of at most 64 KiB; 0 is defaultWriteWait.
 	WriteWait time.Duration
 	// Diagnostics says who may see the trace of a run in the event complete;
 	// nil means nobody.
@@ -129,6 +136,7 @@ type server struct {
 	rate    *rateLimit // of requests that start runs
 	others  *rateLimit // of all other requests
 	bodies  *bodies
+	answers *answers
 	streams *streamCount
 	events  *sse.Server
 	tickets ticketBox
@@ -159,6 +167,7 @@ func New(o Options) http.Handler {
 		rate:    newRateLimit(o.Limits.RequestsPerMinute, time.Now),
 		others:  newRateLimit(o.Limits.OthersPerMinute, time.Now),
 		bodies:  newBodies(o.Limits.BodiesPerUser, o.Limits.Bodies),
+		answers: newAnswers(cmp.Or(o.Limits.AnswersPerUser, defaultAnswersUser), cmp.Or(o.Limits.Answers, defaultAnswers)),
 		streams: newStreamCount(o.Limits.StreamsPerUser),
 		events:  newEvents(),
 		tickets: newTickets(time.Now),
@@ -169,7 +178,7 @@ func New(o Options) http.Handler {
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
-	e.Use(s.accessLog, s.recoverPanics, securityHeaders, s.boundBody, s.guardOrigins, s.cors())
+	e.Use(s.boundWrites, s.accessLog, s.recoverPanics, securityHeaders, s.boundBody, s.guardOrigins, s.cors())
 	for _, r := range s.routes() {
 		e.Add(r.method, r.path, s.guard(r))
 		if r.method == http.MethodGet && !r.stream {
@@ -202,6 +211,8 @@ type route struct {
 	// body is read, even if no run starts.
 	starts bool
 	body   body
+	// large routes answer with stored text of any length.
+	large bool
 }
 
 // routes is the one table of routes. All but the files of the page are in
@@ -221,42 +232,42 @@ func (s *server) ownRoutes() []route {
 		{method: post, path: "/api/chat/runs/:run_id/cancel", handle: handle(s, s.cancelRun)},
 		{method: post, path: "/api/chat/runs/:run_id/approvals/:approval_id", handle: handle(s, s.postApproval), body: jsonBody},
 		{method: post, path: "/api/chat/runs/:run_id/tool_results", handle: handle(s, s.postToolResult), body: jsonBody},
-		{method: get, path: "/api/chat/runs/:run_id/waits", handle: handle(s, s.getWaits)},
-		{method: get, path: "/api/chat/runs/:run_id/diagnostics", handle: handle(s, s.getDiagnostics)},
-		{method: get, path: "/api/chat/runs/:run_id/tools/:index", handle: handle(s, s.getToolCall)},
+		{method: get, path: "/api/chat/runs/:run_id/waits", handle: handle(s, s.getWaits), large: true},
+		{method: get, path: "/api/chat/runs/:run_id/diagnostics", handle: handle(s, s.getDiagnostics), large: true},
+		{method: get, path: "/api/chat/runs/:run_id/tools/:index", handle: handle(s, s.getToolCall), large: true},
 
 		{method: get, path: "/api/chats", handle: handle(s, s.listChats)},
-		{method: get, path: "/api/chats/:conversation_id", handle: handle(s, s.getChat)},
+		{method: get, path: "/api/chats/:conversation_id", handle: handle(s, s.getChat), large: true},
 		{method: patch, path: "/api/chats/:conversation_id", handle: handle(s, s.patchChat), body: jsonBody},
 		{method: del, path: "/api/chats/:conversation_id", handle: handle(s, s.deleteChat)},
 		{method: get, path: "/api/chats/:conversation_id/export", handle: s.exportChat},
-		{method: get, path: "/api/chats/:conversation_id/payloads/:payload_id", handle: handle(s, s.getPayload)},
-		{method: post, path: "/api/chats/:conversation_id/payloads/:payload_id/resolve", handle: handle(s, s.resolvePayload), body: jsonBody},
-		{method: post, path: "/api/chats/:conversation_id/messages/:message_id/feedback", handle: handle(s, s.postFeedback), body: jsonBody},
+		{method: get, path: "/api/chats/:conversation_id/payloads/:payload_id", handle: handle(s, s.getPayload), large: true},
+		{method: post, path: "/api/chats/:conversation_id/payloads/:payload_id/resolve", handle: handle(s, s.resolvePayload), body: jsonBody, large: true},
+		{method: post, path: "/api/chats/:conversation_id/messages/:message_id/feedback", handle: handle(s, s.postFeedback), body: jsonBody, large: true},
 		{method: del, path: "/api/chats/:conversation_id/messages/:message_id/feedback", handle: handle(s, s.deleteFeedback)},
-		{method: get, path: "/api/chats/:conversation_id/messages/:message_id/versions", handle: handle(s, s.getVersions)},
-		{method: post, path: "/api/chats/:conversation_id/messages/:message_id/select", handle: handle(s, s.selectVersion)},
+		{method: get, path: "/api/chats/:conversation_id/messages/:message_id/versions", handle: handle(s, s.getVersions), large: true},
+		{method: post, path: "/api/chats/:conversation_id/messages/:message_id/select", handle: handle(s, s.selectVersion), large: true},
 
 		{method: get, path: "/api/documents", handle: handle(s, s.listDocuments)},
 		{method: post, path: "/api/documents", handle: handle(s, s.postDocument), body: jsonBody},
-		{method: get, path: "/api/documents/:document_id", handle: handle(s, s.getDocument)},
-		{method: patch, path: "/api/documents/:document_id", handle: handle(s, s.patchDocument), body: jsonBody},
+		{method: get, path: "/api/documents/:document_id", handle: handle(s, s.getDocument), large: true},
+		{method: patch, path: "/api/documents/:document_id", handle: handle(s, s.patchDocument), body: jsonBody, large: true},
 		{method: del, path: "/api/documents/:document_id", handle: handle(s, s.deleteDocument)},
-		{method: post, path: "/api/documents/:document_id/blocks", handle: handle(s, s.postBlock), body: blockBody},
-		{method: post, path: "/api/documents/:document_id/accept", handle: s.settleDocument(record.Accept)},
-		{method: post, path: "/api/documents/:document_id/revert", handle: s.settleDocument(record.Revert)},
-		{method: post, path: "/api/documents/:document_id/reject", handle: s.settleDocument(record.Revert)},
-		{method: get, path: "/api/documents/:document_id/versions", handle: handle(s, s.listDocumentVersions)},
-		{method: get, path: "/api/documents/:document_id/versions/:revision", handle: handle(s, s.getDocumentVersion)},
-		{method: post, path: "/api/documents/:document_id/versions/:revision/restore", handle: handle(s, s.restoreDocument)},
-		{method: get, path: "/api/documents/:document_id/export", handle: s.exportDocument},
-		{method: get, path: "/api/blocks/:block_id", handle: handle(s, s.getBlock)},
-		{method: patch, path: "/api/blocks/:block_id", handle: handle(s, s.patchBlock), body: blockBody},
+		{method: post, path: "/api/documents/:document_id/blocks", handle: handle(s, s.postBlock), body: blockBody, large: true},
+		{method: post, path: "/api/documents/:document_id/accept", handle: s.settleDocument(record.Accept), large: true},
+		{method: post, path: "/api/documents/:document_id/revert", handle: s.settleDocument(record.Revert), large: true},
+		{method: post, path: "/api/documents/:document_id/reject", handle: s.settleDocument(record.Revert), large: true},
+		{method: get, path: "/api/documents/:document_id/versions", handle: handle(s, s.listDocumentVersions), large: true},
+		{method: get, path: "/api/documents/:document_id/versions/:revision", handle: handle(s, s.getDocumentVersion), large: true},
+		{method: post, path: "/api/documents/:document_id/versions/:revision/restore", handle: handle(s, s.restoreDocument), large: true},
+		{method: get, path: "/api/documents/:document_id/export", handle: s.exportDocument, large: true},
+		{method: get, path: "/api/blocks/:block_id", handle: handle(s, s.getBlock), large: true},
+		{method: patch, path: "/api/blocks/:block_id", handle: handle(s, s.patchBlock), body: blockBody, large: true},
 		{method: del, path: "/api/blocks/:block_id", handle: handle(s, s.deleteBlock)},
-		{method: post, path: "/api/blocks/:block_id/accept", handle: s.settleBlock(record.Accept)},
-		{method: post, path: "/api/blocks/:block_id/revert", handle: s.settleBlock(record.Revert)},
-		{method: post, path: "/api/blocks/:block_id/reject", handle: s.settleBlock(record.Revert)},
-		{method: post, path: "/api/blocks/:block_id/apply", handle: handle(s, s.applyBlock), body: jsonBody},
+		{method: post, path: "/api/blocks/:block_id/accept", handle: s.settleBlock(record.Accept), large: true},
+		{method: post, path: "/api/blocks/:block_id/revert", handle: s.settleBlock(record.Revert), large: true},
+		{method: post, path: "/api/blocks/:block_id/reject", handle: s.settleBlock(record.Revert), large: true},
+		{method: post, path: "/api/blocks/:block_id/apply", handle: handle(s, s.applyBlock), body: jsonBody, large: true},
 
 		{method: get, path: "/api/ws", handle: s.getSocket, stream: true, ticket: true},
 		{method: post, path: "/api/ws/ticket", handle: handle(s, s.postTicket)},

@@ -39,13 +39,17 @@ func (s *server) exportChat(c echo.Context) error {
 	return s.sendPieces(c, pieces)
 }
 
-// sendPieces sends an export while it is read. If reading fails, it aborts the
-// connection, so that nobody takes the export for complete.
+// sendPieces sends an export while it is read; it counts as one of the user's streams. If
+// reading fails, it aborts the connection, so that nobody takes the export for complete.
 func (s *server) sendPieces(c echo.Context, pieces iter.Seq2[[]byte, error]) error {
+	release, err := s.openStream(c)
+	if err != nil {
+		return notAFile(c, err)
+	}
+	defer release()
 	for piece, err := range pieces {
 		if err != nil && !c.Response().Committed {
-			c.Response().Header().Del(echo.HeaderContentDisposition)
-			return err
+			return notAFile(c, err)
 		}
 		if err != nil {
 			s.Log.WarnContext(c.Request().Context(), "an export broke off", "path", c.Request().URL.Path, "error", err)
@@ -56,4 +60,10 @@ func (s *server) sendPieces(c echo.Context, pieces iter.Seq2[[]byte, error]) err
 		}
 	}
 	return nil
+}
+
+// notAFile returns err, which is answered instead of a file.
+func notAFile(c echo.Context, err error) error {
+	c.Response().Header().Del(echo.HeaderContentDisposition)
+	return err
 }

@@ -155,7 +155,7 @@ func (s *server) exportDocument(c echo.Context) error {
 		return err
 	}
 	c.Response().Header().Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": baseName(title, "document") + ".md"}))
-	return c.Blob(http.StatusOK, "text/markdown; charset=utf-8", []byte(markdown))
+	return send(c, http.StatusOK, "text/markdown; charset=utf-8", []byte(markdown))
 }
 
 // maxFileName is the length of an export's name in bytes, without its ending.

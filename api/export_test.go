@@ -101,6 +101,19 @@ func ReadBodies(perUser, all int64) (read func(user string, r io.Reader, length,
 		}
 }
 
+// BeginAnswers returns a function that begins answers under a limit for a user and one
+// for all.
+func BeginAnswers(perUser, all int64) func(ctx context.Context, user string, large bool) (made func(bytes int), release func(), err error) {
+	a := newAnswers(perUser, all)
+	return func(ctx context.Context, user string, large bool) (func(int), func(), error) {
+		h, err := a.begin(ctx, user, large)
+		if err != nil {
+			return nil, nil, err
+		}
+		return h.made, h.release, nil
+	}
+}
+
 // ErrOverLimit says that a body is longer than it may be.
 var ErrOverLimit = errOverLimit
 

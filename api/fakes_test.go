@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -48,6 +49,8 @@ type testEnv struct {
 	breaks error
 	// stream is the documented stream that every run gives.
 	stream string
+	// conns is told what becomes of each connection.
+	conns func(net.Conn, http.ConnState)
 	// trusted says that users may see diagnostics.
 	trusted bool
 
@@ -92,6 +95,7 @@ func newTestEnv(t *testing.T, change func(*testEnv, *api.Options)) (*testEnv, *h
 	}
 	ts := httptest.NewUnstartedServer(nil)
 	ts.Config = api.NewServer("", api.New(o))
+	ts.Config.ConnState = w.conns
 	ts.Start()
 	t.Cleanup(ts.Close)
 	return w, ts

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -34,28 +32,6 @@ func (s *server) postMCP(c echo.Context) error {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	r.Header.Del(echo.HeaderAuthorization)                                 // the handler needs no token
 	r.Header.Set(echo.HeaderAccept, "application/json, text/event-stream") // the handler requires both
-	w := &promptWriter{ResponseWriter: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: cancel}
-	s.MCP(user).ServeHTTP(w, r)
+	s.MCP(user).ServeHTTP(c.Response(), r)
 	return nil
-}
-
-// promptWriter bounds each write to a client that may not read.
-type promptWriter struct {
-	http.ResponseWriter
-	wire *http.ResponseController
-	wait time.Duration
-	fail context.CancelFunc
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (w *promptWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// Write implements http.ResponseWriter.
-func (w *promptWriter) Write(p []byte) (int, error) {
-	_ = w.wire.SetWriteDeadline(time.Now().Add(w.wait)) // a writer in a test may have none
-	n, err := w.ResponseWriter.Write(p)
-	if err != nil {
-		w.fail()
-	}
-	return n, err
 }

@@ -125,6 +125,16 @@ func (s *server) guard(r route) echo.HandlerFunc {
 			return err
 		}
 		defer dropBody(c)
+		if r.public || r.stream {
+			return r.handle(c)
+		}
+		ctx, user := caller(c)
+		held, err := s.answers.begin(ctx, user.ID, r.large)
+		if err != nil {
+			return err
+		}
+		defer held.release()
+		c.Set(answerKey, held)
 		return r.handle(c)
 	}
 }

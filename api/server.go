@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The limits of the HTTP server. There is no
-// write timeout: streams set a deadline for each event.
+// The limits of the HTTP server. There is no write timeout, because an answer may be long
+// and the line slow: each write has a deadline.
 const (
 	headerWait = 10 * time.Second
 	idleWait   = 2 * time.Minute

@@ -3,6 +3,7 @@ package api_test
 import (
 	"errors"
 	"io"
+	"net"
 	"syscall"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func TestSlowReaderOfALongEvent(t *testing.T) {
 	const size, wait = 2 << 20, 3 * time.Second
 	addr, _ := serveStreams(t, newLongRun(2, size), wait)
 	for began := time.Now(); ; {
-		got, took, held := readSlowly(t, addr)
+		got, took, held := readSlowly(t, dial(t, addr, 0, 64<<10))
 		if got >= size {
 			if took < 2*wait {
 				t.Errorf("it took %v, want longer than the deadline of a write", took)
@@ -28,12 +29,11 @@ func TestSlowReaderOfALongEvent(t *testing.T) {
 	}
 }
 
-// readSlowly reads the run's stream in small pieces. It returns how many bytes came, how
+// readSlowly reads an answer in small pieces. It returns how many bytes came, how
 // long that took, and the longest time without a read.
-func readSlowly(t *testing.T, addr string) (got int, took, held time.Duration) {
+func readSlowly(t *testing.T, conn net.Conn) (got int, took, held time.Duration) {
 	t.Helper()
 	const pause, piece = 100 * time.Millisecond, 32 << 10
-	conn := dial(t, addr, 0, 64<<10)
 	defer conn.Close()
 	tick := time.NewTicker(pause)
 	defer tick.Stop()

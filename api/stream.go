@@ -213,6 +213,7 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 		f.form += "+diagnostics"
 	}
 	f.encoder = d.open(f.reader)
+	leaveDeadlines(c.Response())
 	f.out = &streamWriter{
 		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: f.cancel,
 	}
@@ -277,7 +278,7 @@ func (s *server) answer(c echo.Context, run string, e *runlog.Event) error {
 	case *runlog.Completed:
 		r := reader{diagnostics: s.diagnosticsOf(c, run)}
 		payload := r.appendPayload(nil, b)
-		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, append(payload, '\n'))
+		return send(c, http.StatusOK, echo.MIMEApplicationJSON, append(payload, '\n'))
 	case *runlog.Failed:
 		return &schemas.Error{Code: b.Code, Message: b.Message, RunID: run}
 	default:

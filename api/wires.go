@@ -114,6 +114,7 @@ func (s *server) openWireStream(call *wires.Call) (wires.Stream, error) {
 		ctx, end = context.WithDeadline(call.Context(), id.expires)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	leaveDeadlines(call.Response)
 	if s.OpenStreams != nil {
 		s.OpenStreams(1)
 	}

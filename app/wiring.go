@@ -225,7 +225,7 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
 			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute, OthersPerMinute: c.Limits.OthersPerMinute,
-			BodiesPerUser: c.Limits.BodiesPerUser, Bodies: c.Limits.Bodies,
+			BodiesPerUser: c.Limits.BodiesPerUser, Bodies: c.Limits.Bodies, AnswersPerUser: c.Limits.AnswersPerUser, Answers: c.Limits.Answers,
 		},
 		Tickets: ticketStore(c, s.store), Log: log,
 	}), nil

@@ -158,6 +158,9 @@ type Limits struct {
 	Body, LargeBody int64
 	// BodiesPerUser and Bodies are the bytes of bodies in flight, for one user and for all.
 	BodiesPerUser, Bodies int64
+	// AnswersPerUser and Answers are the bytes of answers that were not read yet, for one
+	// user and for all.
+	AnswersPerUser, Answers int64
 	// Message and ToolOutput are characters.
 	Message, ToolOutput int
 	RunsPerUser         int

@@ -322,7 +322,7 @@ export interface paths {
          * A chat as a file
          * @description The current messages, oldest first, at most 20,000: as Markdown, or as JSON as in `GET
          *     /api/chats/{conversation_id}`. The response is sent while it is read from the database; if the connection breaks,
-         *     the export is incomplete.
+         *     the export is incomplete. It counts as one of the user's open streams.
          */
         get: operations["exportChat"];
         put?: never;
