@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chattray/chattray/api"
@@ -50,5 +51,20 @@ func TestUserExportBreaksOff(t *testing.T) {
 	}
 	if err == nil {
 		t.Error("a broken export ends like a complete one, want the connection aborted")
+	}
+}
+
+// An export that is refused is a problem that says when to come back, and no file.
+func TestExportThatIsRefused(t *testing.T) {
+	w, ts := newTestEnv(t, func(w *testEnv, _ *api.Options) {
+		w.fails = &schemas.Error{Code: schemas.CodeBusy, Message: "another export of your data is under way; try again later", RetryAfter: 15}
+	})
+	for _, method := range []string{"GET /api/me/export", "DELETE /api/me/data?confirm=1-2-3"} {
+		method, path, _ := strings.Cut(method, " ")
+		got, req := send(t, ts.URL, method, path, "")
+		if p := got.problem(t); got.status != http.StatusConflict || p.Code != schemas.CodeBusy || got.header.Get("Retry-After") != "15" || got.header.Get("Content-Disposition") != "" {
+			t.Errorf("%s: got %d %s with %v, want 409 and when to retry", path, got.status, got.body, got.header)
+		}
+		w.CheckResponse(t, req, got.status, got.header, got.body)
 	}
 }

@@ -26,15 +26,23 @@ type export struct {
 
 // Export yields everything of a user as lines of JSON: objects with a kind and its data.
 // The first line is the user. The last one has the kind end and the number of lines before
-// it. Exports of one user are made one after the other.
+// it. Exports of one user are made one after the other; one that would wait longer than
+// turnWait yields an error with the code busy. A deletion of the user's data ends an export
+// with an error, and does not wait for its reader.
 func (u *UserData) Export(ctx context.Context, user schemas.User) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		unlock, err := u.busy.Lock(ctx, user.ID)
+		unlock, err := turn(ctx, &u.exports, user.ID, errExporting)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer unlock()
+		ctx, end, err := u.begin(ctx, user.ID)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer end()
 		e := &export{UserData: u, ctx: ctx, user: user, yield: yield}
 		if err := e.all(); err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
@@ -53,8 +61,11 @@ func (e *export) all() error {
 	}{e.lines})
 }
 
-// line writes one line.
+// line writes one line, unless the export has been ended.
 func (e *export) line(kind string, data any) error {
+	if e.ctx.Err() != nil {
+		return context.Cause(e.ctx)
+	}
 	line, err := json.Marshal(struct {
 		Kind string `json:"kind"`
 		Data any    `json:"data"`

@@ -63,7 +63,9 @@ type UserData struct {
 	totals    Totals
 	documents Documents
 	deleter   Deleter
-	busy      concurrent.Locks // users whose data is exported or deleted
+	exports   concurrent.Locks // users whose data is exported
+	deletions concurrent.Locks // users whose data is deleted
+	running   exports
 }
 
 // New returns the data of users.
@@ -94,9 +96,10 @@ func (u *UserData) Known(ctx context.Context, user schemas.User) (bool, error) {
 // cancelled first. The usage of the current day stays until it is over, because budgets
 // count it. If confirm is neither the one of the current Size nor that of one before the
 // answers of the last minutes, nothing is deleted, and an error with the code conflict says
-// how much would be deleted. If a deletion fails midway, the next one continues it.
+// how much would be deleted. If a deletion fails midway, the next one continues it. It
+// waits for another deletion of the user for turnWait, then the error has the code busy.
 func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string) (schemas.DataSize, error) {
-	unlock, err := u.busy.Lock(ctx, user.ID)
+	unlock, err := turn(ctx, &u.deletions, user.ID, errDeleting)
 	if err != nil {
 		return schemas.DataSize{}, err
 	}
@@ -112,6 +115,7 @@ func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string
 	if !holds {
 		return size, schemas.NewError(schemas.CodeConflict, Warning(size)+"; to do it, repeat the request with confirm="+size.Confirm)
 	}
+	u.running.stop(user.ID)
 	if err := u.deleteChats(ctx, user); err != nil {
 		return size, err
 	}

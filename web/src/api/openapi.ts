@@ -981,7 +981,7 @@ export interface paths {
          *     count it until then. The request needs the `confirm` of `GET /api/me/data`. Without it nothing is deleted, and the
          *     error says how much would be, and which `confirm` to send. For 10 minutes it stays valid while answers begin and
          *     end: each may have added a chat, a question, an answer and a document. If a deletion breaks off, the same request
-         *     continues it.
+         *     continues it. An export that is being read breaks off when the deletion begins.
          */
         delete: operations["deleteMyData"];
         options?: never;
@@ -1004,7 +1004,9 @@ export interface paths {
          *     that time, each followed by its calls as `tool_call`, with their whole outputs, and by the calls that wait or have
          *     waited for the user or the page as `wait`, with the answer; `document`, followed by its versions as
          *     `document_version`. The last line is `end`, with the number of lines before it: without it the export is
-         *     incomplete. Event logs and traces are not in it.
+         *     incomplete. Event logs and traces are not in it. A user has one export at a time: another one waits for 15
+         *     seconds, as it does during a deletion, and is then refused with `busy`. It counts as one of the user's open
+         *     streams.
          */
         get: operations["exportMyData"];
         put?: never;
@@ -3563,6 +3565,17 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The user's data is being exported or deleted by another request, or the `confirm` of a deletion is not the one of the current data */
+        DataInUse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The payload was decided differently before */
         Decided: {
             headers: {
@@ -5748,7 +5761,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["DataInUse"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
@@ -5786,6 +5799,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["DataInUse"];
             421: components["responses"]["Misdirected"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
