@@ -95,9 +95,11 @@ func (w wireRuns) Start(ctx context.Context, user schemas.User, req *schemas.Cha
 	return run, err
 }
 
-// wireStream is the body of an answer of a wire, with the deadlines of every stream.
+// wireStream is the body of an answer of a wire, with the deadlines of every stream. A wire
+// may also write an answer that is whole after it has opened one.
 type wireStream struct {
 	out   *streamWriter
+	begun bool
 	ctx   context.Context //nolint:containedctx // lives as long as the request
 	close func()
 }
@@ -114,7 +116,6 @@ func (s *server) openWireStream(call *wires.Call) (wires.Stream, error) {
 		ctx, end = context.WithDeadline(call.Context(), id.expires)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	leaveDeadlines(call.Response)
 	if s.OpenStreams != nil {
 		s.OpenStreams(1)
 	}
@@ -137,6 +138,10 @@ func (w *wireStream) Context() context.Context { return w.ctx }
 
 // Write implements wires.Stream.
 func (w *wireStream) Write(frames []byte) bool {
+	if !w.begun {
+		w.begun = true
+		leaveDeadlines(w.out.response)
+	}
 	_, _ = w.out.Write(frames) // Flush reports the error
 	w.out.Flush()
 	return w.ctx.Err() == nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
 )
 
 // longRuns are the runs of a longRun.
@@ -100,6 +101,37 @@ func TestStalledReadersOfWires(t *testing.T) {
 			})
 			for _, conn := range idle {
 				_ = conn.Close()
+			}
+		})
+	}
+}
+
+// TestStalledReadersOfWholeAnswers has clients of wires that ask for an answer as one JSON
+// value and do not read it: the server closes their connections.
+func TestStalledReadersOfWholeAnswers(t *testing.T) {
+	for route, body := range map[string]string{
+		"POST /v1/chat/completions": `{"model":"chattray","messages":[{"role":"user","content":"hi"}]}`,
+		"POST /v1/responses":        `{"model":"chattray","input":"hi"}`,
+		"POST /api/chat":            `{"message":"hi"}`,
+	} {
+		t.Run(route, func(t *testing.T) {
+			t.Parallel()
+			const events, size = 2, 4 * mib
+			ts, closed := serveLong(t, func(o *api.Options) {
+				w := o.Documents.(longDocuments).testEnv
+				run := newLongRun(events, size)
+				run.events[events-1].Body = &runlog.Completed{Payload: schemas.ChatResponsePayload{RunID: aRun, Message: strings.Repeat("x", size)}}
+				o.Streams, o.Runs, o.Chats = run, longRuns{fakeRuns{w}, events}, newChats{fakeChats{w}}
+				o.WriteWait = 500 * time.Millisecond
+			})
+			conn := askRaw(t, ts, route, body)
+			select {
+			case <-closed:
+			case <-time.After(patience):
+				t.Fatal("the server waits for a client that does not read, want the connection closed")
+			}
+			if rest, _ := io.ReadAll(conn); len(rest) >= size {
+				t.Errorf("the client got %d bytes, want an answer that is cut", len(rest))
 			}
 		})
 	}
