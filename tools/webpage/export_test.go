@@ -1,4 +1,6 @@
 package webpage
 
-// MaxContent is what the tests see.
+// MaxContent and Tree are what the tests see.
 const MaxContent = maxContent
+
+var Tree = tree

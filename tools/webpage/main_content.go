@@ -1,7 +1,6 @@
 package webpage
 
 import (
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -20,8 +19,6 @@ const (
 	minMain = 200
 	// minText is the length of a paragraph that counts as prose.
 	minText = 25
-	// maxSpan bounds the rows or columns that a table's cell may span.
-	maxSpan = 20
 )
 
 // Extract implements Extractor.
@@ -67,7 +64,6 @@ func strip(n *html.Node) {
 		case c.Type == html.CommentNode || (c.Type == html.ElementNode && useless(c)):
 			n.RemoveChild(c)
 		case c.Type == html.ElementNode:
-			boundSpans(c)
 			strip(c)
 		}
 		c = next
@@ -91,18 +87,6 @@ func useless(n *html.Node) bool {
 	style := strings.ReplaceAll(strings.ToLower(attr(n, "style")), " ", "")
 	return has(n, "hidden") || attr(n, "aria-hidden") == "true" ||
 		strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
-}
-
-// boundSpans limits spans, which could make a small table a huge one.
-func boundSpans(n *html.Node) {
-	for i, a := range n.Attr {
-		if a.Key != "colspan" && a.Key != "rowspan" {
-			continue
-		}
-		if v, err := strconv.Atoi(a.Val); err != nil || v > maxSpan {
-			n.Attr[i].Val = "1"
-		}
-	}
 }
 
 // size is the length of an element's text, and of the part of it in links.

@@ -6,7 +6,6 @@ package webpage
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -15,12 +14,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
 
 	"github.com/chattray/chattray/schemas"
@@ -30,10 +24,11 @@ import (
 
 // The limits of a page.
 const (
-	maxBody    = 2 << 20 // bytes of a decompressed body
-	maxContent = 200_000 // bytes of Markdown
-	MaxURL     = 2048
-	maxTitle   = 300
+	maxBody        = 2 << 20 // bytes of a decompressed body
+	maxContent     = 200_000 // bytes of Markdown
+	MaxURL         = 2048
+	maxTitle       = 300
+	maxConversions = 2 // at once in the process
 )
 
 const service = "the page"
@@ -61,8 +56,8 @@ type Reader struct {
 	Extractor Extractor
 }
 
-// Read fetches rawURL: HTML becomes Markdown, plain text and JSON are returned
-// unchanged, anything else is an error that names the type. A URL without
+// Read fetches rawURL: HTML becomes Markdown, JSON is indented if that is
+// not too long, plain text is returned unchanged, anything else is an error that names the type. A URL without
 // scheme is https.
 func (r Reader) Read(ctx context.Context, rawURL string) (Page, error) {
 	u, err := parse(rawURL)
@@ -87,10 +82,13 @@ func (r Reader) Read(ctx context.Context, rawURL string) (Page, error) {
 		return Page{}, outbound.Explain(ctx, service, err)
 	}
 	page := Page{URL: resp.Request.URL.String()}
+	if len(page.URL) > MaxURL {
+		return Page{}, schemas.NewError(schemas.CodeUpstreamError, "the page redirects to an address that is too long")
+	}
 	if len(body) > maxBody {
 		body, page.Truncated = body[:maxBody], true
 	}
-	if err := r.fill(ctx, &page, body, resp.Header.Get("Content-Type")); err != nil {
+	if err := r.inTurn(ctx, &page, body, resp.Header.Get("Content-Type")); err != nil {
 		return Page{}, err
 	}
 	page.Title = text.Bytes(strings.Join(strings.Fields(clean(page.Title)), " "), maxTitle)
@@ -118,6 +116,24 @@ func parse(rawURL string) (*url.URL, error) {
 	return u, nil
 }
 
+// turns has a place for each conversion that is under way in the process.
+var turns = make(chan struct{}, maxConversions)
+
+// inTurn fills the page when few others are being converted: a conversion takes
+// some fifty times the memory of its page.
+func (r Reader) inTurn(ctx context.Context, page *Page, body []byte, contentType string) error {
+	select {
+	case turns <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-turns }()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return r.fill(ctx, page, body, contentType)
+}
+
 // fill converts the body by its content type.
 func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType string) error {
 	kind, _, err := mime.ParseMediaType(contentType)
@@ -128,12 +144,10 @@ func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType s
 	case kind == "text/html", kind == "application/xhtml+xml":
 		return r.fromHTML(ctx, page, decoded(body, contentType))
 	case kind == "application/json", strings.HasSuffix(kind, "+json"):
-		var b bytes.Buffer
-		if page.Truncated || json.Indent(&b, body, "", "  ") != nil {
-			page.Content = decoded(body, "text/plain; charset=utf-8")
-			return nil
+		if !page.Truncated {
+			body = indented(body)
 		}
-		page.Content = b.String()
+		page.Content = decoded(body, "text/plain; charset=utf-8")
 		return nil
 	case strings.HasPrefix(kind, "text/"), kind == "application/xml", strings.HasSuffix(kind, "+xml"), kind == "application/javascript":
 		page.Content = decoded(body, contentType)
@@ -155,61 +169,6 @@ func decoded(body []byte, contentType string) string {
 		return string(body)
 	}
 	return string(b)
-}
-
-func (r Reader) fromHTML(ctx context.Context, page *Page, source string) error {
-	doc, err := html.Parse(strings.NewReader(source))
-	if err != nil {
-		return unreadable(err)
-	}
-	extract := r.Extractor
-	if extract == nil {
-		extract = mainContent{}
-	}
-	absolute(doc, page.URL)
-	title, content := extract.Extract(doc)
-	page.Title = title
-	if content == nil {
-		return nil
-	}
-	to := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
-	markdown, err := to.ConvertNode(content, converter.WithContext(ctx))
-	if err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return unreadable(err)
-	}
-	page.Content = string(markdown)
-	return nil
-}
-
-// absolute resolves the links and images of the page, and removes those that do
-// not lead to a page: code, embedded data.
-func absolute(doc *html.Node, pageURL string) {
-	from, err := url.Parse(pageURL)
-	if err != nil {
-		return
-	}
-	walk(doc, func(n *html.Node) {
-		if n.DataAtom == atom.Base {
-			if b, err := from.Parse(attr(n, "href")); err == nil {
-				from = b
-			}
-		}
-		kept := n.Attr[:0]
-		for _, a := range n.Attr {
-			if a.Key == "href" || a.Key == "src" {
-				to, err := from.Parse(strings.TrimSpace(a.Val))
-				if err != nil || (to.Scheme != "http" && to.Scheme != "https" && to.Scheme != "mailto") {
-					continue
-				}
-				a.Val = to.String()
-			}
-			kept = append(kept, a)
-		}
-		n.Attr = kept
-	})
 }
 
 func unreadable(err error) error {
