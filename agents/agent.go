@@ -190,9 +190,10 @@ func (l *loop) remember(reply turn.Reply) {
 	}
 }
 
-// callID returns id, or a new one if id is missing or taken.
+// callID returns id, or a new one if id is missing, taken, or longer than what is
+// accepted back.
 func (l *loop) callID(id string, index int) string {
-	if len(id) > maxCallID {
+	if len(id) > schemas.MaxCallID {
 		id = ""
 	}
 	for n := index; id == "" || l.ids[id]; n++ {

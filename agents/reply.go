@@ -12,11 +12,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of the names and ids that a model writes, in bytes.
-const (
-	maxCallID   = 256
-	maxToolName = 256
-)
+// maxToolName is the length of a name that a model writes, in bytes.
+const maxToolName = 256
 
 // lastNote asks for the answer when the iterations are used up.
 const lastNote = "The limit of tool use for this question has been reached: no more tools can be called. " +

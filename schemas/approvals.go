@@ -130,10 +130,15 @@ type ApprovalAnswer struct {
 	Input    json.RawMessage `json:"input,omitempty"`
 }
 
+// MaxCallID is the length of the id of a call, in bytes: of what the service hands
+// out as a model wrote it, and of what it accepts back. The tags of the requests
+// and openapi.yaml repeat it.
+const MaxCallID = 256
+
 // ClientToolResult is the outcome of a ClientToolCallEvent. Output may be any
 // JSON: the model reads the text of a string, and anything else as JSON.
 type ClientToolResult struct {
-	ToolUseID string `json:"tool_use_id" validate:"required,max=200"`
+	ToolUseID string `json:"tool_use_id" validate:"required,max=256"`
 	// Index is the call's; it tells calls apart to which the model gave the same id.
 	Index   *int            `json:"index,omitempty"`
 	Output  json.RawMessage `json:"output"`

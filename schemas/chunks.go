@@ -49,7 +49,7 @@ type SocketEvent struct {
 	Input      json.RawMessage `json:"input,omitempty"`
 	// ToolUseID, Output and IsError are for tool_result, as in a ClientToolResult:
 	// null is an output.
-	ToolUseID string          `json:"tool_use_id,omitempty" validate:"max=200"`
+	ToolUseID string          `json:"tool_use_id,omitempty" validate:"max=256"`
 	Output    json.RawMessage `json:"output,omitempty" null:"value"`
 	IsError   bool            `json:"is_error,omitempty"`
 }
