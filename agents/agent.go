@@ -190,10 +190,10 @@ func (l *loop) remember(reply turn.Reply) {
 	}
 }
 
-// callID returns id, or a new one if id is missing, taken, or longer than what is
-// accepted back.
+// callID returns id, or a new one if id is missing or taken, is longer than what
+// is accepted back, or has characters that cannot be seen.
 func (l *loop) callID(id string, index int) string {
-	if len(id) > schemas.MaxCallID {
+	if len(id) > schemas.MaxCallID || shown(id) != id {
 		id = ""
 	}
 	for n := index; id == "" || l.ids[id]; n++ {

@@ -361,3 +361,28 @@ func TestOutputIsMadeStorable(t *testing.T) {
 	m := modeltest.NewScript(modeltest.Ask("", ask("a", "odd", "")), modeltest.Say("ok"))
 	check(t, only(run(t.Context(), agents.New(m, agents.Options{}), request(odd)), "complete"), "complete 0 a: a\uFFFDb\uFFFDc")
 }
+
+// An id or a name that a database refuses, a page cannot show or the service does
+// not accept back is replaced.
+func TestCallsOfOddNames(t *testing.T) {
+	long := strings.Repeat("i", schemas.MaxCallID)
+	for _, tt := range []struct{ name, id, tool, want string }{
+		{"longest id", long, "echo", "arguments 0 " + long + " echo "},
+		{"id that is too long", long + "i", "echo", "arguments 0 call_0 echo "},
+		{"NUL in an id", "a\x00b", "echo", "arguments 0 call_0 echo "},
+		{"line in an id", "a\nb", "echo", "arguments 0 call_0 echo "},
+		{"escape in an id", "a\x1b[2Jb", "echo", "arguments 0 call_0 echo "},
+		{"direction in an id", "a\u202Eb", "echo", "arguments 0 call_0 echo "},
+		{"bytes in an id", "a\xffb", "echo", "arguments 0 call_0 echo "},
+		{"letters in an id", "tö:1/2", "echo", "arguments 0 tö:1/2 echo "},
+		{"NUL in a name", "a", "e\x00cho", "arguments 0 a e\uFFFDcho "},
+		{"controls in a name", "a", "\x01e\u0085\u2028cho\x7f", "arguments 0 a \uFFFDe\uFFFD\uFFFDcho\uFFFD "},
+		{"bytes in a name", "a", "e\xffcho", "arguments 0 a e\uFFFDcho "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := modeltest.NewScript(modeltest.Raw(agents.Delta{Call: &agents.CallFragment{ID: tt.id, Name: tt.tool}}, agents.Delta{Stop: schemas.EndTurn}),
+				modeltest.Say("ok"))
+			check(t, only(run(t.Context(), agents.New(m, agents.Options{}), request(echo)), "arguments"), tt.want)
+		})
+	}
+}

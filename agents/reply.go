@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -143,6 +144,17 @@ func (l *loop) delta(w *writing, reply *turn.Reply, d Delta) error {
 	return nil
 }
 
+// shown returns a name that a model wrote with U+FFFD for each character that
+// cannot be seen: databases refuse NUL, and pages show the name to people.
+func shown(name string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsGraphic(c) {
+			return c
+		}
+		return unicode.ReplacementChar
+	}, name)
+}
+
 // fragment adds a piece of a tool call to the reply and yields it.
 func (l *loop) fragment(w *writing, reply *turn.Reply, f *CallFragment) error {
 	index := reply.FirstIndex + f.Index
@@ -155,7 +167,7 @@ func (l *loop) fragment(w *writing, reply *turn.Reply, f *CallFragment) error {
 	}
 	call := &reply.ToolCalls[f.Index]
 	if call.Name == "" {
-		call.Name = text.Bytes(f.Name, maxToolName)
+		call.Name = text.Bytes(shown(f.Name), maxToolName)
 	}
 	w.arguments[f.Index].WriteString(f.Arguments)
 	l.emit(turn.ToolArguments{Index: index, ID: call.ID, Name: call.Name, Fragment: f.Arguments})

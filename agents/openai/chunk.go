@@ -114,7 +114,8 @@ func (f *function) arguments() string {
 	return string(f.Arguments)
 }
 
-// storable returns s without NUL, which databases refuse in text.
+// storable returns s without NUL, which databases refuse in text. The loop does
+// the same with ids and names of calls, of any model.
 func storable(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
 
 // stopReason maps a finish_reason. False means that it is unknown.
