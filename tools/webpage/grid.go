@@ -34,26 +34,30 @@ func (g *grid) measure(n *html.Node) {
 }
 
 func (g *grid) row(tr *html.Node) {
-	own := 0
-	walk(tr, func(n *html.Node) {
-		switch n.DataAtom {
+	own := g.cells(tr)
+	g.at++
+	g.grow(g.at)
+	g.widest = max(g.widest, own)
+}
+
+// cells takes the cells below n and returns their number.
+func (g *grid) cells(n *html.Node) (own int) {
+	for c := n.FirstChild; c != nil && g.inner == 0; c = c.NextSibling {
+		switch c.DataAtom {
 		case atom.Table, atom.Tr:
-			if n != tr {
-				g.inner = n.DataAtom
-			}
+			g.inner = c.DataAtom
 		case atom.Td, atom.Th:
 			own++
-			across := span(n, "colspan")
-			for i := range span(n, "rowspan") {
+			across := span(c, "colspan")
+			for i := range span(c, "rowspan") {
 				g.grow(g.at + i + 1)
 				g.rows[g.at+i] += across
 			}
 		default:
 		}
-	})
-	g.at++
-	g.grow(g.at)
-	g.widest = max(g.widest, own)
+		own += g.cells(c)
+	}
+	return own
 }
 
 func (g *grid) grow(rows int) {
@@ -64,7 +68,11 @@ func (g *grid) grow(rows int) {
 
 // span returns how many rows or columns a cell takes.
 func span(n *html.Node, key string) int {
-	if v, err := strconv.Atoi(attr(n, key)); err == nil && v > 1 && v <= maxSpan {
+	val := attr(n, key)
+	if val == "" {
+		return 1
+	}
+	if v, err := strconv.Atoi(val); err == nil && v > 1 && v <= maxSpan {
 		return v
 	}
 	return 1

@@ -44,7 +44,7 @@ const (
 	// a limit of its own.
 	slack = 64 << 20
 	// most is how often a page may allocate its own size beside that.
-	most = 64
+	most = 48
 )
 
 // hostile are pages whose result is a product of sizes in them.
