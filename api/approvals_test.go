@@ -34,7 +34,7 @@ func TestBadAnswers(t *testing.T) {
 		{"2 MiB of input", approvalPath, `{"approved":true,"input":{"a":"` + strings.Repeat("a", 2<<20) + `"}}`, 413, nil},
 		{"a result of nothing", resultPath, `{"output":"x"}`, 422, at("/tool_use_id", "is required")},
 		{"no output", resultPath, `{"tool_use_id":"toolu_1"}`, 422, at("/output", "is required")},
-		{"a long id", resultPath, `{"tool_use_id":"` + strings.Repeat("a", 201) + `","output":1}`, 422, at("/tool_use_id", "must have at most 200 characters")},
+		{"a long id", resultPath, `{"tool_use_id":"` + strings.Repeat("a", schemas.MaxCallID+1) + `","output":1}`, 422, at("/tool_use_id", "must have at most 256 characters")},
 		{"a word for an error", resultPath, `{"tool_use_id":"toolu_1","output":1,"is_error":"no"}`, 400, at("/is_error", "must be a boolean, not a string")},
 		{"2 MiB of output", resultPath, `{"tool_use_id":"toolu_1","output":"` + strings.Repeat("a", 2<<20) + `"}`, 413, nil},
 	} {

@@ -61,6 +61,7 @@ func (s *Service) Serve(c *Call, to Stream, r Response) error {
 		r.Header(h)
 	}
 	if r.Opening == "" {
+		c.Response.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(c.Response).Flush() // the first frame may be long in coming
 	} else {
 		to.Write([]byte(r.Opening)) // a client that has gone is a reader that leaves, below

@@ -195,9 +195,10 @@ func (s *terminal) run(block string) {
 	}
 }
 
-// command returns the command with the service's own address.
+// command returns the command with the service's own address, and the program that is
+// built already instead of "go run .".
 func (s *terminal) command(text string) *exec.Cmd {
-	text = strings.ReplaceAll(s.vars+text, "http://127.0.0.1:8080", s.service.URL)
+	text = strings.NewReplacer("http://127.0.0.1:8080", s.service.URL, "go run . ", "chattray ").Replace(s.vars + text)
 	cmd := exec.CommandContext(s.Context(), "bash", "-euo", "pipefail", "-c", text)
 	cmd.Dir, cmd.Env = s.dir, s.environ
 	return cmd
