@@ -85,6 +85,8 @@ func (d *postgresDB) read() *gorm.DB { return d.reads }
 
 func (d *postgresDB) contains(column string) string { return column + ` ILIKE ? ESCAPE '\'` }
 
+func (*postgresDB) pattern(text string) string { return "%" + escapeLike.Replace(text) + "%" }
+
 // check does nothing: problems show up when the server is used.
 func (d *postgresDB) check() error { return nil }
 

@@ -25,7 +25,7 @@ const currentMessages = "chat_id IS NOT NULL AND status <> 'superseded'"
 // searchChats returns the first chats of the list that have the lower-case text in their
 // title or a current message.
 func (s *Store) searchChats(ctx context.Context, list func(*gorm.DB) *gorm.DB, owner, text string, limit int) (rows []chatRow, err error) {
-	pattern := "%" + escapeLike.Replace(text) + "%"
+	pattern := s.db.pattern(text)
 	has := "(" + s.db.contains("title") + " OR EXISTS (SELECT 1 FROM blocks WHERE blocks.chat_id = chats.id" +
 		" AND blocks." + currentMessages + " AND " + s.db.contains("blocks.current") + "))"
 	if utf8.RuneCountInString(text) < termLength {

@@ -134,9 +134,9 @@ func sqliteDSN(path, cache string, busy time.Duration) string {
 
 func (d *sqliteDB) read() *gorm.DB { return d.reads }
 
-func (d *sqliteDB) contains(column string) string {
-	return lowerText + "(" + column + `) LIKE ? ESCAPE '\'`
-}
+func (d *sqliteDB) contains(column string) string { return hasText + "(" + column + ", ?)" }
+
+func (*sqliteDB) pattern(text string) string { return text }
 
 // close waits for the current transaction. The last connection to the file deletes the
 // write-ahead log; before others it is emptied, if nobody reads it.

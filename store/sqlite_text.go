@@ -8,11 +8,14 @@ import (
 	"modernc.org/sqlite"
 )
 
-// SQL functions that are added to SQLite. The triggers of the search indexes use them.
+// SQL functions that are added to SQLite. The triggers of the search indexes use two of them.
 const (
 	// lowerText is the function for lower case in every script; SQLite's own lower
 	// and LIKE handle only a to z.
 	lowerText = "chattray_lower"
+	// hasText is the function for whether a text has another one in lower case. LIKE would
+	// compare the whole of that one at each place: their product, for texts of one letter.
+	hasText = "chattray_has"
 	// ownerMark is the function for markOf.
 	ownerMark = "chattray_mark"
 )
@@ -26,6 +29,11 @@ func init() { //nolint:gochecknoinits // connections know them that are opened l
 			return args[0], nil
 		})
 	}
+	sqlite.MustRegisterDeterministicScalarFunction(hasText, 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		in, _ := args[0].(string) // NULL has no text
+		text, ok := args[1].(string)
+		return bit(ok && strings.Contains(strings.ToLower(in), text)), nil
+	})
 }
 
 // markOf returns termLength characters that name an owner in a search index. They are a

@@ -115,15 +115,16 @@ type database interface {
 	rowLock() []clause.Expression
 	// sharedLock, at the end of a SELECT, keeps its rows as they are until then.
 	sharedLock() string
-	// contains returns the condition that a column's text matches a lower-case
-	// LIKE pattern, ignoring the text's case; \ escapes.
+	// contains returns the condition that a column has a lower-case text, ignoring the
+	// column's case. Its argument is pattern of the text.
 	contains(column string) string
+	pattern(text string) string
 	// looksFirst returns how many of the newest chats a search looks through before it
 	// asks the index.
 	looksFirst() int
 	// indexed returns a SELECT of the ids of the owner's chats whose title or current
 	// messages have the lower-case text of at least termLength characters, which is also
-	// given as a LIKE pattern; an id may come several times.
+	// given as a pattern; an id may come several times.
 	indexed(owner, text, pattern string) (query string, args []any)
 	close() error
 }

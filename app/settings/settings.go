@@ -109,7 +109,7 @@ var table = []setting{
 	{"limits.pdf_pages", vars("MAX_PDF_PAGES"), "200", "pages of an attached PDF file; 0 means that PDF files are refused", plain, integer(func(c *Config) *int { return &c.Limits.PDFPages }, 0, 10_000)},
 	{"limits.pdf_time", vars("MAX_PDF_TIME"), "10s", "reading the PDF files of a message, including the wait for their turn", plain, duration(func(c *Config) *span { return &c.Limits.PDFTime })},
 	{"limits.pdf_memory", vars("MAX_PDF_MEMORY"), "256MiB", "memory of a process that reads a PDF file", plain, size(func(c *Config) *int64 { return &c.Limits.PDFMemory })},
-	{"limits.pdf_processes", vars("MAX_PDF_PROCESSES"), "2", "PDF files that are read at once", plain, integer(func(c *Config) *int { return &c.Limits.PDFProcesses }, 1, 1_000)},
+	{"limits.pdf_processes", vars("MAX_PDF_PROCESSES"), "2", "PDF files that are read at once, of each user one", plain, integer(func(c *Config) *int { return &c.Limits.PDFProcesses }, 1, 1_000)},
 	{"limits.storage_per_user", vars("MAX_STORAGE_PER_USER"), "1GiB", "bytes of a user's documents and attachments; each of them and each block counts 1 KiB more; 0 means no limit", plain, storage(func(c *Config) *int64 { return &c.Limits.StoragePerUser })},
 	{"limits.connections", vars("MAX_CONNECTIONS"), "0", "open connections of clients; 0 means three quarters of the files and connections that the process may open (`ulimit -n`)", plain, integer(func(c *Config) *int { return &c.Limits.Connections }, 0, 1_000_000)},
 	{"limits.budget_usd", vars("BUDGET_USD"), "0", "US dollars that a user may spend on models on one day (UTC); 0 means no limit", plain, float(func(c *Config) *float64 { return &c.Limits.BudgetUSD }, 0, 1_000_000)},

@@ -6,6 +6,7 @@ package chats
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -70,16 +71,25 @@ type Chats struct {
 	versions      Versions
 	runs          Runs
 	tools         Tools
+	searches      searches
 }
 
 // New returns the chats of a store, given in its parts. Deleting a chat cancels
 // its runs first.
 func New(conversations Conversations, content Content, versions Versions, runs Runs, tools Tools) *Chats {
-	return &Chats{conversations, content, versions, runs, tools}
+	return &Chats{conversations, content, versions, runs, tools, searches{all: make(chan struct{}, maxSearches)}}
 }
 
-// List returns a page of the user's chats, newest first.
+// List returns a page of the user's chats, newest first. Searches wait for each other; one
+// that would wait long is refused with CodeTooManyRequests.
 func (c *Chats) List(ctx context.Context, user schemas.User, q record.ChatQuery) (schemas.ChatList, error) {
+	if strings.TrimSpace(q.Text) != "" {
+		end, err := c.searches.begin(ctx, user.ID)
+		if err != nil {
+			return schemas.ChatList{}, err
+		}
+		defer end()
+	}
 	return c.conversations.Chats(ctx, user.ID, q)
 }
 

@@ -24,3 +24,6 @@ func (r *Reader) Busy() (over func()) {
 		}
 	}
 }
+
+// Reading returns how many files are being read.
+func (r *Reader) Reading() int { return len(r.slots) }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 )
 
 // Limits bound what a PDF file may cost. Fields that are 0 have defaults, except Pages.
@@ -62,6 +63,7 @@ var errCrowded = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: "too
 // Reader reads PDF files. It is safe for concurrent use.
 type Reader struct {
 	limits Limits
+	users  concurrent.Locks // whose files are being read
 	slots  chan struct{}
 }
 
@@ -74,16 +76,25 @@ func New(l Limits) *Reader {
 // Texts returns the text of each file, with a line before each page. The files
 // share the limit of time, and maxText, in bytes. The error is an Unreadable
 // with the index of its file, or says that too many files are being read, or
-// that no process can be started.
-func (r *Reader) Texts(ctx context.Context, files [][]byte, maxText int) ([]string, int, error) {
+// that no process can be started. Of each user one file is read at a time.
+func (r *Reader) Texts(ctx context.Context, user string, files [][]byte, maxText int) ([]string, int, error) {
 	if r == nil || r.limits.Pages == 0 {
 		return nil, 0, refused
 	}
 	limited, cancel := context.WithTimeout(ctx, r.limits.Time)
 	defer cancel()
-	texts := make([]string, len(files))
+	began := time.Now()
+	turn, err := r.users.Lock(limited, user)
+	if ctx.Err() != nil {
+		return nil, 0, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, 0, errCrowded
+	}
+	defer turn()
+	texts, waited := make([]string, len(files)), time.Since(began)
 	for i, file := range files {
-		text, err := r.text(limited, file, maxText)
+		text, err := r.text(limited, file, maxText, &waited)
 		if ctx.Err() != nil {
 			return nil, i, context.Cause(ctx)
 		}
@@ -96,14 +107,16 @@ func (r *Reader) Texts(ctx context.Context, files [][]byte, maxText int) ([]stri
 	return texts, 0, nil
 }
 
-// text reads one file when it is its turn.
-func (r *Reader) text(ctx context.Context, file []byte, maxText int) (string, error) {
+// text reads one file when it is its turn, and adds to waited how long that took.
+func (r *Reader) text(ctx context.Context, file []byte, maxText int, waited *time.Duration) (string, error) {
+	began := time.Now()
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	case <-ctx.Done():
 		return "", errCrowded
 	}
+	*waited += time.Since(began)
 	program, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("read a PDF file: %w", err)
@@ -114,7 +127,10 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int) (string, er
 	child.Env = childEnv
 	child.Stdin, child.Stdout, child.WaitDelay = bytes.NewReader(file), out, time.Second
 	err = child.Run()
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil && *waited > r.limits.Time/2:
+		return "", errCrowded
+	case ctx.Err() != nil:
 		return "", costly
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

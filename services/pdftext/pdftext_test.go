@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,7 +64,7 @@ func pages(contents ...string) []byte {
 func read(t *testing.T, l pdftext.Limits, f []byte) (string, error) {
 	t.Helper()
 	l.Pages, l.Time = cmp.Or(l.Pages, 20), cmp.Or(l.Time, 3*time.Minute)
-	texts, _, err := pdftext.New(l).Texts(t.Context(), [][]byte{f}, 10_000)
+	texts, _, err := pdftext.New(l).Texts(t.Context(), "alice", [][]byte{f}, 10_000)
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +156,7 @@ func TestUnreadable(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := pdftext.New(pdftext.Limits{}).Texts(t.Context(), [][]byte{good}, 100); !errors.Is(err, pdftext.Refused) {
+	if _, _, err := pdftext.New(pdftext.Limits{}).Texts(t.Context(), "alice", [][]byte{good}, 100); !errors.Is(err, pdftext.Refused) {
 		t.Errorf("a service that takes no PDF files gives %v, want refused", err)
 	}
 }
@@ -165,21 +167,45 @@ func TestTurns(t *testing.T) {
 	r := pdftext.New(pdftext.Limits{Pages: 5, Processes: 1, Time: 400 * time.Millisecond})
 	ring := file("", catalog, "<< /Type /Pages /Count 2 /Kids [2 0 R] >>")
 	over := r.Busy()
-	_, _, err := r.Texts(t.Context(), [][]byte{ring}, 100)
+	_, _, err := r.Texts(t.Context(), "alice", [][]byte{ring}, 100)
 	if e, ok := errors.AsType[*schemas.Error](err); !ok || e.Code != schemas.CodeTooManyRequests || e.RetryAfter == 0 {
 		t.Errorf("a file that waits for its turn gets %v, want too_many_requests", err)
 	}
 	over()
 	for range 2 { // each gives its turn back
-		if _, _, err := r.Texts(t.Context(), [][]byte{ring}, 100); !errors.Is(err, pdftext.Costly) {
+		if _, _, err := r.Texts(t.Context(), "alice", [][]byte{ring}, 100); !errors.Is(err, pdftext.Costly) {
 			t.Errorf("a file whose turn it is gets %v, want that it is read", err)
 		}
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := r.Texts(gone, [][]byte{ring}, 100); !errors.Is(err, context.Canceled) {
+	if _, _, err := r.Texts(gone, "alice", [][]byte{ring}, 100); !errors.Is(err, context.Canceled) {
 		t.Errorf("a client that is gone gets %v, want context.Canceled", err)
 	}
+}
+
+// Of each user one file is read at a time, so that a user whose files take long leaves the
+// others a process.
+func TestTurnsOfUsers(t *testing.T) {
+	r := pdftext.New(pdftext.Limits{Pages: 5, Processes: 2, Time: time.Minute})
+	ctx, leave := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			_, _, _ = r.Texts(ctx, "mallory", [][]byte{file("", catalog, "<< /Type /Pages /Count 2 /Kids [2 0 R] >>")}, 100)
+		})
+	}
+	for r.Reading() == 0 {
+		runtime.Gosched()
+	}
+	if texts, _, err := r.Texts(t.Context(), "alice", [][]byte{pages("BT /F 9 Tf (a) Tj ET")}, 10_000); err != nil || len(texts) != 1 {
+		t.Errorf("another user's file gives %q, %v, want its text", texts, err)
+	}
+	if n := r.Reading(); n != 1 {
+		t.Errorf("%d files of one user are being read, want 1", n)
+	}
+	leave()
+	all.Wait()
 }
 
 func FuzzText(f *testing.F) {

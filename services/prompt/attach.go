@@ -56,7 +56,7 @@ func attach(msg *turn.Message, files []schemas.Attachment) error {
 // file, that are too large or that cannot be read. A nil pdf takes no PDF files. The
 // limits of a message hold for the files together with kept, the stored files that its
 // message has besides.
-func ReadAttachments(ctx context.Context, kept, files []schemas.Attachment, pdf *pdftext.Reader) ([]schemas.Attachment, []schemas.AttachmentInfo, error) {
+func ReadAttachments(ctx context.Context, user string, kept, files []schemas.Attachment, pdf *pdftext.Reader) ([]schemas.Attachment, []schemas.AttachmentInfo, error) {
 	if len(kept)+len(files) > maxAttachments {
 		return nil, nil, schemas.Invalid("/attachments", fmt.Sprintf("at most %d files are allowed", maxAttachments))
 	}
@@ -92,7 +92,7 @@ func ReadAttachments(ctx context.Context, kept, files []schemas.Attachment, pdf 
 	if len(raws) == 0 {
 		return files, infos, nil
 	}
-	read, failed, err := pdf.Texts(ctx, raws, maxAttachmentTexts-texts)
+	read, failed, err := pdf.Texts(ctx, user, raws, maxAttachmentTexts-texts)
 	if why, ok := errors.AsType[pdftext.Unreadable](err); ok {
 		return nil, nil, wrongFile(files, at[failed], "content", string(why))
 	}

@@ -279,7 +279,7 @@ func TestAttach(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := turn.Message{Content: "Look"}
-			files, infos, err := prompt.ReadAttachments(t.Context(), nil, tc.files, nil)
+			files, infos, err := prompt.ReadAttachments(t.Context(), "alice", nil, tc.files, nil)
 			if tc.pointer != "" {
 				checkInvalid(t, err, tc.pointer)
 				return
@@ -318,7 +318,7 @@ func TestReadAttachmentsBesideKept(t *testing.T) {
 		{"no more than was there", []schemas.Attachment{file("image/png", 6<<20), file("image/png", 6<<20)}, nil, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, _, err := prompt.ReadAttachments(t.Context(), tc.kept, tc.files, nil)
+			_, _, err := prompt.ReadAttachments(t.Context(), "alice", tc.kept, tc.files, nil)
 			if tc.pointer == "" && err != nil {
 				t.Errorf("got %v, want no error", err)
 			}

@@ -17,7 +17,7 @@ func (q *Questions) attach(ctx context.Context, req *schemas.ChatRequest, b *rec
 	if err != nil {
 		return err
 	}
-	sent, sentInfos, err := prompt.ReadAttachments(ctx, files, req.Attachments, q.PDF)
+	sent, sentInfos, err := prompt.ReadAttachments(ctx, b.Run.Owner.ID, files, req.Attachments, q.PDF)
 	if err != nil {
 		return err
 	}
