@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,14 +17,11 @@ import (
 type answers struct {
 	perUser, all int64
 	turns        concurrent.Locks // users for whom a large answer is being made
-
-	mu    sync.Mutex
-	total int64
-	users map[string]int64
+	unread       tally
 }
 
 func newAnswers(perUser, all int64) *answers {
-	return &answers{perUser: perUser, all: all, users: map[string]int64{}}
+	return &answers{perUser: perUser, all: all}
 }
 
 var (
@@ -65,25 +61,18 @@ func (a *answers) begin(ctx context.Context, user string, large bool) (*heldAnsw
 }
 
 func (a *answers) room(user string, large bool) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case a.users[user] >= a.perUser:
-		return errUserAnswers
-	case large && a.total >= a.all:
-		return errAllAnswers
-	}
-	return nil
+	return a.unread.add(user, 0, func(own, all int64) error {
+		switch {
+		case own >= a.perUser:
+			return errUserAnswers
+		case large && all >= a.all:
+			return errAllAnswers
+		}
+		return nil
+	})
 }
 
-func (a *answers) add(user string, n int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.total += n
-	if a.users[user] += n; a.users[user] <= 0 {
-		delete(a.users, user)
-	}
-}
+func (a *answers) add(user string, n int64) { _ = a.unread.add(user, n, nil) } // nothing refuses
 
 // made counts an answer of n bytes that is about to be sent. One that is written at once
 // does not count: the kernel takes it.

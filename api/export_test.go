@@ -95,9 +95,9 @@ func ReadBodies(perUser, all int64) (read func(user string, r io.Reader, length,
 			h, err := b.read(user, r, length, limit)
 			return h.release, err
 		}, func(user string) (int64, int64) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			return b.users[user], b.total
+			b.held.mu.Lock()
+			defer b.held.mu.Unlock()
+			return b.held.users[user], b.held.total
 		}
 }
 

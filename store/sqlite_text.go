@@ -13,8 +13,9 @@ const (
 	// lowerText is the function for lower case in every script; SQLite's own lower
 	// and LIKE handle only a to z.
 	lowerText = "chattray_lower"
-	// hasText is the function for whether a text has another one in lower case. LIKE would
-	// compare the whole of that one at each place: their product, for texts of one letter.
+	// hasText is the function for whether a text contains another one, which is in lower
+	// case. LIKE is slow if both consist of one letter: it compares all of the other one at
+	// each place.
 	hasText = "chattray_has"
 	// ownerMark is the function for markOf.
 	ownerMark = "chattray_mark"

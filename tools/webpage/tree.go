@@ -285,7 +285,7 @@ type trait uint16
 const (
 	block   trait = 1 << iota // ends a paragraph
 	void                      // has no content
-	early                     // stands in the head
+	early                     // belongs into the head
 	heading                   // h1 to h6
 	list                      // has items
 	cell                      // a table, or what holds the content of one

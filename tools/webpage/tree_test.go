@@ -10,8 +10,8 @@ import (
 	"github.com/chattray/chattray/tools/webpage"
 )
 
-// The tree of a page is that of html.Parse but for empty heads and the bodies of
-// tables, which need not be there.
+// A page has the same tree as with html.Parse, except that empty heads and the bodies of
+// tables may be absent.
 func TestTreeIsThatOfHTML(t *testing.T) {
 	unneeded := strings.NewReplacer(
 		"<!DOCTYPE html>", "", "<head></head>", "", "<tbody>", "", "</tbody>", "",

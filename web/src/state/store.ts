@@ -339,17 +339,6 @@ export class ChatStore extends WaitingChat {
     }
   }
 
-  /** Waits until the chat is open. */
-  private opened(): Promise<void> {
-    return new Promise((resolve) => {
-      const leave = this.subscribe(() => {
-        if (this.state.isOpening) return
-        leave()
-        resolve()
-      })
-    })
-  }
-
   /** Follows a run of the open chat from its beginning. */
   async attach(runId: string): Promise<void> {
     this.dispatch({ type: 'attach', runId })
@@ -390,17 +379,6 @@ export class ChatStore extends WaitingChat {
     this.dispatch({ type: 'reset' })
     this.throttle.now()
     this.storage.keep(this.state.conversationId)
-  }
-
-  dismissError(): void {
-    this.dispatch({ type: 'dismiss' })
-  }
-
-  /** Returns a message that could not be sent to the composer, once. */
-  takeUnsent(): Unsent | null {
-    const { unsent } = this.state
-    if (unsent) this.dispatch({ type: 'taken' })
-    return unsent
   }
 
   /** Continues what disconnect stopped; else opens the chat that this tab had open, or in a new tab the last one. */

@@ -18,6 +18,30 @@ export abstract class WaitingChat extends KeptChat {
     this.queues = new QueueMemory(name)
   }
 
+  abstract subscribe(listener: () => void): () => void
+
+  /** Waits until the chat is open. */
+  protected opened(): Promise<void> {
+    return new Promise((resolve) => {
+      const leave = this.subscribe(() => {
+        if (this.state.isOpening) return
+        leave()
+        resolve()
+      })
+    })
+  }
+
+  dismissError(): void {
+    this.dispatch({ type: 'dismiss' })
+  }
+
+  /** Returns a message that could not be sent to the composer, once. */
+  takeUnsent(): Unsent | null {
+    const { unsent } = this.state
+    if (unsent) this.dispatch({ type: 'taken' })
+    return unsent
+  }
+
   protected keptModel(): string {
     try {
       return (this.keyOf() && localStorage.getItem(`${this.keyOf()}:model`)) || ''
