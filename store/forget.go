@@ -10,10 +10,6 @@ import (
 // forgetPages is about how many pages of 4 KiB of a search index one step of Forget rewrites.
 const forgetPages = "50"
 
-// searchIndexes are SQLite's indexes of titles and messages. Each has a row of the same
-// name in the table sweeps, which counts the deletions whose terms it may still have.
-var searchIndexes = []string{"chats_search", "blocks_search"}
-
 // Forget removes the terms of deleted titles and messages from the search indexes, a step
 // at a time; more says that there are more steps. The steps of all deletions together
 // rewrite an index once. On Postgres there are no terms to remove. It also deletes what
@@ -35,7 +31,8 @@ func (*postgresDB) forget(context.Context) (bool, error) { return false, nil }
 // forget merges the segments of an index into one, which has no terms of what was deleted
 // before the first step. The last step empties the write-ahead log.
 func (d *sqliteDB) forget(ctx context.Context) (more bool, err error) {
-	for _, index := range searchIndexes {
+	for i := range searchIndexes {
+		index := searchIndexes[i].name
 		err = d.write(ctx, func(tx *gorm.DB) error {
 			more, err = d.forgetIn(tx, index)
 			return err
@@ -76,7 +73,8 @@ func (d *sqliteDB) forgetIn(tx *gorm.DB, index string) (more bool, err error) {
 // else uses, such as a copy, and makes the file small again.
 func forgetAll(ctx context.Context, db *sql.DB) error {
 	vacuum := false
-	for _, index := range searchIndexes {
+	for i := range searchIndexes {
+		index := searchIndexes[i].name
 		left, err := toForget(ctx, db, index)
 		if err != nil {
 			return err

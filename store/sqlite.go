@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/driver/sqlite"
@@ -53,6 +54,10 @@ type sqliteDB struct {
 	// forgetting has how many deletions each search index had counted when it began to
 	// forget them. Who has the turn may use it.
 	forgetting map[string]int64
+	// commits counts the calls of index.
+	commits atomic.Int64
+	// indexLook and indexRows are the constants of these names; tests have others.
+	indexLook, indexRows int64
 }
 
 // sqliteWriter is the one connection that writes, with its statements.
@@ -76,7 +81,7 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	if err := createSQLite(ctx, path); err != nil {
 		return nil, err
 	}
-	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{}), forgetting: make(map[string]int64)}
+	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{}), forgetting: make(map[string]int64), indexLook: indexLook, indexRows: indexRows}
 	d.turn <- struct{}{}
 	if d.writers, err = sql.Open("sqlite", sqliteDSN(path, sqliteWriteCache, sqliteLook)); err != nil {
 		return nil, err

@@ -126,6 +126,9 @@ type database interface {
 	// messages have the lower-case text of at least termLength characters, which is also
 	// given as a pattern; an id may come several times.
 	indexed(owner, text, pattern string) (query string, args []any)
+	// index is called before each Commit, and brings what is new into the indexes now and
+	// then.
+	index(ctx context.Context) error
 	close() error
 }
 

@@ -1,0 +1,96 @@
+package store
+
+import "context"
+
+// Limits of bringing the search indexes up to date.
+const (
+	// indexLook is after how many commits the store looks how much is new, and indexRows
+	// how many rows are brought into an index together. Searches look through that many.
+	indexLook, indexRows = 16, 256
+	// indexText bounds the text that is brought in together, in bytes: commits wait
+	// meanwhile. indexSteps bounds how often that is done after one commit.
+	indexText, indexSteps = 128 << 10, 8
+)
+
+// searchIndex is one of SQLite's indexes of titles and messages. Its table has the entries
+// of the rows up to the one that sweeps names; those after it are new.
+type searchIndex struct {
+	// name is the index's table, and a kind of sweeps that counts the deletions whose
+	// terms the index may still have.
+	name string
+	// The statements that return how far it has come and how much is new, that return how
+	// far the next step goes, that bring in the rows of that step, and that say so.
+	behind, next, enter, entered string
+}
+
+// searchIndexes are the indexes in the order in which they are tidied.
+var searchIndexes = []searchIndex{
+	{
+		name:   "chats_search",
+		behind: "SELECT at, COALESCE((SELECT MAX(id) FROM chats), 0) - at FROM sweeps WHERE kind = 'chats_indexed'",
+		next:   nextRows("id, octet_length(title) AS length FROM chats WHERE id > ? ORDER BY id"),
+		enter: "INSERT INTO chats_search (rowid, owned) SELECT id, " + ownerMark + "(owner) || " + lowerText + "(title) FROM chats" +
+			" WHERE id > ? AND id <= ? ORDER BY id",
+		entered: "UPDATE sweeps SET at = ? WHERE kind = 'chats_indexed'",
+	},
+	{
+		name:   "blocks_search",
+		behind: "SELECT at, COALESCE((SELECT MAX(seq) FROM blocks), 0) - at FROM sweeps WHERE kind = 'blocks_indexed'",
+		next:   nextRows("seq AS id, COALESCE(MIN(octet_length(current), 65536), 0) AS length FROM blocks WHERE seq > ? ORDER BY seq"),
+		enter: "INSERT INTO blocks_search (rowid, owned) SELECT seq, " + ownerMark + "(owner) || " + lowerText + "(substr(current, 1, 16384)) FROM blocks" +
+			" WHERE seq > ? AND seq <= ? AND chat_id IS NOT NULL AND current IS NOT NULL ORDER BY seq",
+		entered: "UPDATE sweeps SET at = ? WHERE kind = 'blocks_indexed'",
+	},
+}
+
+// nextRows returns the id of the last of the selected rows that a step takes: at most the
+// second parameter, and none after those whose lengths together reach the third.
+func nextRows(selected string) string {
+	return "SELECT COALESCE(MAX(id), 0) FROM (SELECT id, SUM(length) OVER (ORDER BY id) - length AS before FROM (SELECT " + selected + " LIMIT ?)) WHERE before < ?"
+}
+
+// index does nothing: Postgres brings its indexes up to date by itself.
+func (*postgresDB) index(context.Context) error { return nil }
+
+// index brings what is new into the search indexes if it is time to look for it, and if
+// there is enough. One by one, each title and message would cost three times as much.
+func (d *sqliteDB) index(ctx context.Context) error {
+	if d.commits.Add(1)%d.indexLook != 0 {
+		return nil
+	}
+	for i := range searchIndexes {
+		for range indexSteps {
+			more := false
+			err := d.transaction(ctx, func(w *sqliteWriter) (err error) {
+				more, err = searchIndexes[i].step(ctx, w, d.indexRows)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if !more {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// step brings the next rows into the index if there are at least as many as enough; more
+// says that there may be further ones.
+func (x *searchIndex) step(ctx context.Context, w *sqliteWriter, enough int64) (more bool, err error) {
+	var at, behind int64
+	err = w.query(ctx, x.behind, [][]any{nil}, func(row scanner) error { return row.Scan(&at, &behind) })
+	if err != nil || behind < enough {
+		return false, err
+	}
+	through := at
+	err = w.query(ctx, x.next, [][]any{{at, int64(indexRows), int64(indexText)}}, func(row scanner) error { return row.Scan(&through) })
+	if err != nil {
+		return false, err
+	}
+	if err := w.each(ctx, x.enter, [][]any{{at, through}}); err != nil {
+		return false, err
+	}
+	return true, w.each(ctx, x.entered, [][]any{{through}})
+}

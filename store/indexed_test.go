@@ -1,0 +1,150 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Whatever happens to chats and messages before and after they enter their index: a search
+// finds those that are there, and the index has exactly the rows up to where it has come.
+func TestSearchIndexFollows(t *testing.T) {
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+			d := s.db.(*sqliteDB) //nolint:forcetypeassert // its url says so
+			d.indexLook = 1
+			random := rand.New(rand.NewPCG(seed, 1))
+			texts := map[int64]string{} // the title of each chat
+			const owner = "ann"
+			for step := range 150 {
+				ids := slices.Sorted(func(yield func(int64) bool) {
+					for id := range texts {
+						if !yield(id) {
+							return
+						}
+					}
+				})
+				word := fmt.Sprintf("word%03dx", step)
+				switch n := random.IntN(12); {
+				case n < 5 || len(ids) == 0:
+					exec(t, s, fmt.Sprintf("INSERT INTO chats (owner, key, title, created_at, updated_at) VALUES ('%s', 'k%d', '%s', 1, %d)", owner, step, word, step))
+					id := numberOf(t, s, "SELECT MAX(id) FROM chats")
+					exec(t, s, fmt.Sprintf("INSERT INTO blocks (owner, id, chat_id, role, type, current, status, created_at) VALUES ('%s', 'm%d', %d, 'user', 'md', 'In %s', 'complete', 1)", owner, step, id, word))
+					texts[id] = word
+				case n < 7:
+					id := ids[random.IntN(len(ids))]
+					exec(t, s, fmt.Sprintf("UPDATE chats SET title = '%s' WHERE id = %d", word, id))
+					exec(t, s, fmt.Sprintf("UPDATE blocks SET current = 'In %s' WHERE chat_id = %d", word, id))
+					texts[id] = word
+				case n < 8: // the last message moves to the end, as one that is restored
+					exec(t, s, fmt.Sprintf("UPDATE blocks SET seq = (SELECT MAX(seq) + 1 FROM blocks) WHERE chat_id = %d", ids[random.IntN(len(ids))]))
+				case n < 9: // the seq of the last message is used again
+					id := ids[len(ids)-1]
+					exec(t, s, fmt.Sprintf("DELETE FROM chats WHERE id = %d", id))
+					delete(texts, id)
+				case n < 10:
+					id := ids[random.IntN(len(ids))]
+					exec(t, s, fmt.Sprintf("DELETE FROM chats WHERE id = %d", id))
+					delete(texts, id)
+				default:
+					d.indexRows = 1 + random.Int64N(20)
+					if err := d.index(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for table, column := range map[string]string{"chats": "id", "blocks": "seq"} {
+					at := fmt.Sprintf("(SELECT at FROM sweeps WHERE kind = '%s_indexed')", table)
+					var got, want []int64
+					rows(t, s, &got, fmt.Sprintf(`SELECT rowid FROM %s_search WHERE %s_search MATCH '"%s"' ORDER BY rowid`, table, table, markOf(owner)))
+					rows(t, s, &want, fmt.Sprintf("SELECT %s FROM %s WHERE %s <= %s ORDER BY %s", column, table, column, at, column))
+					if !slices.Equal(got, want) {
+						t.Fatalf("step %d: the index of %s has %v; want %v", step, table, got, want)
+					}
+				}
+				for id, text := range texts {
+					for _, search := range []string{text, "in " + text} {
+						list, err := s.Chats(t.Context(), owner, record.ChatQuery{Text: search})
+						if err != nil || len(list.Items) != 1 || list.Items[0].ConversationID != id {
+							t.Fatalf("step %d: %q finds %v, %v; want chat %d", step, search, list.Items, err, id)
+						}
+					}
+					if step%10 != 0 {
+						break // one of them is enough
+					}
+				}
+				const limit = 20
+				if list, err := s.Chats(t.Context(), owner, record.ChatQuery{Text: "ord", Limit: limit}); err != nil || len(list.Items) != min(len(texts), limit) {
+					t.Fatalf("step %d: found %d of %d chats, %v", step, len(list.Items), len(texts), err)
+				}
+			}
+			if at := numberOf(t, s, "SELECT at FROM sweeps WHERE kind = 'blocks_indexed'"); at == 0 {
+				t.Error("nothing has entered the index")
+			}
+		})
+	}
+}
+
+// What commits bring enters the index after some of them, and long messages a few at a time.
+func TestIndexIsBroughtUpToDate(t *testing.T) {
+	s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+	exec(t, s, "INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (1, 'ann', 'a', 'x', 1, 1)")
+	exec(t, s, `INSERT INTO blocks (owner, id, chat_id, role, type, current, status, created_at)
+		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) SELECT 'ann', 'm' || i, 1, 'user', 'md', printf('%.*c', 40000, 'y'), 'complete', 1 FROM n`)
+	indexed := func() int64 { return numberOf(t, s, "SELECT at FROM sweeps WHERE kind = 'blocks_indexed'") }
+	commits := 0
+	for before := int64(0); indexed() < 300-indexRows; commits++ {
+		if err := s.Commit(t.Context(), []*record.Write{{RunID: "none"}}); err != nil {
+			t.Fatal(err)
+		}
+		if now := indexed(); now-before > indexSteps*(1+indexText/40_000) {
+			t.Fatalf("commit %d brought in %d messages of 40,000 bytes", commits, now-before)
+		} else if now > before && (commits+1)%indexLook != 0 {
+			t.Fatalf("commit %d looked for what is new", commits)
+		} else {
+			before = now
+		}
+		if commits > 100*indexLook {
+			t.Fatalf("%d messages are indexed after %d commits", indexed(), commits)
+		}
+	}
+	list, err := s.Chats(t.Context(), "ann", record.ChatQuery{Text: strings.Repeat("y", 50)})
+	if err != nil || len(list.Items) != 1 {
+		t.Errorf("found %v, %v; want the chat", list.Items, err)
+	}
+}
+
+func openAt(t *testing.T, url string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), url, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func numberOf(t *testing.T, s *Store, query string) int64 {
+	t.Helper()
+	n, err := number(s.read(t.Context()), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func rows(t *testing.T, s *Store, into *[]int64, query string) {
+	t.Helper()
+	if err := s.read(t.Context()).Raw(query).Scan(into).Error; err != nil {
+		t.Fatal(err)
+	}
+}
