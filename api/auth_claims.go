@@ -62,6 +62,8 @@ func (c claims) user(audience string) (schemas.User, time.Time, error) {
 	switch {
 	case c.ExpiresAt == nil:
 		return none, time.Time{}, errors.New("exp is missing")
+	case c.ExpiresAt.Year() < 1970 || c.ExpiresAt.Year() > 9999: // a number beyond the range of time wraps around
+		return none, time.Time{}, errors.New("exp is not a time")
 	case !now.Before(c.ExpiresAt.Time):
 		return none, time.Time{}, errExpired
 	case c.NotBefore != nil && now.Add(clockSkew).Before(c.NotBefore.Time):

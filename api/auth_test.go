@@ -71,6 +71,7 @@ var badClaims = map[string]func() jwt.MapClaims{
 	"expired":                  func() jwt.MapClaims { return good("exp", ago(time.Second)) },
 	"without exp":              func() jwt.MapClaims { return good("exp", nil) },
 	"exp no number":            func() jwt.MapClaims { return good("exp", "tomorrow") },
+	"exp beyond all time":      func() jwt.MapClaims { return good("exp", 1e300) },
 	"not yet good":             func() jwt.MapClaims { return good("nbf", ago(-2*time.Minute)) },
 	"issued in the future":     func() jwt.MapClaims { return good("iat", ago(-2*time.Minute)) },
 	"other audience":           func() jwt.MapClaims { return good("aud", "other") },

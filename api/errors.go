@@ -84,7 +84,7 @@ func visible(err error) *schemas.Error {
 	seen, ok := errors.AsType[*schemas.Error](err)
 	switch {
 	case !ok && errors.Is(err, record.ErrUnavailable):
-		return schemas.NewError(schemas.CodeStoreUnavailable, "the database is not available; try again soon")
+		return schemas.Visible(schemas.Unavailable(err))
 	case !ok:
 		return schemas.Visible(err)
 	case seen.Code == schemas.CodeNotFound && seen != errNoRoute:

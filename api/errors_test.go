@@ -39,6 +39,7 @@ func TestErrorsOfServices(t *testing.T) {
 		{"other words for not found", schemas.NewError(schemas.CodeNotFound, "chat 7 belongs to bob"), 404, schemas.CodeNotFound, "there is nothing under this id", "", "", false},
 		{"caused", fmt.Errorf("x: %w", busy.Because(cause)), 409, schemas.CodeBusy, busy.Message, "", aRun, false},
 		{"database away", fmt.Errorf("chats: %w: %w", record.ErrUnavailable, cause), 503, schemas.CodeStoreUnavailable, "the database is not available; try again soon", "5", "", true},
+		{"database full", fmt.Errorf("chats: %w: %w: %w", record.ErrUnavailable, schemas.ErrNoRoom, cause), 503, schemas.CodeStoreUnavailable, "the disk of the database is full; try again when its operator has made room", "30", "", true},
 		{"own hint", &schemas.Error{Code: schemas.CodeShuttingDown, Message: "soon", RetryAfter: 9}, 503, schemas.CodeShuttingDown, "soon", "9", "", true},
 		{"upstream", schemas.NewError(schemas.CodeRateLimited, "busy upstream").Because(cause), 502, schemas.CodeRateLimited, "busy upstream", "", "", true},
 		{"unknown code", schemas.NewError("strange", "odd"), 500, "strange", "odd", "", "", true},

@@ -80,12 +80,22 @@ func Invalid(pointer, detail string) *Error {
 	return &Error{Code: CodeInvalid, Message: "the request is not valid", Fields: []FieldError{{Pointer: pointer, Detail: detail}}}
 }
 
-// Unavailable returns the error for a client when the database cannot be reached.
+// ErrNoRoom is in the tree of an error of a database whose disk is full.
+var ErrNoRoom = errors.New("the disk of the database is full")
+
+// Unavailable returns the error for a client when the database cannot be reached, or has
+// no room.
 func Unavailable(cause error) error {
-	e := NewError(CodeStoreUnavailable, "the database cannot be reached; try again in a moment")
-	e.RetryAfter = 2
-	return e.Because(cause)
+	if errors.Is(cause, ErrNoRoom) {
+		return errNoRoom.Because(cause)
+	}
+	return errUnavailable.Because(cause)
 }
+
+var (
+	errUnavailable = NewError(CodeStoreUnavailable, "the database is not available; try again soon")
+	errNoRoom      = &Error{Code: CodeStoreUnavailable, Message: ErrNoRoom.Error() + "; try again when its operator has made room", RetryAfter: 30}
+)
 
 // ErrNotFound is for an id that is unknown or belongs to another user.
 var ErrNotFound = NewError(CodeNotFound, "there is nothing under this id")

@@ -48,6 +48,8 @@ func translate(err error) error {
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows), notText(err):
 		return schemas.ErrNotFound.Because(err)
+	case full(err) && !errors.Is(err, schemas.ErrNoRoom):
+		return fmt.Errorf("%w: %w: %w", record.ErrUnavailable, schemas.ErrNoRoom, err)
 	case !errors.Is(err, record.ErrUnavailable) && away(err):
 		return fmt.Errorf("%w: %w", record.ErrUnavailable, err)
 	default:

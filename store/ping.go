@@ -85,7 +85,7 @@ func (s *Store) works(ctx context.Context) error {
 		return err
 	}
 	if s.room.short() {
-		return unwell("the disk of the database is full", errors.New("a write found no room"))
+		return unwell(schemas.ErrNoRoom.Error(), errors.New("a write found no room"))
 	}
 	err := s.db.batch(ctx, func(tx session) error {
 		var rows [][]any
@@ -104,7 +104,7 @@ func (s *Store) works(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case full(err):
-		return unwell("the disk of the database is full", err)
+		return unwell(schemas.ErrNoRoom.Error(), err)
 	case readOnly(err):
 		return unwell("the database is read-only", err)
 	case locked(err):
