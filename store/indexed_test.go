@@ -119,6 +119,33 @@ func TestIndexIsBroughtUpToDate(t *testing.T) {
 	}
 }
 
+// What is not in an index is read along the ids of what is new, and along the index of long
+// messages: never all of a user's rows.
+func TestSearchPlan(t *testing.T) {
+	s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+	query, args := s.db.indexed("ann", "some text", "some text")
+	for _, analyzed := range []bool{false, true} {
+		if analyzed {
+			exec(t, s, "INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (1, 'ann', 'a', 'x', 1, 1)")
+			exec(t, s, `INSERT INTO blocks (owner, id, chat_id, role, type, current, created_at)
+				WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) SELECT 'ann', 'm' || i, 1, 'user', 'md', 'y', 1 FROM n`)
+			exec(t, s, "ANALYZE")
+		}
+		var plan []struct{ Detail string }
+		if err := s.read(t.Context()).Raw("EXPLAIN QUERY PLAN "+query, args...).Scan(&plan).Error; err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprint(plan)
+		for _, want := range []string{
+			"SEARCH chats USING INTEGER PRIMARY KEY (rowid>?)", "SEARCH blocks USING INTEGER PRIMARY KEY (rowid>?)", "SEARCH blocks USING INDEX blocks_long (owner=?)",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("analyzed %t: the plan is without %q: %s", analyzed, want, got)
+			}
+		}
+	}
+}
+
 func openAt(t *testing.T, url string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), url, Options{})

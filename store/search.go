@@ -63,7 +63,8 @@ func (*sqliteDB) looksFirst() int { return 0 }
 func (*postgresDB) looksFirst() int { return 100 }
 
 // indexed joins the entries of the indexes, which have no texts, with their rows. What is
-// not in an index is looked through: what is new, and long messages.
+// not in an index is looked through: what is new, and long messages. A plus keeps SQLite
+// from looking through all rows of the owner instead of the new ones.
 func (d *sqliteDB) indexed(owner, text, pattern string) (query string, args []any) {
 	terms := append([]string{markOf(owner)}, searchTerms(text)...)
 	for i, term := range terms {
@@ -75,8 +76,8 @@ func (d *sqliteDB) indexed(owner, text, pattern string) (query string, args []an
 		" WHERE chats_search MATCH ? AND owner = ? AND " + d.contains("title") +
 		" UNION ALL SELECT chat_id FROM blocks_search CROSS JOIN blocks ON blocks.seq = blocks_search.rowid" +
 		" WHERE blocks_search MATCH ? AND " + messages + d.contains("current") +
-		" UNION ALL SELECT id FROM chats WHERE id > (SELECT at FROM sweeps WHERE kind = 'chats_indexed') AND owner = ? AND " + d.contains("title") +
-		" UNION ALL SELECT chat_id FROM blocks WHERE seq > (SELECT at FROM sweeps WHERE kind = 'blocks_indexed') AND " + messages + d.contains("current") +
+		" UNION ALL SELECT id FROM chats WHERE id > (SELECT at FROM sweeps WHERE kind = 'chats_indexed') AND +owner = ? AND " + d.contains("title") +
+		" UNION ALL SELECT chat_id FROM blocks WHERE seq > (SELECT at FROM sweeps WHERE kind = 'blocks_indexed') AND +" + messages + d.contains("current") +
 		" UNION ALL SELECT chat_id FROM blocks WHERE length(current) > 16384 AND " + messages + d.contains("current")
 	return query, []any{match, owner, pattern, match, owner, pattern, owner, pattern, owner, pattern, owner, pattern}
 }
