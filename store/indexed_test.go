@@ -90,27 +90,41 @@ func TestSearchIndexFollows(t *testing.T) {
 	}
 }
 
-// What commits bring enters the index after some of them, and long messages a few at a time.
+// What commits bring enters the index after some of them, of long messages one with each
+// commit, and more if there are very many.
 func TestIndexIsBroughtUpToDate(t *testing.T) {
 	s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
 	exec(t, s, "INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (1, 'ann', 'a', 'x', 1, 1)")
-	exec(t, s, `INSERT INTO blocks (owner, id, chat_id, role, type, current, status, created_at)
-		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) SELECT 'ann', 'm' || i, 1, 'user', 'md', printf('%.*c', 40000, 'y'), 'complete', 1 FROM n`)
+	add := func(n, length int) {
+		exec(t, s, fmt.Sprintf(`INSERT INTO blocks (owner, id, chat_id, role, type, current, status, created_at)
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT 'ann', 'm' || i || '-' || %d, 1, 'user', 'md', printf('%%.*c', %d, 'y'), 'complete', 1 FROM n`, n, length, length))
+	}
 	indexed := func() int64 { return numberOf(t, s, "SELECT at FROM sweeps WHERE kind = 'blocks_indexed'") }
-	commits := 0
-	for before := int64(0); indexed() < 300-indexRows; commits++ {
+	commit := func() (brought int64) {
+		before := indexed()
 		if err := s.Commit(t.Context(), []*record.Write{{RunID: "none"}}); err != nil {
 			t.Fatal(err)
 		}
-		if now := indexed(); now-before > indexSteps*(1+indexText/40_000) {
-			t.Fatalf("commit %d brought in %d messages of 40,000 bytes", commits, now-before)
-		} else if now > before && (commits+1)%indexLook != 0 {
-			t.Fatalf("commit %d looked for what is new", commits)
-		} else {
-			before = now
-		}
-		if commits > 100*indexLook {
-			t.Fatalf("%d messages are indexed after %d commits", indexed(), commits)
+		return indexed() - before
+	}
+	const long = 300
+	add(long, 40_000)
+	var brought []int64
+	for range indexLook + long {
+		brought = append(brought, commit())
+	}
+	want := slices.Repeat([]int64{0}, indexLook+long)
+	for i := range int64(long - indexRows + 1) {
+		want[indexLook-1+i] = 1
+	}
+	if !slices.Equal(brought, want) {
+		t.Errorf("the commits brought in %v; want %v", brought, want)
+	}
+	const short = 10_000
+	add(short, 10)
+	for commits := 0; indexed() < long+short-indexRows; commits++ {
+		if n := commit(); n > indexRows*(short/indexMany+1) || commits > indexLook+long+short/indexRows {
+			t.Fatalf("commit %d brought in %d, and %d are", commits, n, indexed())
 		}
 	}
 	list, err := s.Chats(t.Context(), "ann", record.ChatQuery{Text: strings.Repeat("y", 50)})

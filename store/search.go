@@ -77,7 +77,7 @@ func (d *sqliteDB) indexed(owner, text, pattern string) (query string, args []an
 		" UNION ALL SELECT chat_id FROM blocks_search CROSS JOIN blocks ON blocks.seq = blocks_search.rowid" +
 		" WHERE blocks_search MATCH ? AND " + messages + d.contains("current") +
 		" UNION ALL SELECT id FROM chats WHERE id > (SELECT at FROM sweeps WHERE kind = 'chats_indexed') AND +owner = ? AND " + d.contains("title") +
-		" UNION ALL SELECT chat_id FROM blocks WHERE seq > (SELECT at FROM sweeps WHERE kind = 'blocks_indexed') AND +" + messages + d.contains("current") +
+		" UNION ALL SELECT chat_id FROM blocks WHERE seq > (SELECT at FROM sweeps WHERE kind = 'blocks_indexed') AND length(current) <= 16384 AND +" + messages + d.contains("current") +
 		" UNION ALL SELECT chat_id FROM blocks WHERE length(current) > 16384 AND " + messages + d.contains("current")
 	return query, []any{match, owner, pattern, match, owner, pattern, owner, pattern, owner, pattern, owner, pattern}
 }
