@@ -153,9 +153,10 @@ func compileSummary(name, source string) (func(any) string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("summary: %w", err)
 	}
+	bounded := text.Bounded(t)
 	return func(v any) string {
 		out := text.Buffer{Limit: maxTemplate}
-		if err := t.Execute(&out, v); err != nil && !errors.Is(err, text.ErrFull) {
+		if err := bounded.Execute(&out, v); err != nil && !errors.Is(err, text.ErrFull) {
 			return plain
 		}
 		line := text.Line(strings.ReplaceAll(out.String(), "<no value>", ""), maxSummary)

@@ -14,7 +14,7 @@ var (
 	errEmpty   = errors.New(`the database is empty; run "chattray migrate up"`)
 	errForeign = errors.New("this is not a chattray database")
 	errOlder   = errors.New(`the database is of an older release: use the program of that release, or run "chattray migrate up"`)
-	errNewer   = errors.New("the database is of a newer release: use the program of that release")
+	errNewer   = errors.New("the database is of a newer release: use the program of that release, or restore a backup of this one")
 )
 
 // errMissing is the error of a database that does not exist. It is not one of a database

@@ -40,8 +40,20 @@ func (s *Store) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	return steps, s.fault("migration status", err)
 }
 
+// migrate applies what is pending. A database of a newer release is refused: this program
+// would not keep what that one needs, such as the search indexes. On Postgres two releases
+// may run at once, and each migration allows for the one before.
 func (d *sqliteDB) migrate(ctx context.Context, logger *slog.Logger) error {
-	return d.withProvider(logger, func(p *goose.Provider) error { return up(ctx, p) })
+	return d.withProvider(logger, func(p *goose.Provider) error {
+		at, err := p.GetDBVersion(ctx)
+		if sources := p.ListSources(); err == nil && at > sources[len(sources)-1].Version {
+			err = errNewer
+		}
+		if err != nil {
+			return err
+		}
+		return up(ctx, p)
+	})
 }
 
 func (d *sqliteDB) migrations(ctx context.Context) (steps []Migration, err error) {

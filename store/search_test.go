@@ -164,3 +164,16 @@ func inBackup(t *testing.T, url, text string) bool {
 	}
 	return bytes.Contains(content, []byte(strings.ToLower(text)))
 }
+
+// A file that a newer release has migrated is refused, and left as it is.
+func TestNewerDatabase(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	s := openAt(t, url)
+	exec(t, s, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000, 1)")
+	if newer, err := Open(t.Context(), url, Options{}); err == nil {
+		_ = newer.Close()
+		t.Error("the database was opened")
+	} else if !strings.Contains(err.Error(), errNewer.Error()) {
+		t.Errorf("got %v; want %v", err, errNewer)
+	}
+}

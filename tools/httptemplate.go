@@ -31,7 +31,7 @@ var ownEscapers = map[string]bool{"urlquery": true, "html": true, "js": true}
 
 // urlTemplate and bodyTemplate parse a template and add the escapers: in a URL
 // for the path or, after the question mark, for the query; in a body as JSON.
-func urlTemplate(source string) (*template.Template, error) {
+func urlTemplate(source string) (*text.Template, error) {
 	query := false
 	return escaped("url", source, func(text string) { query = query || strings.Contains(text, "?") }, func() string {
 		if query {
@@ -41,11 +41,11 @@ func urlTemplate(source string) (*template.Template, error) {
 	})
 }
 
-func bodyTemplate(source string) (*template.Template, error) {
+func bodyTemplate(source string) (*text.Template, error) {
 	return escaped("body", source, func(string) {}, func() string { return inJSON })
 }
 
-func escaped(name, source string, seen func(text string), escaper func() string) (*template.Template, error) {
+func escaped(name, source string, seen func(text string), escaper func() string) (*text.Template, error) {
 	t, err := template.New(name).Option("missingkey=zero").Funcs(escapers).Parse(source)
 	if err != nil {
 		return nil, err
@@ -53,10 +53,10 @@ func escaped(name, source string, seen func(text string), escaper func() string)
 	if len(t.Templates()) > 1 {
 		return nil, errors.New("a template must not define others")
 	}
-	if t.Tree == nil { // an empty template
-		return t, nil
+	if t.Tree != nil { // otherwise it is an empty template
+		err = escapeNode(t.Root, seen, escaper)
 	}
-	return t, escapeNode(t.Root, seen, escaper)
+	return text.Bounded(t), err
 }
 
 // escapeNode appends the escaper to every pipeline whose value is written.
@@ -102,7 +102,7 @@ func escapeNode(n parse.Node, seen func(string), escaper func() string) error {
 }
 
 // render executes t over arguments.
-func render(t *template.Template, args map[string]any) (string, error) {
+func render(t *text.Template, args map[string]any) (string, error) {
 	b := text.Buffer{Limit: maxRendered}
 	if err := t.Execute(&b, args); err != nil {
 		return "", err

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -120,8 +119,8 @@ type httpTool struct {
 	def     turn.HTTPTool
 	method  string
 	base    *url.URL
-	url     *template.Template
-	body    *template.Template
+	url     *text.Template
+	body    *text.Template
 	pointer []string
 	client  *http.Client
 	secrets *strings.Replacer

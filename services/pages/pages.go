@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"text/template"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -96,7 +96,7 @@ type Offer struct {
 	// ContextBuilder names the builder; empty is none.
 	ContextBuilder string
 	// ContextTemplate is nil when there is none; ContextText executes it.
-	ContextTemplate *template.Template
+	ContextTemplate *text.Template
 	// Tools are the global tools and the tools of page, tab and subtab, each
 	// name once.
 	Tools []turn.Tool

@@ -50,15 +50,15 @@ func (o *Offer) ContextText(page schemas.Object) (string, error) {
 
 // parseContextTemplate parses the text under `template:` and checks its names,
 // so that a mistake is reported at the start and not when a user asks.
-func parseContextTemplate(name, text string) (*template.Template, error) {
-	t, err := template.New(name).Parse(text)
+func parseContextTemplate(name, source string) (*text.Template, error) {
+	t, err := template.New(name).Parse(source)
 	if err != nil {
 		return nil, err
 	}
-	if t.Tree == nil { // an empty template
-		return t, nil
+	if t.Tree != nil { // otherwise it is an empty template
+		err = checkNames(t.Root, true)
 	}
-	return t, checkNames(t.Root, true)
+	return text.Bounded(t), err
 }
 
 // checkNames returns an error for a name that the template's data does not

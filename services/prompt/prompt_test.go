@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/pages/pagestest"
@@ -202,7 +203,7 @@ func TestPromptIsBounded(t *testing.T) {
 	}
 	stream.Instructions, stream.Purpose, stream.Name = long, long, long
 	r.reports[7], r.streams[1] = report, stream
-	offer := pages.Offer{Page: long, ContextBuilder: "report", ContextTemplate: template.Must(template.New("").Parse("{{range $i := .Context}}" + long[:1000] + "{{end}}"))}
+	offer := pages.Offer{Page: long, ContextBuilder: "report", ContextTemplate: text.Bounded(template.Must(template.New("").Parse("{{range $i := .Context}}" + long[:1000] + "{{end}}")))}
 	for i := range 1_000 {
 		name := fmt.Sprintf("tool%d", i)
 		offer.Tools = append(offer.Tools, turn.Tool{Name: name, Description: long})

@@ -20,10 +20,10 @@ import (
 )
 
 // web carries messages between the processes of a test. It may lose some, send some twice
-// and some later than others.
+// and some later than others, and damage the end of some, where their events are.
 type web struct {
 	relaytest.Memory
-	lost, doubled, late float64
+	lost, doubled, late, damaged float64
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -60,6 +60,11 @@ func (p *port) Send(to string, message []byte) error {
 	message = slices.Clone(message)
 	if p.web.happens(&p.web.lost) {
 		return nil
+	}
+	if p.web.happens(&p.web.damaged) {
+		for i := max(len(message)-12, 0); i < len(message); i++ {
+			message[i] = 0xff
+		}
 	}
 	if p.web.happens(&p.web.doubled) {
 		_ = p.Port.Send(to, message) // as a lost one
@@ -253,11 +258,11 @@ func TestCarrierAway(t *testing.T) {
 	}
 }
 
-// Messages that are lost, doubled and late delay events by at most three seconds, and
-// leave nothing out.
+// Messages that are lost, doubled, late and damaged delay events by at most three seconds,
+// and leave nothing out.
 func TestFaultyMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, a, b, counts := connected(t, &web{lost: 0.1, doubled: 0.1, late: 0.1})
+		_, a, b, counts := connected(t, &web{lost: 0.1, doubled: 0.1, late: 0.1, damaged: 0.1})
 		o := a.begin("r")
 		r := b.read(t, t.Context(), "r", 0, 0)
 		for n := range 3000 {

@@ -280,7 +280,7 @@ func (s *mirrors) list() (list []*mirror) {
 
 // feed appends segments of an attempt of the run. Whole says that they come from the
 // store, with all that is stored before them. It reports whether the mirror then has all
-// events up to the last one of the segments.
+// events up to the last one of the segments, of which what cannot be read is none.
 func (s *mirrors) feed(m *mirror, number int, segments []byte, whole bool) bool {
 	m.feeding.Lock()
 	defer m.feeding.Unlock()
@@ -305,7 +305,7 @@ func (s *mirrors) feed(m *mirror, number int, segments []byte, whole bool) bool 
 		m.mu.Lock()
 		m.ended = true
 		m.mu.Unlock()
-	case errors.Is(err, eventlog.ErrGap):
+	case errors.Is(err, eventlog.ErrGap), err != nil && !whole: // the store has what did not arrive
 		return false
 	case err != nil:
 		s.Logger.Warn("could not follow a run of another process", "run_id", m.id, "error", err)
