@@ -57,6 +57,9 @@ func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (sc
 	} else {
 		err = listed(s.read(ctx)).Limit(limit + 1).Find(&rows).Error
 	}
+	if late(err) && q.Text != "" && ctx.Err() == nil {
+		return schemas.ChatList{}, errSearchLate.Because(err)
+	}
 	if err != nil {
 		return schemas.ChatList{}, s.fault("chats", err)
 	}
@@ -68,6 +71,10 @@ func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (sc
 	list.Items, err = withActiveRuns(s.read(ctx), rows)
 	return list, s.fault("chats", err)
 }
+
+// errSearchLate is the error of a search that does not end in the time for a read. Messages
+// of more than 16,384 characters are looked through, and a user may have very many.
+var errSearchLate = schemas.NewError(schemas.CodeStoreUnavailable, "the search takes too long; try a rarer text, or again later")
 
 // withActiveRuns returns the chats, each with its active run.
 func withActiveRuns(tx *gorm.DB, rows []chatRow) ([]schemas.Chat, error) {

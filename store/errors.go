@@ -98,6 +98,12 @@ func readOnly(err error) bool {
 	return ok && slices.Contains([]int{sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}, lite.Code()&0xff)
 }
 
+// late reports whether err means that the time for a statement is over.
+func late(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "57014" || errors.Is(err, context.DeadlineExceeded)
+}
+
 // locked reports whether err means that another process has locked the file.
 func locked(err error) bool {
 	lite, ok := errors.AsType[*sqlite.Error](err)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -175,5 +176,18 @@ func TestNewerDatabase(t *testing.T) {
 		t.Error("the database was opened")
 	} else if !strings.Contains(err.Error(), errNewer.Error()) {
 		t.Errorf("got %v; want %v", err, errNewer)
+	}
+}
+
+// A search that takes too long is not reported as a database that is away.
+func TestLateSearch(t *testing.T) {
+	s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+	s.readTime = 1
+	_, err := s.Chats(t.Context(), "ann", record.ChatQuery{Text: "some text"})
+	if !errors.Is(err, errSearchLate) {
+		t.Errorf("got %v; want %v", err, errSearchLate)
+	}
+	if _, err := s.Chats(t.Context(), "ann", record.ChatQuery{}); !errors.Is(err, record.ErrUnavailable) {
+		t.Errorf("without a text: got %v; want that it is not available", err)
 	}
 }
