@@ -4,12 +4,13 @@ import "context"
 
 // Limits of bringing the search indexes up to date.
 const (
-	// indexLook is after how many commits the store looks how much is new. From indexRows
-	// rows on, each commit brings in the next ones until there are fewer.
+	// indexLook is after how many commits the store looks how much is new, and indexRows
+	// from how many rows on it brings in the next ones, at most that many.
 	indexLook, indexRows = 16, 256
-	// indexText bounds what a commit brings in, in bytes of text: other commits wait for it.
-	// It may be as many times more as indexMany rows are new, so that it keeps up.
-	indexText, indexMany = 32 << 10, 1024
+	// indexText bounds what is brought in together, in bytes of text: commits wait for it.
+	// It may be as many times more as indexMany rows are new, so that it keeps up. Most of
+	// the time of a small text is that of a transaction of its own.
+	indexText, indexMany = 128 << 10, 1024
 )
 
 // searchIndex is one of SQLite's indexes of titles and messages. Its table has the entries
@@ -52,42 +53,34 @@ func nextRows(selected string) string {
 // index does nothing: Postgres brings its indexes up to date by itself.
 func (*postgresDB) index(context.Context) error { return nil }
 
-// index brings the next rows into the search indexes if enough are new. One by one, each
-// title and message would cost three times as much.
+// index brings the next rows into the search indexes now and then, if enough are new. One
+// by one, each title and message would cost three times as much.
 func (d *sqliteDB) index(ctx context.Context) error {
-	if d.commits.Add(1)%d.indexLook != 0 && !d.behind.Load() {
+	if d.commits.Add(1)%d.indexLook != 0 {
 		return nil
 	}
-	behind := false
 	for i := range searchIndexes {
-		err := d.transaction(ctx, func(w *sqliteWriter) error {
-			more, err := searchIndexes[i].step(ctx, w, d.indexRows)
-			behind = behind || more
-			return err
-		})
-		if err != nil {
+		if err := d.transaction(ctx, func(w *sqliteWriter) error { return searchIndexes[i].step(ctx, w, d.indexRows) }); err != nil {
 			return err
 		}
 	}
-	d.behind.Store(behind)
 	return nil
 }
 
-// step brings the next rows into the index if there are at least as many as enough; more
-// says that there still are.
-func (x *searchIndex) step(ctx context.Context, w *sqliteWriter, enough int64) (more bool, err error) {
+// step brings the next rows into the index if there are at least as many as enough.
+func (x *searchIndex) step(ctx context.Context, w *sqliteWriter, enough int64) error {
 	var at, behind int64
-	err = w.query(ctx, x.behind, [][]any{nil}, func(row scanner) error { return row.Scan(&at, &behind) })
+	err := w.query(ctx, x.behind, [][]any{nil}, func(row scanner) error { return row.Scan(&at, &behind) })
 	if err != nil || behind < enough {
-		return false, err
+		return err
 	}
 	through, times := at, max(behind/indexMany, 1)
 	err = w.query(ctx, x.next, [][]any{{at, indexRows * times, indexText * times}}, func(row scanner) error { return row.Scan(&through) })
 	if err != nil {
-		return false, err
+		return err
 	}
 	if err := w.each(ctx, x.enter, [][]any{{at, through}}); err != nil {
-		return false, err
+		return err
 	}
-	return behind-(through-at) >= enough, w.each(ctx, x.entered, [][]any{{through}})
+	return w.each(ctx, x.entered, [][]any{{through}})
 }

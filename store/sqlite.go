@@ -54,9 +54,8 @@ type sqliteDB struct {
 	// forgetting has how many deletions each search index had counted when it began to
 	// forget them. Who has the turn may use it.
 	forgetting map[string]int64
-	// commits counts the calls of index, and behind says that the last one left much.
+	// commits counts the calls of index.
 	commits atomic.Int64
-	behind  atomic.Bool
 	// indexLook and indexRows are the constants of these names; tests have others.
 	indexLook, indexRows int64
 }
