@@ -8,8 +8,8 @@ const (
 	// from how many rows on it brings in the next ones, at most that many.
 	indexLook, indexRows = 16, 256
 	// indexText bounds what is brought in together, in bytes of text: commits wait for it.
-	// It may be as many times more as indexMany rows are new, so that it keeps up. Most of
-	// the time of a small text is that of a transaction of its own.
+	// Both may be as many times more as indexMany rows are new, so that it keeps up. Most
+	// of the time of a small text is that of a transaction of its own.
 	indexText, indexMany = 128 << 10, 1024
 )
 
@@ -54,7 +54,7 @@ func nextRows(selected string) string {
 func (*postgresDB) index(context.Context) error { return nil }
 
 // index brings the next rows into the search indexes now and then, if enough are new. One
-// by one, each title and message would cost three times as much.
+// by one, each would be a segment of its index, and delay what is stored with it.
 func (d *sqliteDB) index(ctx context.Context) error {
 	if d.commits.Add(1)%d.indexLook != 0 {
 		return nil

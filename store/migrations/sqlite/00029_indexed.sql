@@ -1,5 +1,5 @@
--- New titles and messages enter their search index many at a time, which costs a third of
--- one by one. How far an index has come is the id or seq in the table sweeps: it has every
+-- New titles and messages enter their search index many at a time, not with the commit
+-- that stores them. How far an index has come is the id or seq in the table sweeps: it has every
 -- row up to there and none after it, which a search looks through.
 -- Which runs a process holds is found by runs_open, which has no more than the unfinished.
 
