@@ -54,11 +54,11 @@ func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (sc
 	var rows []chatRow
 	if text := strings.TrimSpace(clean(q.Text)); text != "" {
 		rows, err = s.searchChats(ctx, listed, owner, strings.ToLower(text), limit+1)
+		if late(err) && ctx.Err() == nil {
+			return schemas.ChatList{}, errSearchLate.Because(err)
+		}
 	} else {
 		err = listed(s.read(ctx)).Limit(limit + 1).Find(&rows).Error
-	}
-	if late(err) && q.Text != "" && ctx.Err() == nil {
-		return schemas.ChatList{}, errSearchLate.Because(err)
 	}
 	if err != nil {
 		return schemas.ChatList{}, s.fault("chats", err)

@@ -8,8 +8,8 @@ const (
 	// from how many rows on it brings in the next ones, at most that many.
 	indexLook, indexRows = 16, 256
 	// indexText bounds what is brought in together, in bytes of text: commits wait for it.
-	// Both may be as many times more as indexMany rows are new, so that it keeps up. Most
-	// of the time of a small text is that of a transaction of its own.
+	// Both may be as many times more as indexMany rows are new, so that it keeps up. Less
+	// text at a time would cost more: the disk confirms each transaction.
 	indexText, indexMany = 128 << 10, 1024
 )
 
