@@ -48,7 +48,7 @@ describe('what is typed', () => {
     await user.type(input(), 'mine{Enter}')
     await screen.findByText('theirs')
     await waitFor(() => expect(input().value).toBe('mine'))
-    expect(screen.getByRole('alert').textContent).toContain('this chat is being answered')
+    expect((await screen.findByRole('alert')).textContent).toContain('this chat is being answered')
     expect(within(screen.getByRole('alert')).queryByRole('button', { name: 'Try again' })).toBeNull()
     send([...answerFrames('Theirs.')].map((f) => ({ ...f, chunk_id: undefined })), true)
     await screen.findByText('Theirs.')
@@ -227,7 +227,7 @@ describe('what failed', () => {
     await user.type(input(), 'and then?{Enter}')
     await screen.findByText('How can I help?')
     await waitFor(() => expect(input().value).toBe('and then?'))
-    expect(screen.getByRole('alert').textContent).toContain('It is no longer there')
+    expect((await screen.findByRole('alert')).textContent).toContain('It is no longer there')
   })
 })
 

@@ -39,7 +39,7 @@ describe('an action that belongs to a payload', () => {
     expect(screen.queryByRole('button', { name: 'Apply changes' })).toBeNull()
     go(json({ detail: 'not now', code: 'internal' }, 500))
     expect(await screen.findByRole('button', { name: 'Apply changes' })).toBeTruthy()
-    expect(screen.getByRole('alert').textContent).toContain('not now')
+    expect((await screen.findByRole('alert')).textContent).toContain('not now')
   })
 
   it('does not come with the end of an answer whose payload was decided while it was written', async () => {
