@@ -39,7 +39,7 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 			s.logger.Warn("could not tidy the journal", "error", err)
 		}
 	}
-	if err := s.db.index(ctx); err != nil { // a search looks through what is not in the index
+	if err := s.db.index(ctx, true); err != nil { // a search looks through what is not in the index
 		s.logger.Warn("could not bring new messages into the search index", "error", err)
 	}
 	var b *batch

@@ -4,13 +4,14 @@ import "context"
 
 // Limits of bringing the search indexes up to date.
 const (
-	// indexLook is after how many commits the store looks how much is new, and indexRows
-	// from how many rows on it brings in the next ones, at most that many.
-	indexLook, indexRows = 16, 256
-	// indexText bounds what is brought in together, in bytes of text: commits wait for it.
-	// Both may be as many times more as indexMany rows are new, so that it keeps up. Less
-	// text at a time would cost more: the disk confirms each transaction.
-	indexText, indexMany = 128 << 10, 1024
+	// indexRows is from how many new rows on the next ones are brought in, at most that many
+	// at a time and no more text than indexText, in bytes: a commit may have to wait for it.
+	// Fewer at a time would cost more, because each time makes a segment of the index.
+	indexRows, indexText = 256, 64 << 10
+	// indexLook is after how many commits the next ones are brought in while commits wait,
+	// if at least indexMany rows are new: as many times more as that many are, so that it
+	// keeps up.
+	indexLook, indexMany = 16, 1024
 )
 
 // searchIndex is one of SQLite's indexes of titles and messages. Its table has the entries
@@ -50,17 +51,40 @@ func nextRows(selected string) string {
 	return "SELECT COALESCE(MAX(id), 0) FROM (SELECT id, SUM(length) OVER (ORDER BY id) - length AS before FROM (SELECT " + selected + " LIMIT ?)) WHERE before < ?"
 }
 
-// index does nothing: Postgres brings its indexes up to date by itself.
-func (*postgresDB) index(context.Context) error { return nil }
+// Tend brings some of what is new into the search indexes, if enough is; a search looks
+// through the rest. It is called when nothing waits to be committed.
+func (s *Store) Tend(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimes*s.readTime)
+	defer cancel()
+	return s.fault("bring new messages into the search index", s.db.index(ctx, false))
+}
 
-// index brings the next rows into the search indexes now and then, if enough are new. One
-// by one, each would be a segment of its index, and delay what is stored with it.
-func (d *sqliteDB) index(ctx context.Context) error {
-	if d.commits.Add(1)%d.indexLook != 0 {
+// index does nothing: Postgres brings its indexes up to date by itself.
+func (*postgresDB) index(context.Context, bool) error { return nil }
+
+// index brings the next rows into the search indexes if enough are new. One by one, each
+// would be a segment of its index, and delay what is stored with it.
+func (d *sqliteDB) index(ctx context.Context, waiting bool) error {
+	enough := d.indexRows
+	switch {
+	case !waiting && !d.behind.Swap(false):
 		return nil
+	case waiting:
+		d.behind.Store(true)
+		if d.commits.Add(1)%indexLook != 0 {
+			return nil
+		}
+		enough = indexMany
 	}
 	for i := range searchIndexes {
-		if err := d.transaction(ctx, func(w *sqliteWriter) error { return searchIndexes[i].step(ctx, w, d.indexRows) }); err != nil {
+		err := d.transaction(ctx, func(w *sqliteWriter) error {
+			brought, err := searchIndexes[i].step(ctx, w, enough)
+			if brought {
+				d.behind.Store(true)
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -68,19 +92,22 @@ func (d *sqliteDB) index(ctx context.Context) error {
 }
 
 // step brings the next rows into the index if there are at least as many as enough.
-func (x *searchIndex) step(ctx context.Context, w *sqliteWriter, enough int64) error {
+func (x *searchIndex) step(ctx context.Context, w *sqliteWriter, enough int64) (brought bool, err error) {
 	var at, behind int64
-	err := w.query(ctx, x.behind, [][]any{nil}, func(row scanner) error { return row.Scan(&at, &behind) })
+	err = w.query(ctx, x.behind, [][]any{nil}, func(row scanner) error { return row.Scan(&at, &behind) })
 	if err != nil || behind < enough {
-		return err
+		return false, err
 	}
-	through, times := at, max(behind/indexMany, 1)
+	through, times := at, int64(1)
+	if enough == indexMany {
+		times = behind / indexMany
+	}
 	err = w.query(ctx, x.next, [][]any{{at, indexRows * times, indexText * times}}, func(row scanner) error { return row.Scan(&through) })
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := w.each(ctx, x.enter, [][]any{{at, through}}); err != nil {
-		return err
+		return false, err
 	}
-	return w.each(ctx, x.entered, [][]any{{through}})
+	return true, w.each(ctx, x.entered, [][]any{{through}})
 }

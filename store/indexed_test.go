@@ -18,7 +18,6 @@ func TestSearchIndexFollows(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
 			d := s.db.(*sqliteDB) //nolint:forcetypeassert // its url says so
-			d.indexLook = 1
 			random := rand.New(rand.NewPCG(seed, 1))
 			texts := map[int64]string{} // the title of each chat
 			const owner = "ann"
@@ -54,7 +53,8 @@ func TestSearchIndexFollows(t *testing.T) {
 					delete(texts, id)
 				default:
 					d.indexRows = 1 + random.Int64N(20)
-					if err := d.index(t.Context()); err != nil {
+					d.behind.Store(true)
+					if err := s.Tend(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -90,8 +90,8 @@ func TestSearchIndexFollows(t *testing.T) {
 	}
 }
 
-// What commits bring enters the index after some of them, of long messages a few, and more
-// if there are very many.
+// What commits bring enters the index while nothing waits, of long messages a few at a
+// time. If very many are new, commits bring in some, too.
 func TestIndexIsBroughtUpToDate(t *testing.T) {
 	s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
 	exec(t, s, "INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (1, 'ann', 'a', 'x', 1, 1)")
@@ -99,35 +99,52 @@ func TestIndexIsBroughtUpToDate(t *testing.T) {
 		exec(t, s, fmt.Sprintf(`INSERT INTO blocks (owner, id, chat_id, role, type, current, status, created_at)
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT 'ann', 'm' || i || '-' || %d, 1, 'user', 'md', printf('%%.*c', %d, 'y'), 'complete', 1 FROM n`, n, length, length))
 	}
-	indexed := func() int64 { return numberOf(t, s, "SELECT at FROM sweeps WHERE kind = 'blocks_indexed'") }
-	commit := func() (brought int64) {
-		before := indexed()
-		if err := s.Commit(t.Context(), []*record.Write{{RunID: "none"}}); err != nil {
+	brings := func(do func() error) (rows int64) {
+		indexed := "SELECT at FROM sweeps WHERE kind = 'blocks_indexed'"
+		before := numberOf(t, s, indexed)
+		if err := do(); err != nil {
 			t.Fatal(err)
 		}
-		return indexed() - before
+		return numberOf(t, s, indexed) - before
 	}
-	const long = 300
+	tend := func() int64 { return brings(func() error { return s.Tend(t.Context()) }) }
+	commit := func() int64 {
+		return brings(func() error { return s.Commit(t.Context(), []*record.Write{{RunID: "none"}}) })
+	}
+	const long, step = 300, indexText/40_000 + 1
 	add(long, 40_000)
-	var brought, want []int64
-	for left := int64(long); left > 0 && len(brought) < 20*indexLook; {
-		brought = append(brought, commit())
-		n := int64(0)
-		if len(brought)%indexLook == 0 && left >= indexRows {
-			n = indexText/40_000 + 1
+	for range 2 * indexLook {
+		if n := commit(); n != 0 {
+			t.Fatalf("a commit brought in %d", n)
 		}
-		left -= n
-		want = append(want, n)
 	}
-	if !slices.Equal(brought, want) {
-		t.Errorf("the commits brought in %v; want %v", brought, want)
+	left := int64(long)
+	for ; left >= indexRows; left -= step {
+		if n := tend(); n != step {
+			t.Fatalf("with %d new ones %d are brought in; want %d", left, n, step)
+		}
+	}
+	if n := tend(); n != 0 {
+		t.Fatalf("with %d new ones %d are brought in", left, n)
 	}
 	const short = 10_000
 	add(short, 10)
-	for commits := 0; indexed() < long+short-indexRows; commits++ {
-		if n := commit(); n > indexRows*(short/indexMany+1) || commits > indexLook*(short/indexRows) {
-			t.Fatalf("commit %d brought in %d, and %d are", commits, n, indexed())
+	left += short
+	for range indexLook - 1 {
+		if n := commit(); n != 0 {
+			t.Fatalf("a commit brought in %d", n)
 		}
+	}
+	if n, want := commit(), left/indexMany*indexText/40_000+1; n != want {
+		t.Errorf("after %d commits, of %d new ones %d are brought in; want %d", indexLook, left, n, want)
+	}
+	for times := 0; tend() > 0; times++ {
+		if times > long/step+short/indexRows {
+			t.Fatal("the rest is not brought in")
+		}
+	}
+	if n := numberOf(t, s, "SELECT MAX(seq) - at FROM blocks, sweeps WHERE kind = 'blocks_indexed'"); n >= indexRows {
+		t.Errorf("%d are still new", n)
 	}
 	list, err := s.Chats(t.Context(), "ann", record.ChatQuery{Text: strings.Repeat("y", 50)})
 	if err != nil || len(list.Items) != 1 {

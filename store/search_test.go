@@ -91,8 +91,8 @@ func TestDeletedTextIsForgotten(t *testing.T) {
 			exec(t, s, "INSERT INTO blocks (seq, owner, id, chat_id, role, type, current, status, created_at) VALUES (2, 'ann', 'n', 2, 'user', 'md', 'ꙀꙂꙄ', 'complete', 1)")
 			if !older {
 				d := s.db.(*sqliteDB) //nolint:forcetypeassert // its url says so
-				d.indexLook, d.indexRows = 1, 1
-				if err := d.index(t.Context()); err != nil {
+				d.indexRows = 1
+				if err := s.Tend(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -54,10 +54,12 @@ type sqliteDB struct {
 	// forgetting has how many deletions each search index had counted when it began to
 	// forget them. Who has the turn may use it.
 	forgetting map[string]int64
-	// commits counts the calls of index.
+	// commits counts the commits. Behind is true unless the search indexes are known to
+	// have what was committed.
 	commits atomic.Int64
-	// indexLook and indexRows are the constants of these names; tests have others.
-	indexLook, indexRows int64
+	behind  atomic.Bool
+	// indexRows is the constant of this name; tests have others.
+	indexRows int64
 }
 
 // sqliteWriter is the one connection that writes, with its statements.
@@ -81,7 +83,8 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	if err := createSQLite(ctx, path); err != nil {
 		return nil, err
 	}
-	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{}), forgetting: make(map[string]int64), indexLook: indexLook, indexRows: indexRows}
+	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{}), forgetting: make(map[string]int64), indexRows: indexRows}
+	d.behind.Store(true)
 	d.turn <- struct{}{}
 	if d.writers, err = sql.Open("sqlite", sqliteDSN(path, sqliteWriteCache, sqliteLook)); err != nil {
 		return nil, err

@@ -126,9 +126,9 @@ type database interface {
 	// messages have the lower-case text of at least termLength characters, which is also
 	// given as a pattern; an id may come several times.
 	indexed(owner, text, pattern string) (query string, args []any)
-	// index is called before each Commit, and brings what is new into the indexes now and
-	// then.
-	index(ctx context.Context) error
+	// index brings some of what is new into the indexes of searches. It is called before
+	// each commit, with waiting, and now and then while none waits.
+	index(ctx context.Context, waiting bool) error
 	close() error
 }
 

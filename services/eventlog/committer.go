@@ -41,9 +41,11 @@ const (
 // Store stores what runs write. Commit applies every write in one transaction;
 // a write that cannot be applied has its Err set and does not hold back the
 // others. An error of Commit itself (record.ErrUnavailable in its tree when the
-// database is not available) means that nothing was applied.
+// database is not available) means that nothing was applied. Tend does some of what
+// can be done later; it is called when nothing waits to be committed.
 type Store interface {
 	Commit(ctx context.Context, writes []*record.Write) error
+	Tend(ctx context.Context) error
 }
 
 // CommitterOptions configures a Committer. Store, Logger and Batch must be set; a
@@ -162,10 +164,21 @@ func (c *Committer) Run(ctx context.Context) {
 		case <-tick.C:
 			c.flush()
 			c.drain()
+			c.tend(ctx)
 		case <-ctx.Done():
 			c.drain()
 			return
 		}
+	}
+}
+
+// tend lets the store do what can be done later.
+func (c *Committer) tend(ctx context.Context) {
+	if c.awaited() {
+		return
+	}
+	if err := c.Store.Tend(ctx); err != nil && ctx.Err() == nil {
+		c.Logger.Warn("could not tend the store", "error", err)
 	}
 }
 

@@ -13,10 +13,11 @@ import (
 )
 
 // silentStore does not answer while it hangs; it keeps the writes that it has
-// stored.
+// stored, and counts how often it was tended.
 type silentStore struct {
 	hangs  atomic.Bool
 	stored []string
+	tended int
 }
 
 func (s *silentStore) Commit(ctx context.Context, writes []*record.Write) error {
@@ -28,6 +29,33 @@ func (s *silentStore) Commit(ctx context.Context, writes []*record.Write) error 
 		s.stored = append(s.stored, w.RunID)
 	}
 	return nil
+}
+
+func (s *silentStore) Tend(context.Context) error {
+	s.tended++
+	return errors.New("it is broken")
+}
+
+// The store is tended with each flush, whether it could be or not, and writes are stored
+// all the same.
+func TestTended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(silentStore)
+		c := NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(ctx) }()
+		const flushes = 5
+		<-time.After(flushes*defaultFlush + defaultFlush/2)
+		if err := c.Submit(&record.Write{RunID: "r"}, nil, false).Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		stop()
+		<-done
+		if store.tended != flushes || len(store.stored) != 1 {
+			t.Errorf("tended %d times, stored %v; want %d times, and the write", store.tended, store.stored, flushes)
+		}
+	})
 }
 
 // A write has one deadline, which includes the wait for a commit that hangs. A

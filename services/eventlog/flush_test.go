@@ -35,6 +35,8 @@ func (s *segmentStore) Commit(_ context.Context, writes []*record.Write) error {
 	return nil
 }
 
+func (*segmentStore) Tend(context.Context) error { return nil }
+
 // last is the number of the last event of the run in the newest commit.
 func (s *segmentStore) last(run string) int64 {
 	if len(s.commits) == 0 {
@@ -240,3 +242,5 @@ func BenchmarkFlush(b *testing.B) {
 type discard struct{}
 
 func (discard) Commit(context.Context, []*record.Write) error { return nil }
+
+func (discard) Tend(context.Context) error { return nil }
