@@ -83,17 +83,24 @@ func Invalid(pointer, detail string) *Error {
 // ErrNoRoom is in the tree of an error of a database whose disk is full.
 var ErrNoRoom = errors.New("the disk of the database is full")
 
-// Unavailable returns the error for a client when the database cannot be reached, or has
-// no room.
+// ErrTooMuch is in the tree of the error of a write that waited too long for others.
+var ErrTooMuch = errors.New("more is to be stored than the service can store in time")
+
+// Unavailable returns the error for a client when the database cannot be reached, has
+// no room, or has too much to store.
 func Unavailable(cause error) error {
-	if errors.Is(cause, ErrNoRoom) {
+	switch {
+	case errors.Is(cause, ErrNoRoom):
 		return errNoRoom.Because(cause)
+	case errors.Is(cause, ErrTooMuch):
+		return errTooMuch.Because(cause)
 	}
 	return errUnavailable.Because(cause)
 }
 
 var (
 	errUnavailable = NewError(CodeStoreUnavailable, "the database is not available; try again soon")
+	errTooMuch     = NewError(CodeStoreUnavailable, ErrTooMuch.Error()+"; try again soon")
 	errNoRoom      = &Error{Code: CodeStoreUnavailable, Message: ErrNoRoom.Error() + "; try again when its operator has made room", RetryAfter: 30}
 )
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
 
@@ -22,12 +23,17 @@ const (
 	// available.
 	defaultHold = 30 * time.Second
 	// writeWait bounds a write that is not held: the wait for the commit before it and
-	// its own commit. A write without an answer by then may still be stored.
-	writeWait = 10 * time.Second
+	// its own commit. A write without an answer by then may still be stored. One that has
+	// less than leastTry left is not tried: all writes of a commit have the same time.
+	writeWait, leastTry = 10 * time.Second, 2 * time.Second
+	// beginWait bounds the wait of a run that begins while others are stored.
+	beginWait = 30 * time.Second
 	// CommitWait is how long callers wait for a write; every write has ended by then.
 	CommitWait = 2 * writeWait
 
-	maxBatch = 512
+	// maxBatch bounds the writes of a commit, and maxBegins the runs that begin with it.
+	// Their work comes before the next commit, and so before those that end.
+	maxBatch, maxBegins = 512, 64
 	// gatherTurns bounds how often a commit lets writers go first: a commit costs about
 	// as much as ten writes.
 	gatherTurns = 16
@@ -70,9 +76,11 @@ type Committer struct {
 
 	mu       sync.Mutex
 	queue    []*Commit
+	begins   []*Commit   // those that begin runs; they come after the others
 	later    int         // number of writes in queue that are Later
 	unstored []*unstored // see Watch
 	wake     chan struct{}
+	stored   time.Time // when a commit last succeeded; of the goroutine that commits
 }
 
 // Commit is a write that is to be committed.
@@ -109,7 +117,11 @@ func (c *Committer) Submit(w *record.Write, log *Log, hold bool) *Commit {
 func (c *Committer) Add(commit *Commit) *Commit {
 	commit.since, commit.ready = time.Now(), make(chan struct{})
 	c.mu.Lock()
-	c.queue = append(c.queue, commit)
+	if commit.Write.Begin != nil {
+		c.begins = append(c.begins, commit)
+	} else {
+		c.queue = append(c.queue, commit)
+	}
 	if commit.Later {
 		c.later++
 	}
@@ -192,7 +204,7 @@ func (c *Committer) drain() {
 func (c *Committer) drainWhile(more func() bool) {
 	for more() {
 		c.gather()
-		batch := c.take()
+		batch := c.take(maxBegins)
 		if len(batch) == 0 {
 			return
 		}
@@ -218,26 +230,33 @@ func (c *Committer) gather() {
 func (c *Committer) awaited() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queue) > c.later
+	return len(c.queue)+len(c.begins) > c.later
 }
 
 func (c *Committer) waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queue)
+	return len(c.queue) + len(c.begins)
 }
 
-func (c *Committer) take() []*Commit {
+// take removes the writes of a commit from the queues.
+func (c *Committer) take(begins int) []*Commit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := min(len(c.queue), maxBatch)
-	batch := c.queue[:n:n]
-	c.queue = c.queue[n:]
-	if len(c.queue) == 0 {
-		c.queue = nil
-	}
+	batch := first(&c.queue, maxBatch)
+	batch = append(batch, first(&c.begins, min(begins, maxBatch-len(batch)))...)
 	c.countLater()
 	return batch
+}
+
+// first removes the first n of a queue, or all.
+func first(queue *[]*Commit, n int) []*Commit {
+	n = min(n, len(*queue))
+	taken := (*queue)[:n:n]
+	if *queue = (*queue)[n:]; len(*queue) == 0 {
+		*queue = nil
+	}
+	return taken
 }
 
 func (c *Committer) countLater() {
@@ -283,6 +302,7 @@ func (c *Committer) commit(batch []*Commit) {
 		}
 		err := c.try(batch)
 		if err == nil {
+			c.stored = time.Now()
 			for i, w := range batch {
 				if w.Write.Err == nil && w.Log != nil {
 					w.Log.markStored(through[i])
@@ -304,13 +324,16 @@ func (c *Committer) commit(batch []*Commit) {
 		c.Logger.Warn("the database is not available; writes are held", "writes", len(batch), "error", err)
 		<-time.After(backoff)
 		backoff = min(2*backoff, maxBackoff)
-		batch = append(batch, c.take()...)
+		batch = append(batch, c.take(maxBatch)...)
 	}
 }
 
-// errLate is the error of a write whose deadline passed before its commit
-// began.
-var errLate = fmt.Errorf("commit: the database was busy with other writes: %w", record.ErrUnavailable)
+// The errors of a write whose time was over before its commit began: while others were
+// stored, and while none were.
+var (
+	errLate = fmt.Errorf("commit: %w: %w", record.ErrUnavailable, schemas.ErrTooMuch)
+	errHung = fmt.Errorf("commit: the one before did not end in time: %w", record.ErrUnavailable)
+)
 
 // ready completes a batch: it removes the writes that are not to be tried, and
 // adds the events of its logs and the writes that must come before these.
@@ -332,19 +355,30 @@ func (c *Committer) dropLate(batch []*Commit) []*Commit {
 			w.finish(w.After.err)
 			return true
 		}
-		end, bounded := w.deadline()
-		if late := bounded && !now.Before(end); late {
+		end, bounded := c.deadline(w)
+		switch {
+		case !bounded || end.Sub(now) >= leastTry:
+			return false
+		case now.Sub(c.stored) < writeWait:
 			w.finish(errLate)
-			return true
+		default:
+			w.finish(errHung)
 		}
-		return false
+		return true
 	})
 }
 
 // deadline returns when the write must have ended; it reports false for a write
-// without a deadline.
-func (w *Commit) deadline() (time.Time, bool) {
-	return w.since.Add(writeWait), !w.Hold && !w.since.IsZero()
+// without a deadline. A run that begins waits longer while others are stored.
+func (c *Committer) deadline(w *Commit) (time.Time, bool) {
+	end := w.since.Add(writeWait)
+	if on := c.stored.Add(writeWait); w.Write.Begin != nil && on.After(end) {
+		end = on
+		if most := w.since.Add(beginWait); end.After(most) {
+			end = most
+		}
+	}
+	return end, !w.Hold && !w.since.IsZero()
 }
 
 // keepHeld ends the writes that no longer wait.
@@ -366,7 +400,7 @@ func (c *Committer) try(batch []*Commit) error {
 	for i, w := range batch {
 		w.Write.Err = nil
 		writes[i] = w.Write
-		if own, bounded := w.deadline(); bounded && own.Before(end) {
+		if own, bounded := c.deadline(w); bounded && own.Before(end) {
 			end = own
 		}
 	}

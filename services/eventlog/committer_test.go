@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
 
@@ -34,6 +35,62 @@ func (s *silentStore) Commit(ctx context.Context, writes []*record.Write) error 
 func (s *silentStore) Tend(context.Context) error {
 	s.tended++
 	return errors.New("it is broken")
+}
+
+// slowStore takes a while for each write.
+type slowStore struct {
+	silentStore
+	each time.Duration
+}
+
+func (s *slowStore) Commit(ctx context.Context, writes []*record.Write) error {
+	<-time.After(time.Duration(len(writes)) * s.each)
+	return errors.Join(s.silentStore.Commit(ctx, writes), ctx.Err())
+}
+
+// Of very many runs that begin at once, as many begin as can be stored in time; the
+// others are told why. What runs under way write does not wait for them.
+func TestManyBegin(t *testing.T) {
+	for _, c := range []struct{ runs, stored int }{{2000, 2000}, {5000, 2700}} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &slowStore{each: 10 * time.Millisecond}
+			committer := NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); committer.Run(ctx) }()
+			began := time.Now()
+			begins := make([]*Commit, c.runs)
+			for i := range begins {
+				begins[i] = committer.Submit(&record.Write{RunID: "new", Begin: new(record.Begin)}, nil, false)
+			}
+			for range 20 {
+				since := time.Now()
+				if err := committer.Submit(&record.Write{RunID: "under way"}, nil, false).Wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(since); took > 2*time.Second {
+					t.Errorf("a write of a run under way took %v", took)
+				}
+			}
+			stored := 0
+			for _, b := range begins {
+				switch err := b.Wait(t.Context()); {
+				case err == nil:
+					stored++
+				case !errors.Is(err, schemas.ErrTooMuch) || !errors.Is(err, record.ErrUnavailable):
+					t.Fatal(err)
+				}
+				if waited := time.Since(began); waited > beginWait {
+					t.Fatalf("a run waited %v", waited)
+				}
+			}
+			if stored < c.stored {
+				t.Errorf("of %d runs %d have begun, want at least %d", c.runs, stored, c.stored)
+			}
+			stop()
+			<-done
+		})
+	}
 }
 
 // The store is tended with each flush, whether it could be or not, and writes are stored
@@ -75,9 +132,13 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 		for range 3 { // the first of them waits for the commit of the held write
 			<-time.After(writeWait / 4)
 			since := time.Now()
-			err := c.Submit(&record.Write{RunID: "late"}, nil, false).Wait(t.Context())
-			if !errors.Is(err, record.ErrUnavailable) {
-				t.Errorf("got %v, want %v", err, record.ErrUnavailable)
+			for _, w := range []*Commit{
+				c.Submit(&record.Write{RunID: "late"}, nil, false),
+				c.Submit(&record.Write{RunID: "late", Begin: new(record.Begin)}, nil, false),
+			} {
+				if err := w.Wait(t.Context()); !errors.Is(err, record.ErrUnavailable) || errors.Is(err, schemas.ErrTooMuch) {
+					t.Errorf("got %v, want %v", err, record.ErrUnavailable)
+				}
 			}
 			if took := time.Since(since); took > writeWait {
 				t.Errorf("a write took %v, want at most %v", took, writeWait)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/runs"
 )
 
@@ -30,13 +31,18 @@ type uncancelled struct{ runs.RunStore }
 
 func (uncancelled) CancelRequested(context.Context, string) ([]string, error) { return nil, nil }
 
+// tended is a store that has nothing to do later.
+type tended struct{ eventlog.Store }
+
+func (tended) Tend(context.Context) error { return nil }
+
 // A queued run is refused because the run before it is under way, which ends before the
 // refusal is known here. The queued run starts all the same, also while somebody still
 // follows the one before it.
 func TestTheRunBeforeAQueuedOneEndsAsItIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{next: record.Run{ID: "queued"}}
-		r := runs.New(runs.Options{Store: runs.Stores{Queue: q, Runs: uncancelled{}}})
+		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}}})
 		defer r.Shutdown(t.Context())
 		end := r.EnlistFollowed(t.Context(), "before")
 		r.Enlist(t.Context(), "queued")
