@@ -1,7 +1,11 @@
 package api_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -265,4 +269,45 @@ func TestBadQueries(t *testing.T) {
 	if len(w.calls) > 0 {
 		t.Errorf("services were asked: %v", w.calls)
 	}
+}
+
+// TestCutBodies sends every route a part of a body and then no more. The client can still
+// read, and is told.
+func TestCutBodies(t *testing.T) {
+	w, ts := newTestEnv(t, nil)
+	for _, r := range api.Table() {
+		t.Run(r.Method+r.Path, func(t *testing.T) {
+			t.Parallel()
+			conn := dialRaw(t, ts)
+			_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", r.Method, examplePath(w, r.Path))
+			if err := errors.Join(err, conn.(*net.TCPConn).CloseWrite()); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(conn); !strings.HasPrefix(string(got), "HTTP/1.1 400 ") || !strings.Contains(string(got), "the body could not be read") {
+				t.Errorf("got %q (%v), want 400", got, err)
+			}
+		})
+	}
+}
+
+// TestFailuresAfterTheClient has clients that stop sending once they have asked, and
+// services that fail because their request ends with that.
+func TestFailuresAfterTheClient(t *testing.T) {
+	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) { o.Documents = endlessDocuments{fakeDocuments{w}} })
+	conn := dialRaw(t, ts)
+	_, err := io.WriteString(conn, "GET /api/documents/doc1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\n\r\n")
+	if err := errors.Join(err, conn.(*net.TCPConn).CloseWrite()); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := io.ReadAll(conn); len(got) > 0 {
+		t.Errorf("got %q, want a connection that is cut", got)
+	}
+}
+
+// endlessDocuments has documents that are read until the request ends.
+type endlessDocuments struct{ fakeDocuments }
+
+func (endlessDocuments) Get(ctx context.Context, _ schemas.User, _ string) (schemas.Document, error) {
+	<-ctx.Done()
+	return schemas.Document{}, ctx.Err()
 }

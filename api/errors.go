@@ -102,9 +102,10 @@ func (s *server) fail(err error, c echo.Context) {
 	if !known {
 		a = answer{status: http.StatusInternalServerError}
 	}
-	// A body that did not arrive in time ends the context, but not the connection.
-	gone := c.Request().Context().Err() != nil && seen.Code != schemas.CodeRequestTimeout
-	if a.status >= http.StatusInternalServerError && !gone {
+	// The context also ends when a body does not arrive, of which the client is still told.
+	failed := a.status >= http.StatusInternalServerError
+	gone := failed && c.Request().Context().Err() != nil
+	if failed && !gone {
 		s.Log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
 			slog.String("request_id", requestID(c)), slog.String("code", string(seen.Code)), slog.Any("error", err))
 	}

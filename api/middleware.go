@@ -21,15 +21,17 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // accessLog gives the request an id, answers its error and logs the outcome. An answer that
-// has begun when the error comes is cut: its clean end would look like success. Bodies and
-// query strings are never logged.
+// has begun when the error comes is cut: its clean end would look like success. So is one to
+// a client that has disconnected: if it has only stopped sending, it would get an empty 200.
+// Bodies and query strings are never logged.
 func (s *server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start, cut := time.Now(), false
 		setRequestID(c)
 		if err := next(c); err != nil {
-			cut = c.Response().Committed
+			begun := c.Response().Committed
 			c.Error(err)
+			cut = begun || c.Response().Status == statusGone
 		}
 		s.logAccess(c, start)
 		if cut {
