@@ -271,6 +271,28 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
+// TestUnreadableQueries asks every route with a query of which net/url drops a part.
+func TestUnreadableQueries(t *testing.T) {
+	w, ts := newTestEnv(t, nil)
+	for _, r := range api.Table() {
+		for _, query := range []string{"q=100%", "q=a;b"} {
+			t.Run(r.Method+r.Path+"?"+query, func(t *testing.T) {
+				if r.Public {
+					t.Skip("public routes have no parameters")
+				}
+				got, req := send(t, ts.URL, r.Method, examplePath(w, r.Path)+"?"+query, "")
+				w.CheckResponse(t, req, got.status, got.header, got.body)
+				if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "%25") {
+					t.Errorf("got %d %s, want 400 and what to write", got.status, got.body)
+				}
+			})
+		}
+	}
+	if len(w.calls) > 0 {
+		t.Errorf("services were asked: %v", w.calls)
+	}
+}
+
 // TestCutBodies sends every route a part of a body and then no more. The client can still
 // read, and is told.
 func TestCutBodies(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -119,6 +120,9 @@ func (s *server) guard(r route) echo.HandlerFunc {
 			if err := s.authenticate(c, r.ticket); err != nil {
 				return err
 			}
+			if _, err := url.ParseQuery(c.Request().URL.RawQuery); err != nil {
+				return errQuery
+			}
 			if err := s.count(c, r.starts); err != nil {
 				return err
 			}
@@ -140,6 +144,10 @@ func (s *server) guard(r route) echo.HandlerFunc {
 		return r.handle(c)
 	}
 }
+
+// errQuery refuses a query of which a part cannot be read. Without that part, such as a
+// filter, the answer would be to another question.
+var errQuery = schemas.NewError(schemas.CodeBadRequest, "the query has a % without two hexadecimal digits, or a semicolon; write them as %25 and %3B")
 
 // count counts a request of the caller; requests that start runs have a rate of
 // their own.
