@@ -39,6 +39,7 @@ type Check struct {
 
 	pattern *regexp.Regexp
 	schema  *jsonschema.Resolved
+	bounds  *jsonlimit.Bounds // of schema
 }
 
 // CalledTool matches calls of a tool that have at least these arguments.
@@ -70,14 +71,14 @@ func (c *Check) compile() error {
 		c.pattern, err = regexp.Compile(c.Matches)
 	}
 	if c.JSONSchema != nil {
-		c.schema, err = compileSchema(c.JSONSchema)
+		c.schema, c.bounds, err = compileSchema(c.JSONSchema)
 	}
 	return err
 }
 
-func compileSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
+func compileSchema(raw json.RawMessage) (*jsonschema.Resolved, *jsonlimit.Bounds, error) {
 	if fault := jsonlimit.Measure(raw); fault != nil {
-		return nil, fmt.Errorf("json_schema %w", fault)
+		return nil, nil, fmt.Errorf("json_schema %w", fault)
 	}
 	var s jsonschema.Schema
 	err := json.Unmarshal(raw, &s)
@@ -85,10 +86,20 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	if err == nil {
 		resolved, err = s.Resolve(nil)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("json_schema is not a schema: %w", err)
+	if err == nil {
+		raw, err = json.Marshal(&s)
 	}
-	return resolved, nil
+	if err != nil {
+		return nil, nil, fmt.Errorf("json_schema is not a schema: %w", err)
+	}
+	if raw[0] != '{' { // {} and {"not": {}} are written as true and false
+		raw = []byte("{}")
+	}
+	bounds, err := jsonlimit.Read(raw)
+	if err != nil {
+		return nil, nil, fmt.Errorf("json_schema %w", err)
+	}
+	return resolved, bounds, nil
 }
 
 // compileAll compiles checks; the error names the first wrong one.
@@ -162,6 +173,9 @@ func (c *Check) valid(raw []byte) error {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
 		return fmt.Errorf("it is not JSON: %w", err)
+	}
+	if err := c.bounds.Allow(v); err != nil {
+		return fmt.Errorf("it %w", err)
 	}
 	return c.schema.Validate(v)
 }

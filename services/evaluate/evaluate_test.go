@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"iter"
 	"os"
 	"strings"
@@ -38,6 +39,8 @@ func TestChecks(t *testing.T) {
 		{`{"json_schema":{"required":["n"]},"payload":"chart"}`, "", ""},
 		{`{"json_schema":{"properties":{"n":{"type":"integer"}}},"payload":"chart"}`, "", "integer"},
 		{`{"json_schema":{},"payload":"table"}`, "", "no such payload"},
+		{`{"json_schema":{"properties":{"a":{"$ref":"#"}}}}`, `{"a":{"a":{}}}`, ""},
+		{`{"json_schema":{"properties":{"a":{"$ref":"#"}}}}`, strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 300), "nested too deep"},
 		{`{"tool_called":{"tool":"look"}}`, "", ""},
 		{`{"tool_called":{"tool":"look","arguments":{"key":"a","of":{"a":2,"b":1}}}}`, "", ""},
 		{`{"tool_called":{"tool":"look","arguments":{"key":"b"}}}`, "", "there is no such call"},
@@ -56,6 +59,19 @@ func TestChecks(t *testing.T) {
 		}
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s for %q: got %q, want %q", c.check, c.answer, got, c.want)
+		}
+	}
+}
+
+// TestEndlessSchemas has schemas whose check would not end, or would take all memory.
+func TestEndlessSchemas(t *testing.T) {
+	doubled := `{"$ref":"#/$defs/a0","$defs":{"a40":{"type":"string"}`
+	for i := range 40 {
+		doubled += fmt.Sprintf(`,"a%[1]d":{"anyOf":[{"$ref":"#/$defs/a%[2]d"},{"$ref":"#/$defs/a%[2]d"}]}`, i, i+1)
+	}
+	for schema, want := range map[string]string{`{"$ref":"#"}`: "refers to itself", doubled + "}}": "multiply"} {
+		if _, err := evaluate.ReadChecks([]byte(`[{"json_schema":` + schema + `}]`)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: got %v, want %q", schema, err, want)
 		}
 	}
 }
