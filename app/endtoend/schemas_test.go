@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/payloads"
 	"github.com/chattray/chattray/schemas"
@@ -154,5 +155,79 @@ func TestHostilePageFiles(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestDeepArguments has a model that nests the arguments of a call as deep as a JSON reader
+// allows. All that is stored of the call can be read.
+func TestDeepArguments(t *testing.T) {
+	t.Parallel()
+	up := newServers(t)
+	s, stop := serveWith(t, filepath.Join(t.TempDir(), "c.db"), up.settings(""))
+	defer stop()
+	for _, depth := range []int{900, 9_990, 9_999} {
+		up.large.Push(
+			upstream.Stream(upstream.Call(0, "a", "fetch_webpage", `{"url":`+wrapped(depth-1, "[", "", "]")+`}`), upstream.Finish("tool_calls")),
+			upstream.Text("It is too deep."),
+		)
+		answer := s.ask("root", `{"message":"look"}`)
+		chat, run := fmt.Sprintf("/api/chats/%d", answer.ConversationID), "/api/chat/runs/"+answer.RunID
+		for _, path := range []string{
+			chat, chat + "/export?format=json", run + "/tools/0", run + "/diagnostics", run + "/stream", "/api/me/export",
+			"/api/admin/runs/" + answer.RunID + "/timeline", "/api/admin/runs/" + answer.RunID + "/events",
+		} {
+			if got := s.send("root", "GET", path, ""); got.Status != http.StatusOK {
+				t.Errorf("%d deep, GET %s: %d %.200s, want 200", depth, path, got.Status, got.Body)
+			}
+		}
+	}
+}
+
+// TestDeepInputOfAnApproval approves a call of an MCP server, whose arguments the service
+// does not check, with an input that is nested too deep, and then with one that is not.
+func TestDeepInputOfAnApproval(t *testing.T) {
+	t.Parallel()
+	settings := fmt.Sprintf(`
+openai: {base_url: %s, api_key: k}
+mcp_servers: [{name: scales, url: %s, pages: [reports]}]
+`, calling(t, "scales__weigh", `{"what":"a pill"}`).URL(), serveForeign(t, "Weighs things.").url)
+	s, stop := serveWith(t, filepath.Join(t.TempDir(), "c.db"), settings)
+	defer stop()
+	req, err := apptest.NewRequest(t.Context(), http.MethodPost, s.URL+"/api/chat/stream", map[string]any{"message": "Weigh it.", "context": map[string]any{"current_page": "reports"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.Tokens["ann"])
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	run, asked := resp.Header.Get("X-Run-Id"), false
+	for r := apptest.NewStreamReader(resp.Body); ; {
+		f, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Event.Terminal() {
+			break
+		}
+		if f.Event.Type != schemas.TypeApprovalRequest {
+			continue
+		}
+		asked = true
+		var request schemas.ApprovalRequestEvent
+		if err := json.Unmarshal([]byte(f.Data), &request); err != nil {
+			t.Fatal(err)
+		}
+		path := "/api/chat/runs/" + run + "/approvals/" + request.ApprovalID
+		deep := s.send("ann", "POST", path, `{"approved":true,"input":{"what":`+wrapped(9_990, "[", "", "]")+`}}`)
+		if deep.Status != http.StatusUnprocessableEntity || !strings.Contains(deep.Body, "nested more than 1000 deep") {
+			t.Errorf("a deep input gets %d %.300s, want 422", deep.Status, deep.Body)
+		}
+		fetch[schemas.Run](s, "ann", "POST", path, `{"approved":true,"input":{"what":"a stone"}}`)
+	}
+	if got := s.send("ann", "GET", "/api/chat/runs/"+run+"/tools/0", ""); !asked || !strings.Contains(got.Body, "a stone") {
+		t.Errorf("the call is %s, want the one that was approved", got.Body)
 	}
 }

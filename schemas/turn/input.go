@@ -11,8 +11,8 @@ import (
 )
 
 // Input returns the arguments that a model has written for a call as one line of JSON.
-// Arguments that are not a JSON object whose names are all different are kept as text
-// in an object and returned with an error.
+// Arguments that are not a JSON object, or not Readable, are kept as text in an object and
+// returned with an error.
 func Input(arguments string) (json.RawMessage, error) {
 	whole := strings.TrimSpace(arguments)
 	if whole == "" || whole == "null" {
@@ -26,7 +26,7 @@ func Input(arguments string) (json.RawMessage, error) {
 	case b.Bytes()[0] != '{':
 		err = errors.New("its arguments must be a JSON object")
 	default:
-		err = OnceEach(b.Bytes())
+		err = Readable(b.Bytes())
 	}
 	if err == nil {
 		return b.Bytes(), nil
@@ -35,12 +35,18 @@ func Input(arguments string) (json.RawMessage, error) {
 	return raw, err
 }
 
-// maxShownName bounds a name in an error, in characters.
-const maxShownName = 60
+const (
+	// maxShownName bounds a name in an error, in characters.
+	maxShownName = 60
+	// maxNesting is how deep arguments may be nested. Logs and answers have them within
+	// other JSON, which encoding/json reads only up to a depth of 10,000.
+	maxNesting = 1_000
+)
 
-// OnceEach returns an error if an object in valid JSON, however deep, has a name twice:
-// one reader would take the first value, another one the last.
-func OnceEach(raw []byte) error {
+// Readable returns an error if valid JSON is nested too deep to be stored within other
+// JSON, or if an object in it has a name twice: one reader would take the first value,
+// another one the last.
+func Readable(raw []byte) error {
 	var open []map[string]bool // the names of the objects that are being read; nil for an array
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -65,6 +71,9 @@ func OnceEach(raw []byte) error {
 				names[name], wants = true, false
 				continue
 			}
+		}
+		if len(open) > maxNesting {
+			return fmt.Errorf("its arguments are nested more than %d deep", maxNesting)
 		}
 		wants = len(open) > 0 && open[len(open)-1] != nil
 	}

@@ -8,6 +8,11 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
+// nested returns an object of that depth.
+func nested(depth int) string {
+	return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "}"
+}
+
 func TestInput(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 500) + `{"k":1,"k":2}` + strings.Repeat(`}`, 500)
 	for arguments, want := range map[string]string{
@@ -23,6 +28,9 @@ func TestInput(t *testing.T) {
 		`{"x":{"a":1,"b":2,"a":3}}`: `its arguments give the field "a" more than once`,
 		`{"x":[1,{"a":{},"a":[]}]}`: `its arguments give the field "a" more than once`,
 		deep:                        `its arguments give the field "k" more than once`,
+		nested(1_000):               "",
+		nested(1_001):               "its arguments are nested more than 1000 deep",
+		nested(9_999):               "its arguments are nested more than 1000 deep",
 	} {
 		input, err := turn.Input(arguments)
 		got := ""

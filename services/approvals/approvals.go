@@ -190,6 +190,9 @@ func (a *Approvals) editedInput(run record.Run, w record.Wait, input json.RawMes
 	if !bytes.HasPrefix(edited, []byte("{")) {
 		return nil, schemas.Invalid("/input", "must be an object")
 	}
+	if err := turn.Readable(edited); err != nil {
+		return nil, schemas.Invalid("/input", err.Error())
+	}
 	if bytes.Equal(edited, text.Canonical(w.Input)) {
 		return nil, nil
 	}

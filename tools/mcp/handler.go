@@ -115,7 +115,7 @@ func (h *Handler) handler(request context.Context, user schemas.User, t turn.Too
 		if len(input) == 0 {
 			input = json.RawMessage("{}")
 		}
-		if err := turn.OnceEach(input); err != nil {
+		if err := turn.Readable(input); err != nil {
 			return failed("the tool was not run: " + err.Error()), nil
 		}
 		if t.Check != nil {
