@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -139,8 +140,14 @@ func importStream(tx *gorm.DB, line []byte) error {
 	if in.StreamID <= 0 || in.Name == "" {
 		return invalidLine("a stream needs stream_id and name")
 	}
-	if len(in.Schema) == 0 {
+	if len(in.Schema) == 0 || string(in.Schema) == "null" {
 		in.Schema = json.RawMessage("{}")
+	}
+	if in.Schema[0] != '{' {
+		return invalidLine("schema must be an object")
+	}
+	if err := datable(in.CreatedAt, in.UpdatedAt); err != nil {
+		return err
 	}
 	row := rowOfStream(&in.Stream)
 	return upsert(tx, &row)
@@ -159,6 +166,9 @@ func importReport(tx *gorm.DB, line []byte) error {
 	}
 	if len(in.Articles) > 0 {
 		return invalidLine("articles belong on lines of their own")
+	}
+	if err := datable(in.PublishedAt); err != nil {
+		return err
 	}
 	if err := known(tx, "streams", in.StreamID, "stream_id"); err != nil {
 		return err
@@ -197,6 +207,16 @@ func importArticle(tx *gorm.DB, line []byte) error {
 		Journal: clean(in.Journal), Year: in.Year, Abstract: clean(in.Abstract), Category: clean(in.Category), URL: clean(in.URL),
 	}
 	return upsert(tx, &row)
+}
+
+// datable returns an error if a time cannot be written as JSON in UTC.
+func datable(times ...time.Time) error {
+	for _, t := range times {
+		if year := t.UTC().Year(); year < 0 || year > 9999 {
+			return invalidLine("a time must be in the years 0 to 9999 (UTC)")
+		}
+	}
+	return nil
 }
 
 // known returns an error unless the row that a record refers to exists.

@@ -57,6 +57,11 @@ func testImport(t *testing.T, url string) {
 		must(t, err)
 		equal(t, "found for "+query, len(found), want)
 	}
+	_, err = s.Import(t.Context(), strings.NewReader(`{"kind":"stream","stream_id":9,"name":"No schema","schema":null}`))
+	must(t, err)
+	stream, err := s.Stream(t.Context(), 9)
+	must(t, err)
+	equal(t, "schema that is null", string(stream.Schema), "{}")
 }
 
 func testBadImports(t *testing.T, url string) {
@@ -72,6 +77,9 @@ func testBadImports(t *testing.T, url string) {
 		"no id":           {`{"kind":"report","stream_id":1,"title":"t"}`, "report_id"},
 		"unknown parent":  {`{"kind":"report","report_id":1,"stream_id":77,"title":"t"}`, "stream_id 77"},
 		"unknown parent2": {`{"kind":"article","article_id":1,"report_id":78,"title":"t"}`, "report_id 78"},
+		"schema":          {`{"kind":"stream","stream_id":3,"name":"n","schema":[1]}`, "schema"},
+		"year 10000":      {`{"kind":"stream","stream_id":3,"name":"n","created_at":"9999-12-31T23:00:00-14:00"}`, "years"},
+		"year before 0":   {`{"kind":"report","report_id":1,"stream_id":9,"title":"t","published_at":"0000-01-01T00:00:00+14:00"}`, "years"},
 		"two objects":     {`{"kind":"stream","stream_id":3,"name":"n"} {}`, "line 2:"},
 		"line too long":   {`{"kind":"stream","stream_id":3,"name":"` + long("n", 9<<20) + `"}`, "line 2 "},
 	}
