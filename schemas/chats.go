@@ -114,6 +114,8 @@ type Chat struct {
 	Usage      *Usage    `json:"usage,omitempty"`
 	Messages   []Message `json:"messages,omitempty"`
 	NextCursor string    `json:"next_cursor,omitempty"`
+	// Truncated says that an export leaves out the messages after these.
+	Truncated bool `json:"truncated,omitempty"`
 }
 
 // ChatList is a page of chats, newest first.

@@ -74,9 +74,11 @@ func asJSON(chat schemas.Chat, pages iter.Seq2[[]schemas.Message, error]) iter.S
 		if err != nil || !yield(append(head[:len(head)-1], `,"messages":[`...), nil) {
 			return
 		}
-		first := true
+		first, end := true, "]}\n"
 		for list, err := range pages {
-			if err != nil && !errors.Is(err, errCut) {
+			if errors.Is(err, errCut) {
+				end = `],"truncated":true}` + "\n"
+			} else if err != nil {
 				yield(nil, err)
 				return
 			}
@@ -90,7 +92,7 @@ func asJSON(chat schemas.Chat, pages iter.Seq2[[]schemas.Message, error]) iter.S
 				}
 			}
 		}
-		yield([]byte("]}\n"), nil)
+		yield([]byte(end), nil)
 	}
 }
 

@@ -133,8 +133,15 @@ func TestExportIsBounded(t *testing.T) {
 		t.Errorf("%v: %q", err, got[max(0, len(got)-100):])
 	}
 	got, err = exported(t, k, "json")
-	if err != nil || !json.Valid([]byte(got)) {
-		t.Errorf("the JSON is cut: %v", err)
+	var chat schemas.Chat
+	if err := errors.Join(err, json.Unmarshal([]byte(got), &chat)); err != nil || len(chat.Messages) != 20_000 || !chat.Truncated {
+		t.Errorf("%v: %d messages, truncated %v; want 20000 and true", err, len(chat.Messages), chat.Truncated)
+	}
+	k.messages = k.messages[1:]
+	for _, format := range []string{"markdown", "json"} {
+		if got, err = exported(t, k, format); err != nil || strings.Contains(got[len(got)-100:], "20000") || strings.Contains(got, "truncated") {
+			t.Errorf("a %s with all messages: %v: %q", format, err, got[len(got)-100:])
+		}
 	}
 }
 

@@ -320,8 +320,8 @@ export interface paths {
         };
         /**
          * A chat as a file
-         * @description The current messages, oldest first, at most 20,000: as Markdown, or as JSON as in `GET
-         *     /api/chats/{conversation_id}`. The response is sent while it is read from the database; if the connection breaks,
+         * @description The current messages, oldest first: as Markdown, or as JSON as in `GET /api/chats/{conversation_id}`. Of a chat
+         *     with more than 20,000 messages it has the first ones, and says so at the end (`truncated`). The response is sent while it is read from the database; if the connection breaks,
          *     the export is incomplete. It counts as one of the user's open streams.
          */
         get: operations["exportChat"];
@@ -2895,6 +2895,8 @@ export interface components {
             usage?: components["schemas"]["Usage"];
             messages?: components["schemas"]["Message"][];
             next_cursor?: string;
+            /** @description Only in an export, which leaves out the messages after these */
+            truncated?: boolean;
         };
         /** @description A page of chats, newest first */
         ChatList: {
