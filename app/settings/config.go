@@ -246,6 +246,9 @@ const (
 	leastCharacters = 8
 )
 
+// leastPDFMemory is what a process that reads a PDF file needs for the smallest file.
+const leastPDFMemory = 16 << 20
+
 func (c Config) weakSecret() bool {
 	different := map[byte]bool{}
 	for _, b := range []byte(c.Auth.JWTSecret) {
@@ -298,6 +301,14 @@ func (c Config) problems() []string {
 	}
 	if c.Limits.LargeBody < c.Limits.Body {
 		found = append(found, "limits.large_body: is smaller than limits.body")
+	}
+	if c.Limits.PDFMemory < leastPDFMemory {
+		found = append(found, "limits.pdf_memory: must be at least 16MiB, which the process needs for itself")
+	}
+	if t := c.TextLimits(); t.Run < t.Reply {
+		found = append(found, "limits.run_text: is smaller than limits.reply_text")
+	} else if t.All < t.Run {
+		found = append(found, "limits.all_text: is smaller than limits.run_text")
 	}
 	return append(found, c.modelProblems()...)
 }

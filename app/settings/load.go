@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/knadh/koanf/providers/posflag"
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
+	yamlv3 "go.yaml.in/yaml/v3"
 )
 
 // Error lists everything that is wrong with the settings, one sentence each.
@@ -196,7 +198,7 @@ func fileLayer(path string) (layer, []string) {
 	if path == "" {
 		return l, nil
 	}
-	if err := k.Load(file.Provider(path), yaml.Parser()); err != nil {
+	if err := k.Load(file.Provider(path), oneDocument{yaml.Parser()}); err != nil {
 		return l, sentences("--config", err)
 	}
 	known := map[string]bool{}
@@ -219,6 +221,23 @@ func fileLayer(path string) (layer, []string) {
 		}
 	}
 	return l, wrong
+}
+
+// oneDocument is a parser of YAML that refuses a second document, of which others read
+// nothing.
+type oneDocument struct{ *yaml.YAML }
+
+// Unmarshal implements koanf.Parser.
+func (p oneDocument) Unmarshal(raw []byte) (map[string]any, error) {
+	var first, second yamlv3.Node
+	if d := yamlv3.NewDecoder(bytes.NewReader(raw)); d.Decode(&first) == nil {
+		if err := d.Decode(&second); err == nil {
+			return nil, fmt.Errorf("line %d: there is a second document; a file is one", second.Line)
+		} else if !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+	}
+	return p.YAML.Unmarshal(raw)
 }
 
 // isEmpty reports whether a section of the file is empty.

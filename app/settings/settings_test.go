@@ -226,6 +226,20 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	)
 }
 
+func TestFileOfSeveralDocuments(t *testing.T) {
+	for file, want := range map[string]string{
+		"addr: localhost:1\n---\naddr: localhost:2\n": "line 2: there is a second document",
+		"addr: localhost:1\n---\ncolour: red\n":       "line 2: there is a second document",
+		"addr: localhost:1\n---\n{\n":                 "yaml: line",
+		"# one\n---\naddr: localhost:1\n...\n# end\n": "",
+	} {
+		_, _, err := sources{file: file}.load(t)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", file, err, want)
+		}
+	}
+}
+
 func TestSettingsThatDoNotGoTogether(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -249,6 +263,15 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"secret and issuer", []string{"CHATTRAY_JWT_SECRET=s", "CHATTRAY_OIDC_ISSUER=https://id.example"}, "cannot be combined"},
 		{"audience alone", []string{"CHATTRAY_AUDIENCE=a"}, "has no effect"},
 		{"large body smaller than body", []string{"CHATTRAY_MAX_BODY=9MiB"}, "smaller than limits.body"},
+		{"a run of less text than a reply", []string{"CHATTRAY_MAX_REPLY_TEXT=2MiB", "CHATTRAY_MAX_RUN_TEXT=1MiB"}, "limits.run_text: is smaller than limits.reply_text"},
+		{"a reply of more text than a log", []string{"CHATTRAY_MAX_REPLY_TEXT=65MiB"}, "limits.run_text: is smaller than limits.reply_text"},
+		{"all runs of less text than one", []string{"CHATTRAY_MAX_ALL_TEXT=1MiB"}, "limits.all_text: is smaller than limits.run_text"},
+		{"little text", []string{"CHATTRAY_MAX_REPLY_TEXT=1KiB", "CHATTRAY_MAX_RUN_TEXT=1KiB", "CHATTRAY_MAX_ALL_TEXT=1KiB"}, ""},
+		{"no memory for PDF files", []string{"CHATTRAY_MAX_PDF_MEMORY=15MiB"}, "limits.pdf_memory: must be at least 16MiB"},
+		{"little memory for PDF files", []string{"CHATTRAY_MAX_PDF_MEMORY=16MiB"}, ""},
+		{"a URL without a host", []string{"CHATTRAY_PUBLIC_URL=http://:80"}, "public_url: must be a URL"},
+		{"a public URL with a query", []string{"CHATTRAY_PUBLIC_URL=https://tray.example/?a=b"}, "public_url: must have no query"},
+		{"a public URL with a fragment", []string{"CHATTRAY_PUBLIC_URL=https://tray.example/#a"}, "public_url: must have no query"},
 		{"model not in the list", []string{"CHATTRAY_MODEL=c", "CHATTRAY_MODELS=a,b"}, `"c" is not in models`},
 		{"several processes on a file", []string{"CHATTRAY_REPLICAS=many"}, "many needs Postgres"},
 		{"several processes on Postgres", []string{"CHATTRAY_REPLICAS=many", "CHATTRAY_DATABASE_URL=postgres://h/db"}, ""},

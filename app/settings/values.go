@@ -259,10 +259,18 @@ func parseHTTPURL(s string) (string, error) {
 		return "", nil
 	}
 	u, err := url.Parse(s)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 		return "", errors.New("must be a URL that begins with http:// or https://")
 	}
 	return s, nil
+}
+
+// publicURL parses a URL to which the service appends paths.
+func publicURL(s string) (string, error) {
+	if strings.ContainsAny(s, "?#") {
+		return "", errors.New("must have no query and no fragment")
+	}
+	return parseHTTPURL(s)
 }
 
 func database(c *Config, raw any) error {
