@@ -333,3 +333,28 @@ func (endlessDocuments) Get(ctx context.Context, _ schemas.User, _ string) (sche
 	<-ctx.Done()
 	return schemas.Document{}, ctx.Err()
 }
+
+// TestHandshakes opens websockets as a proxy may that does not know them.
+func TestHandshakes(t *testing.T) {
+	w, ts := newTestEnv(t, nil)
+	for _, tt := range []struct {
+		name   string
+		header []string
+		detail string
+	}{
+		{"no upgrade", []string{"Upgrade", "-"}, "this is a websocket"},
+		{"no connection", []string{"Connection", "close"}, "Connection"},
+		{"an old version", []string{"Sec-WebSocket-Version", "8"}, "only 13"},
+		{"no key", []string{"Sec-WebSocket-Key", "-"}, "Sec-WebSocket-Key"},
+		{"an odd key", []string{"Sec-WebSocket-Key", "x"}, "Sec-WebSocket-Key"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			good := []string{"Upgrade", "websocket", "Connection", "Upgrade", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="}
+			got, req := send(t, ts.URL, "GET", "/api/ws", "", append(good, tt.header...)...)
+			w.CheckResponse(t, req, got.status, got.header, got.body)
+			if p := got.problem(t); p.Status != http.StatusBadRequest || !strings.Contains(p.Detail, tt.detail) {
+				t.Errorf("got %d %q, want 400 with %q", p.Status, p.Detail, tt.detail)
+			}
+		})
+	}
+}

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -81,10 +83,13 @@ func (s *server) getSocket(c echo.Context) error {
 		return err
 	}
 	defer opened()
-	conn, err := websocket.Accept(c.Response(), r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the origin is checked above
+	hand := &handshake{ResponseWriter: c.Response()}
+	conn, err := websocket.Accept(hand, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the origin is checked above
+	if err != nil && hand.refused {
+		return schemas.NewError(schemas.CodeBadRequest, "this is not the handshake of a websocket: "+cmp.Or(errors.Unwrap(err), err).Error())
+	}
 	if err != nil {
-		s.Log.DebugContext(r.Context(), "accept a websocket", "error", err)
-		return nil // the library has sent the response
+		return err
 	}
 	if s.OpenStreams != nil {
 		s.OpenStreams(1)
@@ -103,6 +108,27 @@ func (s *server) getSocket(c echo.Context) error {
 	k.serve(ctx)
 	return nil
 }
+
+// handshake is the writer of a websocket's handshake. It drops the library's own answer to
+// a request that is none, so that the client gets a problem.
+type handshake struct {
+	http.ResponseWriter
+
+	refused bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (h *handshake) WriteHeader(status int) {
+	if h.refused = status != http.StatusSwitchingProtocols; !h.refused {
+		h.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (h *handshake) Write(p []byte) (int, error) { return len(p), nil }
+
+// Unwrap lets the library reach the connection.
+func (h *handshake) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 // serve reads until the socket ends and returns when all its goroutines have
 // ended.
