@@ -11,11 +11,12 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of what one reply may hold: a value in bytes, payloads, suggestions of
-// each kind, warnings and dropped texts (more are not kept), and how deeply
-// broken values are searched for markers.
+// Limits of what one reply may hold: a value in bytes and in levels (logs have it within
+// other JSON), payloads, suggestions of each kind, warnings and dropped texts (more are
+// not kept), and how deeply broken values are searched for markers.
 const (
 	maxValue    = 256 << 10
+	maxNesting  = 1_000
 	maxPayloads = 16
 	maxChoices  = 8
 
@@ -48,6 +49,7 @@ func (v *value) add(s string) (n int, ended bool) {
 			v.inString = true
 		case b == '{', b == '[':
 			v.depth++
+			v.tooLarge = v.tooLarge || v.depth > maxNesting
 		case b == '}', b == ']':
 			v.depth--
 			ended = v.depth == 0

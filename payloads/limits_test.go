@@ -41,6 +41,17 @@ func TestValueTooLarge(t *testing.T) {
 	}
 }
 
+func TestValueTooDeep(t *testing.T) {
+	_, newFilter := readTable(t)
+	for depth, want := range map[int]int{1_000: 1, 1_001: 0, 9_990: 0} {
+		action := `SUGGESTED_ACTIONS: [{"label":"x","action":"close_chat","data":` + strings.Repeat("[", depth-2) + strings.Repeat("]", depth-2) + "}]"
+		got := feedAll(newFilter(), "a "+action+" b", 7)
+		if len(got.Found.Actions) != want || len(got.Found.Warnings) != 1-want || got.Visible != "a b" {
+			t.Errorf("%d levels: got %d actions, warnings %q and text %q; want %d actions", depth, len(got.Found.Actions), got.Found.Warnings, got.Visible, want)
+		}
+	}
+}
+
 func TestCountsAreBounded(t *testing.T) {
 	_, newFilter := readTable(t)
 	got := feedAll(newFilter(), strings.Repeat("NOTES: [1]\n", 100), 5).Found
