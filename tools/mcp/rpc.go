@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -80,12 +82,24 @@ func readMessage(r *http.Request, limit int64) (id json.RawMessage, refused *rpc
 		return nil, newRPCError(nil, codeInvalidRequest, "the id must be a string or a number")
 	}
 	switch {
+	case !repeatable(m.ID):
+		return nil, newRPCError(m.ID, codeInvalidRequest, "an id that is a number must be whole and below 2^53")
 	case string(m.Version) != `"2.0"`:
 		return nil, newRPCError(m.ID, codeInvalidRequest, `jsonrpc must be "2.0"`)
 	case len(m.Method) == 0 || m.Method[0] != '"':
 		return nil, newRPCError(m.ID, codeInvalidRequest, "the message must have a method")
 	}
 	return m.ID, nil
+}
+
+// repeatable reports whether the SDK, which keeps a number as a float64 and writes it as an
+// int64, answers under the same id.
+func repeatable(id json.RawMessage) bool {
+	if len(id) == 0 || id[0] == '"' {
+		return true
+	}
+	n, err := strconv.ParseFloat(string(id), 64)
+	return err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53
 }
 
 // maxRefusal bounds the text of a refusal, in bytes.
