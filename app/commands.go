@@ -88,6 +88,11 @@ with --config; "chattray help settings" lists them all.`,
 		},
 		&cobra.Command{Use: "settings", Short: "Every setting with its flag, variable and default", Long: settings.Help()},
 	)
+	for _, cmd := range root.Commands() {
+		if cmd.HasSubCommands() { // without RunE, cobra takes an unknown command for success
+			cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 	return root
 }
 
