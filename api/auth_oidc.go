@@ -60,7 +60,7 @@ func NewOIDC(issuer, jwksURL, audience string, transport http.RoundTripper) *OID
 	return &OIDC{
 		issuer: issuer, jwksURL: jwksURL, audience: audience,
 		provider: provider,
-		client:   &http.Client{Transport: provider, Timeout: keyFetchTimeout},
+		client:   &http.Client{Transport: provider},
 		slot:     make(chan struct{}, 1),
 	}
 }
@@ -168,12 +168,15 @@ type keyFetch struct {
 	hasKeys atomic.Bool
 }
 
-// RoundTrip sends the request and reads the whole answer.
+// RoundTrip sends the request and reads the whole answer. It has the time limit because an
+// http.Client that has one does not wrap the error.
 func (f *keyFetch) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !f.limit.Allow() {
 		return nil, fmt.Errorf("%w: keys were fetched too often", errKeysUnavailable)
 	}
-	answer, err := f.next.RoundTrip(r)
+	ctx, cancel := context.WithTimeout(r.Context(), keyFetchTimeout)
+	defer cancel()
+	answer, err := f.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errKeysUnavailable, err)
 	}

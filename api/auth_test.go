@@ -348,6 +348,33 @@ func TestOIDCProviderThatIsDown(t *testing.T) {
 	})
 }
 
+// TestOIDCProviderThatHangs has a provider that takes requests and never answers.
+func TestOIDCProviderThatHangs(t *testing.T) {
+	key := newRSA(t)
+	for name, keys := range map[string]string{"discovery": "", "key set": testIssuer + "/keys"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				auth := api.NewOIDC(testIssuer, keys, "", hangs{})
+				begun := time.Now()
+				_, _, err := auth.Authenticate(t.Context(), sign(t, jwt.SigningMethodRS256, "one", key, good()))
+				wantCode(t, err, schemas.CodeAuthUnavailable)
+				if took := time.Since(begun); took > time.Minute {
+					t.Errorf("a request takes %s, want seconds", took)
+				}
+			})
+		})
+	}
+}
+
+// hangs is the way to such a provider. It sees the end after everybody else.
+type hangs struct{}
+
+func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	synctest.Wait()
+	return nil, r.Context().Err()
+}
+
 func TestOIDCAnswersWithoutKeys(t *testing.T) {
 	key := newRSA(t)
 	for name, answer := range map[string]string{"HTML": "<html></html>", "a list": "[]", "too much": `{"x":"` + strings.Repeat("x", 1<<20) + `"}`} {
