@@ -114,6 +114,8 @@ type Options struct {
 	BodyWait time.Duration
 	// WriteWait bounds one write to a client, of at most 64 KiB; 0 is defaultWriteWait.
 	WriteWait time.Duration
+	// StreamWait is WriteWait for event streams; 0 is defaultStreamWait.
+	StreamWait time.Duration
 	// Diagnostics says who may see the trace of a run in the event complete;
 	// nil means nobody.
 	Diagnostics func(schemas.User) bool
@@ -155,6 +157,7 @@ func New(o Options) http.Handler {
 	o.SessionIdle = cmp.Or(o.SessionIdle, defaultSessionIdle)
 	o.BodyWait = cmp.Or(o.BodyWait, defaultBodyWait)
 	o.WriteWait = cmp.Or(o.WriteWait, defaultWriteWait)
+	o.StreamWait = cmp.Or(o.StreamWait, defaultStreamWait)
 	if o.Sockets == nil {
 		o.Sockets = NewSockets(nil)
 	}

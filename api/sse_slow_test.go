@@ -3,10 +3,14 @@ package api_test
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/chattray/chattray/api"
 )
 
 // A client that reads slowly, but reads, gets an event which takes longer than
@@ -47,5 +51,47 @@ func readSlowly(t *testing.T, conn net.Conn) (got int, took, held time.Duration)
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// pipes is a listener whose connections have no buffers.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if conn, ok := <-p; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error { return nil }
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A client whose system reports room only now and then gets its stream; one that takes
+// nothing for much longer is disconnected.
+func TestReaderThatPauses(t *testing.T) {
+	const events, size, piece = 100, 10 << 10, 200 << 10
+	for pause, whole := range map[time.Duration]bool{100 * time.Second: true, 5 * time.Minute: false} {
+		synctest.Test(t, func(t *testing.T) {
+			listener := make(pipes, 1)
+			server := api.NewServer("", api.New(api.Options{Auth: api.Local{}, Streams: newLongRun(events, size), Log: slog.New(slog.DiscardHandler)}))
+			go func() { _ = server.Serve(listener) }()
+			conn, far := net.Pipe()
+			listener <- far
+			if _, err := io.WriteString(conn, "GET /api/chat/runs/r/stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			got, err := 0, error(nil)
+			for n, buf := 0, make([]byte, piece); err == nil; got += n {
+				<-time.After(pause) // the time of the bubble: it passes at once
+				n, err = io.ReadFull(conn, buf)
+			}
+			if (got >= (events-1)*size) != whole {
+				t.Errorf("with pauses of %v: got %d bytes, %v; want all: %t", pause, got, err, whole)
+			}
+			close(listener)
+			_ = server.Close()
+		})
 	}
 }

@@ -215,7 +215,7 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 	f.encoder = d.open(f.reader)
 	leaveDeadlines(c.Response())
 	f.out = &streamWriter{
-		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: f.cancel,
+		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.StreamWait, fail: f.cancel,
 	}
 	return f, nil
 }

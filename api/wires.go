@@ -121,7 +121,7 @@ func (s *server) openWireStream(call *wires.Call) (wires.Stream, error) {
 	}
 	return &wireStream{
 		ctx: ctx,
-		out: &streamWriter{response: call.Response, wire: http.NewResponseController(call.Response), wait: s.WriteWait, fail: cancel},
+		out: &streamWriter{response: call.Response, wire: http.NewResponseController(call.Response), wait: s.StreamWait, fail: cancel},
 		close: func() {
 			cancel(nil)
 			end()

@@ -54,7 +54,7 @@ func serveWires(t *testing.T, events, size int, wait time.Duration) (addr string
 	streams, open = newLongRun(events, size), new(atomic.Int64)
 	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
 		o.Streams, o.Runs, o.Chats = streams, longRuns{fakeRuns{w}, int64(events)}, newChats{fakeChats{w}}
-		o.WriteWait, o.OpenStreams = wait, func(change int) { open.Add(int64(change)) }
+		o.StreamWait, o.OpenStreams = wait, func(change int) { open.Add(int64(change)) }
 	})
 	return ts.Listener.Addr().String(), streams, open
 }
