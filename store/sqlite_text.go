@@ -1,9 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"database/sql/driver"
+	"encoding/binary"
 	"hash/fnv"
 	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"modernc.org/sqlite"
 )
@@ -33,8 +38,40 @@ func init() { //nolint:gochecknoinits // connections know them that are opened l
 	sqlite.MustRegisterDeterministicScalarFunction(hasText, 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		in, _ := args[0].(string) // NULL has no text
 		text, ok := args[1].(string)
-		return bit(ok && strings.Contains(strings.ToLower(in), text)), nil
+		return bit(ok && containsLower(in, text)), nil
 	})
+}
+
+// lowered are buffers for texts in lower case.
+var lowered = sync.Pool{New: func() any { return new([]byte) }}
+
+// containsLower reports whether strings.ToLower(in) contains the text. A search spends most
+// of its time on the lower case of long messages.
+func containsLower(in, text string) bool {
+	buf := lowered.Get().(*[]byte) //nolint:forcetypeassert // the pool has no others
+	defer lowered.Put(buf)
+	*buf = appendLower((*buf)[:0], in)
+	return bytes.Contains(*buf, []byte(text))
+}
+
+// appendLower appends strings.ToLower(s) to dst. Of ASCII it changes eight characters at a
+// time: the sums have the high bits of those from A on, and of those after Z.
+func appendLower(dst []byte, s string) []byte {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for len(s) > 0 {
+		if len(s) >= 8 {
+			if word := binary.LittleEndian.Uint64([]byte(s[:8])); word&high == 0 {
+				upper := (word + (0x80-'A')*each) &^ (word + (0x7f-'Z')*each) & high
+				dst = binary.LittleEndian.AppendUint64(dst, word|upper>>2)
+				s = s[8:]
+				continue
+			}
+		}
+		r, n := utf8.DecodeRuneInString(s)
+		dst = utf8.AppendRune(dst, unicode.ToLower(r))
+		s = s[n:]
+	}
+	return dst
 }
 
 // markOf returns termLength characters that name an owner in a search index. They are a
