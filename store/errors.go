@@ -80,13 +80,14 @@ func away(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
-// full reports whether err means that there is no room on the disk.
+// full reports whether err means that there is no room on the disk. An opened SQLite file
+// first needs room for its -shm file.
 func full(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "53100"
 	}
 	lite, ok := errors.AsType[*sqlite.Error](err)
-	return ok && lite.Code()&0xff == sqlite3.SQLITE_FULL || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return ok && (lite.Code()&0xff == sqlite3.SQLITE_FULL || lite.Code() == sqlite3.SQLITE_IOERR_SHMSIZE) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // readOnly reports whether err means that the database accepts no writes.

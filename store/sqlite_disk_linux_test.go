@@ -1,16 +1,50 @@
 package store_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/storetest"
 )
 
 // A full disk is reported before a write fails, and after one has failed.
 func TestSQLiteDiskFull(t *testing.T) {
+	url, fill := smallDisk(t)
+	storetest.RunFullDisk(t, url, fill)
+}
+
+// A start on a full disk names the disk, whether there is a database or not.
+func TestSQLiteStartsOnFullDisk(t *testing.T) {
+	url, fill := smallDisk(t)
+	for _, database := range []string{"new", "existing"} {
+		if err := fill(0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Open(t.Context(), url, store.Options{}); !errors.Is(err, schemas.ErrNoRoom) {
+			t.Errorf("%s database: got %v; want %v", database, err, schemas.ErrNoRoom)
+		}
+		if err := fill(4 << 20); err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(t.Context(), url, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// smallDisk returns the url of a database on a disk of its own, and what leaves so many
+// bytes free on it.
+func smallDisk(t *testing.T) (url string, fill func(left int64) error) {
+	t.Helper()
 	folder := t.TempDir()
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=8m"); err != nil {
 		t.Skipf("a small disk cannot be mounted: %v", err)
@@ -20,7 +54,7 @@ func TestSQLiteDiskFull(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	storetest.RunFullDisk(t, "sqlite:"+filepath.Join(folder, "data.db"), func(left int64) error {
+	return "sqlite:" + filepath.Join(folder, "data.db"), func(left int64) error {
 		ballast := filepath.Join(folder, "ballast")
 		if err := os.RemoveAll(ballast); err != nil {
 			return err
@@ -30,5 +64,5 @@ func TestSQLiteDiskFull(t *testing.T) {
 			return err
 		}
 		return os.WriteFile(ballast, make([]byte, int64(disk.Bavail)*disk.Bsize-left), 0o600)
-	})
+	}
 }
