@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
+import { openTray } from './states.js'
 import { browser, service, until } from './world.js'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -360,4 +361,12 @@ test('without storage of the browser the page and the tray work, as long as the 
   assert.equal(await page.answers.count(), 1)
   assert.deepEqual(page.bad.filter((what) => !what.startsWith(`request: ${server.url}`)), [])
   await page.context().close()
+})
+
+test('beside a tray the tabs of a page are all in sight', async () => {
+  const page = await chromium.open(`${server.url}/#/edit/1/semantic`, { viewport: { width: 680, height: 800 } })
+  await openTray(page)
+  await until('the page is narrow', async () => (await page.locator('.app-tabs').boundingBox()).width < 300)
+  assert.equal(await page.locator('.app-tabs').evaluate((e) => e.scrollWidth > e.clientWidth), false, 'the tabs scroll sideways')
+  await page.done()
 })

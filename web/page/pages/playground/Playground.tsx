@@ -51,7 +51,7 @@ export function Playground({ route, theme }: { route: string[]; theme: TrayTheme
         </div>
       </div>
       <div className="app-tabs" role="tablist" aria-label="Recording">
-        {[EMPTY.name, ...names].map((n) => <button key={n} type="button" role="tab" aria-selected={n === name} ref={n === name ? show : undefined} onClick={() => go('playground', n)}>{n}</button>)}
+        {[EMPTY.name, ...names].map((n) => <button key={n} type="button" role="tab" aria-selected={n === name} onClick={() => go('playground', n)}>{n}</button>)}
       </div>
       <div className="play">
         <div className="app-stage" data-layout={look.layout}>
@@ -78,11 +78,6 @@ function useStyles(text: string): void {
       document.adoptedStyleSheets = document.adoptedStyleSheets.filter((other) => other !== sheet)
     }
   }, [text])
-}
-
-/** Scrolls the chosen tab into view, which on a narrow screen may be out of sight. */
-function show(tab: HTMLElement | null): void {
-  tab?.scrollIntoView?.({ block: 'nearest', inline: 'center' })
 }
 
 function Replay({ recording, pace, look, begin }: { recording: Recording; pace: number; look: Look; begin: boolean }) {
