@@ -36,7 +36,7 @@ func unauthorized(cause error) error {
 	case errors.Is(cause, errNoToken):
 		message = "a bearer token is required"
 	case errors.Is(cause, errExpired):
-		message = "the bearer token has expired"
+		message = "the sign-in has expired; sign in again"
 	}
 	return schemas.NewError(schemas.CodeUnauthorized, message).Because(cause)
 }

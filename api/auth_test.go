@@ -141,6 +141,15 @@ func TestHS256RefusesBadTokens(t *testing.T) {
 	}
 }
 
+// The user reads what to do about a token that has expired.
+func TestExpiredToken(t *testing.T) {
+	token := sign(t, jwt.SigningMethodHS256, "", []byte(testSecret), good("exp", ago(time.Second)))
+	_, _, err := api.NewHS256(testSecret, testAudience).Authenticate(t.Context(), token)
+	if got, want := schemas.Visible(err).Message, "the sign-in has expired; sign in again"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestHS256TellsUsers(t *testing.T) {
 	long := time.Now().Add(time.Hour).Truncate(time.Second)
 	tests := []struct {
