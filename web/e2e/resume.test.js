@@ -144,8 +144,11 @@ test('a part whose file cannot be loaded comes as soon as it can be', async () =
   await page.reload()
   await page.button('Chats').click()
   await page.locator('.ct-skeleton[data-of=list]').waitFor()
+  const bar = await page.locator('.ct-skeleton[data-of=list] span').first().boundingBox()
   await page.unroute(/\/HistoryPanel-/)
   await page.getByRole('searchbox', { name: 'Search chats' }).waitFor()
+  const search = await page.locator('.ct-history-search').boundingBox()
+  assert.deepEqual([bar.x, bar.y, bar.width], [search.x, search.y, search.width], 'nothing jumps')
   assert.deepEqual(page.bad, [])
 })
 
