@@ -110,6 +110,28 @@ test('a connection that goes silent loses nothing, and Stop ends its answer', as
   }
 })
 
+test('when the session ends in the middle of an answer, the user signs in and it continues', async () => {
+  const through = await line(server.url)
+  const signed = await chromium.open(through.url)
+  try {
+    await signed.ask('count 40')
+    await signed.hasText(/\b3 4/)
+    await signed.route('**/api/**', (route) => route.fulfill({ status: 401, json: { code: 'unauthorized', detail: 'the sign-in has expired; sign in again', status: 401 } }))
+    through.cut()
+    await signed.getByLabel('Token').fill('another')
+    await signed.unroute('**/api/**')
+    await signed.button('Sign in').click()
+    server.upTo(40)
+    await signed.settled()
+    assert.ok((await textOf(signed)).includes(counted(40)), await textOf(signed))
+    assert.equal(await signed.getByRole('alert').count(), 0, 'no error is left')
+    assert.deepEqual(signed.bad, [])
+  } finally {
+    await signed.done()
+    through.close()
+  }
+})
+
 test('a message that could not be sent can be sent again', async () => {
   await page.hasText('How can I help?')
   await server.kill()

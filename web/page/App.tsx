@@ -26,7 +26,15 @@ export interface PageTray {
 export function App() {
   const [user, setUser] = useState<User | null>(null)
   const [problem, setProblem] = useState<ApiError | null>(null)
-  const api = useMemo(() => createChatApi({ getToken: readToken }), [])
+  const api = useMemo(() => createChatApi({
+    getToken: readToken,
+    /** A session that ends later needs another token too. */
+    fetch: async (...request) => {
+      const response = await fetch(...request)
+      if (response.status === 401) setProblem(new ApiError('', 401, 'unauthorized'))
+      return response
+    },
+  }), [])
   const signIn = useCallback(() => {
     api.getMe().then(
       (me) => {
