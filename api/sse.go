@@ -25,7 +25,7 @@ const (
 	// defaultWriteWait is how long a write to a client may take, and defaultStreamWait one
 	// to a stream. A full receive buffer reports room only when a large part of it is
 	// free: 200 KB on Linux, 100 s for a program that reads 2 KB/s. A stream that waits
-	// costs no more than one without events.
+	// holds one batch of events and its buffers.
 	defaultWriteWait, defaultStreamWait = 10 * time.Second, 2 * time.Minute
 
 	maxFrames  = 16 << 10 // bytes from which a batch is written, without further frames

@@ -221,7 +221,7 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: conversations, UserData: userdata.New(s.store, s.store, s.store, s.documents, conversations), Models: modelOffers(c), Research: research.New(s.store),
 		Documents: s.documents, Usage: usage.NewReports(s.store, time.Now), Admin: admin.New(operator), Pages: offers, Ready: s.ready, Remark: s.remark, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
-		KeepAlive:  c.KeepAlive, SessionIdle: c.SessionIdle, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,
+		KeepAlive:  c.KeepAlive, StreamWait: c.Timeouts.StreamWrite, SessionIdle: c.SessionIdle, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
 			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute, OthersPerMinute: c.Limits.OthersPerMinute,

@@ -212,15 +212,18 @@ func TestResumePastTheLog(t *testing.T) {
 	}
 }
 
-// stalledIsBorne is shorter than the deadline of a write to a reader.
-const stalledIsBorne = 5 * time.Second
+// A write to a reader has the deadline of stalledIsCut; stalledIsBorne is shorter.
+const (
+	stalledIsCut   = "STREAM_WRITE_TIMEOUT=10s"
+	stalledIsBorne = 5 * time.Second
+)
 
 // Of two hundred readers of one run half never read. The others get everything,
 // and soon after the end no reader is connected.
 func TestReadersOfOneRun(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-	system.Settings = append(system.Settings, "DIAGNOSTICS=off")
+	system.Settings = append(system.Settings, "DIAGNOSTICS=off", stalledIsCut)
 	system.Start()
 	gate := make(chan struct{})
 	parts := []upstream.Part{upstream.Say("Here "), upstream.Wait(gate)}

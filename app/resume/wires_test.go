@@ -49,6 +49,7 @@ var wireReaders = map[string]wireReader{
 func TestStalledReadersOfWires(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	system.Settings = append(system.Settings, stalledIsCut)
 	system.Start()
 	words := make([]string, 400)
 	for i := range words {

@@ -121,6 +121,7 @@ type Timeouts struct {
 	Tool            time.Duration
 	Run             time.Duration
 	Approval        time.Duration
+	StreamWrite     time.Duration
 	Database        time.Duration
 }
 
