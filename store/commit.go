@@ -27,10 +27,14 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	if len(writes) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, changeTimes*s.readTime)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, goesAhead{}, true), changeTimes*s.readTime)
 	defer cancel()
 	return s.commit(ctx, writes)
 }
+
+// goesAhead is the key of contexts whose transactions come before all that wait, where
+// there is one at a time: one at a time commits for all runs, and many others may wait.
+type goesAhead struct{}
 
 // commit is Commit within the time of its context.
 func (s *Store) commit(ctx context.Context, writes []*record.Write) error {

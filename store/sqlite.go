@@ -47,8 +47,9 @@ type sqliteDB struct {
 	writers *sql.DB
 
 	// turn holds one token, whose holder may use the writer. The token is gone
-	// once closed is closed.
-	turn, closed chan struct{}
+	// once closed is closed. A transaction that goes ahead gets it from ahead before
+	// all others.
+	turn, ahead, closed chan struct{}
 	// writer is nil until it is needed, and again once it is broken.
 	writer *sqliteWriter
 	// forgetting has how many deletions each search index had counted when it began to
@@ -83,7 +84,7 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	if err := createSQLite(ctx, path); err != nil {
 		return nil, err
 	}
-	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{}), forgetting: make(map[string]int64), indexRows: indexRows}
+	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), ahead: make(chan struct{}), closed: make(chan struct{}), forgetting: make(map[string]int64), indexRows: indexRows}
 	d.behind.Store(true)
 	d.turn <- struct{}{}
 	if d.writers, err = sql.Open("sqlite", sqliteDSN(path, sqliteWriteCache, sqliteLook)); err != nil {
@@ -172,16 +173,12 @@ func (d *sqliteDB) batch(ctx context.Context, fn func(tx session) error) error {
 
 // transaction runs fn between BEGIN and COMMIT, one transaction at a time.
 func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) error) error {
-	select {
-	case <-d.turn:
-	case <-d.closed:
-		return errClosed
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := d.await(ctx); err != nil {
+		return err
 	}
+	defer d.pass()
 	if d.writer == nil {
 		if err := d.connect(ctx); err != nil {
-			d.turn <- struct{}{}
 			return err
 		}
 	}
@@ -190,7 +187,6 @@ func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) err
 		if begun && !done {
 			d.rollback(ctx)
 		}
-		d.turn <- struct{}{}
 	}()
 	if err := d.inPlace(); err != nil {
 		return err
@@ -208,6 +204,32 @@ func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) err
 	}
 	done = true
 	return nil
+}
+
+// await waits for the turn.
+func (d *sqliteDB) await(ctx context.Context) error {
+	ahead := d.ahead
+	if ctx.Value(goesAhead{}) == nil {
+		ahead = nil
+	}
+	select {
+	case <-d.turn:
+	case <-ahead:
+	case <-d.closed:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// pass gives the turn to a transaction that goes ahead, or to the next one.
+func (d *sqliteDB) pass() {
+	select {
+	case d.ahead <- struct{}{}:
+	default:
+		d.turn <- struct{}{}
+	}
 }
 
 // begin waits for the lock of another process, no longer than sqliteBusy and

@@ -21,15 +21,11 @@ const (
 // may have text of deleted rows. It does nothing while other connections read the log.
 func (d *sqliteDB) emptyLog(ctx context.Context) error {
 	for range logTries {
-		select {
-		case <-d.turn:
-		case <-d.closed:
-			return errClosed
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := d.await(ctx); err != nil {
+			return err
 		}
 		busy, err := d.tryEmptyLog(ctx)
-		d.turn <- struct{}{}
+		d.pass()
 		if err != nil || !busy {
 			return err
 		}
