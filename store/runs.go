@@ -83,16 +83,6 @@ func (s *Store) oneRun(query *gorm.DB, operation string) (record.Run, error) {
 	return run, s.fault(operation, err)
 }
 
-// RequestCancel stores the request to cancel a run. It does nothing for a run that has ended.
-func (s *Store) RequestCancel(ctx context.Context, id string) error {
-	if err := s.runExists(ctx, id); err != nil {
-		return s.fault("request cancel", err)
-	}
-	return s.fault("request cancel", s.write(ctx, func(tx *gorm.DB) error {
-		return tx.Exec("UPDATE runs SET cancel_requested = ? WHERE id = ? AND "+openStates, true, id).Error
-	}))
-}
-
 // CancelRequested returns the replica's unfinished runs that are to be cancelled.
 func (s *Store) CancelRequested(ctx context.Context, replica string) ([]string, error) {
 	var ids []string

@@ -80,6 +80,7 @@ type Store struct {
 	many    bool // other processes use the database too
 	logger  *slog.Logger
 	journal journalSize
+	cancels cancels
 	closed  atomic.Bool
 	// readTime bounds a read.
 	readTime time.Duration
