@@ -16,6 +16,8 @@ import (
 
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
 )
 
 // Limits of SQLite.
@@ -50,6 +52,8 @@ type sqliteDB struct {
 	// once closed is closed. A transaction that goes ahead gets it from ahead before
 	// all others.
 	turn, ahead, closed chan struct{}
+	// passed counts how often the turn was passed on.
+	passed atomic.Int64
 	// writer is nil until it is needed, and again once it is broken.
 	writer *sqliteWriter
 	// forgetting has how many deletions each search index had counted when it began to
@@ -206,8 +210,10 @@ func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) err
 	return nil
 }
 
-// await waits for the turn.
+// await waits for the turn. Its error after a wait for others, which were stored meanwhile,
+// has schemas.ErrTooMuch in its tree.
 func (d *sqliteDB) await(ctx context.Context) error {
+	before := d.passed.Load()
 	ahead := d.ahead
 	if ctx.Value(goesAhead{}) == nil {
 		ahead = nil
@@ -218,6 +224,9 @@ func (d *sqliteDB) await(ctx context.Context) error {
 	case <-d.closed:
 		return errClosed
 	case <-ctx.Done():
+		if d.passed.Load() > before {
+			return fmt.Errorf("%w: %w", schemas.ErrTooMuch, ctx.Err())
+		}
 		return ctx.Err()
 	}
 	return nil
@@ -225,6 +234,7 @@ func (d *sqliteDB) await(ctx context.Context) error {
 
 // pass gives the turn to a transaction that goes ahead, or to the next one.
 func (d *sqliteDB) pass() {
+	d.passed.Add(1)
 	select {
 	case d.ahead <- struct{}{}:
 	default:

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
 
@@ -55,4 +58,40 @@ func TestCommitGoesAhead(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A change that waits too long says whether others were stored meanwhile.
+func TestTooMuchToStore(t *testing.T) {
+	for _, others := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+			release, gate := takeTurn(s), make(chan struct{})
+			go func() { // another that waits before it and does not end
+				if err := s.db.(*sqliteDB).await(context.Background()); err != nil { //nolint:forcetypeassert // its url says so
+					t.Error(err)
+				}
+				<-gate
+				release()
+			}()
+			synctest.Wait()
+			done := make(chan error)
+			go func() { done <- s.RequestCancel(t.Context(), "run") }()
+			synctest.Wait()
+			if others {
+				release()
+			}
+			err := <-done
+			if !errors.Is(err, record.ErrUnavailable) || errors.Is(err, schemas.ErrTooMuch) != others {
+				t.Errorf("with others stored meanwhile (%t): got %v", others, err)
+			}
+			if !others {
+				release()
+			}
+			close(gate)
+			synctest.Wait()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
