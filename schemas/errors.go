@@ -83,11 +83,12 @@ func Invalid(pointer, detail string) *Error {
 // ErrNoRoom is in the tree of an error of a database whose disk is full.
 var ErrNoRoom = errors.New("the disk of the database is full")
 
-// ErrTooMuch is in the tree of the error of a write that waited too long for others.
-var ErrTooMuch = errors.New("more is to be stored than the service can store in time")
+// ErrTooMuch is in the tree of the error of a read or a write that waited too long for
+// others.
+var ErrTooMuch = errors.New("the database has more to do than it can do in time")
 
 // Unavailable returns the error for a client when the database cannot be reached, has
-// no room, or has too much to store.
+// no room, or has too much to do.
 func Unavailable(cause error) error {
 	switch {
 	case errors.Is(cause, ErrNoRoom):

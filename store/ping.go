@@ -68,7 +68,7 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 func (s *Store) runProbe(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, goesAhead{}, true), pingTime)
 	defer cancel()
 	err := s.works(ctx)
 	p := &s.probe

@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
+	"sync/atomic"
 
 	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
 )
 
 // readPool is a pool for reads, each within its context's deadline. If a
@@ -20,7 +24,8 @@ type readPool struct {
 	readers *readers
 }
 
-// QueryContext runs a SELECT. It returns once there is a row, or none.
+// QueryContext runs a SELECT. It returns once there is a row, or none. Its error after a
+// wait for others, of which some began meanwhile, has schemas.ErrTooMuch in its tree.
 func (p *readPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	for try := 1; ; try++ {
 		rows, err := p.query(ctx, query, args)
@@ -35,11 +40,15 @@ func (p *readPool) query(ctx context.Context, query string, args []any) (*sql.Ro
 		return p.ConnPool.QueryContext(ctx, query, args...)
 	}
 	q := &reading{ctx: ctx, pool: p.ConnPool, query: query, args: args, answers: make(chan answer)}
+	before := p.readers.taken.Load()
 	select {
 	case p.readers.queries <- q:
 	case <-p.readers.closed:
 		return p.ConnPool.QueryContext(ctx, query, args...) // this returns the error of a closed pool
 	case <-ctx.Done():
+		if p.readers.taken.Load() > before {
+			return nil, fmt.Errorf("%w: %w", schemas.ErrTooMuch, ctx.Err())
+		}
 		return nil, ctx.Err()
 	}
 	select {
@@ -72,6 +81,7 @@ func scanRow(tx *gorm.DB, into ...any) error {
 type readers struct {
 	queries chan *reading
 	closed  <-chan struct{}
+	taken   atomic.Int64 // queries that have begun
 }
 
 // newReaders starts n readers, which end when closed is closed.
@@ -87,6 +97,7 @@ func (r *readers) work() {
 	for {
 		select {
 		case q := <-r.queries:
+			r.taken.Add(1)
 			q.begin()
 		case <-r.closed:
 			return

@@ -31,33 +31,41 @@ func holdUp(t *testing.T, s *Store, gate chan struct{}) {
 	synctest.Wait()
 }
 
-// What runs write is committed before other changes that wait for their turn.
+// What runs write, and what finds out whether the database works, comes before other
+// changes that wait for their turn.
 func TestCommitGoesAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
-		release, gate := takeTurn(s), make(chan struct{})
-		for range 20 {
-			holdUp(t, s, gate)
-		}
-		var committed atomic.Bool
-		go func() {
-			if err := s.Commit(t.Context(), []*record.Write{{RunID: "none"}}); err != nil {
+	for name, do := range map[string]func(context.Context, *Store) error{
+		"commit": func(ctx context.Context, s *Store) error {
+			return s.Commit(ctx, []*record.Write{{RunID: "none"}})
+		},
+		"ping": func(ctx context.Context, s *Store) error { return s.Ping(ctx) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+			release, gate := takeTurn(s), make(chan struct{})
+			for range 20 {
+				holdUp(t, s, gate)
+			}
+			var done atomic.Bool
+			go func() {
+				if err := do(t.Context(), s); err != nil {
+					t.Error(err)
+				}
+				done.Store(true)
+			}()
+			synctest.Wait()
+			release()
+			synctest.Wait()
+			if !done.Load() {
+				t.Errorf("a %s waits for the changes that came before it", name)
+			}
+			close(gate)
+			synctest.Wait()
+			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			committed.Store(true)
-		}()
-		synctest.Wait()
-		release()
-		synctest.Wait()
-		if !committed.Load() {
-			t.Error("a commit waits for the changes that came before it")
-		}
-		close(gate)
-		synctest.Wait()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+		})
+	}
 }
 
 // A change that waits too long says whether others were stored meanwhile.
