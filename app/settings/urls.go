@@ -1,0 +1,65 @@
+package settings
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// httpURL parses a base URL, which may be empty. The error never has the value,
+// which may hold a password.
+func httpURL(field func(*Config) *string) binder {
+	return scalar(field, parseHTTPURL)
+}
+
+func parseHTTPURL(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return "", errors.New("must be a URL that begins with http:// or https://")
+	}
+	return s, nil
+}
+
+// publicURL parses a URL to which the service appends paths.
+func publicURL(s string) (string, error) {
+	if strings.ContainsAny(s, "?#") {
+		return "", errors.New("must have no query and no fragment")
+	}
+	return parseHTTPURL(s)
+}
+
+func database(c *Config, raw any) error {
+	s, err := scalarText(raw)
+	if err != nil {
+		return err
+	}
+	path, isFile := strings.CutPrefix(s, "sqlite:")
+	switch u, err := url.Parse(s); {
+	case isFile && path != "":
+	case err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"):
+	default:
+		return errors.New("must be sqlite:PATH or a URL that begins with postgres://")
+	}
+	c.DatabaseURL = s
+	return nil
+}
+
+// natsURLs parses the addresses of NATS servers. The error never has the value, which may
+// hold a password.
+func natsURLs(c *Config, raw any) error {
+	list, err := texts(raw)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		u, err := url.Parse(s)
+		if err != nil || (u.Scheme != "nats" && u.Scheme != "tls") || u.Host == "" {
+			return errors.New("must be URLs that begin with nats:// or tls://")
+		}
+	}
+	c.NATS.URL = strings.Join(list, ",")
+	return nil
+}
