@@ -62,8 +62,7 @@ func (s *Store) RequestCancel(ctx context.Context, id string) error {
 	if first {
 		with.err = s.storeCancels(context.WithoutCancel(ctx), with)
 		close(with.done)
-	}
-	if !first {
+	} else {
 		select {
 		case <-with.done:
 		case <-ctx.Done():
