@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -26,6 +27,8 @@ func line(e turn.Event) string {
 	switch e := e.(type) {
 	case turn.CallStart:
 		return fmt.Sprintf("call %d%s", e.Iteration, mark(e.Final, " final"))
+	case turn.ModelWaits:
+		return fmt.Sprintf("waits %v", e.For)
 	case turn.Thinking:
 		return "thinking " + e.Text
 	case turn.TextDelta:
@@ -108,8 +111,37 @@ func TestRunPlainAnswer(t *testing.T) {
 		Model: "m", System: "be brief", Messages: []turn.Message{{Role: turn.User, Content: "hi"}},
 		Tools: []turn.Tool{{Name: "echo", Description: "echo things", InputSchema: json.RawMessage(`{"type":"object"}`)}},
 	}
-	if diff := cmp.Diff([]agents.ModelRequest{want}, m.Requests(), cmpopts.IgnoreFields(turn.Tool{}, "Run")); diff != "" {
+	if diff := cmp.Diff([]agents.ModelRequest{want}, m.Requests(), cmpopts.IgnoreFields(turn.Tool{}, "Run"), cmpopts.IgnoreFields(agents.ModelRequest{}, "Waits")); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunModelWaits(t *testing.T) {
+	waits := func(_ context.Context, req agents.ModelRequest, _ func(agents.Delta) bool) error {
+		if !req.Waits(7*time.Second) || !req.Waits(0) {
+			return errors.New("the reply should be needed")
+		}
+		return nil
+	}
+	m := modeltest.NewScript(modeltest.Then(waits, modeltest.Say("Hello")))
+	check(t, run(t.Context(), agents.New(m, agents.Options{}), request(echo)),
+		"call 0", "waits 7s", "waits 0s", "text Hello", `reply "Hello" calls=0 first=0 end_turn`, "done end_turn 12")
+}
+
+// TestRunGoneWhileModelWaits: a reader that stops while the model waits ends the wait.
+func TestRunGoneWhileModelWaits(t *testing.T) {
+	needed := true
+	m := modeltest.NewScript(func(_ context.Context, req agents.ModelRequest, _ func(agents.Delta) bool) error {
+		needed = req.Waits(7 * time.Second)
+		return errors.New("not needed")
+	})
+	for e := range agents.New(m, agents.Options{}).Run(t.Context(), request(echo)) {
+		if _, ok := e.(turn.ModelWaits); ok {
+			break
+		}
+	}
+	if needed {
+		t.Error("the model goes on waiting for a reader that has stopped")
 	}
 }
 

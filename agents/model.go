@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
@@ -41,6 +42,10 @@ type ModelRequest struct {
 	Temperature    float64
 	// MaxTokens bounds the reply; 0 leaves it to the server.
 	MaxTokens int
+	// Waits, if set, is called before the Model waits to ask its server again, with
+	// how long it will wait, and with 0 when it has waited. It is called where the
+	// sequence is read. False means that the call is not needed any longer.
+	Waits func(time.Duration) bool
 }
 
 // Delta is a piece of a reply. Any of its fields may be set.

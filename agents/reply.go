@@ -59,8 +59,12 @@ func (l *loop) request(final bool) ModelRequest {
 		Model: l.req.Model, System: l.req.System, Messages: messages, Facts: l.req.Facts,
 		Tools: l.req.Tools, ToolsForbidden: final,
 		Temperature: l.req.Temperature, MaxTokens: l.req.MaxTokens,
+		Waits: l.modelWaits,
 	}
 }
+
+// modelWaits tells that the model waits, or has waited.
+func (l *loop) modelWaits(d time.Duration) bool { return l.emit(turn.ModelWaits{For: d}) }
 
 // writing is a reply that is being written.
 type writing struct {

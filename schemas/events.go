@@ -29,6 +29,9 @@ const (
 	// StatusWaitingForAnswer means that another answer writes into the same
 	// block.
 	StatusWaitingForAnswer StatusCode = "waiting_for_answer"
+	// StatusWaitingForModel means that the model is busy or cannot be reached, and
+	// is asked again soon.
+	StatusWaitingForModel StatusCode = "waiting_for_model"
 )
 
 // StatusValues are the values in the text of a status line.

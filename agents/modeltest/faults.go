@@ -186,10 +186,23 @@ func (p protocol) retries(t *testing.T) {
 				up.Push(tt.replies...)
 				up.On(upstream.Any, upstream.Text("Hel", "lo"))
 				begun := time.Now()
-				got := Read(t.Context(), p.model(t, up), ask)
+				var told []time.Duration
+				req := ask
+				req.Waits = func(d time.Duration) bool { told = append(told, d); return true }
+				got := Read(t.Context(), p.model(t, up), req)
 				check(t, tt.name, got, tt.want)
-				if took := time.Since(begun); took < tt.least || took > tt.most {
+				took, all := time.Since(begun), time.Duration(0)
+				if took < tt.least || took > tt.most {
 					t.Errorf("took %v, want %v to %v", took, tt.least, tt.most)
+				}
+				for i, d := range told {
+					all += d
+					if d > 0 != (i%2 == 0) {
+						t.Errorf("told of the waits %v, want a wait and its end in turn", told)
+					}
+				}
+				if all != took || len(told)%2 != 0 {
+					t.Errorf("told of the waits %v, but it took %v", told, took)
 				}
 				if up.Calls() != tt.calls {
 					t.Errorf("%d calls, want %d", up.Calls(), tt.calls)
@@ -197,6 +210,15 @@ func (p protocol) retries(t *testing.T) {
 			})
 		})
 	}
+	t.Run("a wait that nobody needs", func(t *testing.T) {
+		up := upstream.NewMemory()
+		up.Push(busy("Retry-After", "30"))
+		req := ask
+		req.Waits = func(time.Duration) bool { return false }
+		if got := Read(t.Context(), p.model(t, up), req); got.Err == nil || up.Calls() != 1 {
+			t.Errorf("got %+v after %d calls, want an error after one", got, up.Calls())
+		}
+	})
 	t.Run("hint of a long Retry-After", func(t *testing.T) {
 		got := p.read(t, busy("Retry-After", "90"))
 		if e := schemas.Visible(got.Err); e.RetryAfter != 90 {

@@ -174,8 +174,8 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 				yield(agents.Delta{}, visible(err))
 				return
 			}
-			if !m.sleep(ctx, req.Model, attempt, wait, err) {
-				yield(agents.Delta{}, fmt.Errorf("openai: the call was cancelled: %w", context.Cause(ctx)))
+			if err := m.sleep(ctx, &req, attempt, wait, err); err != nil {
+				yield(agents.Delta{}, fmt.Errorf("openai: the call was cancelled: %w", err))
 				return
 			}
 		}
@@ -190,12 +190,28 @@ func (m *Model) learn(ctx context.Context, model string, q quirks, err error) {
 	m.cfg.Logger.InfoContext(ctx, "the model's server refused an option of the request; retrying without it", "model", model, "error", err)
 }
 
-// sleep waits before the next attempt; false means that ctx ended first.
+// errNotNeeded ends a call whose reply nobody takes any longer.
+var errNotNeeded = errors.New("the reply is not needed any longer")
+
+// sleep waits before the next attempt, and tells that it does. An error means that
+// there must be none.
 //
 //go:noinline
-func (m *Model) sleep(ctx context.Context, model string, attempt int, wait time.Duration, err error) bool {
-	m.cfg.Logger.WarnContext(ctx, "model call failed; retrying", "model", model, "attempt", attempt, "wait", wait, "error", err)
-	return sleep(ctx, wait)
+func (m *Model) sleep(ctx context.Context, req *agents.ModelRequest, attempt int, wait time.Duration, err error) error {
+	m.cfg.Logger.WarnContext(ctx, "model call failed; retrying", "model", req.Model, "attempt", attempt, "wait", wait, "error", err)
+	tell := req.Waits
+	if tell == nil {
+		tell = func(time.Duration) bool { return true }
+	}
+	switch {
+	case !tell(wait):
+		return errNotNeeded
+	case !sleep(ctx, wait):
+		return context.Cause(ctx)
+	case !tell(0):
+		return errNotNeeded
+	}
+	return nil
 }
 
 func (m *Model) known(model string) quirks {

@@ -20,6 +20,10 @@ type CallStart struct {
 	Final     bool
 }
 
+// ModelWaits says that the call waits that long before the model's server is asked
+// again, because it was busy or could not be reached; 0 says that it has waited.
+type ModelWaits struct{ For time.Duration }
+
 // Thinking is a piece of the model's reasoning.
 type Thinking struct{ Text string }
 
@@ -139,6 +143,7 @@ type LoopComplete struct {
 type Cancelled struct{ Cause error }
 
 func (CallStart) event()     {}
+func (ModelWaits) event()    {}
 func (Thinking) event()      {}
 func (TextDelta) event()     {}
 func (FullText) event()      {}

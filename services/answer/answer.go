@@ -46,18 +46,19 @@ type Writer struct {
 	marked  int                     // markers sent
 	pending []schemas.CustomPayload // named, but in no write yet
 
-	values   []schemas.SuggestedValue
-	actions  []schemas.SuggestedAction
-	warnings []string
-	dropped  []string
-	writing  strings.Builder // the model's text of the reply under way, see turn.Request
-	spoke    bool            // the reply under way has text
-	calling  time.Time       // when the current call of the model began; zero means none
-	cut      *turn.CutValue
-	cutNote  string        // the warning about cut
-	usage    schemas.Usage // set at the end
-	restored bool          // earlier answers get the blocks of this one back
-	stop     schemas.StopReason
+	values    []schemas.SuggestedValue
+	actions   []schemas.SuggestedAction
+	warnings  []string
+	dropped   []string
+	writing   strings.Builder // the model's text of the reply under way, see turn.Request
+	spoke     bool            // the reply under way has text
+	asksAgain bool            // it is shown that the model is asked again
+	calling   time.Time       // when the current call of the model began; zero means none
+	cut       *turn.CutValue
+	cutNote   string        // the warning about cut
+	usage     schemas.Usage // set at the end
+	restored  bool          // earlier answers get the blocks of this one back
+	stop      schemas.StopReason
 
 	// checkpoint is stored with the next write that does not end the run, under
 	// the number checkpointN; nil means none. writes are the writes that may
@@ -217,6 +218,8 @@ func (wr *Writer) handleOther(event turn.Event) {
 			wr.status(runlog.Status{Message: thinkingStatus, Code: schemas.StatusThinking})
 		}
 		wr.levels.BeginReply()
+	case turn.ModelWaits:
+		wr.modelWaits(e.For)
 	case turn.Thinking:
 		wr.levels.Think(e.Text)
 	case turn.FullText:

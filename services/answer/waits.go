@@ -294,3 +294,20 @@ func (wr *Writer) noted(c *turn.Call, result turn.Result) turn.Result {
 	}
 	return result
 }
+
+// noticeable is the shortest wait of a model that is shown.
+const noticeable = time.Second
+
+// modelWaits shows that the model's server is asked again after d; 0 means that it is
+// asked now.
+func (wr *Writer) modelWaits(d time.Duration) {
+	switch {
+	case d >= noticeable:
+		wr.emit(wr.levels.Wait(), &runlog.Status{Message: "The model does not answer yet; trying again soon...", Code: schemas.StatusWaitingForModel})
+		wr.asksAgain = true
+	case d == 0 && wr.asksAgain:
+		wr.levels.Waited()
+		wr.status(runlog.Status{Message: thinkingStatus, Code: schemas.StatusThinking})
+		wr.asksAgain = false
+	}
+}

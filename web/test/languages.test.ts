@@ -24,7 +24,7 @@ describe.each(Object.entries({ de, fr, es, zh, ar }))('the labels in %s', (_, la
     for (const code of codes) {
       const said = statusWords(labels, { message: 'Text of the service', code, tool: 'drop_rows' })
       expect([said, code]).not.toEqual(['Text of the service', code])
-      expect([said.includes('drop_rows'), code]).toEqual([!['thinking', 'resuming', 'waiting_for_answer'].includes(code), code])
+      expect([said.includes('drop_rows'), code]).toEqual([!['thinking', 'resuming', 'waiting_for_answer', 'waiting_for_model'].includes(code), code])
     }
   })
 

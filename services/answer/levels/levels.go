@@ -24,6 +24,9 @@ const (
 // that runs.
 const call = "tool_call"
 
+// line is the type of the message of a status line.
+const line = "loading"
+
 // completed is the status of a level that ended normally.
 const completed = "completed"
 
@@ -82,6 +85,16 @@ func (l *Levels) EndReply() {
 // Text returns the place of the answer's text; it opens a message if none is
 // open.
 func (l *Levels) Text() runlog.Level { return l.open("text") }
+
+// Wait returns the place of a line that says that the model waits.
+func (l *Levels) Wait() runlog.Level { return l.open(line) }
+
+// Waited closes that place.
+func (l *Levels) Waited() {
+	if l.what == line {
+		l.endText(completed)
+	}
+}
 
 // Payload shows a payload of the model's text, after that many calls, as a message of
 // its own.

@@ -182,7 +182,7 @@ func (lp *loop) payload(at runlog.Level, p *runlog.Payload) {
 func (lp *loop) Line(index int, id, name string) runlog.Level {
 	c := lp.callOf(index, id, name)
 	if c.line == 0 {
-		c.line = lp.startMessage(lp.groupOf(c), runlog.LevelStart{Type: "loading", Tool: name, ToolUseID: id})
+		c.line = lp.startMessage(lp.groupOf(c), runlog.LevelStart{Type: line, Tool: name, ToolUseID: id})
 	}
 	at := lp.groupOf(c)
 	at.Message = c.line

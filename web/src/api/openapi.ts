@@ -2184,7 +2184,7 @@ export interface components {
          *     and of one whose code it does not know.
          * @enum {string}
          */
-        StatusCode: "thinking" | "resuming" | "running_tool" | "waiting_for_user" | "waiting_for_page" | "waiting_for_answer";
+        StatusCode: "thinking" | "resuming" | "running_tool" | "waiting_for_user" | "waiting_for_page" | "waiting_for_answer" | "waiting_for_model";
         /** @description The values in the text of a status line */
         StatusValues: {
             /** @description The name of the tool that runs or waits */

@@ -63,6 +63,7 @@ export const defaultLabels = {
   waitingForUser: (tool: string) => `Waiting for your approval: ${tool}…`,
   waitingForPage: (tool: string) => `Waiting for ${tool} on the page…`,
   waitingForAnswer: 'Waiting for another answer that writes here…',
+  waitingForModel: 'The model does not answer yet; trying again soon…',
   runningTool: (tool: string) => `Running ${tool}…`,
   reasoning: 'Reasoning',
   reasoningLive: 'Reasoning…',
@@ -225,6 +226,8 @@ export function statusWords(labels: TrayLabels, { message, code, tool }: StatusL
       return labels.waitingForPage(tool)
     case 'waiting_for_answer':
       return labels.waitingForAnswer
+    case 'waiting_for_model':
+      return labels.waitingForModel
     default:
       return message
   }

@@ -30,7 +30,7 @@ export type Outcome =
 /** A line about the current step: the service's English text, and for labels its code and the tool that it names. */
 export interface StatusLine {
   message: string
-  /** `thinking`, `resuming`, `stopping`, `running_tool`, `waiting_for_user`, `waiting_for_page`, `waiting_for_answer`; empty if the service sent none. */
+  /** `thinking`, `resuming`, `stopping`, `running_tool`, `waiting_for_user`, `waiting_for_page`, `waiting_for_answer`, `waiting_for_model`; empty if the service sent none. */
   code: string
   tool: string
 }
