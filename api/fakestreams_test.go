@@ -102,6 +102,10 @@ func decoded[T any](frame apitest.Frame) (e T, err error) {
 
 func (f fakeStreams) LiveIn(context.Context, schemas.User, string) ([]string, error) { return nil, nil }
 
+func (f fakeStreams) Future(context.Context, schemas.User, string, int64) (bool, error) {
+	return false, nil
+}
+
 func (f fakeStreams) Live(_ context.Context, user schemas.User, chat string) ([]string, error) {
 	f.call("Live %s %s", user.Name, chat)
 	return nil, nil

@@ -44,6 +44,10 @@ func (l *longRun) Start(context.Context, schemas.User, *schemas.ChatRequest, rec
 	return schemas.Run{RunID: "r"}, nil
 }
 
+func (l *longRun) Future(context.Context, schemas.User, string, int64) (bool, error) {
+	return false, nil
+}
+
 func (l *longRun) LiveIn(context.Context, schemas.User, string) ([]string, error) { return nil, nil }
 
 func (l *longRun) Live(context.Context, schemas.User, string) ([]string, error) { return nil, nil }

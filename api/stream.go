@@ -34,6 +34,9 @@ type streams interface {
 	// the error is runlog.ErrEnded; runlog.ErrInterrupted ends the events of a
 	// run that continues later.
 	Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error)
+	// Future reports whether a cursor is so far past the newest event of an unfinished
+	// run that no reader can have seen that event (runlog.Future).
+	Future(ctx context.Context, user schemas.User, id string, after int64) (bool, error)
 	// Live returns the unfinished runs of a user's chat, the running one first.
 	Live(ctx context.Context, user schemas.User, chat string) ([]string, error)
 	// LiveIn returns the unfinished runs of a user's document in the same way,

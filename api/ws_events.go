@@ -300,6 +300,6 @@ func (k *socket) ahead(ctx context.Context, run schemas.Run, after int64) bool {
 	if live, err := k.server.Streams.Live(ctx, k.user, run.ChatID); err != nil || !slices.Contains(live, run.RunID) {
 		return false
 	}
-	now, err := k.server.Runs.Run(ctx, k.user, run.RunID)
-	return err == nil && runlog.Future(after, now.LastSequence) && !now.State.Terminal()
+	future, err := k.server.Streams.Future(ctx, k.user, run.RunID, after)
+	return err == nil && future
 }

@@ -26,7 +26,10 @@ type live struct {
 	batches [][]runlog.Event
 	err     error
 	waits   func() ([]schemas.Wait, error)
+	future  bool
 }
+
+func (l live) Future(context.Context, schemas.User, string, int64) (bool, error) { return l.future, nil }
 
 func (l live) Run(context.Context, schemas.User, string) (schemas.Run, error) { return l.run, nil }
 
@@ -221,6 +224,27 @@ func TestALogThatIsNoLongerKept(t *testing.T) {
 					}
 				} else if w.Name == "agui" && (!strings.Contains(got, "MESSAGES_SNAPSHOT") || !strings.Contains(got, "RUN_FINISHED")) {
 					t.Errorf("%s/%s after the frame %d gets\n%s\nwant the messages and the end", w.Name, v.Name, cursor, got)
+				}
+			}
+		}
+	}
+}
+
+// TestACursorFarAhead reads runs of which less is known than the client has seen: it gets
+// what follows, and everything if nobody can have seen its frame.
+func TestACursorFarAhead(t *testing.T) {
+	run := schemas.Run{RunID: "r", State: schemas.RunRunning, Attempt: 1, LastSequence: 100}
+	for _, w := range all.Wires() {
+		for _, v := range w.Tables {
+			for _, future := range []bool{false, true} {
+				to := &shown{ctx: t.Context(), left: -1}
+				c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Response: httptest.NewRecorder(), Done: func() {}}
+				c.Service = &wires.Service{Runs: live{run: run, batches: [][]runlog.Event{append(beginning(92, 2), ended(92)...)}, future: future}}
+				if err := c.Service.Serve(c, to, wires.Response{Run: run, Table: v.Table, Cursor: 5_000 * wires.EventSpan}); err != nil {
+					t.Fatal(err)
+				}
+				if got := to.String(); strings.Contains(got, "half") != future {
+					t.Errorf("%s/%s shows\n%s\nwant the text of earlier frames: %t", w.Name, v.Name, got, future)
 				}
 			}
 		}

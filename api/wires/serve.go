@@ -187,6 +187,16 @@ func (s *Service) follow(ctx context.Context, c *Call, r Response, idle time.Dur
 	if err != nil {
 		return nil, nil, err
 	}
+	at := r.Cursor / EventSpan
+	future := run.State.Terminal() && at > run.LastSequence
+	if !run.State.Terminal() && runlog.Future(at, run.LastSequence) {
+		if future, err = s.Runs.Future(ctx, c.User, run.RunID, at); err != nil {
+			return nil, nil, err
+		}
+	}
+	if future {
+		r.Cursor = 0 // as of a database that has been restored: the response is shown whole
+	}
 	events, err := s.Runs.Follow(ctx, c.User, run.RunID, 0, idle)
 	if err != nil {
 		return nil, nil, err
@@ -248,9 +258,6 @@ func newFold(run schemas.Run, waits []schemas.Wait, r Response, again func() ([]
 		p.Answered = f.before
 	}
 	f.out.after, f.out.number = r.Cursor, r.Number
-	if at := r.Cursor / EventSpan; runlog.Future(at, run.LastSequence) || run.State.Terminal() && at > run.LastSequence {
-		f.out.after = 0 // as of a database that has been restored: the response is shown whole
-	}
 	f.use(r.Table(p))
 	return f
 }

@@ -108,6 +108,9 @@ type Runs interface {
 	// batch for each idle period. runlog.ErrInterrupted ends the events of a run that
 	// continues later.
 	Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error)
+	// Future reports whether a cursor is so far past the newest event of an unfinished
+	// run that no reader can have seen that event (runlog.Future).
+	Future(ctx context.Context, user schemas.User, id string, after int64) (bool, error)
 	Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
 	// ByKey returns the run that an Idempotency-Key started.
 	ByKey(ctx context.Context, user schemas.User, key string) (schemas.Run, error)

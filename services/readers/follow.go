@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/services/eventlog"
@@ -20,6 +21,7 @@ type follower struct {
 	user, id string
 	after    int64
 	idle     time.Duration
+	ahead    bool // the cursor may be of no event
 	begun    bool // it has read something, or had its first keep-alive
 }
 
@@ -27,6 +29,16 @@ type follower struct {
 func (f *follower) follow(ctx context.Context, yield func([]runlog.Event, error) bool) {
 	f.readers(1)
 	defer f.readers(-1)
+	if f.ahead {
+		future, err := f.Future(ctx, schemas.User{ID: f.user}, f.id, f.after)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if future {
+			f.after = 0
+		}
+	}
 	for {
 		if run := f.Own(f.id); run != nil && (f.Tail == nil || !run.Log.Given()) {
 			if !f.own(ctx, run, yield) {

@@ -135,9 +135,7 @@ func (r *Readers) Follow(ctx context.Context, user schemas.User, id string, afte
 			}
 			newest = max(newest, before(stored))
 		}
-		if runlog.Future(after, newest) {
-			f.after = 0
-		}
+		f.ahead = runlog.Future(after, newest)
 		return func(yield func([]runlog.Event, error) bool) { f.follow(ctx, f.logged(ctx, yield)) }, nil
 	}
 	if stored.State.Terminal() && after >= stored.LastSeq {

@@ -266,6 +266,41 @@ func TestCursorOfALaterAttempt(t *testing.T) {
 	})
 }
 
+// A reader that has seen far more of another process's run than is stored is not sent back
+// to the start; one whose cursor nobody can have seen is, once a lease is over.
+func TestCursorAhead(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		cursor int64
+		writes []int // a second apart
+		want   [2]int64
+	}{
+		{"soon stored", 3_000, []int{1_500, 1_500, 1}, [2]int64{3_001, 3_003}},
+		{"near enough", 3_000, []int{2_500, 501}, [2]int64{3_001, 3_003}},
+		{"ended before", 3_000, []int{1_500}, [2]int64{1, 0}},
+		{"of no event", 9_000, []int{1, 1, 1, 1, 1}, [2]int64{1, 7}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDatabase()
+				o := process{d: d, name: "a"}.begin("r")
+				o.write(t, 1)
+				o.flush()
+				b := start(t, d)
+				r := b.read(t, t.Context(), "r", tt.cursor, 0)
+				for _, n := range tt.writes {
+					pass(time.Second)
+					o.write(t, n)
+					o.flush()
+				}
+				pass(time.Second)
+				o.finish()
+				r.wants(t, tt.want)
+			})
+		})
+	}
+}
+
 // A reader whose run nobody has gets keep-alives, and has to come back after five leases.
 func TestNobodyHasIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -20,6 +21,11 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 		return nil, err
 	}
 	return r.readElsewhere(ctx, id, events), nil
+}
+
+// Future reports whether a cursor is of no event of an unfinished run, see readers.Readers.
+func (r *Runs) Future(ctx context.Context, user schemas.User, id string, after int64) (bool, error) {
+	return r.readers.Future(ctx, user, id, after)
 }
 
 // own returns a run of this process for its readers as find does, nil for any other.
@@ -70,10 +76,7 @@ func (r *Runs) liveOf(user schemas.User, is func(*run) bool) []string {
 		}
 	}
 	slices.SortFunc(list, func(a, b *run) int { // ids are ordered by time
-		if (a.attempt > 0) != (b.attempt > 0) {
-			return map[bool]int{true: -1, false: 1}[a.attempt > 0]
-		}
-		return strings.Compare(a.id, b.id)
+		return cmp.Or(cmp.Compare(min(b.attempt, 1), min(a.attempt, 1)), strings.Compare(a.id, b.id))
 	})
 	ids := make([]string, len(list))
 	for i, run := range list {

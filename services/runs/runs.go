@@ -218,13 +218,10 @@ func New(o Options) *Runs {
 	r.budgets = usage.NewBudgets(o.Budget, o.Leases.Many, o.Store.Usage, r.now)
 	r.running = usage.NewRunning(o.RunsPerUser)
 	r.text = modeltext.New(o.Text.Or(o.MaxTokens, o.MaxIterations))
-	load := func(ctx context.Context, id string, after int64) (record.Segment, error) {
-		return o.Store.Logs.NextSegment(ctx, id, after)
-	}
 	r.exchange = exchange.New(exchange.Options{Carrier: o.Carrier, Me: r.Replica, Own: r.logOf, Metrics: o.BusMetrics, Logger: o.Logger})
 	r.readers = readers.New(readers.Options{
 		Bus: r.exchange, Own: r.own, Runs: o.Store.Runs, Answers: o.Store.Logs, Words: o.Pages.Words, Tail: o.Tail, Bytes: o.MirrorBytes, Lease: o.Leases.Time, Metrics: o.ReaderMetrics, Logger: o.Logger,
-		Replays: eventlog.NewReplays(eventlog.ReplayOptions{Load: load, Cache: o.ReplayCache}), Keep: o.KeepLogs, PerUser: o.ReplaysPerUser, All: o.Replays,
+		Replays: eventlog.NewReplays(eventlog.ReplayOptions{Load: o.Store.Logs.NextSegment, Cache: o.ReplayCache}), Keep: o.KeepLogs, PerUser: o.ReplaysPerUser, All: o.Replays,
 	})
 	r.Views = views.New(views.Options{Store: o.Store.Views, Words: o.Pages.Words, Last: r.readers.Last, Trace: r.traceOf})
 	r.base, r.stop = context.WithCancelCause(context.Background())
