@@ -106,7 +106,11 @@ func (s *server) fail(err error, c echo.Context) {
 	failed := a.status >= http.StatusInternalServerError
 	gone := failed && c.Request().Context().Err() != nil
 	if failed && !gone {
-		s.Log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
+		level := slog.LevelError
+		if seen.Code == schemas.CodeShuttingDown || seen.Code == schemas.CodeInterrupted { // of each planned restart
+			level = slog.LevelInfo
+		}
+		s.Log.LogAttrs(c.Request().Context(), level, "request failed",
 			slog.String("request_id", requestID(c)), slog.String("code", string(seen.Code)), slog.Any("error", err))
 	}
 	switch {

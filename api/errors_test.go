@@ -40,7 +40,8 @@ func TestErrorsOfServices(t *testing.T) {
 		{"caused", fmt.Errorf("x: %w", busy.Because(cause)), 409, schemas.CodeBusy, busy.Message, "", aRun, false},
 		{"database away", fmt.Errorf("chats: %w: %w", record.ErrUnavailable, cause), 503, schemas.CodeStoreUnavailable, "the database is not available; try again soon", "5", "", true},
 		{"database full", fmt.Errorf("chats: %w: %w: %w", record.ErrUnavailable, schemas.ErrNoRoom, cause), 503, schemas.CodeStoreUnavailable, "the disk of the database is full; try again when its operator has made room", "30", "", true},
-		{"own hint", &schemas.Error{Code: schemas.CodeShuttingDown, Message: "soon", RetryAfter: 9}, 503, schemas.CodeShuttingDown, "soon", "9", "", true},
+		{"own hint, of a planned restart", &schemas.Error{Code: schemas.CodeShuttingDown, Message: "soon", RetryAfter: 9}, 503, schemas.CodeShuttingDown, "soon", "9", "", false},
+		{"answer that continues elsewhere", schemas.NewError(schemas.CodeInterrupted, "it continues"), 503, schemas.CodeInterrupted, "it continues", "1", "", false},
 		{"upstream", schemas.NewError(schemas.CodeRateLimited, "busy upstream").Because(cause), 502, schemas.CodeRateLimited, "busy upstream", "", "", true},
 		{"unknown code", schemas.NewError("strange", "odd"), 500, "strange", "odd", "", "", true},
 	} {

@@ -29,7 +29,9 @@ type live struct {
 	future  bool
 }
 
-func (l live) Future(context.Context, schemas.User, string, int64) (bool, error) { return l.future, nil }
+func (l live) Future(context.Context, schemas.User, string, int64) (bool, error) {
+	return l.future, nil
+}
 
 func (l live) Run(context.Context, schemas.User, string) (schemas.Run, error) { return l.run, nil }
 

@@ -36,13 +36,16 @@ type tended struct{ eventlog.Store }
 
 func (tended) Tend(context.Context) error { return nil }
 
+// unread is a store of logs that are not read.
+type unread struct{ runs.LogStore }
+
 // A queued run is refused because the run before it is under way, which ends before the
 // refusal is known here. The queued run starts all the same, also while somebody still
 // follows the one before it.
 func TestTheRunBeforeAQueuedOneEndsAsItIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{next: record.Run{ID: "queued"}}
-		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}}})
+		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}, Logs: unread{}}})
 		defer r.Shutdown(t.Context())
 		end := r.EnlistFollowed(t.Context(), "before")
 		r.Enlist(t.Context(), "queued")

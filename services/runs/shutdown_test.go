@@ -23,7 +23,7 @@ func TestShutdownGivesUp(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}}})
+				r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Logs: unread{}}})
 				over := make(chan struct{})
 				if tt.works > 0 {
 					time.AfterFunc(tt.works, func() { close(over) })

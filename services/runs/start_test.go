@@ -11,7 +11,7 @@ import (
 // not yet registered. It follows the run all the same.
 func TestARunIsFollowedAsSoonAsItIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}}})
+		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Logs: unread{}}})
 		defer r.Shutdown(t.Context())
 		if r.Follows("run") {
 			t.Error("a run that is not here is found")
