@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"maps"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/chattray/chattray/services/runs"
 )
 
 // yamlDocuments reads a file of YAML documents.
@@ -54,6 +57,20 @@ func TestDeploymentsNameSettings(t *testing.T) {
 	}
 }
 
+// afterDrain is how long a process that stops may take after its delay and the time to drain.
+const afterDrain = runs.DefaultStopWait + shutdownGrace
+
+// parsed returns the duration that a file has.
+func parsed(t *testing.T, written any) time.Duration {
+	t.Helper()
+	text, _ := written.(string)
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // The second process of docker-compose.replicas.yml is as the first one, whose rest is in
 // docker-compose.yml, and Caddy takes its file.
 func TestComposeOfReplicas(t *testing.T) {
@@ -68,6 +85,22 @@ func TestComposeOfReplicas(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("chattray-b has %d variables, want %d", len(got), len(want))
+	}
+	stops := 0
+	for _, file := range []map[string]any{base, more} {
+		for name, service := range at(file, "services").(map[string]any) {
+			if !strings.HasPrefix(name, "chattray") {
+				continue
+			}
+			stops++
+			drain, delay := parsed(t, cmp.Or(at(service, "environment", "CHATTRAY_DRAIN"), any("30s"))), parsed(t, cmp.Or(at(service, "environment", "CHATTRAY_SHUTDOWN_DELAY"), any("0s")))
+			if grace := parsed(t, at(service, "stop_grace_period")); grace <= drain+delay+afterDrain {
+				t.Errorf("%s has %v to end, want more than %v", name, grace, drain+delay+afterDrain)
+			}
+		}
+	}
+	if stops != 3 {
+		t.Errorf("%d services of the two files stop, want 3", stops)
 	}
 	config := at(more, "configs", "caddy", "content").(string)
 	caddy, err := exec.LookPath("caddy")
@@ -114,15 +147,11 @@ func TestKubernetes(t *testing.T) {
 	for _, v := range container["env"].([]any) {
 		variable := v.(map[string]any)
 		if name := variable["name"].(string); slices.Contains([]string{"CHATTRAY_DRAIN", "CHATTRAY_SHUTDOWN_DELAY"}, name) {
-			d, err := time.ParseDuration(variable["value"].(string))
-			if err != nil {
-				t.Fatal(err)
-			}
-			lasts += d
+			lasts += parsed(t, variable["value"])
 		}
 	}
-	if grace := time.Duration(pod["terminationGracePeriodSeconds"].(int)) * time.Second; lasts == 0 || grace <= lasts+shutdownGrace {
-		t.Errorf("the pod has %v to end, want more than %v", grace, lasts+shutdownGrace)
+	if grace := time.Duration(pod["terminationGracePeriodSeconds"].(int)) * time.Second; lasts == 0 || grace <= lasts+afterDrain {
+		t.Errorf("the pod has %v to end, want more than %v", grace, lasts+afterDrain)
 	}
 	for probe, path := range map[string]string{"readinessProbe": "/readyz", "livenessProbe": "/healthz"} {
 		if got := at(container, probe, "httpGet", "path"); got != path {

@@ -58,9 +58,9 @@ const (
 	// busyWait is how long a question that cancels another replica's run waits for its
 	// end.
 	busyWait = 5 * time.Second
-	// defaultStopWait is how long Shutdown waits for runs that do not stop when they
-	// are interrupted.
-	defaultStopWait = 5 * time.Second
+	// DefaultStopWait is how long Shutdown waits after its time for runs that do not
+	// stop at once when they are interrupted, and for their readers.
+	DefaultStopWait = 5 * time.Second
 
 	recoverAtOnce   = 16
 	marksAtOnce     = 256 // marks that are stored together
@@ -188,7 +188,7 @@ func New(o Options) *Runs {
 		o.DisconnectGrace = defaultDisconnectGrace
 	}
 	if o.StopWait == 0 {
-		o.StopWait = defaultStopWait
+		o.StopWait = DefaultStopWait
 	}
 	if o.ApprovalTimeout == 0 {
 		o.ApprovalTimeout = answer.DefaultApprovalTimeout
