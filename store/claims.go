@@ -19,8 +19,9 @@ const (
 
 // The statements of claims. A claim counts while its run has not ended.
 const (
-	lockClaims = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(?, hashtext(?))) AS locked`
-	holds      = `(EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run AND ` + openStates + `)
+	// lockOwner waits for other transactions with a lock of the same class and owner.
+	lockOwner = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(?, hashtext(?))) AS locked`
+	holds     = `(EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run AND ` + openStates + `)
 		OR until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run))`
 	selectHolder = `SELECT run FROM claims WHERE owner = ? AND run <> ? AND (block = '' AND document = ?
 		OR block <> '' AND (block {among} OR CAST(? AS BOOLEAN) AND document = ?)) AND ` + holds + ` ORDER BY run LIMIT 1`
@@ -44,7 +45,7 @@ func (r *Replicas) TakeClaim(ctx context.Context, c record.Claim, replica string
 	err = r.store.batch(ctx, func(ctx context.Context, tx session) error {
 		holder = ""
 		owner := clean(c.Owner)
-		if err := tx.query(ctx, lockClaims, [][]any{{claimLock, owner}}, func(scanner) error { return nil }); err != nil {
+		if err := tx.query(ctx, lockOwner, [][]any{{claimLock, owner}}, func(scanner) error { return nil }); err != nil {
 			return err
 		}
 		err := tx.query(ctx, selectHolder, [][]any{{owner, c.Run, c.Document, string(blocks), c.Plan, c.Document}}, func(row scanner) error { return row.Scan(&holder) })

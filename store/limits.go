@@ -1,15 +1,17 @@
 package store
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
 )
 
 // StartLimits bound what an owner may start while several processes share the
-// database. They are checked in the transaction of the start: starts at the same time in
-// different processes may together exceed them by one for each other process. 0 means no
-// limit.
+// database. They are checked in the transaction of the start: single starts at the same
+// time in different processes may together exceed them by one for each other process. 0
+// means no limit.
 type StartLimits struct {
 	OpenRuns, RunsPerMinute int
 }
@@ -30,22 +32,34 @@ type started struct {
 	oldest       int64
 }
 
-// loadStarted reads what the owners of the Begins have started.
+// startLock distinguishes the locks of owners' starts from other locks.
+const startLock = 0x63747273
+
+// loadStarted reads what the owners of the Begins have started. Commits that begin several
+// runs of an owner come one after the other in all processes, because each of two at the
+// same time would begin as many as the limits allow.
 func (b *batch) loadStarted() error {
 	if b.limits == (StartLimits{}) {
 		return nil
 	}
 	b.started = make(map[string]*started)
-	var rows [][]any
+	asked := make(map[string]int)
+	var rows, locks [][]any
 	b.begins(func(_ *writeResult, g *record.Begin) {
-		owner := g.Run.Owner.ID
-		if b.started[owner] != nil {
-			return
+		owner, now := g.Run.Owner.ID, g.Run.CreatedAt
+		switch asked[owner]++; asked[owner] {
+		case 1:
+			b.started[owner] = new(started)
+			rows = append(rows, []any{owner, owner, micros(now.Add(-recently)), micros(now.Add(recently))})
+		case 2:
+			locks = append(locks, []any{startLock, owner})
 		}
-		b.started[owner] = new(started)
-		now := g.Run.CreatedAt
-		rows = append(rows, []any{owner, owner, micros(now.Add(-recently)), micros(now.Add(recently))})
 	})
+	// In this order two processes cannot wait for each other.
+	slices.SortFunc(locks, func(x, y []any) int { return strings.Compare(x[1].(string), y[1].(string)) })
+	if err := b.tx.query(b.ctx, lockOwner, locks, func(scanner) error { return nil }); err != nil {
+		return err
+	}
 	return b.tx.query(b.ctx, selectStarted, rows, func(row scanner) error {
 		var owner string
 		var s started

@@ -3,6 +3,9 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,6 +58,39 @@ func testStartLimits(t *testing.T, url string) {
 	w := f.begin("q", by("cat", 0))
 	left := time.Minute - w.Begin.Run.CreatedAt.Sub(oldest.Begin.Run.CreatedAt)
 	refused(f, "the fourth of a minute", schemas.CodeTooManyRequests, int((left+time.Second-1)/time.Second), w)
+}
+
+// testStartsAtOnce is what a user starts with several questions at each of two processes at
+// the same time.
+func testStartsAtOnce(t *testing.T, url string) {
+	const limit, users = 8, 20
+	var both [2]*fixture
+	for i := range both {
+		s, err := store.Open(t.Context(), url, store.Options{Limits: store.StartLimits{OpenRuns: limit}})
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		both[i] = newFixture(t, s)
+	}
+	for n := range users {
+		var writes [2][]*record.Write
+		for i, f := range both {
+			for range limit {
+				writes[i] = append(writes[i], f.begin("q", func(g *record.Begin) { g.Run.Owner.ID = strconv.Itoa(n) }))
+			}
+		}
+		var at sync.WaitGroup
+		for i, f := range both {
+			at.Go(func() { f.commit(writes[i]...) })
+		}
+		at.Wait()
+		begun := 0
+		for _, w := range slices.Concat(writes[0], writes[1]) {
+			if w.Err == nil {
+				begun++
+			}
+		}
+		equal(t, "runs begun at two processes at once", begun, limit)
+	}
 }
 
 // testQueueFull is how many runs of a chat may wait, decided under the chat's lock.

@@ -129,3 +129,34 @@ func TestLaterAttemptClosesEarlierLevels(t *testing.T) {
 		t.Errorf("the second attempt's text is at %+v, want numbers above %d", at, runlog.AttemptSpan)
 	}
 }
+
+// While the model's server asks to wait, a status line is a message in the group of the
+// reply, before its text.
+func TestModelWaits(t *testing.T) {
+	l, log := newLevels(1)
+	l.BeginReply()
+	waits := l.Wait()
+	l.Waited()
+	l.Waited()
+	again, text := l.Wait(), l.Text()
+	l.Waited() // the text has taken its place
+	if l.Text() != text {
+		t.Error("the text is closed by the end of a wait")
+	}
+	l.Close("completed")
+	if left := open(t, *log); len(left) > 0 {
+		t.Errorf("levels left open: %+v", left)
+	}
+	if waits.Group != text.Group || again.Group != text.Group || waits.Message == again.Message || again.Message == text.Message {
+		t.Errorf("the waits are at %+v and %+v, the text at %+v; want three messages of one group", waits, again, text)
+	}
+	var types []string
+	for _, e := range *log {
+		if b, ok := e.Body.(*runlog.LevelStart); ok && b.Depth == runlog.MessageLevel {
+			types = append(types, b.Type)
+		}
+	}
+	if want := []string{"loading", "loading", "text"}; !slices.Equal(types, want) {
+		t.Errorf("the messages are %q, want %q", types, want)
+	}
+}
