@@ -15,7 +15,29 @@ func ChatKey(thread string) string {
 	if text.IsID(thread) {
 		return thread
 	}
-	sum := sha256.Sum256([]byte(thread))
+	return digest(thread)
+}
+
+// MessageKey returns the id of a user's message whose client's id is not valid, or is that
+// of a message in another chat: many clients count the messages of each thread. It depends
+// only on the chat and on the client's id, so that later requests find the message.
+func MessageKey(chat, id string) string { return digest(chat + "\n" + id) }
+
+// messageIDs returns the ids that a client's message may have in a chat, the preferred one
+// first; none if the client's id is empty.
+func messageIDs(chat, id string) []string {
+	switch {
+	case id == "":
+		return nil
+	case text.IsID(id):
+		return []string{id, MessageKey(chat, id)}
+	}
+	return []string{MessageKey(chat, id)}
+}
+
+// digest returns a valid id that is made from a text.
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
 	return "w-" + hex.EncodeToString(sum[:])[:40]
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/schemas/text"
 )
 
 // Message is a message of the client's list.
@@ -46,28 +45,48 @@ func (s *Service) Current(ctx context.Context, user schemas.User, chat schemas.C
 	return all, nil
 }
 
-// Successor returns the id of the current version of a user message: the message itself
-// until it is edited, "" if the chat does not have it. A message that was replaced
-// together with an earlier one has no current version, which is a conflict.
+// Successor returns the id of the current version of the user message that the client
+// calls id: the message itself until it is edited, "" if the chat does not have it. A message
+// that was replaced together with an earlier one has no current version, which is a conflict.
 func (s *Service) Successor(ctx context.Context, user schemas.User, chat schemas.Chat, have []schemas.Message, id string) (string, error) {
-	if slices.ContainsFunc(have, func(m schemas.Message) bool { return m.ID == id && m.Role == "user" }) {
-		return id, nil
+	ids := messageIDs(chat.ChatID, id)
+	for _, id := range ids {
+		if slices.ContainsFunc(have, func(m schemas.Message) bool { return m.ID == id && m.Role == "user" }) {
+			return id, nil
+		}
 	}
-	if !text.IsID(id) {
-		return "", nil
+	for _, id := range ids {
+		versions, err := s.Chats.Versions(ctx, user, chat.ConversationID, id)
+		if errors.Is(err, schemas.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		at := slices.IndexFunc(versions.Items, func(v schemas.VersionItem) bool { return v.Current })
+		if at < 0 {
+			return "", errReplaced
+		}
+		return versions.Items[at].MessageID, nil
 	}
-	versions, err := s.Chats.Versions(ctx, user, chat.ConversationID, id)
-	if errors.Is(err, schemas.ErrNotFound) {
-		return "", nil
+	return "", nil
+}
+
+// rename gives the user's messages of a client's list the ids that they have in the chat.
+func rename(list []Message, chat schemas.Chat, have []schemas.Message) {
+	known := make(map[string]bool, len(have))
+	for i := range have {
+		known[have[i].ID] = have[i].Role == "user"
 	}
-	if err != nil {
-		return "", err
+	for i, m := range list {
+		if m.Role != "user" {
+			continue
+		}
+		ids := messageIDs(chat.ChatID, m.ID)
+		if at := slices.IndexFunc(ids, func(id string) bool { return known[id] }); at >= 0 {
+			list[i].ID = ids[at]
+		}
 	}
-	at := slices.IndexFunc(versions.Items, func(v schemas.VersionItem) bool { return v.Current })
-	if at < 0 {
-		return "", errReplaced
-	}
-	return versions.Items[at].MessageID, nil
 }
 
 // errReplaced is returned for a message that is no longer part of the chat.
@@ -111,14 +130,15 @@ func Find(have []schemas.Message, list []Message, live string) Place {
 	return Place{}
 }
 
-// Edited returns the place of an edit of the message id, whose current version is the
-// message current. The run of the same edit is followed, unless it failed or was stopped.
-func Edited(have []schemas.Message, id, current string, asked *schemas.ChatRequest, live string) Place {
+// Edited returns the place of an edit of the message that the client calls id, whose current
+// version is the message current. The run of the same edit is followed, unless it failed or
+// was stopped.
+func Edited(chat schemas.Chat, have []schemas.Message, id, current string, asked *schemas.ChatRequest) Place {
 	at := slices.IndexFunc(have, func(m schemas.Message) bool { return m.ID == current })
-	if id == current || at < 0 || !Same(have[at], asked) {
+	if slices.Contains(messageIDs(chat.ChatID, id), current) || at < 0 || !Same(have[at], asked) {
 		return Place{Edit: current}
 	}
-	again := Again(have, at, live)
+	again := Again(have, at, chat.ActiveRunID)
 	if again.Follow != "" {
 		return again
 	}

@@ -8,7 +8,8 @@ import (
 
 // Start starts the run of a request, or returns the one that the Idempotency-Key started.
 // If the chat's run waits, it is cancelled: a new message replaces the answer that it
-// waits for. A message whose id is used in another chat gets a new id.
+// waits for. The request's MessageID is the client's, in any form; the message gets that id
+// if it can, else its MessageKey.
 func (c *Call) Start(chat schemas.Chat, req *schemas.ChatRequest) (schemas.Run, error) {
 	if chat.ActiveRunID != "" {
 		run, err := c.Service.Runs.Run(c.Context(), c.User, chat.ActiveRunID)
@@ -26,13 +27,17 @@ func (c *Call) Start(chat schemas.Chat, req *schemas.ChatRequest) (schemas.Run, 
 	if size > maxContext {
 		return schemas.Run{}, schemas.Invalid("/context", "must have at most 1 MiB")
 	}
+	ids := messageIDs(chat.ChatID, req.MessageID)
+	if len(ids) > 0 {
+		req.MessageID = ids[0]
+	}
 	if err := c.Service.Check(req); err != nil {
 		return schemas.Run{}, err
 	}
 	key := c.options()
 	run, err := c.Service.Runs.Start(c.Context(), c.User, req, key)
-	if seen, ok := errors.AsType[*schemas.Error](err); ok && seen == schemas.ErrTaken && req.MessageID != "" {
-		req.MessageID = ""
+	if seen, ok := errors.AsType[*schemas.Error](err); ok && seen == schemas.ErrTaken && len(ids) > 1 {
+		req.MessageID = ids[1]
 		return c.Service.Runs.Start(c.Context(), c.User, req, key)
 	}
 	return run, err
@@ -129,6 +134,7 @@ func (c *Call) StartLast(key string, chat schemas.Chat, req *schemas.ChatRequest
 		if err != nil {
 			return chat, at, err
 		}
+		rename(list, chat, have)
 		last := &list[len(list)-1]
 		current, err := c.Service.Successor(c.Context(), c.User, chat, have, last.ID)
 		if err != nil {

@@ -1,6 +1,7 @@
 package wires_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 )
 
 func TestIDsOfCalls(t *testing.T) {
@@ -38,6 +40,54 @@ func TestChatKeys(t *testing.T) {
 		if got := wires.ChatKey(thread); len(got) != 42 || !strings.HasPrefix(got, "w-") || got == wires.ChatKey(thread+"x") {
 			t.Errorf("%q becomes %q, want w- and 40 digits that no other thread has", thread, got)
 		}
+	}
+}
+
+// taken is a service in which ids are in use.
+type taken struct {
+	wires.Runs
+
+	ids  []string
+	asks []string
+}
+
+func (s *taken) Start(_ context.Context, _ schemas.User, req *schemas.ChatRequest, _ record.StartOptions) (schemas.Run, error) {
+	s.asks = append(s.asks, req.MessageID)
+	if slices.Contains(s.ids, req.MessageID) {
+		return schemas.Run{}, schemas.ErrTaken
+	}
+	return schemas.Run{UserMessageID: req.MessageID}, nil
+}
+
+// A message has its client's id, or one that is made from it and the chat's.
+func TestIDsOfMessages(t *testing.T) {
+	key := func(id string) string { return wires.MessageKey("k", id) }
+	if a, b, c := key("1"), key("2"), wires.MessageKey("l", "1"); len(a) != 42 || a == b || a == c {
+		t.Errorf("the messages 1 and 2, and 1 of another chat, have the ids %s, %s and %s; want three of 42 characters", a, b, c)
+	}
+	for _, tt := range []struct {
+		name, id string
+		taken    []string
+		want     []string
+		err      error
+	}{
+		{"free", "1", nil, []string{"1"}, nil},
+		{"of another chat", "1", []string{"1"}, []string{"1", key("1")}, nil},
+		{"of this chat too", "1", []string{"1", key("1")}, []string{"1", key("1")}, schemas.ErrTaken},
+		{"not valid", "a.b", nil, []string{key("a.b")}, nil},
+		{"none", "", nil, []string{""}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			runs := &taken{ids: tt.taken}
+			c := &wires.Call{
+				Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody),
+				Service: &wires.Service{Runs: runs, Check: func(*schemas.ChatRequest) error { return nil }},
+			}
+			_, err := c.Start(schemas.Chat{ChatID: "k"}, &schemas.ChatRequest{Message: "hi", MessageID: tt.id})
+			if !errors.Is(err, tt.err) || !slices.Equal(runs.asks, tt.want) {
+				t.Errorf("got the ids %q and %v, want %q and %v", runs.asks, err, tt.want, tt.err)
+			}
+		})
 	}
 }
 
@@ -94,6 +144,8 @@ func TestPlaceOfAnEdit(t *testing.T) {
 	have := slices.Clone(chat)
 	have[3].Status = schemas.MessageComplete
 	have[2].Attachments = []schemas.AttachmentInfo{{Name: "a.txt"}}
+	key := wires.MessageKey("k", "1")
+	have = append(have, schemas.Message{ID: key, Role: "user", Content: "four"}, schemas.Message{ID: "a4", Role: "assistant", RunID: "r4", Status: schemas.MessageComplete})
 	ask := func(text string, files ...string) *schemas.ChatRequest {
 		req := &schemas.ChatRequest{Message: text}
 		for _, name := range files {
@@ -107,6 +159,7 @@ func TestPlaceOfAnEdit(t *testing.T) {
 		want              wires.Place
 	}{
 		{"of a current message", "u2", "u2", ask("two", "a.txt"), wires.Place{Edit: "u2"}},
+		{"of a current message whose id is made from the client's", "1", key, ask("four"), wires.Place{Edit: key}},
 		{"the same again", "old", "u2", ask("two", "a.txt"), wires.Place{Follow: "r2"}},
 		{"the same again while its run is live", "old", "u3", ask("three"), wires.Place{Follow: "r3"}},
 		{"another text", "old", "u2", ask("zwei", "a.txt"), wires.Place{Edit: "u2"}},
@@ -115,7 +168,7 @@ func TestPlaceOfAnEdit(t *testing.T) {
 		{"of a message that is too old to be loaded", "old", "u0", ask("zero"), wires.Place{Edit: "u0"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := wires.Edited(have, tt.id, tt.current, tt.req, "r3"); got != tt.want {
+			if got := wires.Edited(schemas.Chat{ChatID: "k", ActiveRunID: "r3"}, have, tt.id, tt.current, tt.req); got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 		})

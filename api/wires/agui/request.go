@@ -11,7 +11,6 @@ import (
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/text"
 )
 
 // input is a RunAgentInput.
@@ -213,9 +212,7 @@ func empty(state json.RawMessage) bool {
 func (in *input) ask(req *schemas.ChatRequest, at int) error {
 	m := &in.Messages[at]
 	req.Message = m.text()
-	if text.IsID(m.ID) {
-		req.MessageID = m.ID
-	}
+	req.MessageID = m.ID
 	for i := range m.parts {
 		p := &m.parts[i]
 		address, media, ok := p.file()

@@ -92,7 +92,7 @@ func post(c *wires.Call) error {
 	}
 	asks := at >= 0 && in.Messages[at].Role == "user"
 	if asks && len(in.Resume) > 0 { // a client must answer before it asks
-		if asks, err = isNew(c, chat, in.Messages[at].ID); err != nil {
+		if asks, err = isNew(c, chat, in.Messages[:at+1]); err != nil {
 			return err
 		}
 	}
@@ -115,8 +115,10 @@ func post(c *wires.Call) error {
 	return serve(c, to, who, run, given)
 }
 
-// isNew reports whether the chat does not have the user's message.
-func isNew(c *wires.Call, chat schemas.Chat, id string) (bool, error) {
+// isNew reports whether the chat does not have the last message of the list, which is the
+// user's. Clients may give a message another id in each request, or none. What the chat's
+// last question says is therefore new only if the list says it more often than the chat.
+func isNew(c *wires.Call, chat schemas.Chat, list []asked) (bool, error) {
 	if chat.ConversationID == 0 {
 		return true, nil
 	}
@@ -124,8 +126,29 @@ func isNew(c *wires.Call, chat schemas.Chat, id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	current, err := c.Service.Successor(c.Context(), c.User, chat, have, id)
-	return current == "", err
+	m := &list[len(list)-1]
+	current, err := c.Service.Successor(c.Context(), c.User, chat, have, m.ID)
+	if err != nil || current != "" {
+		return false, err
+	}
+	question, says, times := "", m.text(), 0
+	for i := range have {
+		if have[i].Role != "user" {
+			continue
+		}
+		if question = have[i].Content; question == says {
+			times++
+		}
+	}
+	if question != says {
+		return true, nil
+	}
+	for i := range list {
+		if list[i].Role == "user" && list[i].text() == says {
+			times--
+		}
+	}
+	return times < 0, nil
 }
 
 // question answers a message of the user. What the request also answers is answered first;

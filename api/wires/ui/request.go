@@ -7,7 +7,6 @@ import (
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/text"
 )
 
 // The triggers of a request.
@@ -165,9 +164,7 @@ func (r *request) asked(c *wires.Call, chat schemas.Chat, system []string) (*sch
 func (r *request) ask(req *schemas.ChatRequest, at int) error {
 	m := &r.Messages[at]
 	req.Message = m.text()
-	if text.IsID(m.ID) {
-		req.MessageID = m.ID
-	}
+	req.MessageID = m.ID
 	for i, p := range m.Parts {
 		if p.Type != "file" {
 			continue

@@ -89,7 +89,7 @@ func begin(c *wires.Call, r *request, chat schemas.Chat) (schemas.Run, error) {
 		if r.Trigger != regenerate && r.MessageID != "" {
 			edited, err := c.Service.Successor(c.Context(), c.User, chat, have, r.MessageID)
 			if err != nil || edited != "" {
-				return wires.Edited(have, r.MessageID, edited, req, chat.ActiveRunID), err
+				return wires.Edited(chat, have, r.MessageID, edited, req), err
 			}
 		}
 		return r.place(have, list, chat.ActiveRunID), nil
