@@ -26,12 +26,12 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 		"a wait that has expired by the process's clock": testExpiry,
 		"what a user may start":                          testStartLimits,
 		"what a user may start at two processes at once": testStartsAtOnce,
-		"tickets":                                        testTickets,
-		"the same request for an answer":                 testSameRequest,
-		"runs that others start":                         testStarts,
-		"what runs claim":                                testClaims,
-		"a block that is being written":                  testWritten,
-		"the list of the processes":                      testMemberList,
+		"tickets":                        testTickets,
+		"the same request for an answer": testSameRequest,
+		"runs that others start":         testStarts,
+		"what runs claim":                testClaims,
+		"a block that is being written":  testWritten,
+		"the list of the processes":      testMemberList,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
