@@ -107,6 +107,14 @@ func post(c *wires.Call) error {
 		return schemas.Invalid("/messages", "the last message is neither a message of the user nor the result of a call")
 	}
 	run, given, err := proceed(c, chat, a)
+	if e, ok := errors.AsType[*schemas.Error](err); ok && e.Code == schemas.CodeConflict && at >= 0 {
+		// The chat has gone on: with the run that this request began before, or without it.
+		for _, key := range keys(in.ThreadID, in.RunID) {
+			if again, err := c.Service.Runs.ByKey(c.Context(), c.User, key); err == nil && again.RunID != a.run {
+				return serve(c, to, in.client(), again, wires.Given{})
+			}
+		}
+	}
 	if err != nil {
 		return err
 	}
