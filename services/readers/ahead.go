@@ -2,6 +2,7 @@ package readers
 
 import (
 	"context"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -20,30 +21,39 @@ func (r *Readers) Future(ctx context.Context, user schemas.User, id string, afte
 		if err != nil || log == nil || !runlog.Future(after, newest) {
 			return false, err
 		}
-		if run := r.Own(id); run != nil && run.Log == log && r.Tail == nil {
+		own := r.Own(id)
+		switch {
+		case own == nil || own.Log != log:
+			if !changes(wait, log, newest) {
+				return true, ctx.Err()
+			}
+		case r.Tail == nil:
 			return true, nil
-		} else if run != nil && run.Log == log { // another process may have taken it since
+		default: // another process may have taken it since
 			stored, err := r.Runs.Run(ctx, id)
 			return err == nil && runlog.Future(after, before(stored)), err
-		}
-		if !changes(wait, log, newest) {
-			return true, ctx.Err()
 		}
 	}
 }
 
-// changes waits until a log has more than it had, or is closed, and reports false if ctx
-// ends first.
+// changes waits until a log has more than it had, or may have been replaced, and reports
+// false if ctx ends first.
 func changes(ctx context.Context, log *eventlog.Log, had int64) bool {
 	bell, leave := log.Subscribe()
 	defer leave()
-	if log.Last() > had || log.Closed() {
+	if log.Last() > had {
 		return true
 	}
+	again := time.NewTimer(lookAgain)
+	defer again.Stop()
 	select {
 	case <-bell:
-		return true
+	case <-again.C:
 	case <-ctx.Done():
 		return false
 	}
+	return true
 }
+
+// lookAgain is after which time a log that does not change may have been replaced.
+const lookAgain = 250 * time.Millisecond
