@@ -275,15 +275,20 @@ func TestBadQueries(t *testing.T) {
 func TestUnreadableQueries(t *testing.T) {
 	w, ts := newTestEnv(t, nil)
 	for _, r := range api.Table() {
-		for _, query := range []string{"q=100%", "q=a;b"} {
-			t.Run(r.Method+r.Path+"?"+query, func(t *testing.T) {
+		for query, want := range map[string]string{
+			"q=100%":                    "the query has a % without two hexadecimal digits; write it as %25",
+			"q=a;b":                     "the query has a semicolon; write it as %3B",
+			"q=100%&r=a;b":              "the query has a semicolon; write it as %3B",
+			strings.Repeat("&", 10_000): "the query has too many parameters",
+		} {
+			t.Run(r.Method+r.Path+" "+want, func(t *testing.T) {
 				if r.Public {
 					t.Skip("public routes have no parameters")
 				}
 				got, req := send(t, ts.URL, r.Method, examplePath(w, r.Path)+"?"+query, "")
 				w.CheckResponse(t, req, got.status, got.header, got.body)
-				if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "%25") {
-					t.Errorf("got %d %s, want 400 and what to write", got.status, got.body)
+				if p := got.problem(t); got.status != http.StatusBadRequest || p.Detail != want {
+					t.Errorf("got %d %s, want 400 and %q", got.status, got.body, want)
 				}
 			})
 		}

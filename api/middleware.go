@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -120,8 +121,8 @@ func (s *server) guard(r route) echo.HandlerFunc {
 			if err := s.authenticate(c, r.ticket); err != nil {
 				return err
 			}
-			if _, err := url.ParseQuery(c.Request().URL.RawQuery); err != nil {
-				return errQuery
+			if err := readable(c.Request().URL.RawQuery); err != nil {
+				return err
 			}
 			if err := s.count(c, r.starts); err != nil {
 				return err
@@ -145,9 +146,21 @@ func (s *server) guard(r route) echo.HandlerFunc {
 	}
 }
 
-// errQuery refuses a query of which a part cannot be read. Without that part, such as a
+// readable refuses a query of which a part cannot be read. Without that part, such as a
 // filter, the answer would be to another question.
-var errQuery = schemas.NewError(schemas.CodeBadRequest, "the query has a % without two hexadecimal digits, or a semicolon; write them as %25 and %3B")
+func readable(query string) error {
+	_, err := url.ParseQuery(query)
+	if err == nil {
+		return nil
+	}
+	says := "the query has too many parameters"
+	if _, escape := errors.AsType[url.EscapeError](err); escape {
+		says = "the query has a % without two hexadecimal digits; write it as %25"
+	} else if strings.Contains(query, ";") {
+		says = "the query has a semicolon; write it as %3B"
+	}
+	return schemas.NewError(schemas.CodeBadRequest, says).Because(err)
+}
 
 // count counts a request of the caller; requests that start runs have a rate of
 // their own.
