@@ -2,15 +2,16 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"gorm.io/gorm"
 )
 
 // OnRead calls f with each statement that reads through gorm, with its arguments in it.
 func (s *Store) OnRead(f func(statement string)) error {
-	return s.db.read().Callback().Query().After("gorm:query").Register("test:statement", func(tx *gorm.DB) {
-		f(tx.Explain(tx.Statement.SQL.String(), tx.Statement.Vars...))
-	})
+	ran := func(tx *gorm.DB) { f(tx.Explain(tx.Statement.SQL.String(), tx.Statement.Vars...)) }
+	on := s.db.read().Callback()
+	return errors.Join(on.Query().After("gorm:query").Register("test:statement", ran), on.Row().After("gorm:row").Register("test:statement", ran))
 }
 
 // Plan returns how the database runs a statement that reads.

@@ -39,6 +39,8 @@ type postgresDB struct {
 	conns     int
 	// own is for the renewal of the process's lease alone.
 	pool, own *sql.DB
+	// unknown are the letters that unknownLetters returned.
+	unknown string
 	// bounded is the statement that sets the limits of a transaction behind a pooler.
 	bounded string
 	// reads and writes are handles on the pool.
@@ -65,6 +67,9 @@ func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Lo
 	if err := d.pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, d.pool.Close())
 	}
+	if d.unknown, err = unknownLetters(ctx, d.pool); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
 	if opts.Existing {
 		if err := d.existing(ctx); err != nil {
 			return nil, errors.Join(err, d.close())
@@ -82,10 +87,6 @@ func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Lo
 }
 
 func (d *postgresDB) read() *gorm.DB { return d.reads }
-
-func (d *postgresDB) contains(column string) string { return column + ` ILIKE ? ESCAPE '\'` }
-
-func (*postgresDB) pattern(text string) string { return "%" + escapeLike.Replace(text) + "%" }
 
 // check does nothing: problems show up when the server is used.
 func (d *postgresDB) check() error { return nil }

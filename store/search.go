@@ -59,9 +59,6 @@ func (s *Store) searchChats(ctx context.Context, list func(*gorm.DB) *gorm.DB, o
 // looksFirst is 0, because the index yields its entries one by one.
 func (*sqliteDB) looksFirst() int { return 0 }
 
-// looksFirst is not 0, because the index yields no entry before it has found all.
-func (*postgresDB) looksFirst() int { return 100 }
-
 // indexed joins the entries of the indexes, which have no texts, with their rows. What is
 // not in an index is looked through: what is new, and long messages. A plus keeps SQLite
 // from looking through all rows of the owner instead of the new ones.
@@ -80,15 +77,6 @@ func (d *sqliteDB) indexed(owner, text, pattern string) (query string, args []an
 		" UNION ALL SELECT chat_id FROM blocks WHERE seq > (SELECT at FROM sweeps WHERE kind = 'blocks_indexed') AND length(current) <= 16384 AND +" + messages + d.contains("current") +
 		" UNION ALL SELECT chat_id FROM blocks WHERE length(current) > 16384 AND " + messages + d.contains("current")
 	return query, []any{match, owner, pattern, match, owner, pattern, owner, pattern, owner, pattern, owner, pattern}
-}
-
-// indexed uses conditions for which Postgres has indexes.
-func (d *postgresDB) indexed(owner, _, pattern string) (query string, args []any) {
-	const messages = " UNION ALL SELECT chat_id FROM blocks WHERE owner = ? AND " + currentMessages + " AND "
-	query = "SELECT id AS chat_id FROM chats WHERE owner = ? AND " + d.contains("title") +
-		messages + d.contains("left(current, 16384)") +
-		messages + "length(current) > 16384 AND " + d.contains("current")
-	return query, []any{owner, pattern, owner, pattern, owner, pattern}
 }
 
 // searchTerms returns at most maxTerms different sequences of termLength characters of
