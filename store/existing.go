@@ -80,6 +80,20 @@ func (d *postgresDB) existing(ctx context.Context) error {
 	return ours(ctx, d.pool, "SELECT COUNT(*), COUNT(*) FILTER (WHERE tablename IN ('goose_db_version', 'chats')) FROM pg_tables WHERE schemaname = current_schema()")
 }
 
+// usable returns an error if the driver would not understand the database's answers: with
+// a pooler bytea_output is the database's.
+func (d *postgresDB) usable(ctx context.Context) error {
+	var bytea string
+	err := d.pool.QueryRowContext(ctx, "SELECT current_setting('bytea_output')").Scan(&bytea)
+	switch {
+	case err != nil:
+		return err
+	case bytea != "hex":
+		return fmt.Errorf("behind a pooler bytea_output must be hex, and is %s: ALTER DATABASE … SET bytea_output = 'hex'", bytea)
+	}
+	return nil
+}
+
 // ours returns an error unless two of the tables are chattray's. The query returns how
 // many tables there are, and how many of these two.
 func ours(ctx context.Context, db *sql.DB, query string) error {

@@ -64,8 +64,8 @@ func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Lo
 	}
 	d.pool, d.own = openPool(d.connector, conns), openPool(d.connector, 1)
 	d.pool.SetConnMaxLifetime(postgresLife)
-	if err := d.pool.PingContext(ctx); err != nil {
-		return nil, errors.Join(err, d.pool.Close())
+	if err := d.usable(ctx); err != nil {
+		return nil, errors.Join(err, d.close())
 	}
 	if d.unknown, err = unknownLetters(ctx, d.pool); err != nil {
 		return nil, errors.Join(err, d.close())
@@ -113,7 +113,7 @@ func (d *postgresDB) transaction(ctx context.Context, limits string, fn func(tx 
 			err := fn(tx)
 			committing = err == nil
 			return err
-		})
+		}, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 		return committing, err
 	})
 }
@@ -183,7 +183,7 @@ func (t *postgresTx) run(ctx context.Context, fn func(tx session) error) error {
 			t.rollback(ctx)
 		}
 	}()
-	t.queue.Queue("BEGIN")
+	t.queue.Queue(begin)
 	if t.limits != "" {
 		t.queue.Queue(t.limits)
 	}

@@ -27,9 +27,13 @@ const (
 // bounds returns the statement that sets these limits for the current
 // transaction; 0 means no limit.
 func bounds(statement, idleTx time.Duration) string {
-	return fmt.Sprintf("SELECT set_config('statement_timeout', '%d', true), set_config('idle_in_transaction_session_timeout', '%d', true)",
+	return fmt.Sprintf("SELECT set_config('statement_timeout', '%d', true), set_config('idle_in_transaction_session_timeout', '%d', true), set_config('lock_timeout', '0', true)",
 		statement.Milliseconds(), idleTx.Milliseconds())
 }
+
+// begin begins a transaction in which a statement sees what was committed before it. The
+// store's locks rely on that, and the database may have another default.
+const begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 var unbounded = bounds(0, 0)
 
@@ -56,9 +60,17 @@ func limitsOf(lease time.Duration) serverLimits {
 	return l
 }
 
-// settings are the limits as settings of a connection.
+// passedOn are settings that the store and its driver rely on, and of which the database or
+// the user may have others. PgBouncer passes them on.
+var passedOn = map[string]string{"client_encoding": "UTF8", "standard_conforming_strings": "on", "datestyle": "ISO", "timezone": "UTC"}
+
+// notPassedOn are further ones, which poolers refuse.
+var notPassedOn = map[string]string{"bytea_output": "hex", "default_transaction_isolation": "read committed"}
+
+// settings are the limits as settings of a connection. A statement waits for locks as long
+// as it may take.
 func (l serverLimits) settings() map[string]string {
-	set := map[string]time.Duration{"statement_timeout": l.statement, "idle_in_transaction_session_timeout": l.idleTx}
+	set := map[string]time.Duration{"statement_timeout": l.statement, "idle_in_transaction_session_timeout": l.idleTx, "lock_timeout": 0}
 	if l.user > 0 {
 		set["tcp_user_timeout"] = l.user
 	}
@@ -86,7 +98,10 @@ var errPooler = errors.New("there is a pooler in front of the server")
 
 func newPostgresConnector(config *pgx.ConnConfig, limits serverLimits, logger *slog.Logger) *postgresConnector {
 	direct, pooled := *config, *config
-	direct.RuntimeParams = maps.Clone(config.RuntimeParams)
+	pooled.RuntimeParams = maps.Clone(config.RuntimeParams)
+	maps.Copy(pooled.RuntimeParams, passedOn)
+	direct.RuntimeParams = maps.Clone(pooled.RuntimeParams)
+	maps.Copy(direct.RuntimeParams, notPassedOn)
 	for name, limit := range limits.settings() {
 		if _, set := direct.RuntimeParams[name]; !set {
 			direct.RuntimeParams[name] = limit

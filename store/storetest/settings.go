@@ -1,0 +1,73 @@
+package storetest
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chattray/chattray/store"
+)
+
+// RunSettings runs tests on a Postgres whose database has other settings than the defaults,
+// also through a pooler.
+func RunSettings(t *testing.T, server string) {
+	t.Run("direct", func(t *testing.T) {
+		testSettings(t, func() string {
+			return withSettings(t, server, append(otherSettings, "bytea_output = escape", "lock_timeout = 1")...)
+		})
+	})
+	pooled := StartPooler(t, server, 20)
+	t.Run("pooled", func(t *testing.T) {
+		testSettings(t, func() string { return Through(t, pooled, withSettings(t, server, otherSettings...)) })
+	})
+	t.Run("refused", func(t *testing.T) {
+		s, err := store.Open(t.Context(), Through(t, pooled, withSettings(t, server, "bytea_output = escape")), store.Options{})
+		if err == nil {
+			_ = s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "bytea_output") {
+			t.Errorf("got %v, want a refusal that names bytea_output", err)
+		}
+	})
+}
+
+var otherSettings = []string{
+	"standard_conforming_strings = off", "client_encoding = LATIN1", "array_nulls = off", "transform_null_equals = on", "row_security = off",
+	"DateStyle = 'German, DMY'", "IntervalStyle = sql_standard", "TimeZone = 'Asia/Kathmandu'", "extra_float_digits = -10", "default_text_search_config = german",
+	"default_transaction_isolation = serializable", "default_transaction_deferrable = on",
+}
+
+// withSettings makes a database with the settings and returns its url.
+func withSettings(t testing.TB, server string, settings ...string) string {
+	t.Helper()
+	database := FreshDatabase(t, server)
+	u, err := url.Parse(database)
+	must(t, err)
+	conn, err := pgx.Connect(t.Context(), server)
+	must(t, err)
+	defer func() { must(t, conn.Close(t.Context())) }()
+	for _, setting := range settings {
+		_, err := conn.Exec(t.Context(), fmt.Sprintf("ALTER DATABASE %s SET %s", strings.TrimPrefix(u.Path, "/"), setting))
+		must(t, err)
+	}
+	return database
+}
+
+func testSettings(t *testing.T, fresh func() string) {
+	s := open(t, fresh())
+	for _, name := range []string{"text", "chats searched", "tool calls", "begin with attachments", "large content", "messages in pages", "many goroutines", "one chat, many goroutines", "changes of one document at once"} {
+		t.Run(name, func(t *testing.T) {
+			sharedTests[name](newFixture(t, s))
+		})
+	}
+	t.Run("many take at once", func(t *testing.T) { testTakeAtOnce(t, fresh()) })
+	steps, err := s.MigrationStatus(t.Context())
+	must(t, err)
+	if applied := time.Since(steps[0].AppliedAt).Abs(); applied > time.Hour {
+		t.Errorf("the first migration was applied %v ago, want now", applied)
+	}
+}
