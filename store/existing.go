@@ -80,14 +80,16 @@ func (d *postgresDB) existing(ctx context.Context) error {
 	return ours(ctx, d.pool, "SELECT COUNT(*), COUNT(*) FILTER (WHERE tablename IN ('goose_db_version', 'chats')) FROM pg_tables WHERE schemaname = current_schema()")
 }
 
-// usable returns an error if the driver would not understand the database's answers: with
-// a pooler bytea_output is the database's.
+// usable returns an error if the database cannot store all texts as they are, or if the
+// driver would not understand its answers: with a pooler bytea_output is the database's.
 func (d *postgresDB) usable(ctx context.Context) error {
-	var bytea string
-	err := d.pool.QueryRowContext(ctx, "SELECT current_setting('bytea_output')").Scan(&bytea)
+	var encoding, bytea string
+	err := d.pool.QueryRowContext(ctx, "SELECT current_setting('server_encoding'), current_setting('bytea_output')").Scan(&encoding, &bytea)
 	switch {
 	case err != nil:
 		return err
+	case encoding != "UTF8":
+		return fmt.Errorf("the database has the encoding %s; make one with CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8'", encoding)
 	case bytea != "hex":
 		return fmt.Errorf("behind a pooler bytea_output must be hex, and is %s: ALTER DATABASE … SET bytea_output = 'hex'", bytea)
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"net/url"
 	"os"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/storetest"
 )
 
@@ -78,3 +81,16 @@ func BenchmarkCommitPostgres(b *testing.B) {
 }
 
 func TestPostgresPooled(t *testing.T) { storetest.RunPooled(t, postgresURL(t)) }
+
+// A database that cannot store every text as it is is refused before anything is stored.
+func TestPostgresEncodings(t *testing.T) {
+	for _, encoding := range []string{"LATIN1", "SQL_ASCII"} {
+		s, err := store.Open(t.Context(), databaseWith(t, "ENCODING '"+encoding+"' LC_COLLATE 'C' LC_CTYPE 'C'"), store.Options{})
+		if err == nil {
+			_ = s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "the encoding "+encoding) || errors.Is(err, record.ErrUnavailable) {
+			t.Errorf("%s: got %v, want a refusal that names it", encoding, err)
+		}
+	}
+}
