@@ -100,3 +100,18 @@ func (s *Service) answer(ctx context.Context, user schemas.User, run string, w s
 	}
 	return err == nil, err
 }
+
+// Stay makes a response a reader of a run that it does not show: one that may end with its
+// last reader, and before whose end the response's own run does not begin. Leave ends that.
+func (s *Service) Stay(ctx context.Context, user schemas.User, run schemas.Run) (leave func()) {
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if events, err := s.Runs.Follow(ctx, user, run.RunID, run.LastSequence, 0); err == nil {
+			for range events { //nolint:errcheck // nobody is shown them
+			}
+		}
+	}()
+	return func() { stop(); <-done }
+}

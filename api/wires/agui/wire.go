@@ -59,6 +59,9 @@ func cursor(c *wires.Call) int64 {
 func serve(c *wires.Call, to wires.Stream, who client, run schemas.Run, given wires.Given) error {
 	who.given = given
 	at := cursor(c)
+	if run.Begun { // the cursor is of another run
+		at = 0
+	}
 	if at > 0 {
 		have, err := c.Service.Current(c.Context(), c.User, schemas.Chat{ConversationID: run.ConversationID})
 		if err != nil {

@@ -229,16 +229,40 @@ func (r *request) list(before int) (list []wires.Message) {
 // answers returns the answers after the user's last message, and the run that they are
 // for. The last one decides the run. There are none if the user's message is the last item.
 func (r *request) answers() (run string, list []wires.Answer) {
-	for _, e := range slices.Backward(r.Input) {
-		if e.isMessage() && e.Role == "user" {
+	return answersIn(r.Input[r.lastUser()+1:])
+}
+
+// answersBefore returns the answers right before the user's last message in the same way.
+func (r *request) answersBefore() (run string, list []wires.Answer) {
+	items := r.Input[:max(r.lastUser(), 0)]
+	for i, e := range slices.Backward(items) {
+		if e.isMessage() {
+			items = items[i+1:]
 			break
 		}
-		of, a, ok := e.answer()
-		if !ok || run != "" && of != run {
-			continue
-		}
-		run, list = of, append(list, a)
 	}
+	return answersIn(items)
+}
+
+// answersIn returns the answers among items to the calls of the run that the last known
+// call belongs to, in their order: the first answer to a call counts. If no call is known,
+// the run is "", which is not found.
+func answersIn(items []entry) (run string, list []wires.Answer) {
+	var unknown []wires.Answer
+	for _, e := range slices.Backward(items) {
+		of, a, ok := e.answer()
+		switch {
+		case !ok:
+		case of == "":
+			unknown = append(unknown, a)
+		case run == "" || of == run:
+			run, list = of, append(list, a)
+		}
+	}
+	if run == "" {
+		return run, unknown
+	}
+	slices.Reverse(list)
 	return run, list
 }
 

@@ -5,6 +5,7 @@ package responses
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -58,11 +59,38 @@ func post(c *wires.Call) error {
 		}
 		return respond(c, to, r, req, run, given)
 	}
-	run, err := c.Once(func() (schemas.Run, error) { return begin(c, r, req) })
+	leave := func() {}
+	defer func() { leave() }()
+	run, err := c.Once(func() (schemas.Run, error) {
+		before, err := settle(c, r)
+		if err != nil {
+			return schemas.Run{}, err
+		}
+		if before.RunID != "" {
+			req.IfBusy, c.Behind, leave = "queue", true, c.Service.Stay(to.Context(), c.User, before)
+		}
+		return begin(c, r, req)
+	})
 	if err != nil {
 		return err
 	}
 	return respond(c, to, r, req, run, wires.Given{})
+}
+
+// settle gives the answers that come with a new message. It returns their run, for whose
+// end the message waits. Clients also send the results of earlier calls again.
+func settle(c *wires.Call, r *request) (run schemas.Run, err error) {
+	id, list := r.answersBefore()
+	if id == "" {
+		return run, nil
+	}
+	if run, err = c.Service.Runs.Run(c.Context(), c.User, id); err == nil {
+		_, err = c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list)
+	}
+	if e, ok := errors.AsType[*schemas.Error](err); ok && (e.Code == schemas.CodeConflict || e.Code == schemas.CodeNotFound) {
+		return schemas.Run{}, nil
+	}
+	return run, err
 }
 
 // begin starts a run for the last message of the user.
@@ -110,6 +138,9 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.C
 	}
 	if err != nil || chat.ConversationID == 0 {
 		return chat, at, err
+	}
+	if c.Behind {
+		chat.ActiveRunID = ""
 	}
 	have, err := c.Service.Current(c.Context(), c.User, chat)
 	if err != nil {
