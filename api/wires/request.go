@@ -78,6 +78,9 @@ func Pointed(err error, message string, files []string) error {
 			if n, err := strconv.Atoi(parts[2]); err == nil && n < len(files) {
 				moved.Fields[i].Pointer = files[n]
 			}
+		case len(parts) > 1 && parts[1] == "conversation_history": // some of the client's messages are left out of it
+			list, _, _ := strings.Cut(strings.TrimPrefix(message, "/"), "/")
+			moved.Fields[i].Pointer = "/" + list
 		case f.Pointer == "/attachments" || f.Pointer == "/message_id":
 			moved.Fields[i].Pointer = message
 		}

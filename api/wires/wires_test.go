@@ -177,9 +177,9 @@ func TestPlaceOfAnEdit(t *testing.T) {
 
 func TestPointersOfTheClientsBody(t *testing.T) {
 	for from, want := range map[string]string{
-		"/message": "/m", "/message_id": "/m", "/attachments": "/m", "/attachments/1/mime": "/f1", "/attachments/7/mime": "/attachments/7/mime", "/model": "/model",
+		"/message": "/list/7/text", "/message_id": "/list/7/text", "/attachments": "/list/7/text", "/conversation_history/0/content": "/list", "/attachments/1/mime": "/f1", "/attachments/7/mime": "/attachments/7/mime", "/model": "/model",
 	} {
-		got := schemas.Visible(wires.Pointed(schemas.Invalid(from, "is wrong"), "/m", []string{"/f0", "/f1"}))
+		got := schemas.Visible(wires.Pointed(schemas.Invalid(from, "is wrong"), "/list/7/text", []string{"/f0", "/f1"}))
 		if len(got.Fields) != 1 || got.Fields[0].Pointer != want {
 			t.Errorf("an error at %s is at %+v, want %s", from, got.Fields, want)
 		}
