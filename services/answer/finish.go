@@ -32,6 +32,9 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 		wr.answer.end(wr)
 	}
 	wr.restore(end.State)
+	if end.State != schemas.RunCompleted {
+		wr.lastMarkers() // after restore, to which a marker is text
+	}
 	wr.levels.Close(levelStatus[end.State])
 	wr.usage = wr.deps.Spent.Total()
 	d := wr.diagnostics(end.State)

@@ -145,6 +145,7 @@ func (wr *Writer) Keep() {
 		}
 	}
 	wr.visible.Keep(e.Text())
+	wr.marked = strings.Count(e.Text(), text.ToolMarker) // the others come at the end
 	wr.answer.whole = true
 	wr.answer.text.Reset()
 	wr.answer.text.WriteString(standing(e.Text()))

@@ -274,6 +274,16 @@ func (wr *Writer) dueMarkers() {
 	}
 }
 
+// lastMarkers shows the markers of the calls that the end of the run interrupted, and
+// those that waited for them: a stored answer shows its calls by their markers. It stops
+// before a call that never began. That one is not in the tool history, in which N is the
+// place of a call, so the markers after it would show other calls.
+func (wr *Writer) lastMarkers() {
+	for ; wr.marked < len(wr.calls) && wr.calls[wr.marked] != nil; wr.marked++ {
+		wr.marker(wr.marked)
+	}
+}
+
 // marker shows [[tool:N]] after a blank line, if there is text before it.
 func (wr *Writer) marker(n int) {
 	if gap := wr.visible.Gap(); gap != "" {

@@ -68,7 +68,8 @@ func (t *Text) Worded() bool { return t.worded }
 
 // Keep replaces the text.
 func (t *Text) Keep(text string) {
-	*t = Text{separate: true, shown: text != "", worded: strings.TrimSpace(text) != "", newlines: t.newlines, atMarker: t.atMarker}
+	newlines := len(text) - len(strings.TrimRight(text, "\n"))
+	*t = Text{separate: true, shown: text != "", worded: strings.TrimSpace(text) != "", newlines: newlines, atMarker: t.atMarker}
 	t.own.WriteString(text)
 }
 
