@@ -102,6 +102,8 @@ func decoded[T any](frame apitest.Frame) (e T, err error) {
 
 func (f fakeStreams) LiveIn(context.Context, schemas.User, string) ([]string, error) { return nil, nil }
 
+func (fakeStreams) Leave(schemas.User, string) {}
+
 func (f fakeStreams) Future(context.Context, schemas.User, string, int64) (bool, error) {
 	return false, nil
 }

@@ -44,6 +44,8 @@ func (l *longRun) Start(context.Context, schemas.User, *schemas.ChatRequest, rec
 	return schemas.Run{RunID: "r"}, nil
 }
 
+func (*longRun) Leave(schemas.User, string) {}
+
 func (l *longRun) Future(context.Context, schemas.User, string, int64) (bool, error) {
 	return false, nil
 }

@@ -37,6 +37,8 @@ type streams interface {
 	// Future reports whether a cursor is so far past the newest event of an unfinished
 	// run that no reader can have seen that event (runlog.Future).
 	Future(ctx context.Context, user schemas.User, id string, after int64) (bool, error)
+	// Leave ends the run at once if it ends with its last reader and has none.
+	Leave(user schemas.User, id string)
 	// Live returns the unfinished runs of a user's chat, the running one first.
 	Live(ctx context.Context, user schemas.User, chat string) ([]string, error)
 	// LiveIn returns the unfinished runs of a user's document in the same way,

@@ -16,21 +16,18 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// cancelled counts the runs that are cancelled.
-type cancelled struct {
+// left counts the clients that do not come back.
+type left struct {
 	live
 
 	count *int
 }
 
-func (c cancelled) Cancel(context.Context, schemas.User, string) (schemas.Run, error) {
-	*c.count++
-	return c.run, nil
-}
+func (l left) Leave(schemas.User, string) { *l.count++ }
 
 // TestTheEndIsRead has clients that close the connection as soon as they have read the end of
 // a response, which the service may see before its last write returns. By then the client may
-// have brought the outcome of its tool, and the run goes on. One that goes before stops it.
+// have brought the outcome of its tool, and the run goes on. One that goes before has left.
 func TestTheEndIsRead(t *testing.T) {
 	group := runlog.Level{Group: 1}
 	events := slices.Concat(beginning(0, 1), []runlog.Event{
@@ -40,38 +37,38 @@ func TestTheEndIsRead(t *testing.T) {
 	})
 	for _, w := range all.Wires() {
 		for _, v := range w.Tables {
-			serve := func(left int, opening string) (writes, cancels int) {
+			serve := func(reads int, opening string) (writes, leaves int) {
 				ctx, gone := context.WithCancel(t.Context())
 				defer gone()
-				to := &shown{ctx: ctx, gone: gone, left: left}
+				to := &shown{ctx: ctx, gone: gone, left: reads}
 				run := schemas.Run{RunID: "r", State: schemas.RunRunning, Attempt: 1, LastSequence: 8}
 				waits := []schemas.Wait{{Index: 0, Kind: schemas.WaitClientTool, Tool: "where"}}
 				c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Response: httptest.NewRecorder(), Done: func() {}}
 				batches := [][]runlog.Event{events[:4], events[4:]}
-				c.Service = &wires.Service{Runs: cancelled{live{run: run, batches: batches, waits: func() ([]schemas.Wait, error) { return waits, nil }}, &cancels}}
+				c.Service = &wires.Service{Runs: left{live{run: run, batches: batches, waits: func() ([]schemas.Wait, error) { return waits, nil }}, &leaves}}
 				func() {
 					defer func() {
 						if err, _ := recover().(error); err != nil && !errors.Is(err, http.ErrAbortHandler) {
 							t.Error(err)
 						}
 					}()
-					if err := c.Service.Serve(c, to, wires.Response{Run: run, Table: v.Table, Cancels: true, Opening: opening}); err != nil {
+					if err := c.Service.Serve(c, to, wires.Response{Run: run, Table: v.Table, Leaves: true, Opening: opening}); err != nil {
 						t.Error(err)
 					}
 				}()
-				return left - to.left, cancels
+				return reads - to.left, leaves
 			}
 			const plenty = 1000
-			writes, cancels := serve(plenty, "")
-			if writes < 2 || cancels != 0 {
-				t.Fatalf("%s/%s: a client that stays gets %d writes and %d runs are cancelled, want no run", w.Name, v.Name, writes, cancels)
+			writes, leaves := serve(plenty, "")
+			if writes < 2 || leaves != 0 {
+				t.Fatalf("%s/%s: a client that stays gets %d writes and has left %d times, want never", w.Name, v.Name, writes, leaves)
 			}
-			if _, cancels := serve(writes-1, ""); cancels != 0 {
-				t.Errorf("%s/%s: the run is cancelled because the client has read the end", w.Name, v.Name)
+			if _, leaves := serve(writes-1, ""); leaves != 0 {
+				t.Errorf("%s/%s: the client has left, and has read the end", w.Name, v.Name)
 			}
 			for _, opening := range []string{"", ": open\n\n"} {
-				if _, cancels := serve(0, opening); cancels != 1 {
-					t.Errorf("%s/%s: the run of a client that has gone is cancelled %d times, want once (opening %q)", w.Name, v.Name, cancels, opening)
+				if _, leaves := serve(0, opening); leaves != 1 {
+					t.Errorf("%s/%s: a client that has gone has left %d times, want once (opening %q)", w.Name, v.Name, leaves, opening)
 				}
 			}
 		}
@@ -80,7 +77,7 @@ func TestTheEndIsRead(t *testing.T) {
 
 // quick is a run whose waits are read after the client has gone.
 type quick struct {
-	cancelled
+	left
 
 	reads *int
 }
@@ -104,9 +101,9 @@ func (q quick) Follow(ctx context.Context, _ schemas.User, _ string, _ int64, _ 
 
 // TestAClientThatLeavesBeforeItsResponse has clients that go as soon as they have asked, before
 // the waits of the run are read: each was a reader that has left, so a run that ends with its
-// last reader ends. A client that may not go on reading is no such client.
+// last reader ends; at once if the client does not come back. A client that may not go on reading is no such client.
 func TestAClientThatLeavesBeforeItsResponse(t *testing.T) {
-	for _, cancels := range []bool{false, true} {
+	for _, away := range []bool{false, true} {
 		for _, collects := range []bool{false, true} {
 			for _, goes := range []bool{false, true} {
 				ctx, leave := context.WithCancel(t.Context())
@@ -117,8 +114,8 @@ func TestAClientThatLeavesBeforeItsResponse(t *testing.T) {
 				reads, ends := 0, 0
 				run := schemas.Run{RunID: "r", State: schemas.RunRunning, Attempt: 1}
 				c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Response: httptest.NewRecorder(), Done: func() {}}
-				c.Service = &wires.Service{Runs: quick{cancelled{live{run: run}, &ends}, &reads}}
-				part := wires.Response{Run: run, Table: all.Wires()[0].Tables[0].Table, Cancels: cancels}
+				c.Service = &wires.Service{Runs: quick{left{live{run: run}, &ends}, &reads}}
+				part := wires.Response{Run: run, Table: all.Wires()[0].Tables[0].Table, Leaves: away}
 				var err error
 				if to := (&shown{ctx: ctx, left: -1}); collects {
 					_, err = c.Service.Collect(c, to, part, false)
@@ -129,11 +126,11 @@ func TestAClientThatLeavesBeforeItsResponse(t *testing.T) {
 				if goes {
 					wantReads = 1
 				}
-				if goes && cancels {
+				if goes && away {
 					wantEnds = 1
 				}
 				if err == nil || reads != wantReads || ends != wantEnds {
-					t.Errorf("goes %t, cancels %t, collects %t: read %d times, cancelled %d times (%v); want %d and %d, and an error", goes, cancels, collects, reads, ends, err, wantReads, wantEnds)
+					t.Errorf("goes %t, away %t, collects %t: read %d times, left %d times (%v); want %d and %d, and an error", goes, away, collects, reads, ends, err, wantReads, wantEnds)
 				}
 			}
 		}

@@ -26,9 +26,10 @@ type Response struct {
 	// appends the line before a frame that has its number.
 	Cursor int64
 	Number func(dst []byte, number int64) []byte
-	// Cancels says that the run ends when the client closes the connection, without a
-	// grace period. A run that only waits continues.
-	Cancels bool
+	// Leaves says that a client that closes the connection does not come back: a run that
+	// ends with its last reader ends without a grace period if it was that. One that only
+	// waits continues.
+	Leaves bool
 	// Asked is called when the run asks the user for an approval; may be nil.
 	Asked func(index int) error
 	// Header sets headers; Opening is the start of the body; both may be empty.
@@ -147,13 +148,14 @@ func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) (after int
 	if soFar && f.run.LastSequence == 0 {
 		return f.after, nil
 	}
+	var failed error
 	for batch, err := range events {
 		if errors.Is(err, runlog.ErrInterrupted) {
 			break
 		}
 		if err != nil {
-			s.gone(c, to, r)
-			return f.after, err
+			failed = err
+			break
 		}
 		list := f.ready(batch)
 		for i := range list {
@@ -163,6 +165,10 @@ func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) (after int
 				return f.after, err
 			}
 		}
+	}
+	if failed != nil { // only now is it no reader any more
+		s.gone(c, to, r)
+		return f.after, failed
 	}
 	if soFar {
 		return f.after, nil

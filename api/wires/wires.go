@@ -115,6 +115,8 @@ type Runs interface {
 	// ByKey returns the run that an Idempotency-Key started.
 	ByKey(ctx context.Context, user schemas.User, key string) (schemas.Run, error)
 	Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
+	// Leave ends the run at once if it ends with its last reader and has none.
+	Leave(user schemas.User, id string)
 	// Waits returns the calls of the run that wait or have waited.
 	Waits(ctx context.Context, user schemas.User, id string) ([]schemas.Wait, error)
 	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer) (schemas.Run, error)

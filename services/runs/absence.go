@@ -2,7 +2,9 @@ package runs
 
 import (
 	"context"
+	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/eventlog"
 )
@@ -22,11 +24,20 @@ func (r *Runs) left(run *run, leave func() int) {
 	}
 }
 
-// unread begins the grace of a run that ends with its reader, has no reader,
-// and continues after it has only waited.
-func (r *Runs) unread(run *run) {
+// Leave ends a run of the user now, instead of after the grace, if it ends with its last
+// reader and that has left: a client that does not come back was the last one. A run of
+// another replica, which alone knows its readers, ends after the grace.
+func (r *Runs) Leave(user schemas.User, id string) {
+	if run := r.find(id); run != nil && run.owner.ID == user.ID {
+		r.unread(run, 0)
+	}
+}
+
+// unread begins the grace of a run that ends with its reader and has no reader: when its
+// client does not come back, or when it continues after it has only waited.
+func (r *Runs) unread(run *run, grace time.Duration) {
 	if _, over := run.log.Ended(); !over && run.needsReader && run.log.Readers() == 0 {
-		r.absent.Begin(run, r.DisconnectGrace, func() { r.abandoned(run) })
+		r.absent.Begin(run, grace, func() { r.abandoned(run) })
 	}
 }
 

@@ -51,7 +51,7 @@ func (h here) Turn(ctx context.Context, id string) {
 func (h here) Look(id string) bool {
 	run := h.find(id)
 	if run != nil {
-		h.unread(run)
+		h.unread(run, h.DisconnectGrace)
 	}
 	return run != nil
 }

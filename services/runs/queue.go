@@ -26,7 +26,7 @@ func (r *Runs) markStarting(run *run) bool {
 // Shutdown does not wait for such a run.
 func (r *Runs) setIdle(run *run, idle bool) {
 	if !idle {
-		defer r.unread(run)
+		defer r.unread(run, r.DisconnectGrace)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -162,7 +162,7 @@ func proceed(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatReques
 func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, run schemas.Run, given wires.Given) error {
 	t := newTable(options{model: r.Model, usage: r.usage(), activity: r.activity, whole: !r.Stream})(wires.Params{}).(*table)
 	part := wires.Response{
-		Run: run, Given: given, Cancels: req.OnDisconnect == "cancel" && c.Header.Get("Idempotency-Key") == "",
+		Run: run, Given: given, Leaves: req.OnDisconnect == "cancel" && c.Header.Get("Idempotency-Key") == "",
 		Table: func(p wires.Params) wires.Table { t.Params = p; return t },
 	}
 	if !r.patient {

@@ -177,7 +177,7 @@ func questionBehind(have []schemas.Message, run string) int {
 func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, run schemas.Run, given wires.Given) error {
 	t := makeTable(r.options, wires.Params{Run: run.RunID})
 	part := part(t, run)
-	part.Given, part.Cancels = given, req.OnDisconnect == "cancel" && c.Header.Get("Idempotency-Key") == ""
+	part.Given, part.Leaves = given, req.OnDisconnect == "cancel" && c.Header.Get("Idempotency-Key") == ""
 	if r.Stream {
 		return c.Service.Serve(c, to, part)
 	}
