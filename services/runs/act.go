@@ -16,9 +16,8 @@ const (
 	reopenWait = 10 * time.Second
 )
 
-// act runs the server action that the user clicked, without calling the model.
-// It first accepts the payload of the action, so that only one of two
-// clicks takes effect.
+// act runs the server action that the user clicked, without calling the model. It first
+// accepts the payload of the action, so that only one of two clicks takes effect.
 func (r *Runs) act(run *run, wr *answer.Writer) error {
 	offer, err := r.Pages.OfferFor(run.req.Context, nil, run.owner)
 	if err != nil {

@@ -60,9 +60,8 @@ func (r *Runs) CancelAll(ctx context.Context, user schemas.User, stored func(), 
 	return err
 }
 
-// cancel ends a run of this process and waits for its end, at most until ctx ends. It
-// returns false for any other run. One that is about to start here finds that it is
-// cancelled.
+// cancel ends a run of this process and waits for its end, at most until ctx ends. It returns
+// false for any other run. One that is about to start here finds that it is cancelled.
 func (r *Runs) cancel(ctx context.Context, stored record.Run) bool {
 	r.mu.Lock()
 	run := r.live[stored.ID]

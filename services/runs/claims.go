@@ -82,9 +82,8 @@ func (r *Runs) setWaiting(run *run, b *record.Begin) {
 	}
 }
 
-// claimQueued claims what a queued run writes that is being started. If the run
-// has to wait, it is no longer being started, and the end of another run starts
-// it.
+// claimQueued claims what a queued run writes that is being started. If the run has to wait,
+// it is no longer being started, and the end of another run starts it.
 func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
 	for {
 		holder, err := r.claim(ctx, run.claim)

@@ -56,9 +56,8 @@ func (r *Runs) Live(ctx context.Context, user schemas.User, chat string) ([]stri
 	return r.liveOf(user, func(run *run) bool { return run.chatKey == chat }), nil
 }
 
-// LiveIn returns the ids of the unfinished runs of a user's document, from any
-// chat, in the order of Live: those that write the document, and those on its
-// page.
+// LiveIn returns the ids of the unfinished runs of a user's document, from any chat, in the
+// order of Live: those that write the document, and those on its page.
 func (r *Runs) LiveIn(ctx context.Context, user schemas.User, document string) ([]string, error) {
 	if r.acts != nil {
 		return r.acts.LiveIn(ctx, user, document)

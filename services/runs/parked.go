@@ -46,8 +46,7 @@ func (r *Runs) enter() bool {
 	return true
 }
 
-// revive continues, once the database is back, the runs and queues that waited for
-// it.
+// revive continues, once the database is back, the runs and queues that waited for it.
 func (r *Runs) revive(ctx context.Context) {
 	tick := time.NewTicker(reviveEvery)
 	defer tick.Stop()

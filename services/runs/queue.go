@@ -121,9 +121,8 @@ func (r *Runs) abandon(run *run) {
 	close(run.done)
 }
 
-// next starts the oldest queued run of a chat, if none is running. A run that
-// is queued here but not in the store was started or withdrawn through another
-// process.
+// next starts the oldest queued run of a chat, if none is running. A run that is queued here
+// but not in the store was started or withdrawn through another process.
 func (r *Runs) next(conversationID int64) {
 	queued := r.queuedOf(conversationID)
 	if len(queued) == 0 {

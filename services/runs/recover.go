@@ -69,11 +69,10 @@ func (r *Runs) lookAgain(ctx context.Context) {
 	r.recovered = time.Time{}
 }
 
-// takeFrom takes the unfinished runs of replicas, nil for all others, and takes
-// them up. What they have written is read only after they are taken, because
-// nothing is added then. After an error, adopt looks for runs that may have
-// been taken. A process that is stopping takes nothing, and lets go of runs
-// that it can no longer begin.
+// takeFrom takes the unfinished runs of replicas, nil for all others, and takes them up. What
+// they have written is read only after they are taken, because nothing is added then. After an
+// error, adopt looks for runs that may have been taken. A process that is stopping takes
+// nothing, and lets go of runs that it can no longer begin.
 func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
 	lease := r.leases.Current()
 	var all []record.Taken

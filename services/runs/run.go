@@ -81,8 +81,7 @@ func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
 // has left.
 func endsWithReader(req *schemas.ChatRequest) bool { return req.OnDisconnect == "cancel" }
 
-// launch makes the run for a committed Begin and starts it, unless it is
-// queued.
+// launch makes the run for a committed Begin and starts it, unless it is queued.
 func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, lease *leases.Lease, release func()) *run {
 	run := newRun(&q.Run, lease, release)
 	run.newChat, run.replaces, run.userMessage = q.NewChat, q.Replaces, q.UserMessage
@@ -304,9 +303,8 @@ func stopped(ctx context.Context, err error) answer.Outcome {
 	}
 }
 
-// giveUp leaves the run to a later attempt, which the next start begins, or the
-// process that has fenced off this attempt, or revive once the database is
-// back.
+// giveUp leaves the run to a later attempt, which the next start begins, or the process that
+// has fenced off this attempt, or revive once the database is back.
 func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 	r.forget(run)
 	switch {

@@ -55,8 +55,7 @@ const (
 	maxAttemptsEver = 4000
 
 	cancelWait = 900 * time.Millisecond
-	// busyWait is how long a question that cancels another replica's run waits for its
-	// end.
+	// busyWait is how long a question that cancels another replica's run waits for its end.
 	busyWait = 5 * time.Second
 	// DefaultStopWait is how long Shutdown waits after its time for runs that do not
 	// stop at once when they are interrupted, and for their readers.
@@ -106,8 +105,7 @@ type Options struct {
 	RunTimeout time.Duration
 	// StopWait bounds Shutdown after its context has ended.
 	StopWait time.Duration
-	// DisconnectGrace is how long a run with on_disconnect cancel continues
-	// without a reader.
+	// DisconnectGrace is how long a run with on_disconnect cancel continues without a reader.
 	DisconnectGrace time.Duration
 	// ApprovalTimeout is how long a call waits for the user or for the page.
 	ApprovalTimeout time.Duration
@@ -115,14 +113,12 @@ type Options struct {
 	// has read text from outside.
 	ApproveAfterUntrusted guard.Mode
 	RunsPerUser           int // 0 is no limit
-	// Text bounds what models write; a limit of 0 follows from MaxTokens and
-	// MaxIterations.
+	// Text bounds what models write; a limit of 0 follows from MaxTokens and MaxIterations.
 	Text modeltext.Limits
 	// PDF reads attached PDF files; nil takes none.
 	PDF *pdftext.Reader
-	// ReplaysPerUser and Replays bound the stored logs that are read at once; 0
-	// is no limit. ReplayCache bounds the bytes of them that are kept in
-	// memory.
+	// ReplaysPerUser and Replays bound the stored logs that are read at once; 0 is no limit.
+	// ReplayCache bounds the bytes of them that are kept in memory.
 	ReplaysPerUser, Replays int
 	ReplayCache             int64
 	// KeepLogs is how long a log is shown after the end of its run; 0 is forever.

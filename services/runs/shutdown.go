@@ -14,14 +14,12 @@ import (
 // of their clients come back at once.
 const maxSpread = 3 * time.Second
 
-// Shutdown refuses new runs and lets running ones finish until ctx ends. Then
-// it interrupts the others: their events are stored, and the next start
-// recovers them. A run that only waits for its user or for the page is
-// interrupted at once. If another replica can continue them, runs are handed
-// over: queued and waiting ones at once, the others before their next call of
-// the model. Shutdown returns when no goroutine of Runs is left, at the latest
-// StopWait after ctx has ended. A run that has not stopped by then keeps what
-// it has stored.
+// Shutdown refuses new runs and lets running ones finish until ctx ends. Then it interrupts
+// the others: their events are stored, and the next start recovers them. A run that only waits
+// for its user or for the page is interrupted at once. If another replica can continue them,
+// runs are handed over: queued and waiting ones at once, the others before their next call of
+// the model. Shutdown returns when no goroutine of Runs is left, at the latest StopWait after
+// ctx has ended. A run that has not stopped by then keeps what it has stored.
 func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.draining = true

@@ -23,8 +23,7 @@ var errDraining = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "the s
 // user's message is durable when it returns. The run continues after ctx ends.
 func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
 	if o.IdempotencyKey != "" {
-		// Simultaneous requests find the run of the first one and do not count
-		// as runs.
+		// Simultaneous requests find the run of the first one and do not count as runs.
 		done, err := r.starting.Lock(ctx, user.ID+"\x00"+o.IdempotencyKey)
 		if err != nil {
 			return schemas.Run{}, err
@@ -220,8 +219,7 @@ func (r *Runs) over(ctx context.Context, id string) error {
 	return e
 }
 
-// startedView returns the run as Start returns it. A queued run may have begun
-// meanwhile.
+// startedView returns the run as Start returns it. A queued run may have begun meanwhile.
 func (r *Runs) startedView(run *run, b *record.Begin) schemas.Run {
 	attempt := 0
 	if b.State == schemas.RunRunning {

@@ -16,8 +16,7 @@ import (
 	"github.com/chattray/chattray/services/views"
 )
 
-// Stores are the parts of the store, one for each use. An unknown id is
-// schemas.ErrNotFound.
+// Stores are the parts of the store, one for each use. An unknown id is schemas.ErrNotFound.
 type Stores struct {
 	Runs      RunStore
 	Queue     QueueStore
@@ -51,9 +50,8 @@ type RunStore interface {
 
 // QueueStore knows which runs have work left, and which attempt does it.
 type QueueStore interface {
-	// Take gives some of the unfinished runs of these replicas, nil for all others, to
-	// the replica to. Those that had begun are at their next attempt then. It ends with
-	// none.
+	// Take gives some of the unfinished runs of these replicas, nil for all others, to the
+	// replica to. Those that had begun are at their next attempt then. It ends with none.
 	Take(ctx context.Context, from []string, to string) ([]record.Taken, error)
 	// Held returns the unfinished runs of a replica.
 	Held(ctx context.Context, replica string) ([]record.Taken, error)
@@ -62,11 +60,10 @@ type QueueStore interface {
 	Tidy(ctx context.Context, replicas []string) error
 	// NextQueued returns the oldest queued run of a chat.
 	NextQueued(ctx context.Context, conversationID int64) (record.Run, error)
-	// BeginAttempt makes attempt the current one, and the run running or waiting. An
-	// earlier attempt that was waiting does not count. A run that has ended, is
-	// not at attempt-1 or is not the replica's is record.ErrFenced. A queued
-	// run is record.ErrBusy while another run of its chat is running or
-	// waiting.
+	// BeginAttempt makes attempt the current one, and the run running or waiting. An earlier
+	// attempt that was waiting does not count. A run that has ended, is not at attempt-1 or is
+	// not the replica's is record.ErrFenced. A queued run is record.ErrBusy while another run
+	// of its chat is running or waiting.
 	BeginAttempt(ctx context.Context, id string, attempt int, replica string) error
 	// BeginQueued is BeginAttempt for the first attempt of a queued run, whose answer
 	// gets these ids.

@@ -13,13 +13,12 @@ import (
 	"github.com/chattray/chattray/services/leases"
 )
 
-// A killed process leaves its runs to the next start, and one of the runs may
-// have been the cause. The first start recovers all of them together. A run
-// that was running again when the process ended a second time is held: held
-// runs start after all others, one at a time, each on trial. If the process
-// ends during the trial of a run that has made no progress, the next start ends
-// that run and recovers the others together. Attempts that ended because of
-// that run do not count for the others.
+// A killed process leaves its runs to the next start, and one of the runs may have been the
+// cause. The first start recovers all of them together. A run that was running again when the
+// process ended a second time is held: held runs start after all others, one at a time, each
+// on trial. If the process ends during the trial of a run that has made no progress, the next
+// start ends that run and recovers the others together. Attempts that ended because of that
+// run do not count for the others.
 
 // Limits of trials.
 const (
@@ -119,8 +118,7 @@ func (r *Runs) leave(run *run) {
 	}
 }
 
-// hold makes a recovered run wait for its trial. Readers can follow it
-// meanwhile.
+// hold makes a recovered run wait for its trial. Readers can follow it meanwhile.
 func (r *Runs) hold(run *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
