@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 )
 
@@ -82,19 +83,25 @@ func (d *postgresDB) existing(ctx context.Context) error {
 
 // usable returns an error if the database cannot store all texts as they are, or if the
 // driver would not understand its answers: with a pooler bytea_output is the database's.
-func (d *postgresDB) usable(ctx context.Context) error {
+func (d *postgresDB) usable(ctx context.Context, logger *slog.Logger) error {
 	var encoding, bytea string
 	err := d.pool.QueryRowContext(ctx, "SELECT current_setting('server_encoding'), current_setting('bytea_output')").Scan(&encoding, &bytea)
 	switch {
 	case err != nil:
 		return err
-	case encoding != "UTF8":
+	case encoding != "UTF8" && encoding != noEncoding:
 		return fmt.Errorf("the database has the encoding %s; make one with CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8'", encoding)
 	case bytea != "hex":
 		return fmt.Errorf("behind a pooler bytea_output must be hex, and is %s: ALTER DATABASE … SET bytea_output = 'hex'", bytea)
 	}
+	if encoding == noEncoding {
+		logger.Warn("the database has the encoding SQL_ASCII, which takes bytes for characters: searches may find more than is asked for; make one with ENCODING 'UTF8'")
+	}
 	return nil
 }
+
+// noEncoding is what a database has that was made without a locale: it stores all bytes.
+const noEncoding = "SQL_ASCII"
 
 // ours returns an error unless two of the tables are chattray's. The query returns how
 // many tables there are, and how many of these two.

@@ -64,7 +64,7 @@ func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Lo
 	}
 	d.pool, d.own = openPool(d.connector, conns), openPool(d.connector, 1)
 	d.pool.SetConnMaxLifetime(postgresLife)
-	if err := d.usable(ctx); err != nil {
+	if err := d.usable(ctx, logger); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
 	if d.unknown, err = unknownLetters(ctx, d.pool); err != nil {

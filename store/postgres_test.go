@@ -1,9 +1,11 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"net/url"
 	"os"
 	"strings"
@@ -84,13 +86,18 @@ func TestPostgresPooled(t *testing.T) { storetest.RunPooled(t, postgresURL(t)) }
 
 // A database that cannot store every text as it is is refused before anything is stored.
 func TestPostgresEncodings(t *testing.T) {
-	for _, encoding := range []string{"LATIN1", "SQL_ASCII"} {
-		s, err := store.Open(t.Context(), databaseWith(t, "ENCODING '"+encoding+"' LC_COLLATE 'C' LC_CTYPE 'C'"), store.Options{})
+	in := func(encoding string, o store.Options) error {
+		s, err := store.Open(t.Context(), databaseWith(t, "ENCODING '"+encoding+"' LC_COLLATE 'C' LC_CTYPE 'C'"), o)
 		if err == nil {
 			_ = s.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), "the encoding "+encoding) || errors.Is(err, record.ErrUnavailable) {
-			t.Errorf("%s: got %v, want a refusal that names it", encoding, err)
-		}
+		return err
+	}
+	if err := in("LATIN1", store.Options{}); err == nil || !strings.Contains(err.Error(), "the encoding LATIN1") || errors.Is(err, record.ErrUnavailable) {
+		t.Errorf("LATIN1: got %v, want a refusal that names it", err)
+	}
+	var log bytes.Buffer
+	if err := in("SQL_ASCII", store.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}); err != nil || !strings.Contains(log.String(), "the encoding SQL_ASCII") {
+		t.Errorf("SQL_ASCII: got %v, and in the log %q; want a warning", err, log.String())
 	}
 }
