@@ -28,7 +28,14 @@ func (r *Runs) left(run *run, leave func() int) {
 // reader and that has left: a client that does not come back was the last one. A run of
 // another replica, which alone knows its readers, ends after the grace.
 func (r *Runs) Leave(user schemas.User, id string) {
-	if run := r.find(id); run != nil && run.owner.ID == user.ID {
+	run := r.find(id)
+	if run == nil || run.owner.ID != user.ID {
+		return
+	}
+	r.mu.Lock()
+	waits := run.idle // its grace begins when it continues, maybe for a client that is about to read on
+	r.mu.Unlock()
+	if !waits {
 		r.unread(run, 0)
 	}
 }
