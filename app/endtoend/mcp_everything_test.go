@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chattray/chattray/app/apptest"
 )
 
 // TestEverythingInARun calls the protocol's own test server through a run; `make
@@ -28,6 +30,9 @@ mcp_servers:
   - {name: everything, command: %s, args: [%s, stdio], pages: [reports], confirm: false}
 `, up.URL(), node, program))
 	defer stop()
+	apptest.Eventually(t, "the server is connected", func() bool { // a busy machine may take longer than the start waits
+		return strings.Contains(s.send("root", "GET", "/api/admin/mcp_servers", "").Body, `"connected":true`)
+	})
 	got := s.send("ann", "POST", "/api/chat/stream", `{"message":"Take your time.","context":{"current_page":"reports"}}`)
 	// The last step comes with the result, and may be too late.
 	if progress := frames(t, got.Body, "tool_progress"); len(progress) < 2 {
