@@ -101,6 +101,12 @@ func (s *Service) answer(ctx context.Context, user schemas.User, run string, w s
 	return err == nil, err
 }
 
+// WithAnswer adds an answer to a list, in which it takes the place of another one to the
+// same call.
+func WithAnswer(list []Answer, a Answer) []Answer {
+	return append(slices.DeleteFunc(list, func(other Answer) bool { return other.Index == a.Index }), a)
+}
+
 // Stay makes a response a reader of a run that it does not show: one that may end with its
 // last reader, and before whose end the response's own run does not begin. Leave ends that.
 func (s *Service) Stay(ctx context.Context, user schemas.User, run schemas.Run) (leave func()) {

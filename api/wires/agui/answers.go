@@ -52,7 +52,7 @@ func (in *input) answers(c *wires.Call) (*answers, error) {
 			// A client may note that the user approved a call: that is not its result.
 			at := slices.IndexFunc(waits, func(w schemas.Wait) bool { return w.Index == index })
 			a.brought[index], a.resolves = at < 0 || waits[at].Kind == schemas.WaitClientTool, true
-			a.list = append(a.list, m.answer(index))
+			a.list = wires.WithAnswer(a.list, m.answer(index))
 		}
 	}
 	for i, r := range in.Resume {
@@ -69,8 +69,7 @@ func (in *input) answers(c *wires.Call) (*answers, error) {
 			return nil, schemas.Invalid("/resume/"+strconv.Itoa(i)+"/payload", err.Error())
 		}
 		a.resolves = a.resolves || r.Status == "resolved"
-		a.list = slices.DeleteFunc(a.list, func(other wires.Answer) bool { return other.Index == index })
-		a.list = append(a.list, answer)
+		a.list = wires.WithAnswer(a.list, answer)
 	}
 	return a, nil
 }

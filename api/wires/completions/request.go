@@ -221,8 +221,7 @@ func (r *request) answers() (run string, list []wires.Answer, ok bool) {
 			continue
 		}
 		run = of
-		list = append(list, wires.Answer{Index: index, Output: schemas.Encode(m.Content.Plain())})
+		list = wires.WithAnswer(list, wires.Answer{Index: index, Output: schemas.Encode(m.Content.Plain())})
 	}
-	slices.Reverse(list) // the first answer to a call counts
 	return run, list, ok
 }

@@ -245,8 +245,8 @@ func (r *request) answersBefore() (run string, list []wires.Answer) {
 }
 
 // answersIn returns the answers among items to the calls of the run that the last known
-// call belongs to, in their order: the first answer to a call counts. If no call is known,
-// the run is "", which is not found.
+// call belongs to, the last one first; the first answer to a call counts. If no call is
+// known, the run is "", which is not found.
 func answersIn(items []entry) (run string, list []wires.Answer) {
 	var unknown []wires.Answer
 	for _, e := range slices.Backward(items) {
@@ -256,13 +256,12 @@ func answersIn(items []entry) (run string, list []wires.Answer) {
 		case of == "":
 			unknown = append(unknown, a)
 		case run == "" || of == run:
-			run, list = of, append(list, a)
+			run, list = of, wires.WithAnswer(list, a)
 		}
 	}
 	if run == "" {
 		return run, unknown
 	}
-	slices.Reverse(list)
 	return run, list
 }
 
