@@ -2,7 +2,9 @@ package wires
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"mime"
 	"slices"
 	"strings"
 
@@ -70,6 +72,11 @@ func (s *Service) Successor(ctx context.Context, user schemas.User, chat schemas
 		return versions.Items[at].MessageID, nil
 	}
 	return "", nil
+}
+
+// Answered reports whether a run has a message among the chat's current ones, which are have.
+func Answered(have []schemas.Message, run string) bool {
+	return cut(have) || slices.ContainsFunc(have, func(m schemas.Message) bool { return m.RunID == run })
 }
 
 // rename gives the user's messages of a client's list the ids that they have in the chat.
@@ -148,10 +155,53 @@ func Edited(chat schemas.Chat, have []schemas.Message, id, current string, asked
 	return Place{Edit: current}
 }
 
-// Same reports whether a request asks what a message of the chat asks, with the same files.
+// Same reports whether a request asks what a message of the chat asks, with the same files:
+// those of the same names and sizes.
 func Same(have schemas.Message, asked *schemas.ChatRequest) bool {
 	return have.Content == asked.Message && slices.EqualFunc(have.Attachments, asked.Attachments,
-		func(h schemas.AttachmentInfo, a schemas.Attachment) bool { return h.Name == a.Name })
+		func(h schemas.AttachmentInfo, a schemas.Attachment) bool { return h.Name == a.Name && h.Size == size(a) })
+}
+
+// size returns the number of bytes of a file, as schemas.AttachmentInfo has it.
+func size(a schemas.Attachment) int {
+	if kind, _, _ := mime.ParseMediaType(a.MIME); schemas.TextMedia(kind) {
+		return len(a.Content)
+	}
+	return base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(a.Content, "=")))
+}
+
+// Next returns the index of the user's message of the chat that comes after the messages
+// with the given texts, all that the user has sent before: -1 if the chat ends there, and
+// not ok if the chat does not begin with them. Of a long chat the first messages are
+// missing: they were more than its history can have, or more than are read.
+func Next(have []schemas.Message, before []string) (next int, ok bool) {
+	var users []int
+	for i := range have {
+		if have[i].Role == "user" {
+			users = append(users, i)
+		}
+	}
+	missing, most := 0, 0
+	if cut(have) && len(before) > 0 {
+		missing, most = max(0, len(before)-len(users)), len(before)-1
+	}
+	for ; missing <= most; missing++ {
+		rest := before[missing:]
+		if len(rest) > len(users) || !slices.EqualFunc(users[:len(rest)], rest, func(at int, text string) bool { return have[at].Content == text }) {
+			continue
+		}
+		if len(rest) == len(users) {
+			return -1, true
+		}
+		return users[len(rest)], true
+	}
+	return -1, false
+}
+
+// cut reports whether messages may be missing before the first one: the chat began with as
+// much history as it can have, whose messages are from no run, or not all messages were read.
+func cut(have []schemas.Message) bool {
+	return len(have) >= maxPages*messagePage || len(have) >= maxHistory && have[maxHistory-1].RunID == ""
 }
 
 // FirstAfter returns the index of the first user message after the anchor, -1 if there is

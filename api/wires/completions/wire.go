@@ -5,7 +5,7 @@ package completions
 import (
 	"errors"
 	"net/http"
-	"slices"
+	"strings"
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/openaiwire"
@@ -114,29 +114,22 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest, list []wires.Me
 	if err != nil {
 		return at, err
 	}
-	asked := slices.DeleteFunc(slices.Clone(list), func(m wires.Message) bool { return m.Role != "user" })
-	var users []int
-	for i, m := range have {
-		if m.Role == "user" {
-			users = append(users, i)
+	var asked []string
+	for i, m := range list {
+		if m.Role == "user" && (strings.TrimSpace(m.Text) != "" || i == len(list)-1) { // as wires.History
+			asked = append(asked, m.Text)
 		}
 	}
-	last := len(asked) - 1
-	if len(users) < last {
-		return alone()
-	}
-	for i, m := range asked[:last] {
-		if have[users[i]].Content != m.Text {
-			return alone()
-		}
-	}
+	next, ok := wires.Next(have, asked[:len(asked)-1])
 	switch {
-	case len(users) == last:
+	case !ok:
+		return alone()
+	case next < 0:
 		return at, nil
-	case have[users[last]].Content == asked[last].Text:
-		return wires.Again(have, users[last], r.chat.ActiveRunID), nil
+	case have[next].Content == req.Message && (len(req.Attachments) == 0 || wires.Same(have[next], req)):
+		return wires.Again(have, next, r.chat.ActiveRunID), nil
 	}
-	return wires.Place{Edit: have[users[last]].ID}, nil
+	return wires.Place{Edit: have[next].ID}, nil
 }
 
 // proceed passes the outcomes of the client's tools to the calls that wait for them, and

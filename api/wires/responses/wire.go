@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -48,21 +49,44 @@ func post(c *wires.Call) error {
 	if err != nil {
 		return err
 	}
-	if id, list := r.answers(); len(list) > 0 {
-		run, err := c.Service.Runs.Run(c.Context(), c.User, id)
-		if err != nil {
-			return err
-		}
-		given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list)
-		if err != nil {
-			return err
-		}
-		return respond(c, to, r, req, run, given)
+	id, list := r.answers()
+	if len(list) == 0 {
+		id, list = r.answersBefore()
+		return ask(c, to, r, req, id, list)
 	}
+	run, err := c.Service.Runs.Run(c.Context(), c.User, id)
+	if err != nil {
+		return err
+	}
+	if r.asks(c, run) {
+		return ask(c, to, r, req, id, list)
+	}
+	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list)
+	if err != nil {
+		return err
+	}
+	return respond(c, to, r, req, run, given)
+}
+
+// asks reports whether the user's message before the answers to a run's calls is a new one,
+// and not that of the run, which some clients send again.
+func (r *request) asks(c *wires.Call, run schemas.Run) bool {
+	at := r.lastUser()
+	if r.Previous == "" || at < 0 {
+		return false
+	}
+	chat, err := c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, record.MessageQuery{Limit: maxPage})
+	return err == nil && slices.ContainsFunc(chat.Messages, func(m schemas.Message) bool {
+		return m.ID == run.UserMessageID && m.Content != r.Input[at].Content.Asked()
+	})
+}
+
+// ask starts a run for a message, after the answers to the calls of a run that come with it.
+func ask(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, id string, list []wires.Answer) error {
 	leave := func() {}
 	defer func() { leave() }()
 	run, err := c.Once(func() (schemas.Run, error) {
-		before, err := settle(c, r)
+		before, err := settle(c, id, list)
 		if err != nil {
 			return schemas.Run{}, err
 		}
@@ -79,8 +103,7 @@ func post(c *wires.Call) error {
 
 // settle gives the answers that come with a new message. It returns their run, for whose
 // end the message waits. Clients also send the results of earlier calls again.
-func settle(c *wires.Call, r *request) (run schemas.Run, err error) {
-	id, list := r.answersBefore()
+func settle(c *wires.Call, id string, list []wires.Answer) (run schemas.Run, err error) {
 	if id == "" {
 		return run, nil
 	}
@@ -119,8 +142,15 @@ func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, er
 	return run, err
 }
 
+// errReplaced is returned for a message after an answer that the chat does not have any more.
+var errReplaced = &openaiwire.Refusal{
+	Status: http.StatusConflict, Code: string(schemas.CodeConflict), Param: "/previous_response_id",
+	Text: "the answer of this response was replaced by another one; continue with the last response of the chat",
+}
+
 // place returns the chat that the request continues, and puts it into the request. A
-// message after an answer that is not the chat's last edits the message there. If its run
+// message after an answer that is not the chat's last edits the message there; an answer
+// that was replaced is not part of the chat, which is a conflict. If its run
 // is live and it says the same, the run is followed: a client that has seen no id of the
 // answer comes back by sending its request again.
 func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.Chat, at wires.Place, err error) {
@@ -148,6 +178,8 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.C
 	}
 	question := questionBehind(have, run.RunID)
 	switch {
+	case r.Previous != "" && run.State.Terminal() && !wires.Answered(have, run.RunID):
+		return chat, at, errReplaced
 	case question < 0:
 	case chat.ActiveRunID != "" && have[question].RunID == chat.ActiveRunID && wires.Same(have[question], req):
 		at.Follow = chat.ActiveRunID
@@ -306,8 +338,11 @@ func remove(c *wires.Call) error {
 	return errKept
 }
 
-// maxPages bounds the pages of messages in which the message of a run is looked for.
-const maxPages = 50
+// The message of a run is looked for in maxPages pages of maxPage messages.
+const (
+	maxPage  = 200
+	maxPages = 50
+)
 
 // inputItems answers with the message that the run answers.
 func inputItems(c *wires.Call) error {
@@ -315,7 +350,7 @@ func inputItems(c *wires.Call) error {
 	if err != nil {
 		return err
 	}
-	q := record.MessageQuery{Limit: 200, Superseded: true}
+	q := record.MessageQuery{Limit: maxPage, Superseded: true}
 	for range maxPages {
 		chat, err := c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, q)
 		if err != nil {
