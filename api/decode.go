@@ -205,8 +205,11 @@ func malformed(raw []byte) error {
 		return bad("the body is not valid UTF-8")
 	}
 	var first json.RawMessage
-	if json.NewDecoder(bytes.NewReader(raw)).Decode(&first) == nil {
+	switch err := json.NewDecoder(bytes.NewReader(raw)).Decode(&first); {
+	case err == nil:
 		return bad("there is something after the end of the JSON value")
+	case strings.HasSuffix(err.Error(), "exceeded max depth"):
+		return bad("the body is nested too deep")
 	}
 	return bad("the body is not valid JSON")
 }

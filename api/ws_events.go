@@ -84,6 +84,7 @@ func (k *socket) act(ctx context.Context, sent *schemas.SocketEvent, blocks []st
 	case chat == "":
 		err = schemas.NewError(schemas.CodeInvalid, e.Name+" needs a chat_id or a document_id")
 	default:
+		done.RunID = "" // it names no run
 		err = k.interrupt(ctx, e, chat)
 	}
 	if err == nil {

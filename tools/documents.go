@@ -255,8 +255,16 @@ func (d documentTools) put(ctx context.Context, call *Call, w record.BlockWrite)
 		return Result{}, noBlock(refused(err))
 	}
 	changed(call, id, "Wrote a block", &b)
-	return Text(fmt.Sprintf("The block is written and waits for the user.\n\nblock_id: %s (%s, %s)\n%s characters, beginning with: %s",
-		b.ID, b.Type, stateWord(b.State), grouped(utf8.RuneCountInString(fences.Whole(b.Type, w.Content))), or(beginning(&b), "nothing"))), nil
+	content, beside := fences.Content(b.Type, w.Content)
+	said := "The block is written and waits for the user."
+	if b.State == schemas.BlockClean {
+		said = "The block has this content, and nothing of it waits for the user."
+	}
+	if beside {
+		said += " The text around its code fence was left out: the content must be the data alone."
+	}
+	return Text(fmt.Sprintf("%s\n\nblock_id: %s (%s, %s)\n%s characters, beginning with: %s",
+		said, b.ID, b.Type, stateWord(b.State), grouped(utf8.RuneCountInString(content)), or(beginning(&b), "nothing"))), nil
 }
 
 func (d documentTools) remove(ctx context.Context, call *Call, in blockArguments) (Result, error) {

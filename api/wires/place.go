@@ -159,7 +159,9 @@ func Edited(chat schemas.Chat, have []schemas.Message, id, current string, asked
 // those of the same names and sizes.
 func Same(have schemas.Message, asked *schemas.ChatRequest) bool {
 	return have.Content == asked.Message && slices.EqualFunc(have.Attachments, asked.Attachments,
-		func(h schemas.AttachmentInfo, a schemas.Attachment) bool { return h.Name == a.Name && h.Size == size(a) })
+		func(h schemas.AttachmentInfo, a schemas.Attachment) bool {
+			return h.Name == a.Name && h.Size == size(a)
+		})
 }
 
 // size returns the number of bytes of a file, as schemas.AttachmentInfo has it.

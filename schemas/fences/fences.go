@@ -17,8 +17,9 @@ const (
 )
 
 // Filter removes the fence around a table or the parts of a chart, and the words before
-// and after it. Text without a fence, and text of other types, passes unchanged. The
-// pieces may be cut anywhere: the result is the same. It is not safe for concurrent use.
+// and after it. Text without a fence, words before one that is neither filled nor closed,
+// and text of other types pass unchanged. The pieces may be cut anywhere: the result is the
+// same. It is not safe for concurrent use.
 type Filter struct {
 	kind   string
 	state  state
@@ -27,6 +28,8 @@ type Filter struct {
 	line   bool            // held is at the beginning of a line
 	breaks string          // the line break before held, which belongs to a closing fence
 	first  strings.Builder // what the first fence of a chart has, up to maxHeader
+	lead   string          // the words before the open fence, with the line that opens it
+	filled bool            // a fence has content
 	beside bool
 }
 
@@ -50,8 +53,16 @@ func New(kind string) *Filter {
 
 // Whole returns a whole content without its fence.
 func Whole(kind, content string) string {
+	inside, _ := Content(kind, content)
+	return inside
+}
+
+// Content returns a whole content without its fence, and whether words before or after the
+// fence were removed.
+func Content(kind, content string) (inside string, beside bool) {
 	f := New(kind)
-	return f.Feed(content) + f.End()
+	inside = f.Feed(content) + f.End()
+	return inside, f.Beside()
 }
 
 // Beside reports whether words before or after the fence were removed.
@@ -86,6 +97,10 @@ func (f *Filter) next(piece string, ended bool) string {
 			break
 		}
 	}
+	if ended && f.state == inside && !f.filled && f.lead != "" {
+		f.beside = false
+		return f.lead + out.String()
+	}
 	return out.String()
 }
 
@@ -97,7 +112,9 @@ func (f *Filter) begin(ended bool) {
 		text, end := strings.Trim(line, space), at+len(line)
 		switch fence, is := opening(line, whole || ended); {
 		case is == yes && end <= maxProse:
-			f.beside = f.beside || strings.Trim(f.held[:at], space) != ""
+			if strings.Trim(f.held[:at], space) != "" {
+				f.beside, f.lead = true, f.held[:end]
+			}
 			f.open(fence, end)
 			return
 		case is == maybe && end <= maxProse:
@@ -155,6 +172,7 @@ func (f *Filter) content(ended bool) string {
 // put adds content of a fence.
 func (f *Filter) put(out *strings.Builder, text string) {
 	out.WriteString(text)
+	f.filled = f.filled || text != ""
 	if f.kind == schemas.BlockChart && f.first.Len() <= maxHeader {
 		f.first.WriteString(text)
 	}

@@ -19,6 +19,10 @@ import (
 const withdrawnText = "What you wrote is not in the document: while you were writing it, the user rejected it, or deleted the block or the document. " +
 	"Do not write it again unless the user asks for it."
 
+// changedText tells the model that the user has already decided otherwise.
+const changedText = "The block was written, and before this call ran the user accepted it and changed it, or wrote something else there. " +
+	"What the user wrote stays; call read_document to see it. Do not write the block again unless the user asks for it."
+
 // lookForWithdrawals withdraws what the run has shown of documents that the user has
 // reverted or deleted, if that was elsewhere or between two attempts.
 func (wr *Writer) lookForWithdrawals() {
@@ -42,7 +46,10 @@ func (wr *Writer) lookForRejected(ctx context.Context) {
 		b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, t.Place.BlockIDs)
 		pending := found && (b.New != nil || b.State != schemas.BlockClean)
 		whole := cmp.Or(t.Text, standing(wr.run.Earlier.Text()))
-		if t.Place.DocumentID == "" || err != nil || pending || !wr.refused(ctx, t.Place.BlockIDs, whole) {
+		if t.Place.DocumentID == "" || err != nil || pending {
+			continue
+		}
+		if _, refused := wr.refused(ctx, t.Place.BlockIDs, whole); !refused {
 			continue
 		}
 		wr.run.Earlier.Withdrawn[t.Place.BlockIDs] = true
@@ -65,32 +72,45 @@ func (wr *Writer) noteDraft(index int) {
 	}
 }
 
-// withdrawn reports whether the user has refused what the model was writing:
-// the call must not write it again.
-func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) bool {
+// withdrawn returns what tells the model that the user has refused what it was writing, or
+// has changed it: the call must not write it again. It is "" if the call writes.
+func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) string {
 	wr.mu.Lock()
 	d := wr.drafts[c.Index]
 	wr.mu.Unlock()
 	var input map[string]json.RawMessage
-	switch {
-	case json.Unmarshal(c.Input, &input) != nil:
-		return false
-	case d == nil:
-		return t.Streams != nil && wr.run.Earlier.Withdrew(c.Index, cmp.Or(argstream.Text(input, t.Streams.Block), c.BlockID(0)))
+	if json.Unmarshal(c.Input, &input) != nil {
+		return ""
 	}
-	return d.Withdrawn() || wr.refused(ctx, d.Block(), argstream.Text(input, t.Streams.Argument))
+	if d == nil {
+		if t.Streams != nil && wr.run.Earlier.Withdrew(c.Index, cmp.Or(argstream.Text(input, t.Streams.Block), c.BlockID(0))) {
+			return withdrawnText
+		}
+		return ""
+	}
+	b, refused := wr.refused(ctx, d.Block(), argstream.Text(input, t.Streams.Argument))
+	switch {
+	case d.Withdrawn(), refused && d.Undone(b.Current):
+		return withdrawnText
+	case refused:
+		return changedText
+	}
+	return ""
 }
 
-// refused reports whether the user has refused the block. A refused block no
-// longer exists, or has nothing pending and none of the text. If the user
+// refused returns a block, and whether the user has refused the text, which is whole. A
+// refused block no longer exists, or has nothing pending and none of the text. If the user
 // accepted a part of the text, the block's content is a prefix of the whole.
-func (wr *Writer) refused(ctx context.Context, id, whole string) bool {
+func (wr *Writer) refused(ctx context.Context, id, whole string) (schemas.Block, bool) {
 	b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
-		return true
+		return b, true
 	case err != nil, b.New != nil, b.State == schemas.BlockPendingDelete:
-		return false
+		return b, false
+	case b.Current == nil:
+		return b, true
 	}
-	return b.Current == nil || *b.Current == "" || !strings.HasPrefix(fences.Whole(b.Type, whole), *b.Current)
+	whole = fences.Whole(b.Type, whole)
+	return b, *b.Current != whole && (*b.Current == "" || !strings.HasPrefix(whole, *b.Current))
 }

@@ -21,6 +21,7 @@ type Draft struct {
 	document, block string
 	withdrawn       func()
 	before          *schemas.Block // the block before a call wrote it, nil for a new one
+	undone          *string        // what the block has if the user rejects what a call writes, nil for no block
 
 	mu       sync.Mutex // held while content is shown and stored, and while it is withdrawn
 	held     strings.Builder
@@ -75,6 +76,12 @@ func (d *Documents) draft(ctx context.Context, user schemas.User, document strin
 
 // Block is the id of the block that the draft writes into.
 func (p *Draft) Block() string { return p.block }
+
+// Undone reports whether content, with nothing pending, is what the block of a call has if
+// the user rejects what the call writes.
+func (p *Draft) Undone(content *string) bool {
+	return content == nil || p.undone != nil && *content == *p.undone
+}
 
 // Withdrawn reports whether the user has rejected or deleted the block while it
 // was written.

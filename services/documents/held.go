@@ -24,11 +24,15 @@ func (d *Documents) DraftCall(ctx context.Context, user schemas.User, document s
 	case err != nil && !errors.Is(err, schemas.ErrNotFound):
 		return nil, schemas.Block{}, err
 	case known && before.State != schemas.BlockClean && !unfilled(&before):
-		return d.hold(ctx, user, document, w, run, withdrawn)
+		p, b, err := d.hold(ctx, user, document, w, run, withdrawn)
+		if err == nil {
+			p.undone = before.Current
+		}
+		return p, b, err
 	case known:
 		p, b, err := d.draft(ctx, user, document, w, run, withdrawn)
 		if err == nil {
-			p.before = &before
+			p.before, p.undone = &before, before.Current
 		}
 		return p, b, err
 	}

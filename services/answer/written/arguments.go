@@ -17,6 +17,9 @@ func (c *call) take(e turn.ToolArguments) {
 	piece := c.unread
 	c.unread = ""
 	if !c.streams() {
+		if c.tool.Document && c.tool.Streams == nil { // for the block that it names, see behind
+			c.args.Feed(piece)
+		}
 		c.tell(piece)
 		return
 	}

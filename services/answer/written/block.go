@@ -39,7 +39,7 @@ type call struct {
 	shown   bool             // the page has the block already
 	draft   *documents.Draft // nil before it is opened
 	closed  bool             // nothing more is shown
-	later   bool             // it is shown when it runs, see Calls.Begin
+	later   bool             // it is shown when it runs, see Begin of Calls and behind
 	open    bool             // its levels were opened; read and written in Show of the draft
 	ended   bool             // its levels are closed
 	second  bool             // the block is shown a second time, but not its arguments
@@ -67,7 +67,7 @@ func (c *call) step() {
 	}
 	c.unfence()
 	switch {
-	case c.held == "":
+	case c.later, c.closed, c.held == "" && (!c.args.Ended || c.draft != nil):
 	case c.draft != nil:
 		c.show(c.held)
 		c.held = ""
@@ -83,7 +83,7 @@ func (c *call) step() {
 // known. The block is claimed before it is read.
 func (c *call) unfence() {
 	if c.fences == nil {
-		if c.raw == "" || !c.claim() {
+		if c.raw == "" && !c.args.Ended || !c.claim() {
 			return
 		}
 		c.look()
@@ -142,7 +142,11 @@ func (c *call) look() {
 
 // id returns the block's id: the given one, or one made from run and call.
 func (c *call) id() string {
-	return cmp.Or(c.argument(c.tool.Streams.Block), turn.BlockID(c.all.Run, c.index, c.name, 0))
+	name := turn.BlockArgument
+	if c.tool.Streams != nil {
+		name = c.tool.Streams.Block
+	}
+	return cmp.Or(c.argument(name), turn.BlockID(c.all.Run, c.index, c.name, 0))
 }
 
 // argument returns the argument of that name if it is a string, else "".
@@ -153,11 +157,27 @@ func (c *call) argument(name string) string {
 	return argstream.Text(c.args.Head, name)
 }
 
-// claim claims the block before it is read. If another run writes the block, the
-// content waits until the call runs.
+// behind reports whether an earlier call of the current reply changes the same block. That
+// call then runs before the content of this one counts.
+func (c *call) behind() bool {
+	for i := c.all.Asked(); i < c.index; i++ {
+		e := c.all.each[i]
+		if e != nil && e.tool.Document && !e.refused && e.id() == c.id() {
+			return true
+		}
+	}
+	return false
+}
+
+// claim claims the block before it is read. If another run writes the block, or an earlier
+// call of the reply, the content waits until the call runs.
 func (c *call) claim() bool {
 	if c.all.Document == "" { // the tool will report it
 		c.closed = true
+		return false
+	}
+	if c.behind() {
+		c.later = true
 		return false
 	}
 	if holder, err := c.all.Drafts.Claim(c.all.Context, c.all.claimOf(c.id())); holder != "" || err != nil {

@@ -136,6 +136,9 @@ func (c *call) again(arguments string) {
 	second.take(turn.ToolArguments{
 		Index: c.index, ID: c.callID, Name: c.name, Fragment: first + `,` + strings.TrimPrefix(strings.TrimSpace(arguments), "{"),
 	})
+	if second.later {
+		return
+	}
 	second.finish()
 	if second.draft == nil && same { // the tool will report it
 		c.restore(stored)
