@@ -52,6 +52,9 @@ func checkLines(t *testing.T, name, transcript string) (shown int) {
 			clear(announced)
 		case c.Type == schemas.ChunkReset:
 			delete(ended, c.BlockIDs)
+			for call, blocks := range announced { // the block was that of an earlier call
+				announced[call] = slices.DeleteFunc(blocks, func(id string) bool { return id == c.BlockIDs })
+			}
 		case c.Type == schemas.ChunkTool && c.Event == schemas.ToolStarts && before.StatusCode == schemas.StatusRunningTool:
 			announced[c.ToolUseID] = slices.Collect(maps.Keys(ended))
 		case c.Type == schemas.ChunkTool && c.Stage == "document" && c.BlockIDs != "":
