@@ -38,6 +38,7 @@ var badBodies = []struct {
 	{"not JSON", "message=hi", 400, "the body is not valid JSON", nil},
 	{"cut off", `{"message":"hi"`, 400, "the body is not valid JSON", nil},
 	{"control character", "{\"message\":\"a\x00b\"}", 400, "the body is not valid JSON", nil},
+	{"too deep", `{"message":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + `}`, 400, "the body is nested too deep", nil},
 	{"trailing data", `{"message":"hi"} {}`, 400, "there is something after the end of the JSON value", nil},
 	{"not UTF-8", "{\"message\":\"a\xffb\"}", 400, "the body is not valid UTF-8", nil},
 	{"surrogate in UTF-8", "{\"message\":\"\xed\xa0\x80\"}", 400, "the body is not valid UTF-8", nil},

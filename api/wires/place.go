@@ -74,9 +74,10 @@ func (s *Service) Successor(ctx context.Context, user schemas.User, chat schemas
 	return "", nil
 }
 
-// Answered reports whether a run has a message among the chat's current ones, which are have.
-func Answered(have []schemas.Message, run string) bool {
-	return cut(have) || slices.ContainsFunc(have, func(m schemas.Message) bool { return m.RunID == run })
+// Has reports whether a run has a message among the chat's current ones, which are have. It
+// may be one of those that are not read.
+func Has(have []schemas.Message, run string) bool {
+	return partly(have) || slices.ContainsFunc(have, func(m schemas.Message) bool { return m.RunID == run })
 }
 
 // rename gives the user's messages of a client's list the ids that they have in the chat.
@@ -200,11 +201,15 @@ func Next(have []schemas.Message, before []string) (next int, ok bool) {
 	return -1, false
 }
 
-// cut reports whether messages may be missing before the first one: the chat began with as
-// much history as it can have, whose messages are from no run, or not all messages were read.
+// cut reports whether messages of the client may be missing before the first one: the chat
+// began with as much history as it can have, whose messages are from no run, or not all of
+// its messages were read.
 func cut(have []schemas.Message) bool {
-	return len(have) >= maxPages*messagePage || len(have) >= maxHistory && have[maxHistory-1].RunID == ""
+	return partly(have) || len(have) >= maxHistory && have[maxHistory-1].RunID == ""
 }
+
+// partly reports whether the chat may have messages before those that Current has read.
+func partly(have []schemas.Message) bool { return len(have) >= maxPages*messagePage }
 
 // FirstAfter returns the index of the first user message after the anchor, -1 if there is
 // none.

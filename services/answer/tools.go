@@ -147,8 +147,8 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 	if wr.busy(c.Index) {
 		return turn.Result{Text: elsewhereText, IsError: true}, nil
 	}
-	if why := wr.withdrawn(ctx, t, c); why != "" {
-		return turn.Result{Text: why, IsError: why == withdrawnText}, nil
+	if result, withdrawn := wr.withdrawn(ctx, t, c); withdrawn {
+		return result, nil
 	}
 	wr.threads(c)
 	if err := c.Waiting(func() error { return leases.Hold(ctx) }); err != nil {

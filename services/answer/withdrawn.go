@@ -72,30 +72,27 @@ func (wr *Writer) noteDraft(index int) {
 	}
 }
 
-// withdrawn returns what tells the model that the user has refused what it was writing, or
-// has changed it: the call must not write it again. It is "" if the call writes.
-func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) string {
+// withdrawn returns the result of a call that must not write, because the user has refused
+// what the model was writing, or has changed it.
+func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) (result turn.Result, ok bool) {
 	wr.mu.Lock()
 	d := wr.drafts[c.Index]
 	wr.mu.Unlock()
+	refused := turn.Result{Text: withdrawnText, IsError: true}
 	var input map[string]json.RawMessage
-	if json.Unmarshal(c.Input, &input) != nil {
-		return ""
-	}
-	if d == nil {
-		if t.Streams != nil && wr.run.Earlier.Withdrew(c.Index, cmp.Or(argstream.Text(input, t.Streams.Block), c.BlockID(0))) {
-			return withdrawnText
-		}
-		return ""
-	}
-	b, refused := wr.refused(ctx, d.Block(), argstream.Text(input, t.Streams.Argument))
 	switch {
-	case d.Withdrawn(), refused && d.Undone(b.Current):
-		return withdrawnText
-	case refused:
-		return changedText
+	case json.Unmarshal(c.Input, &input) != nil:
+		return result, false
+	case d == nil:
+		return refused, t.Streams != nil && wr.run.Earlier.Withdrew(c.Index, cmp.Or(argstream.Text(input, t.Streams.Block), c.BlockID(0)))
+	case d.Withdrawn():
+		return refused, true
 	}
-	return ""
+	b, ok := wr.refused(ctx, d.Block(), argstream.Text(input, t.Streams.Argument))
+	if ok && !d.Undone(b.Current) {
+		return turn.Result{Text: changedText}, true
+	}
+	return refused, ok
 }
 
 // refused returns a block, and whether the user has refused the text, which is whole. A

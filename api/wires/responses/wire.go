@@ -58,7 +58,9 @@ func post(c *wires.Call) error {
 	if err != nil {
 		return err
 	}
-	if r.asks(c, run) {
+	if asks, err := r.asks(c, run); err != nil {
+		return err
+	} else if asks {
 		return ask(c, to, r, req, id, list)
 	}
 	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list)
@@ -70,15 +72,15 @@ func post(c *wires.Call) error {
 
 // asks reports whether the user's message before the answers to a run's calls is a new one,
 // and not that of the run, which some clients send again.
-func (r *request) asks(c *wires.Call, run schemas.Run) bool {
+func (r *request) asks(c *wires.Call, run schemas.Run) (bool, error) {
 	at := r.lastUser()
 	if r.Previous == "" || at < 0 {
-		return false
+		return false, nil
 	}
 	chat, err := c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, record.MessageQuery{Limit: maxPage})
-	return err == nil && slices.ContainsFunc(chat.Messages, func(m schemas.Message) bool {
+	return slices.ContainsFunc(chat.Messages, func(m schemas.Message) bool {
 		return m.ID == run.UserMessageID && m.Content != r.Input[at].Content.Asked()
-	})
+	}), err
 }
 
 // ask starts a run for a message, after the answers to the calls of a run that come with it.
@@ -150,9 +152,9 @@ var errReplaced = &openaiwire.Refusal{
 
 // place returns the chat that the request continues, and puts it into the request. A
 // message after an answer that is not the chat's last edits the message there; an answer
-// that was replaced is not part of the chat, which is a conflict. If its run
-// is live and it says the same, the run is followed: a client that has seen no id of the
-// answer comes back by sending its request again.
+// that was replaced is not part of the chat, which is a conflict. If the run of that message
+// is live and the message is the same, the run is followed: a client that has seen no id of
+// the answer comes back by sending its request again.
 func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.Chat, at wires.Place, err error) {
 	var run schemas.Run
 	switch {
@@ -178,7 +180,7 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.C
 	}
 	question := questionBehind(have, run.RunID)
 	switch {
-	case r.Previous != "" && run.State.Terminal() && !wires.Answered(have, run.RunID):
+	case r.Previous != "" && run.State.Terminal() && !wires.Has(have, run.RunID):
 		return chat, at, errReplaced
 	case question < 0:
 	case chat.ActiveRunID != "" && have[question].RunID == chat.ActiveRunID && wires.Same(have[question], req):
