@@ -83,7 +83,7 @@ func (s *fixture) readWire(w *wire) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var b strings.Builder
-	for _, frame := range w.frames[w.shown:] {
+	for _, frame := range afterCancelled(w.frames[w.shown:]) {
 		s.contract.CheckJSON(s.t, "Chunk", frame)
 		s.checkHidden(w.step, frame)
 		var c schemas.Chunk
@@ -99,4 +99,31 @@ func (s *fixture) readWire(w *wire) string {
 		state = w.over
 	}
 	return b.String() + "(" + state + ")"
+}
+
+// afterCancelled returns frames in which the ack of a message comes after the end of the run
+// that the message cancelled: either may come first.
+func afterCancelled(frames [][]byte) [][]byte {
+	frames = slices.Clone(frames)
+	chunk := func(i int) (c schemas.Chunk) {
+		if i < len(frames) {
+			_ = json.Unmarshal(frames[i], &c) // checked against the contract
+		}
+		return c
+	}
+	for i := range frames {
+		ack := chunk(i)
+		if ack.Type != schemas.ChunkAck || ack.ConversationID == 0 {
+			continue
+		}
+		ends := i + 1
+		if chunk(ends).End {
+			ends++
+		}
+		if c := chunk(ends); c.Type == schemas.ChunkRunEnd && c.Status == schemas.RunCancelled && c.RunID != ack.RunID {
+			frame := frames[i]
+			frames = slices.Insert(slices.Delete(frames, i, i+1), ends, frame)
+		}
+	}
+	return frames
 }
