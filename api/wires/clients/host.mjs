@@ -14,6 +14,10 @@ process.on('uncaughtException', (e) => { console.error(e) })
 let cases = 0
 for await (const line of lines) {
   begin(JSON.parse(line))
-  await import(`./${process.argv[2]}?${++cases}`) // evaluated again for each case; what it imports is not
+  try {
+    await import(`./${process.argv[2]}?${++cases}`) // evaluated again for each case; what it imports is not
+  } catch (e) {
+    console.log('failed ' + e) // a client that is not installed, or a driver that can't be read
+  }
 }
 process.exit(0)
