@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -22,7 +23,7 @@ func (s *server) postApproval(ctx context.Context, user schemas.User, in struct 
 	Body     approvalAnswer
 },
 ) (schemas.Run, error) {
-	return s.Runs.Approve(ctx, user, in.Run, in.Approval, schemas.ApprovalAnswer{Approved: *in.Body.Approved, Input: in.Body.Input})
+	return s.Runs.Approve(ctx, user, in.Run, in.Approval, schemas.ApprovalAnswer{Approved: *in.Body.Approved, Input: in.Body.Input}, time.Now())
 }
 
 // postToolResult takes the outcome of a tool that the page runs.
@@ -32,5 +33,5 @@ func (s *server) postToolResult(ctx context.Context, user schemas.User, in struc
 	Body schemas.ClientToolResult
 },
 ) (schemas.Run, error) {
-	return s.Runs.ToolResult(ctx, user, in.Run, in.Body)
+	return s.Runs.ToolResult(ctx, user, in.Run, in.Body, time.Now())
 }

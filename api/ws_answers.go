@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -23,9 +24,9 @@ func (k *socket) answer(ctx context.Context, e *schemas.SocketEvent) error {
 	ctx = context.WithoutCancel(ctx) // the decision counts even if the client goes away at once
 	var err error
 	if e.Name == "approve" {
-		_, err = k.server.Runs.Approve(ctx, k.user, e.RunID, e.ApprovalID, schemas.ApprovalAnswer{Approved: *e.Approved, Input: e.Input})
+		_, err = k.server.Runs.Approve(ctx, k.user, e.RunID, e.ApprovalID, schemas.ApprovalAnswer{Approved: *e.Approved, Input: e.Input}, time.Now())
 	} else {
-		_, err = k.server.Runs.ToolResult(ctx, k.user, e.RunID, schemas.ClientToolResult{ToolUseID: e.ToolUseID, Output: e.Output, IsError: e.IsError})
+		_, err = k.server.Runs.ToolResult(ctx, k.user, e.RunID, schemas.ClientToolResult{ToolUseID: e.ToolUseID, Output: e.Output, IsError: e.IsError}, time.Now())
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -46,6 +47,7 @@ func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Ru
 	if err != nil {
 		return given, err
 	}
+	at := time.Now()       // of all answers: no response ends between them
 	var last *schemas.Wait // that was answered
 	for _, a := range list {
 		i := slices.IndexFunc(waits, func(w schemas.Wait) bool { return w.Index == a.Index })
@@ -53,7 +55,7 @@ func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Ru
 			continue
 		}
 		w := waits[i]
-		stands, err := s.answer(ctx, user, run.RunID, w, a)
+		stands, err := s.answer(ctx, user, run.RunID, w, a, at)
 		switch {
 		case err != nil:
 			return given, err
@@ -87,12 +89,13 @@ func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Ru
 	return given, nil
 }
 
-// answer gives an answer. It reports whether the call has that answer now, and not another.
-func (s *Service) answer(ctx context.Context, user schemas.User, run string, w schemas.Wait, a Answer) (stands bool, err error) {
+// answer gives an answer at a moment. It reports whether the call has that answer now, and
+// not another.
+func (s *Service) answer(ctx context.Context, user schemas.User, run string, w schemas.Wait, a Answer, at time.Time) (stands bool, err error) {
 	if w.Kind == schemas.WaitApproval {
-		_, err = s.Runs.Approve(ctx, user, run, w.ApprovalID, schemas.ApprovalAnswer{Approved: *a.Approved, Input: a.Input})
+		_, err = s.Runs.Approve(ctx, user, run, w.ApprovalID, schemas.ApprovalAnswer{Approved: *a.Approved, Input: a.Input}, at)
 	} else {
-		_, err = s.Runs.ToolResult(ctx, user, run, schemas.ClientToolResult{ToolUseID: w.ToolUseID, Index: &w.Index, Output: a.Output, IsError: a.IsError})
+		_, err = s.Runs.ToolResult(ctx, user, run, schemas.ClientToolResult{ToolUseID: w.ToolUseID, Index: &w.Index, Output: a.Output, IsError: a.IsError}, at)
 	}
 	seen, ok := errors.AsType[*schemas.Error](err)
 	if ok && (seen.Code == schemas.CodeConflict || seen.Code == schemas.CodeInvalid && w.Answer != "") {

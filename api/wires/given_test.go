@@ -25,13 +25,21 @@ type answering struct {
 	list    []schemas.Wait
 	outputs map[int]string
 	now     int64 // milliseconds
+	// between is how much later an answer is given than one before it, unless both are given
+	// at one moment.
+	between int64
+	moment  time.Time
 }
 
 func (r *answering) Waits(context.Context, schemas.User, string) ([]schemas.Wait, error) {
 	return slices.Clone(r.list), nil
 }
 
-func (r *answering) settle(index int, answer schemas.WaitAnswer, output string) (schemas.Run, error) {
+func (r *answering) settle(index int, answer schemas.WaitAnswer, output string, at time.Time) (schemas.Run, error) {
+	if len(r.outputs) > 0 && (at.IsZero() || !r.moment.Equal(at)) {
+		r.now += r.between
+	}
+	r.moment = at
 	switch w := &r.list[index]; {
 	case w.Answer == "":
 		w.Answer, w.AnsweredAt, r.outputs[index] = answer, new(time.UnixMilli(r.now)), output
@@ -41,12 +49,12 @@ func (r *answering) settle(index int, answer schemas.WaitAnswer, output string) 
 	return r.run, nil
 }
 
-func (r *answering) Approve(context.Context, schemas.User, string, string, schemas.ApprovalAnswer) (schemas.Run, error) {
-	return r.settle(0, schemas.WaitApproved, "")
+func (r *answering) Approve(_ context.Context, _ schemas.User, _, _ string, _ schemas.ApprovalAnswer, at time.Time) (schemas.Run, error) {
+	return r.settle(0, schemas.WaitApproved, "", at)
 }
 
-func (r *answering) ToolResult(_ context.Context, _ schemas.User, _ string, res schemas.ClientToolResult) (schemas.Run, error) {
-	return r.settle(1, schemas.WaitResult, string(res.Output))
+func (r *answering) ToolResult(_ context.Context, _ schemas.User, _ string, res schemas.ClientToolResult, at time.Time) (schemas.Run, error) {
+	return r.settle(1, schemas.WaitResult, string(res.Output), at)
 }
 
 // at sets the time of events, in milliseconds.
@@ -129,18 +137,21 @@ func TestTheSameAnswersAgain(t *testing.T) {
 	waiting := orderAndWhere()
 	order := at(30, slices.Concat([]runlog.Event{{Seq: 10, Body: &runlog.ApprovalResolved{ApprovalID: "p"}}}, runs(11, 0, "order"))...)
 	where := at(50, append(runs(13, 1, "where"), runlog.Event{Seq: 15, Body: &runlog.Completed{Payload: schemas.ChatResponsePayload{Message: "half"}}})...)
+	together := make(map[string]string)
 	for _, tt := range []struct {
 		name    string
 		before  []wires.Answer // in an earlier request
 		answers []wires.Answer
 		now     int64 // of the request
+		between int64 // until the second answer of a request is stored; the response is the same
 		order   bool  // its outcome is shown
 	}{
-		{"together", nil, []wires.Answer{approve, output}, 20, true},
-		{"together, the page's first", nil, []wires.Answer{output, approve}, 20, true},
-		{"together, as the call ends", nil, []wires.Answer{approve, output}, 30, true},
-		{"one after the other", []wires.Answer{approve}, []wires.Answer{output}, 40, false},
-		{"one after the other, by a client that sends all", []wires.Answer{approve}, []wires.Answer{approve, output}, 40, false},
+		{"together", nil, []wires.Answer{approve, output}, 20, 0, true},
+		{"together, the page's first", nil, []wires.Answer{output, approve}, 20, 0, true},
+		{"together, as the call ends", nil, []wires.Answer{approve, output}, 30, 0, true},
+		{"together, and the call ends before the second is stored", nil, []wires.Answer{approve, output}, 20, 20, true},
+		{"one after the other", []wires.Answer{approve}, []wires.Answer{output}, 40, 0, false},
+		{"one after the other, by a client that sends all", []wires.Answer{approve}, []wires.Answer{approve, output}, 40, 0, false},
 	} {
 		for _, w := range all.Wires() {
 			for _, v := range w.Tables {
@@ -151,8 +162,13 @@ func TestTheSameAnswersAgain(t *testing.T) {
 					if tt.before != nil {
 						run.send(t, v, tt.before)
 					}
-					run.now = tt.now
+					run.now, run.between = tt.now, tt.between
 					first := run.send(t, v, tt.answers)
+					if tt.name == "together" {
+						together[w.Name+v.Name] = first
+					} else if d := cmp.Diff(together[w.Name+v.Name], first); tt.between > 0 && d != "" {
+						t.Errorf("the response to answers that are given together (-stored at once +stored one by one):\n%s", d)
+					}
 					run.run.State = schemas.RunCompleted
 					if d := cmp.Diff(first, run.send(t, v, tt.answers)); d != "" {
 						t.Errorf("the response to the same answers (-first +again):\n%s", d)

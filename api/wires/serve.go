@@ -390,7 +390,7 @@ func (f *fold) pause(e *runlog.Event) error {
 		return err
 	}
 	open, ok := f.calls.open(waits, f.stays, func(w schemas.Wait) bool {
-		return f.before[w.Index] || answeredBefore(w, e) || f.resumed[w.Index] && answeredBy(w, e)
+		return f.before[w.Index] || f.given.Calls[w.Index] || answeredBefore(w, e) || f.resumed[w.Index] && answeredBy(w, e)
 	})
 	if ok {
 		f.table.Pause(&f.out, open)

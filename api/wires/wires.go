@@ -119,8 +119,9 @@ type Runs interface {
 	Leave(user schemas.User, id string)
 	// Waits returns the calls of the run that wait or have waited.
 	Waits(ctx context.Context, user schemas.User, id string) ([]schemas.Wait, error)
-	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer) (schemas.Run, error)
-	ToolResult(ctx context.Context, user schemas.User, run string, result schemas.ClientToolResult) (schemas.Run, error)
+	// Approve and ToolResult answer a call; the answers of one request have one moment.
+	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer, at time.Time) (schemas.Run, error)
+	ToolResult(ctx context.Context, user schemas.User, run string, result schemas.ClientToolResult, at time.Time) (schemas.Run, error)
 }
 
 // Chats reads conversations, of the user only.

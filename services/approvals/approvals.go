@@ -56,12 +56,11 @@ type Approvals struct {
 	store Store
 	runs  Runs
 	pages *pages.Pages
-	now   func() time.Time
 }
 
 // New returns approvals for the runs; pages have the tools' input schemas.
-func New(store Store, runs Runs, pages *pages.Pages, now func() time.Time) *Approvals {
-	return &Approvals{store: store, runs: runs, pages: pages, now: now}
+func New(store Store, runs Runs, pages *pages.Pages) *Approvals {
+	return &Approvals{store: store, runs: runs, pages: pages}
 }
 
 // Waits returns the calls of a run of the user's that wait or have waited, in the order
@@ -89,12 +88,12 @@ func (a *Approvals) Waits(ctx context.Context, user schemas.User, runID string) 
 	return list, nil
 }
 
-// Approve gives the user's answer to a call that waits for it, from any device.
-// The answer is durable when Approve returns, and the same answer may be given
-// again. A different answer, or one after the approval has expired, is an error
-// of code conflict. An input that does not fit the tool's schema is an error of
-// code invalid.
-func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, approvalID string, given schemas.ApprovalAnswer) (schemas.Run, error) {
+// Approve gives the user's answer to a call that waits for it, from any device. At is when
+// it was given: answers that come together have one moment. The answer is durable when
+// Approve returns, and the same answer may be given again. A different answer, or one after
+// the approval has expired, is an error of code conflict. An input that does not fit the
+// tool's schema is an error of code invalid.
+func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, approvalID string, given schemas.ApprovalAnswer, at time.Time) (schemas.Run, error) {
 	run, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == schemas.WaitApproval && w.ID == approvalID })
 	if err != nil {
 		return schemas.Run{}, err
@@ -112,13 +111,14 @@ func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, appro
 			return schemas.Run{}, err
 		}
 	}
+	answer.AnsweredAt = at
 	return a.settle(ctx, user, w, answer)
 }
 
-// ToolResult gives the result of a tool that the page runs. It is durable when
+// ToolResult gives the result of a tool that the page ran, at a moment. It is durable when
 // ToolResult returns. The same result may be given again; a different one is an
 // error of code conflict.
-func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID string, result schemas.ClientToolResult) (schemas.Run, error) {
+func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID string, result schemas.ClientToolResult, at time.Time) (schemas.Run, error) {
 	_, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool {
 		return w.Kind == schemas.WaitClientTool && w.ToolUseID == result.ToolUseID && (result.Index == nil || *result.Index == w.Index)
 	})
@@ -136,6 +136,7 @@ func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID str
 	if json.Unmarshal(result.Output, &answer.Output) != nil {
 		answer.Output = string(text.Canonical(result.Output))
 	}
+	answer.AnsweredAt = at
 	return a.settle(ctx, user, w, answer)
 }
 
@@ -160,7 +161,6 @@ func (a *Approvals) waitOf(ctx context.Context, user schemas.User, runID string,
 // counts.
 func (a *Approvals) settle(ctx context.Context, user schemas.User, w, answer record.Wait) (schemas.Run, error) {
 	if w.Answer == "" {
-		answer.AnsweredAt = a.now()
 		given := answer
 		if !answer.AnsweredAt.Before(w.ExpiresAt) {
 			given = w

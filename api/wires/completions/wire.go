@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/openaiwire"
@@ -187,7 +188,7 @@ func deny(c *wires.Call, run string, index int) error {
 		if w.Index != index || w.Kind != schemas.WaitApproval || w.Answer != "" {
 			continue
 		}
-		_, err = c.Service.Runs.Approve(c.Context(), c.User, run, w.ApprovalID, schemas.ApprovalAnswer{})
+		_, err = c.Service.Runs.Approve(c.Context(), c.User, run, w.ApprovalID, schemas.ApprovalAnswer{}, time.Now())
 	}
 	if seen, ok := errors.AsType[*schemas.Error](err); ok && seen.Code == schemas.CodeConflict {
 		return nil // answered elsewhere
