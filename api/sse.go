@@ -14,6 +14,7 @@ import (
 
 	"github.com/r3labs/sse/v2"
 
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -189,6 +190,7 @@ type streamWriter struct {
 	wait     time.Duration
 	fail     context.CancelCauseFunc
 	filled   bool
+	begun    bool // the headers have been sent
 	broken   bool
 }
 
@@ -221,11 +223,22 @@ func (w *streamWriter) Flush() {
 		return
 	}
 	w.filled = false
-	if !w.broken {
-		if err := w.wire.Flush(); err != nil {
-			w.breakOff(err)
-		}
+	if w.broken {
+		return
 	}
+	if err := w.send(); err != nil {
+		w.breakOff(err)
+	}
+}
+
+// send flushes. To write the headers takes 3 KiB of the stack, which would then have 16
+// instead of 8 for as long as the stream is open.
+func (w *streamWriter) send() error {
+	if w.begun {
+		return w.wire.Flush()
+	}
+	w.begun = true
+	return concurrent.OnFreshStack(w.wire.Flush)
 }
 
 func (w *streamWriter) deadline() {

@@ -50,32 +50,39 @@ func (f *follower) follow(ctx context.Context, yield func([]runlog.Event, error)
 			}
 			continue
 		}
-		stored, err := f.Runs.Run(ctx, f.id)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		if stored.State.Terminal() || f.Tail == nil {
-			f.rest(ctx, stored, yield)
-			return
-		}
-		var m *mirror
-		if err = f.closed(); err == nil {
-			m, err = f.mirrors.open(ctx, stored)
-		}
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		if m == nil {
-			continue
-		}
-		more := f.mirrored(ctx, m, yield)
-		f.mirrors.leave(m)
-		if !more {
+		if !f.elsewhere(ctx, yield) {
 			return
 		}
 	}
+}
+
+// elsewhere reads a run that is not in this process: from the store, or as another process
+// goes on with it. More reports that it is no longer there. It is a function of its own
+// because a stored run takes a kilobyte of the stack, which a reader of a run here has not.
+func (f *follower) elsewhere(ctx context.Context, yield func([]runlog.Event, error) bool) (more bool) {
+	stored, err := f.Runs.Run(ctx, f.id)
+	if err != nil {
+		yield(nil, err)
+		return false
+	}
+	if stored.State.Terminal() || f.Tail == nil {
+		f.rest(ctx, stored, yield)
+		return false
+	}
+	if err := f.closed(); err != nil {
+		yield(nil, err)
+		return false
+	}
+	m, err := f.mirrors.open(ctx, stored)
+	if err != nil {
+		yield(nil, err)
+		return false
+	}
+	if m == nil {
+		return true
+	}
+	defer f.mirrors.leave(m)
+	return f.mirrored(ctx, m, yield)
 }
 
 // logged is yield, and logs why a run could not be read: its reader is only asked to come
