@@ -194,6 +194,7 @@ func (b *batch) next(ctx context.Context) {
 		time.AfterFunc(b.opts.Grace, func() { b.finish(c, late, false) })
 	})
 	go func() {
+		concurrent.GrowStack()
 		result, void := failure(panickedText), false
 		defer func() {
 			if p := recover(); p != nil {

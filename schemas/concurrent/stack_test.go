@@ -46,6 +46,32 @@ func BenchmarkOnFreshStack(b *testing.B) {
 	}
 }
 
+// BenchmarkGrowStack measures a request that is decoded on a new goroutine whose stack grows
+// as it is needed, and on one that has grown before.
+func BenchmarkGrowStack(b *testing.B) {
+	raw := []byte(`{"message":"hi","context":{"current_page":"orders"},"attachments":[{"name":"a","mime":"text/plain","content":"x"}]}`)
+	for _, tt := range []struct {
+		name  string
+		begin func()
+	}{
+		{"as needed", func() {}},
+		{"before", concurrent.GrowStack},
+	} {
+		b.Run(tt.name, func(b *testing.B) {
+			for b.Loop() {
+				done := make(chan error)
+				go func() {
+					tt.begin()
+					done <- json.Unmarshal(raw, new(schemas.ChatRequest))
+				}()
+				if err := <-done; err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // stacks returns the bytes of all stacks.
 func stacks() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/stacks:bytes"}}

@@ -127,6 +127,7 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 func (r *Runs) goWork(run *run) {
 	r.committer.Watch(eventlog.Attempt{RunID: run.id, Number: run.attempt, Log: run.log})
 	r.work.Go(func() {
+		concurrent.GrowStack()
 		began := r.now()
 		r.Metrics.RunStarted()
 		run.limit.Start(r.RunTimeout, func() { run.stop(errRunTimeout) })
