@@ -1,6 +1,6 @@
 import { render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ChatProvider, ChatTray, CLIENT_TOOL_LIMITS, useClientTool, type ClientTool } from '../src'
 import { ClientTools } from '../src/state/clientTools'
 import { answerFrames, event, fakeApi, frame, gave, json, runs, sse, type Call } from './fakes'
@@ -38,6 +38,25 @@ describe('a tool of the page', () => {
     await waitFor(() => expect(told()).toHaveLength(1))
     expect(told()[0]!.path).toBe('/api/chat/runs/r/tool_results')
     expect(told()[0]!.body).toEqual(want instanceof Object && 'output' in want ? { tool_use_id: 't1', ...want } : want)
+  })
+
+  it('whose handler does not end leaves its call to the next page', async () => {
+    const held = new Map<string, Promise<unknown>>()
+    vi.stubGlobal('navigator', { ...navigator, locks: { request: (name: string, _: object, act: () => Promise<void>) => {
+      const mine = (held.get(name) ?? Promise.resolve()).then(act)
+      held.set(name, mine)
+      return mine
+    } } })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const { tools, told } = world()
+    const begun = vi.fn(() => new Promise(() => undefined))
+    tools.register({ ...spec, handler: begun })
+    tools.take('r', asked)
+    await waitFor(() => expect(begun).toHaveBeenCalled())
+    tools.leave()
+    tools.register({ ...spec, handler: () => 'picked' })
+    tools.take('r', asked)
+    await waitFor(() => expect(told()).toMatchObject([{ body: { output: 'picked' } }]))
   })
 
   it('is run once for a call that is shown again', async () => {

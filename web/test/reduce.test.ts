@@ -147,7 +147,7 @@ describe('the state', () => {
   it('keeps decisions and ratings', () => {
     const payload = { payload_id: 'p1', type: 'x', data: {} }
     const state = { ...emptyState, messages: [{ id: 'a', role: 'assistant' as const, type: 'md', content: '', status: 'complete' as const, created_at: '', payloads: [payload], custom_payload: payload }] }
-    const done = reduce(reduce(state, { type: 'resolved', payloadId: 'p1', outcome: 'accepted' }), { type: 'feedback', messageId: 'a', feedback: { rating: 'up' } })
+    const done = reduce(reduce(state, { type: 'resolved', payloadId: 'p1', outcome: 'accepted' }), { type: 'message', messageId: 'a', set: { feedback: { rating: 'up' } } })
     expect(done.messages[0]).toMatchObject({ payloads: [{ outcome: 'accepted' }], custom_payload: { outcome: 'accepted' }, feedback: { rating: 'up' } })
   })
 })

@@ -20,6 +20,8 @@ export interface StreamOptions {
   onConnection?: (state: Connection, waitMs?: number, now?: () => void) => void
   /** Called as soon as the run has an id. */
   onRun?: (runId: string) => void
+  /** The Idempotency-Key of a request that starts a run; the same key finds the same run. By default each call has its own. */
+  key?: string
 }
 
 /** How one request is sent. Every request uses it, so that tests can replace it. */
@@ -85,7 +87,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
   const decide = <T>(method: string, path: string, body?: unknown) => json<T>(method, path, body, { keepalive: true })
 
   async function* stream<T>(dialect: string, request: ChatRequest, signal: AbortSignal, o: StreamOptions, ends: (data: T) => boolean) {
-    const key = { 'Idempotency-Key': newKey() }
+    const key = { 'Idempotency-Key': o.key ?? newKey() }
     let run = ''
     yield* follow<T>({
       open: (s) => send('POST', `/api/chat/stream?dialect=${dialect}`, request, { signal: s, headers: key }),

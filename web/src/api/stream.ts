@@ -111,7 +111,7 @@ function connection(reader: AbortSignal) {
 
 /** Whether a refusal may be temporary: the service cannot be reached, restarts, or is overloaded. */
 function again(error: ApiError, begun: boolean): boolean {
-  if (error.status === 0) return true
+  if (error.status === 0 || (error.code === 'http' && error.status > 501 && error.status < 505)) return true // a proxy says so
   if (error.status === 503 && error.code !== 'shutting_down') return begun
   return begun && (error.status === 429 || error.status >= 500)
 }

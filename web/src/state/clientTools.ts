@@ -113,8 +113,8 @@ export class ClientTools {
     if (!this.tools.has(call.name)) await this.registered(call.name, signal)
     await locked(`chattray:tool:${keyOf(call.runId, call.id)}`, signal, async () => {
       if (signal.aborted || this.isAnswered(call) || !(await this.waits(call, signal))) return
-      const outcome = await this.outcomeOf(call, signal)
-      if (signal.aborted) return
+      const outcome = await Promise.race([this.outcomeOf(call, signal), aborted(signal)])
+      if (signal.aborted || !outcome) return
       await this.send(call, outcome, signal)
       this.remember(call)
     })
@@ -193,6 +193,9 @@ export class ClientTools {
 const keyOf = (runId: string, id: string) => `${runId}:${id}`
 
 const failed = (message: string): Outcome => ({ output: message.slice(0, CLIENT_TOOL_LIMITS.error), is_error: true })
+
+/** Waits for the signal. A handler that does not end would keep the call from another page. */
+const aborted = (signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
 
 /** Does something while no other tab does it. Pages without TLS have no locks; there the service takes the first outcome. */
 async function locked(name: string, signal: AbortSignal, act: () => Promise<void>): Promise<void> {

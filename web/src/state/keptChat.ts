@@ -18,11 +18,11 @@ export abstract class KeptChat {
     if (conversationId === null) return
     const feedback = judgement ?? undefined
     const before = this.state.messages.find((m) => m.id === messageId)?.feedback
-    this.dispatch({ type: 'feedback', messageId, feedback })
+    this.dispatch({ type: 'message', messageId, set: { feedback } })
     try {
       await (feedback ? this.api.postFeedback(conversationId, messageId, feedback) : this.api.deleteFeedback(conversationId, messageId))
     } catch (error) {
-      this.dispatch({ type: 'feedback', messageId, feedback: before })
+      this.dispatch({ type: 'message', messageId, set: { feedback: before } })
       this.note(error)
       throw error
     }
@@ -44,7 +44,7 @@ export abstract class KeptChat {
 
   async rename(conversationId: number, title: string): Promise<void> {
     await this.api.patchChat(conversationId, { title })
-    if (conversationId === this.state.conversationId) this.dispatch({ type: 'renamed', title })
+    if (conversationId === this.state.conversationId) this.dispatch({ type: 'set', set: { title } })
   }
 
   /** Goes back to a version of a message; the next question continues from it. */
@@ -65,7 +65,7 @@ export abstract class KeptChat {
     const { items } = await this.api.listVersions(conversationId, messageId)
     const at = items.findIndex((v) => v.message_id === messageId)
     const version = items.length < 2 || at < 0 ? undefined : { number: at + 1, count: items.length, previous_id: items[at - 1]?.message_id, next_id: items[at + 1]?.message_id }
-    this.dispatch({ type: 'version', messageId, version })
+    this.dispatch({ type: 'message', messageId, set: { version } })
   }
 
   async remove(conversationId: number): Promise<void> {
@@ -78,6 +78,6 @@ export abstract class KeptChat {
   /** Shows an error that does not belong to the last question. */
   note(error: unknown): void {
     const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
-    this.dispatch({ type: 'noted', failure: { message, code, retryable, unrelated: true } })
+    this.dispatch({ type: 'set', set: { error: { message, code, retryable, unrelated: true } } })
   }
 }

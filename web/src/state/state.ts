@@ -1,4 +1,4 @@
-import type { Attachment, Chat, CustomPayload, Feedback, Message, MessageFrame, Usage, Version } from '../api/types'
+import type { Attachment, Chat, CustomPayload, Message, MessageFrame, Usage } from '../api/types'
 import { emptyRun, payloadsOf, reduceRun, statusLine, textOf, type Outcome, type RunView } from './run'
 import { sectionsOf } from './view'
 
@@ -70,36 +70,24 @@ export const emptyState: ChatState = {
 }
 
 export type ChatEvent =
-  | { type: 'opening' }
   | { type: 'opened'; chat: Chat }
   | { type: 'older'; chat: Chat }
   | { type: 'reset' }
   | { type: 'send'; message: GeneralChatMessage | null; replaces?: string }
   | { type: 'attach'; runId: string }
   | { type: 'frame'; frame: MessageFrame }
-  | { type: 'link'; link: Link }
   | { type: 'failed'; failure: Failure }
-  | { type: 'noted'; failure: Failure }
-  | { type: 'returned'; failure: Failure | null; unsent: Unsent | null }
-  | { type: 'taken' }
   | { type: 'stopping' }
   | { type: 'settled' }
-  | { type: 'dismiss' }
-  | { type: 'recalled'; messageId: string; view: RunView }
-  | { type: 'renamed'; title: string }
-  | { type: 'feedback'; messageId: string; feedback: Feedback | undefined }
+  | { type: 'set'; set: Partial<ChatState> }
+  | { type: 'message'; messageId: string; set: Partial<GeneralChatMessage> }
   | { type: 'page'; page: string }
-  | { type: 'queue'; queue: readonly Queued[] }
-  | { type: 'model'; model: string }
-  | { type: 'version'; messageId: string; version: Version | undefined }
   | { type: 'deciding'; payloadId: string; on: boolean }
   | { type: 'resolved'; payloadId: string; outcome: 'accepted' | 'rejected' }
 
 /** The one reducer: live streams, replays and tests go through it. It is pure. */
 export function reduce(state: ChatState, event: ChatEvent): ChatState {
   switch (event.type) {
-    case 'opening':
-      return { ...state, isOpening: true, error: null }
     case 'opened':
       return opened(state, event.chat)
     case 'older':
@@ -112,34 +100,16 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
       return { ...state, run: { ...emptyRun, runId: event.runId }, isLoading: true, link: 'connecting', error: null }
     case 'frame':
       return state.run ? advance(state, reduceRun(state.run, event.frame)) : state
-    case 'link':
-      return { ...state, link: event.link }
     case 'failed':
       return { ...state, messages: [...state.messages, ...begun(state.run, event.failure)], run: null, isLoading: false, isOpening: false, link: 'idle', error: event.failure }
-    case 'noted':
-      return { ...state, error: event.failure }
-    case 'returned':
-      return { ...state, error: event.failure, unsent: event.unsent }
-    case 'taken':
-      return { ...state, unsent: null }
     case 'stopping':
       return { ...state, run: state.run && { ...state.run, status: statusLine('stopping', 'Stopping...') } }
     case 'settled':
       return { ...state, run: null, isLoading: false, link: 'idle' }
-    case 'dismiss':
-      return { ...state, error: null }
-    case 'recalled':
-      return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, view: event.view } : m)) }
-    case 'renamed':
-      return { ...state, title: event.title }
-    case 'feedback':
-      return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, feedback: event.feedback } : m)) }
-    case 'queue':
-      return { ...state, queue: event.queue }
-    case 'model':
-      return { ...state, model: event.model }
-    case 'version':
-      return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, version: event.version } : m)) }
+    case 'set':
+      return { ...state, ...event.set }
+    case 'message':
+      return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, ...event.set } : m)) }
     case 'page':
       return event.page === state.page ? state : { ...state, page: event.page }
     case 'deciding':
@@ -206,7 +176,7 @@ function sumOf(a: Usage | null, b: Usage | undefined): Usage | null {
 /** The user's message gets the id that the service gave it. */
 function named(messages: readonly GeneralChatMessage[], run: RunView): readonly GeneralChatMessage[] {
   if (!run.userMessageId) return messages
-  const at = messages.findIndex((m) => m.id.startsWith(LOCAL_ID))
+  const at = messages.findLastIndex((m) => m.id.startsWith(LOCAL_ID))
   const mine = messages[at]
   return mine ? messages.with(at, { ...mine, id: run.userMessageId }) : messages
 }
@@ -214,13 +184,17 @@ function named(messages: readonly GeneralChatMessage[], run: RunView): readonly 
 /** The beginning of the id of a message that has no id of the service yet. */
 export const LOCAL_ID = 'local:'
 
+/** The beginning of the id of an answer whose end was not received. */
+export const CUT_ID = 'answer:'
+
+
 function answerOf(run: RunView, outcome: Outcome): GeneralChatMessage {
   const base = { role: 'assistant' as const, type: 'md', run_id: run.runId, created_at: run.endedAt ?? '', view: run }
   if (outcome.status === 'completed') {
     const { message, message_id: id, diagnostics: _, ...rest } = outcome.payload
     return { ...base, ...rest, id, content: message, status: 'complete' }
   }
-  const partial = { ...base, id: outcome.messageId ?? `answer:${run.runId}`, content: textOf(run), payloads: payloadsOf(run) }
+  const partial = { ...base, id: outcome.messageId ?? CUT_ID + run.runId, content: textOf(run), payloads: payloadsOf(run) }
   if (outcome.status === 'cancelled') return { ...partial, status: 'cancelled' }
   return { ...partial, status: 'error', error: { code: outcome.code as NonNullable<Message['error']>['code'], message: outcome.message } }
 }

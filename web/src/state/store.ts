@@ -1,13 +1,13 @@
 import { ApiError } from '../api/errors'
-import type { ChatApi, StreamOptions } from '../api/client'
-import type { MessageFrame, PageContext } from '../api/types'
+import { newKey, type ChatApi, type StreamOptions } from '../api/client'
+import type { ChatRequest, MessageFrame, PageContext } from '../api/types'
 import { Approvals } from './approvals'
 import { ClientTools } from './clientTools'
 import { Drafts } from './drafts'
 import { ConversationStorage } from './conversationStorage'
 import { RenderThrottle } from './renderThrottle'
 import { RunReplays } from './runReplays'
-import { emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
+import { CUT_ID, emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
 import { text } from './run'
 import { questionOf, requestOf, type SendOptions } from './request'
 import { PageContextStore } from './pageContextStore'
@@ -56,8 +56,8 @@ export class ChatStore extends WaitingChat {
   private newsTimer: ReturnType<typeof setTimeout> | undefined
   private readonly replays: RunReplays
   private readonly storage: ConversationStorage
-  /** The last message that was sent, and whether it became a run. */
-  private pending: { message: string; options: SendOptions; accepted: boolean } | null = null
+  /** The last message that was sent, and whether it became a run. It is sent again as the same request. */
+  private pending: { message: string; options: SendOptions; request: ChatRequest; key: string; accepted: boolean } | null = null
   /** Set when the user stops a run that has no id yet, or while the service cannot be reached. */
   private stopping = false
 
@@ -66,7 +66,7 @@ export class ChatStore extends WaitingChat {
     this.options = options
     this.api = options.api
     this.clientTools = new ClientTools(options.api, options.storageKey ?? '', this.expectNews)
-    this.replays = new RunReplays(options.api, (messageId, view) => this.dispatch({ type: 'recalled', messageId, view }))
+    this.replays = new RunReplays(options.api, (messageId, view) => this.dispatch({ type: 'message', messageId, set: { view } }))
     this.storage = new ConversationStorage(options.storageKey ?? '')
     this.approvals = new Approvals(options.api, this.keyOf(), this.expectNews)
     this.tabs = new Tabs(options.storageKey ?? '')
@@ -153,12 +153,21 @@ export class ChatStore extends WaitingChat {
   async sendMessage(message: string, options: SendOptions = {}): Promise<void> {
     if (this.state.isOpening) await this.opened()
     if (this.state.isLoading) return
-    this.pending = { message, options, accepted: false }
+    const left = this.takeBack()
     const { conversationId } = this.state
     const tools = this.clientTools.specs()
-    this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options, this.state.messages), replaces: options.editMessageId ?? options.regenerateMessageId })
     const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.state.model || this.options.model?.() })
-    await this.read((signal) => this.api.streamMessage(request, signal, { onConnection: this.linked }))
+    await this.ask({ message, options, request, key: newKey(), accepted: false }, left)
+  }
+
+  /** Sends a message, and gives back another one that was never sent. */
+  private async ask(pending: NonNullable<ChatStore['pending']>, left: Unsent | null): Promise<void> {
+    const { message, options, request, key } = pending
+    const { conversationId, messages } = this.state
+    this.pending = pending
+    this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options, messages), replaces: options.editMessageId ?? options.regenerateMessageId })
+    if (left) this.giveBack(left)
+    await this.read((signal) => this.api.streamMessage(request, signal, { onConnection: this.linked, key }))
     await this.answeredAgain(options)
     if (conversationId === null) this.lookForTitle()
     void this.sendQueued()
@@ -171,7 +180,7 @@ export class ChatStore extends WaitingChat {
 
   private readonly linked: StreamOptions['onConnection'] = (link, _, now) => {
     this.connectNow = now
-    this.dispatch({ type: 'link', link })
+    this.dispatch({ type: 'set', set: { link } })
     if (link === 'live' && this.stopping && this.state.run?.runId) void this.stop()
   }
 
@@ -226,10 +235,8 @@ export class ChatStore extends WaitingChat {
 
   /** The run ended, but its end was not received: load the stored chat. */
   private async catchUp(): Promise<void> {
-    const { conversationId } = this.state
-    if (conversationId === null) return this.dispatch({ type: 'settled' })
     this.dispatch({ type: 'settled' })
-    await this.open(conversationId)
+    if (this.state.conversationId) await this.open(this.state.conversationId)
   }
 
   private async refused(error: unknown): Promise<void> {
@@ -244,7 +251,7 @@ export class ChatStore extends WaitingChat {
     if (conversationId !== null) return this.open(conversationId, noted)
     const unsent = this.takeBack()
     this.dispatch({ type: 'settled' })
-    this.dispatch({ type: 'returned', failure: noted, unsent })
+    this.giveBack(unsent, noted)
   }
 
   /**
@@ -262,7 +269,7 @@ export class ChatStore extends WaitingChat {
       this.reader?.abort()
       const unsent = this.takeBack()
       this.dispatch({ type: 'settled' })
-      return this.dispatch({ type: 'returned', failure: null, unsent })
+      return this.giveBack(unsent)
     }
     this.stopping = false
     try {
@@ -284,7 +291,7 @@ export class ChatStore extends WaitingChat {
     const { conversationId } = this.state
     if (pending && !pending.accepted && this.state.error) {
       this.takeBack()
-      return this.sendMessage(pending.message, pending.options)
+      return this.ask(pending, null)
     }
     if (conversationId !== null && !this.answered()) {
       await this.open(conversationId)
@@ -298,7 +305,7 @@ export class ChatStore extends WaitingChat {
   /** Whether the last message is an answer that the service has stored. */
   private answered(): boolean {
     const last = this.state.messages.at(-1)
-    return last?.role === 'assistant' && !last.id.startsWith('answer:')
+    return last?.role === 'assistant' && !last.id.startsWith(CUT_ID)
   }
 
   /** Removes a message that never became a run from the conversation. */
@@ -318,7 +325,7 @@ export class ChatStore extends WaitingChat {
     const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
     if (elsewhere) this.state = { ...emptyState, page: this.state.page, model: this.state.model, conversationId }
-    this.dispatch({ type: 'opening' })
+    this.dispatch({ type: 'set', set: { isOpening: true, error: null } })
     try {
       const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal)
       if (reader.signal.aborted) return
@@ -326,14 +333,14 @@ export class ChatStore extends WaitingChat {
       if (elsewhere) this.readQueue(conversationId)
       const following = chat.active_run_id ? this.attach(chat.active_run_id) : undefined
       const arrived = unsent?.message === chat.messages?.findLast((m) => m.role === 'user')?.content
-      if (failure || (unsent && !elsewhere && !arrived)) this.dispatch({ type: 'returned', failure, unsent: arrived ? null : unsent })
+      if (failure || (unsent && !elsewhere && !arrived)) this.giveBack(arrived ? null : unsent, failure)
       await following
       void this.sendQueued()
     } catch (error) {
       if (reader.signal.aborted) return
       if (!(error instanceof ApiError) || error.status !== 404) return await this.refused(error)
       this.newChat()
-      if (unsent && !elsewhere) this.dispatch({ type: 'returned', failure, unsent })
+      if (unsent && !elsewhere) this.giveBack(unsent, failure)
     } finally {
       if (this.reader === reader) this.reader = null
     }
@@ -353,7 +360,7 @@ export class ChatStore extends WaitingChat {
     const known = this.state.messages.at(-1)?.id
     if (known?.startsWith(LOCAL_ID)) return
     if (!chat || this.state.isLoading || this.state.conversationId !== conversationId) return
-    if (chat.title !== this.state.title) this.dispatch({ type: 'renamed', title: chat.title })
+    if (chat.title !== this.state.title) this.dispatch({ type: 'set', set: { title: chat.title } })
     if (chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
   }
 
@@ -371,6 +378,17 @@ export class ChatStore extends WaitingChat {
     } catch (error) {
       this.note(error)
     }
+  }
+
+  private giveBack(unsent: Unsent | null, failure: Failure | null = null): void {
+    this.dispatch({ type: 'set', set: { error: failure, unsent } })
+  }
+
+  /** Hides the error. A message that was not sent goes back to the composer. */
+  override dismissError(): void {
+    super.dismissError()
+    const unsent = this.state.isLoading ? null : this.takeBack()
+    if (unsent) this.giveBack(unsent)
   }
 
   newChat(): void {

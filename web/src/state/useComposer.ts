@@ -1,9 +1,9 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from './context'
 import { draftAfter, placeKey, stays, type DraftPlace } from './drafts'
 import { useShort } from './longText'
-import type { Unsent } from './state'
+import { LOCAL_ID, type Unsent } from './state'
 import { useLabels, useTray } from './tray'
 import { useFiles, type FileHolder } from './useFiles'
 
@@ -34,8 +34,9 @@ export interface ComposerState {
 export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): ComposerState {
   const store = useChatStore()
   const { me } = useTray()
-  const { busy, queue, opening, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, unsent: state.unsent, chat: state.conversationId }))
-  const [draft, keepDraft, held] = useDraft({ user: me?.user_id ?? '', tray: storageKey, chat }, !opening)
+  const { busy, queue, opening, unsent, chat, asked } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, unsent: state.unsent, chat: state.conversationId, asked: state.messages.findLast((m) => m.role === 'user' && !m.id.startsWith(LOCAL_ID)) }))
+  const place = { user: me?.user_id ?? '', tray: storageKey, chat }
+  const [draft, keepDraft, held] = useDraft(place, !opening)
   const { files, problem, add, addText, remove, clear, bring, refuse } = useFiles(held)
   const [text, setText] = useShort(draft, keepDraft, addText)
   const labels = useLabels()
@@ -46,11 +47,16 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     setText([back.message, text].filter((t) => t.trim() !== '').join('\n'))
     bring(back.attachments)
   }
+  // A text that was sent stays the draft until it is a message of the chat: the page may be left, or another chat opened, before.
+  const sentAt = useRef(place)
   useEffect(() => {
     // A message that could not be sent comes back.
     const back = unsent && store.takeUnsent()
     if (back) bringBack(back)
   }, [unsent])
+  useEffect(() => {
+    if (asked?.content === store.drafts.read(sentAt.current)) store.drafts.keep(sentAt.current, '')
+  }, [asked?.id])
   useEffect(() => store.takeFiles(add))
   const canSend = text.trim() !== '' || files.length > 0
   const [waiting, setWaiting] = useState<string | null>(null)
@@ -62,7 +68,10 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     if (busy && !store.enqueue(message, files)) return refuse(labels.queueFull)
     setText('')
     clear()
-    if (!busy) void store.sendMessage(message, { attachments: files })
+    if (busy) return
+    sentAt.current = place
+    store.drafts.keep(place, text.trim())
+    void store.sendMessage(message, { attachments: files })
   }
   const waits = opening && waiting === text
   useEffect(() => {

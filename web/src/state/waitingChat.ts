@@ -32,13 +32,13 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   dismissError(): void {
-    this.dispatch({ type: 'dismiss' })
+    this.dispatch({ type: 'set', set: { error: null } })
   }
 
   /** Returns a message that could not be sent to the composer, once. */
   takeUnsent(): Unsent | null {
     const { unsent } = this.state
-    if (unsent) this.dispatch({ type: 'taken' })
+    if (unsent) this.dispatch({ type: 'set', set: { unsent: null } })
     return unsent
   }
 
@@ -67,7 +67,7 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   private setQueue(queue: readonly Queued[]): void {
-    this.dispatch({ type: 'queue', queue })
+    this.dispatch({ type: 'set', set: { queue } })
     this.queues.keep(this.state.conversationId, queue)
   }
 
@@ -83,7 +83,7 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   protected readQueue(conversationId: number): void {
-    this.dispatch({ type: 'queue', queue: this.queues.read(conversationId) })
+    this.dispatch({ type: 'set', set: { queue: this.queues.read(conversationId) } })
   }
 
   /** Gives files to the input; they wait while it is not shown. */
@@ -105,7 +105,7 @@ export abstract class WaitingChat extends KeptChat {
 
   /** Uses another model from the next message on; empty means the page's model, or the service's default. */
   chooseModel(model: string): void {
-    this.dispatch({ type: 'model', model })
+    this.dispatch({ type: 'set', set: { model } })
     try {
       if (this.keyOf()) localStorage.setItem(`${this.keyOf()}:model`, model)
     } catch {
@@ -123,7 +123,7 @@ export abstract class WaitingChat extends KeptChat {
     const { conversationId, title } = this.state
     if (conversationId === null) return
     const chat = await this.api.getChat(conversationId, { limit: 1 }).catch(() => null)
-    if (chat && chat.title !== title && this.state.conversationId === conversationId) this.dispatch({ type: 'renamed', title: chat.title })
+    if (chat && chat.title !== title && this.state.conversationId === conversationId) this.dispatch({ type: 'set', set: { title: chat.title } })
     else if (after === TITLE_AFTER) this.lookForTitle(4 * after)
   }
 
