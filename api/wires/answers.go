@@ -43,6 +43,12 @@ func (g Given) Names(index int) bool { return g.Calls[index] || g.Again[index] }
 // have no effect. An answer that is late or differs from an earlier one is not an error:
 // the response shows what happened.
 func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Run, latest func() (string, error), list []Answer) (given Given, err error) {
+	// A request that is sent twice at once gets the same response twice.
+	unlock, err := s.answering.Lock(ctx, run.RunID)
+	if err != nil {
+		return given, err
+	}
+	defer unlock()
 	waits, err := s.Runs.Waits(ctx, user, run.RunID)
 	if err != nil {
 		return given, err
@@ -87,6 +93,17 @@ func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Ru
 	}
 	set(&given.Calls, last.Index, true)
 	return given, nil
+}
+
+// waits returns the calls of a run that wait or have waited, after the answers that are being
+// given: a response that is read again tells by their moment whether it ended before them.
+func (s *Service) waits(ctx context.Context, user schemas.User, run string) ([]schemas.Wait, error) {
+	unlock, err := s.answering.Lock(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return s.Runs.Waits(ctx, user, run)
 }
 
 // answer gives an answer at a moment. It reports whether the call has that answer now, and

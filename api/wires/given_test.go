@@ -182,3 +182,31 @@ func TestTheSameAnswersAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestLateEvents answers the second of two calls at a process to which the events of the
+// run's own come late: the response begins where it begins if they are all there.
+func TestLateEvents(t *testing.T) {
+	approve, output := wires.Answer{Index: 0, Approved: new(true)}, wires.Answer{Index: 1, Output: []byte(`"Basel"`)}
+	order := at(30, slices.Concat([]runlog.Event{{Seq: 10, Body: &runlog.ApprovalResolved{ApprovalID: "p"}}}, runs(11, 0, "order"))...)
+	where := at(50, append(runs(13, 1, "where"), runlog.Event{Seq: 15, Body: &runlog.Completed{}})...)
+	early := slices.Concat(orderAndWhere(), order)
+	for _, w := range all.Wires() {
+		for _, v := range w.Tables {
+			response := func(here int) string {
+				run := twoWaits()
+				run.run = schemas.Run{RunID: "r", State: schemas.RunRunning, Attempt: 1, LastSequence: early[len(early)-1].Seq}
+				run.batches = [][]runlog.Event{slices.Concat(early, where)}
+				run.send(t, v, []wires.Answer{approve})
+				run.now, run.run.LastSequence = 40, early[here-1].Seq
+				run.batches = [][]runlog.Event{slices.Clone(early[:here]), slices.Concat(early[here:], where)}
+				return run.send(t, v, []wires.Answer{output})
+			}
+			want := response(len(early))
+			for here := 1; here < len(early); here++ {
+				if d := cmp.Diff(want, response(here)); d != "" {
+					t.Errorf("%s %s, events up to %d (-all are there +the others are late):\n%s", w.Name, v.Name, early[here-1].Seq, d)
+				}
+			}
+		}
+	}
+}

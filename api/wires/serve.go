@@ -208,7 +208,7 @@ func (s *Service) follow(ctx context.Context, c *Call, r Response, idle time.Dur
 		return nil, nil, err
 	}
 	c.Done()
-	return newFold(run, waits, r, func() ([]schemas.Wait, error) { return s.Runs.Waits(ctx, c.User, run.RunID) }), events, nil
+	return newFold(run, waits, r, func() ([]schemas.Wait, error) { return s.waits(ctx, c.User, run.RunID) }), events, nil
 }
 
 // write writes the frames of events, up to the end of the response.
@@ -317,7 +317,7 @@ func (f *fold) complete() bool {
 	if last.Terminal() {
 		return true
 	}
-	if f.given.Calls != nil && (last.Seq < f.run.LastSequence || !shows(kept(slices.Clone(f.held)), f.given.Calls)) {
+	if f.given.Calls != nil && (last.Seq < f.run.LastSequence || !shows(kept(slices.Clone(f.held)), f.first, f.given)) {
 		return false
 	}
 	return f.run.Attempt <= 1 || last.Seq > int64(f.run.Attempt-1)*runlog.AttemptSpan

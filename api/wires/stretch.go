@@ -106,6 +106,12 @@ func (c *calls) event(e *runlog.Event) (rests bool) {
 	default:
 		return false
 	}
+	return c.rests()
+}
+
+// rests reports whether every call of the last reply has ended or waits, and at least one
+// waits.
+func (c *calls) rests() bool {
 	if len(c.waiting) == 0 {
 		return false
 	}
@@ -273,36 +279,38 @@ func begin(events []runlog.Event, waits []schemas.Wait, stays func(schemas.Wait)
 	return after
 }
 
-// shows reports whether the events show that each of the calls waits or has waited, and in
-// which place the newest attempt continues: one of the calls is resolved, also by what the
-// attempt keeps, or the run rests.
-func shows(events []runlog.Event, given map[int]bool) bool {
+// shows reports whether the events show that each of the given calls waits or has waited,
+// and where the response to their answers begins: one of them is resolved, also by what the
+// newest attempt keeps, or the run rests after all calls that were answered before. Events
+// may be late, those of another process or of a call that runs.
+func shows(events []runlog.Event, waits []schemas.Wait, given Given) bool {
 	var c calls
-	seen := make(map[int]bool)
-	placed, answered := true, false
+	seen, before := make(map[int]bool), make(map[int]bool)
+	for _, w := range waits {
+		if w.Answer != "" && !given.Names(w.Index) {
+			before[w.Index] = true
+		}
+	}
+	answered := false
 	for i := range events {
 		e := c.indexed(&events[i])
-		if _, ok := e.Body.(*runlog.Attempt); ok {
-			placed = answered
-		}
 		index, resolved := c.resolves(e)
 		if resolved {
 			seen[index] = true
-			answered = answered || given[index]
+			answered = answered || given.Calls[index]
+			delete(before, index)
 		}
-		if c.event(e) || answered {
-			placed = true
-		}
+		c.event(e)
 		for index := range c.waiting {
 			seen[index] = true
 		}
 	}
-	for index := range given {
+	for index := range given.Calls {
 		if !seen[index] {
 			return false
 		}
 	}
-	return placed
+	return answered || len(before) == 0 && c.rests()
 }
 
 // rested returns the calls that the client has seen waiting before the newest attempt: the

@@ -97,7 +97,8 @@ type Service struct {
 	// KeepAlive is the silence after which a stream sends a comment.
 	KeepAlive time.Duration
 
-	placing concurrent.Locks // chats in which the place of a message is being found
+	placing   concurrent.Locks // chats in which the place of a message is being found
+	answering concurrent.Locks // runs whose calls are being answered
 }
 
 // Runs starts, follows and answers runs. Each call checks the owner: anything

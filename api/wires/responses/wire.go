@@ -171,6 +171,7 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.C
 	if err != nil || chat.ConversationID == 0 {
 		return chat, at, err
 	}
+	active := chat.ActiveRunID
 	if c.Behind {
 		chat.ActiveRunID = ""
 	}
@@ -185,10 +186,18 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.C
 	case question < 0:
 	case chat.ActiveRunID != "" && have[question].RunID == chat.ActiveRunID && wires.Same(have[question], req):
 		at.Follow = chat.ActiveRunID
+	case c.Behind && have[question].RunID != active && wires.Same(have[question], req) && waitsForTurn(c, have[question].RunID):
+		at.Follow = have[question].RunID
 	case r.previous != "":
 		at.Edit = have[question].ID
 	}
 	return chat, at, nil
+}
+
+// waitsForTurn reports whether a run waits for its turn.
+func waitsForTurn(c *wires.Call, id string) bool {
+	run, err := c.Service.Runs.Run(c.Context(), c.User, id)
+	return err == nil && run.State == schemas.RunQueued
 }
 
 // questionBehind returns the index of the user's first message behind the last message of
