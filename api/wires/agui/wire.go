@@ -109,13 +109,17 @@ func post(c *wires.Call) error {
 	if a == nil {
 		return schemas.Invalid("/messages", "the last message is neither a message of the user nor the result of a call")
 	}
+	if at >= 0 && in.Messages[at].Role == "user" {
+		// The chat has the message: it may be of the run that this request began before.
+		if again, ok := begun(c, in, a.run); ok {
+			return serve(c, to, in.client(), again, wires.Given{})
+		}
+	}
 	run, given, err := proceed(c, chat, a)
 	if e, ok := errors.AsType[*schemas.Error](err); ok && e.Code == schemas.CodeConflict && at >= 0 {
 		// The chat has gone on: with the run that this request began before, or without it.
-		for _, key := range keys(in.ThreadID, in.RunID) {
-			if again, err := c.Service.Runs.ByKey(c.Context(), c.User, key); err == nil && again.RunID != a.run {
-				return serve(c, to, in.client(), again, wires.Given{})
-			}
+		if again, ok := begun(c, in, a.run); ok {
+			return serve(c, to, in.client(), again, wires.Given{})
 		}
 	}
 	if err != nil {
@@ -124,6 +128,17 @@ func post(c *wires.Call) error {
 	who := in.client()
 	who.brought = a.brought
 	return serve(c, to, who, run, given)
+}
+
+// begun returns the run that a request with the same run id began, if it is not the one
+// whose calls it answers.
+func begun(c *wires.Call, in *input, answered string) (schemas.Run, bool) {
+	for _, key := range keys(in.ThreadID, in.RunID) {
+		if run, err := c.Service.Runs.ByKey(c.Context(), c.User, key); err == nil && run.RunID != answered {
+			return run, true
+		}
+	}
+	return schemas.Run{}, false
 }
 
 // isNew reports whether the chat does not have the last message of the list, which is the
