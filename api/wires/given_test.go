@@ -68,14 +68,20 @@ func at(milli int64, events ...runlog.Event) []runlog.Event {
 // send sends a request with answers and returns its response.
 func (r *answering) send(t *testing.T, v wires.Version, answers []wires.Answer) string {
 	t.Helper()
-	to := &shown{ctx: t.Context(), left: -1}
-	c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Response: httptest.NewRecorder(), Done: func() {}}
-	c.Service = &wires.Service{Runs: r}
-	given, err := c.Service.Answers(t.Context(), schemas.User{}, r.run, func() (string, error) { return "r", nil }, answers)
+	given, err := (&wires.Service{Runs: r}).Answers(t.Context(), schemas.User{}, r.run, func() (string, error) { return "r", nil }, answers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Service.Serve(c, to, wires.Response{Run: r.run, Table: v.Table, Given: given}); err != nil {
+	return read(t, r, wires.Response{Run: r.run, Table: v.Table, Given: given})
+}
+
+// read returns a response.
+func read(t *testing.T, r *answering, response wires.Response) string {
+	t.Helper()
+	to := &shown{ctx: t.Context(), left: -1}
+	c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Response: httptest.NewRecorder(), Done: func() {}}
+	c.Service = &wires.Service{Runs: r}
+	if err := c.Service.Serve(c, to, response); err != nil {
 		t.Fatal(err)
 	}
 	return to.String()
@@ -206,6 +212,33 @@ func TestLateEvents(t *testing.T) {
 				if d := cmp.Diff(want, response(here)); d != "" {
 					t.Errorf("%s %s, events up to %d (-all are there +the others are late):\n%s", w.Name, v.Name, early[here-1].Seq, d)
 				}
+			}
+		}
+	}
+}
+
+// TestAPauseThatIsNotStored reads a response again that paused in an attempt whose process
+// was killed before it had stored that. The next attempt shows the wait after it was answered:
+// the response ends there, as it ended for the client.
+func TestAPauseThatIsNotStored(t *testing.T) {
+	const span = runlog.AttemptSpan
+	group := runlog.Level{Group: span + 1}
+	shown := append(beginning(span, 2),
+		runlog.Event{Seq: span + 5, At: group, Body: &runlog.Call{ID: "c1", Name: "where", Index: 1, Client: true}},
+		runlog.Event{Seq: span + 6, At: group, Body: &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: "llm"}}, asks(span+7, 1))
+	after := append(runs(span+8, 1, "where"), runlog.Event{Seq: span + 10, At: runlog.Level{Group: span + 10, Message: span + 11}, Body: &runlog.Text{Text: "the end"}}, runlog.Event{Seq: span + 11, Body: &runlog.Completed{}})
+	for _, answered := range []int64{40, 65} { // before the attempt shows the wait, and after
+		for _, w := range all.Wires() {
+			if w.Name != "responses" {
+				continue // the others show the newest attempt alone
+			}
+			run := &answering{outputs: map[int]string{}}
+			run.run = schemas.Run{RunID: "r", State: schemas.RunCompleted, Attempt: 2, LastSequence: span + 11}
+			run.list = []schemas.Wait{{Index: 1, Kind: schemas.WaitClientTool, Tool: "where", Answer: schemas.WaitResult, AnsweredAt: new(time.UnixMilli(answered))}}
+			run.batches = [][]runlog.Event{slices.Concat(at(10, beginning(0, 1)...), at(60, shown...), at(70, after...))}
+			got := read(t, run, wires.Response{Run: run.run, Table: w.Tables[0].Table})
+			if !strings.Contains(got, `"name":"where"`) || strings.Contains(got, "the end") {
+				t.Errorf("a wait that was answered at %d: the response is\n%s\nwant that it ends with the call", answered, got)
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -250,6 +249,10 @@ type fold struct {
 	begun bool
 	after int64 // the number of the event after which the response begins
 	ended bool
+
+	again bool // the newest attempt is not the first
+	// shownAt are the times at which waits were shown first, in milliseconds.
+	shownAt map[int]int64
 }
 
 func newFold(run schemas.Run, waits []schemas.Wait, r Response, again func() ([]schemas.Wait, error)) *fold {
@@ -329,8 +332,11 @@ func (f *fold) later(a *runlog.Attempt) bool { return a.Number > max(f.run.Attem
 
 // event adds the frames of an event, and those of a pause after it.
 func (f *fold) event(e *runlog.Event) error {
-	if a, ok := e.Body.(*runlog.Attempt); ok && f.later(a) && !f.run.State.Terminal() && !f.keeps {
-		return runlog.ErrInterrupted
+	if a, ok := e.Body.(*runlog.Attempt); ok {
+		if f.later(a) && !f.run.State.Terminal() && !f.keeps {
+			return runlog.ErrInterrupted
+		}
+		f.again = true
 	}
 	e = f.calls.indexed(e)
 	hidden := e.Seq <= f.after
@@ -365,21 +371,13 @@ func (f *fold) show(e *runlog.Event, hidden bool) {
 	index, wait := waitOf(e)
 	seen := wait && f.seen[index]
 	f.out.event(e.Seq, hidden || seen)
+	if wait && !f.calls.repeats(index) {
+		set(&f.shownAt, index, e.Time)
+	}
 	if !wait || !f.calls.repeats(index) && (hidden || !f.keeps || !seen) {
 		f.table.Event(&f.out, e)
 	}
 	f.out.hidden = hidden
-}
-
-// rest records where a response of a Keeper begins.
-func (f *fold) rest(e *runlog.Event) {
-	if f.seen == nil {
-		f.seen = make(map[int]bool)
-	}
-	maps.Copy(f.seen, f.calls.waiting)
-	if e.Seq == f.after {
-		f.resumed = maps.Clone(f.calls.waiting)
-	}
 }
 
 // pause ends the response after the event if the run waits there. Calls that were answered
@@ -390,7 +388,7 @@ func (f *fold) pause(e *runlog.Event) error {
 		return err
 	}
 	open, ok := f.calls.open(waits, f.stays, func(w schemas.Wait) bool {
-		return f.before[w.Index] || f.given.Calls[w.Index] || answeredBefore(w, e) || f.resumed[w.Index] && answeredBy(w, e)
+		return f.before[w.Index] || f.given.Calls[w.Index] || answeredBefore(w, e) && !f.lost(w) || f.resumed[w.Index] && answeredBy(w, e)
 	})
 	if ok {
 		f.table.Pause(&f.out, open)

@@ -204,6 +204,24 @@ func answeredBefore(w schemas.Wait, e *runlog.Event) bool {
 	return w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() < e.Time
 }
 
+// rest records where a response of a Keeper begins.
+func (f *fold) rest(e *runlog.Event) {
+	if f.seen == nil {
+		f.seen = make(map[int]bool)
+	}
+	maps.Copy(f.seen, f.calls.waiting)
+	if e.Seq == f.after {
+		f.resumed = maps.Clone(f.calls.waiting)
+	}
+}
+
+// lost reports whether a wait was answered before a later attempt shows it first. The client
+// has seen it in an earlier one, of which a process that was killed has not stored it, and
+// with it the pause at which the response ended.
+func (f *fold) lost(w schemas.Wait) bool {
+	return f.keeps && f.again && !f.seen[w.Index] && w.AnsweredAt.UnixMilli() < f.shownAt[w.Index]
+}
+
 // attempts records the newest attempt of a run that goes on. Nothing has been shown: a
 // response whose run was taken over while it waited for its first event shows the attempt
 // that it finds.
