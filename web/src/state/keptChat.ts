@@ -39,7 +39,7 @@ export abstract class KeptChat {
 
   /** Marks a payload as being decided: meanwhile its actions are disabled. */
   deciding(payloadId: string, on: boolean): void {
-    this.dispatch({ type: 'deciding', payloadId, on })
+    this.dispatch({ type: 'set', set: { deciding: this.state.deciding.filter((id) => id !== payloadId).concat(on ? payloadId : []) } })
   }
 
   async rename(conversationId: number, title: string): Promise<void> {

@@ -71,18 +71,14 @@ export const emptyState: ChatState = {
 
 export type ChatEvent =
   | { type: 'opened'; chat: Chat }
-  | { type: 'older'; chat: Chat }
   | { type: 'reset' }
   | { type: 'send'; message: GeneralChatMessage | null; replaces?: string }
-  | { type: 'attach'; runId: string }
   | { type: 'frame'; frame: MessageFrame }
   | { type: 'failed'; failure: Failure }
   | { type: 'stopping' }
   | { type: 'settled' }
   | { type: 'set'; set: Partial<ChatState> }
   | { type: 'message'; messageId: string; set: Partial<GeneralChatMessage> }
-  | { type: 'page'; page: string }
-  | { type: 'deciding'; payloadId: string; on: boolean }
   | { type: 'resolved'; payloadId: string; outcome: 'accepted' | 'rejected' }
 
 /** The one reducer: live streams, replays and tests go through it. It is pure. */
@@ -90,14 +86,10 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
   switch (event.type) {
     case 'opened':
       return opened(state, event.chat)
-    case 'older':
-      return { ...state, messages: [...(event.chat.messages ?? []), ...state.messages], olderCursor: event.chat.next_cursor ?? null }
     case 'reset':
       return { ...emptyState, page: state.page, model: state.model }
     case 'send':
       return sent(state, event)
-    case 'attach':
-      return { ...state, run: { ...emptyRun, runId: event.runId }, isLoading: true, link: 'connecting', error: null }
     case 'frame':
       return state.run ? advance(state, reduceRun(state.run, event.frame)) : state
     case 'failed':
@@ -110,10 +102,6 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
       return { ...state, ...event.set }
     case 'message':
       return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, ...event.set } : m)) }
-    case 'page':
-      return event.page === state.page ? state : { ...state, page: event.page }
-    case 'deciding':
-      return { ...state, deciding: [...state.deciding.filter((id) => id !== event.payloadId), ...(event.on ? [event.payloadId] : [])] }
     case 'resolved':
       return { ...state, decided: { ...state.decided, [event.payloadId]: event.outcome }, messages: state.messages.map((m) => withOutcomes(m, { [event.payloadId]: event.outcome })) }
   }

@@ -8,7 +8,7 @@ import { ConversationStorage } from './conversationStorage'
 import { RenderThrottle } from './renderThrottle'
 import { RunReplays } from './runReplays'
 import { CUT_ID, emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
-import { text } from './run'
+import { emptyRun, text } from './run'
 import { questionOf, requestOf, type SendOptions } from './request'
 import { PageContextStore } from './pageContextStore'
 import { Tabs, type TabMessage } from './tabs'
@@ -142,7 +142,10 @@ export class ChatStore extends WaitingChat {
 
   /** Stores which page is shown. The context may change during a render, when no listener may be called. */
   private turned(): void {
-    queueMicrotask(() => this.dispatch({ type: 'page', page: text(this.getContext().current_page) }))
+    queueMicrotask(() => {
+      const page = text(this.getContext().current_page)
+      if (page !== this.state.page) this.dispatch({ type: 'set', set: { page } })
+    })
   }
 
   getContext(): PageContext {
@@ -348,7 +351,7 @@ export class ChatStore extends WaitingChat {
 
   /** Follows a run of the open chat from its beginning. */
   async attach(runId: string): Promise<void> {
-    this.dispatch({ type: 'attach', runId })
+    this.dispatch({ type: 'set', set: { run: { ...emptyRun, runId }, isLoading: true, link: 'connecting', error: null } })
     await this.read((signal) => this.api.followRun(runId, signal, { onConnection: this.linked }))
   }
 
@@ -374,7 +377,9 @@ export class ChatStore extends WaitingChat {
     if (conversationId === null || !olderCursor) return
     try {
       const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize, cursor: olderCursor })
-      if (this.state.conversationId === conversationId && this.state.olderCursor === olderCursor) this.dispatch({ type: 'older', chat })
+      if (this.state.conversationId === conversationId && this.state.olderCursor === olderCursor) {
+        this.dispatch({ type: 'set', set: { messages: [...(chat.messages ?? []), ...this.state.messages], olderCursor: chat.next_cursor ?? null } })
+      }
     } catch (error) {
       this.note(error)
     }
