@@ -4,7 +4,15 @@ import type { Feedback } from '../api/types'
 import type { ChatEvent, ChatState } from './state'
 import type { TabMessage } from './tabs'
 
-/** Changes of stored chats: feedback, decisions about payloads, titles. */
+/** Limits of a store. */
+export const STORE_LIMITS = {
+  /** Messages fetched at a time. */
+  pageSize: 50,
+  /** How long the stream may be silent, in milliseconds, after the service has done something to its run; then it gets a new connection. */
+  news: 3_000,
+}
+
+/** Stored chats: older messages, and changes of feedback, decisions about payloads and titles. */
 export abstract class KeptChat {
   abstract readonly api: ChatApi
   protected abstract state: ChatState
@@ -25,6 +33,19 @@ export abstract class KeptChat {
       this.dispatch({ type: 'message', messageId, set: { feedback: before } })
       this.note(error)
       throw error
+    }
+  }
+
+  async loadOlder(): Promise<void> {
+    const { conversationId, olderCursor } = this.state
+    if (conversationId === null || !olderCursor) return
+    try {
+      const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize, cursor: olderCursor })
+      if (this.state.conversationId === conversationId && this.state.olderCursor === olderCursor) {
+        this.dispatch({ type: 'set', set: { messages: [...(chat.messages ?? []), ...this.state.messages], olderCursor: chat.next_cursor ?? null } })
+      }
+    } catch (error) {
+      this.note(error)
     }
   }
 

@@ -10,17 +10,10 @@ import { RunReplays } from './runReplays'
 import { CUT_ID, emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
 import { emptyRun, text } from './run'
 import { questionOf, requestOf, type SendOptions } from './request'
+import { STORE_LIMITS } from './keptChat'
 import { PageContextStore } from './pageContextStore'
 import { Tabs, type TabMessage } from './tabs'
 import { WaitingChat } from './waitingChat'
-
-/** Limits of a store. */
-export const STORE_LIMITS = {
-  /** Messages fetched at a time. */
-  pageSize: 50,
-  /** How long the stream may be silent, in milliseconds, after the service has done something to its run; then it gets a new connection. */
-  news: 3_000,
-}
 
 export interface StoreOptions {
   api: ChatApi
@@ -370,19 +363,6 @@ export class ChatStore extends WaitingChat {
   /** Replays the run of a loaded answer, so that its reasoning and threads are shown. */
   recall(message: GeneralChatMessage): void {
     this.replays.recall(message)
-  }
-
-  async loadOlder(): Promise<void> {
-    const { conversationId, olderCursor } = this.state
-    if (conversationId === null || !olderCursor) return
-    try {
-      const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize, cursor: olderCursor })
-      if (this.state.conversationId === conversationId && this.state.olderCursor === olderCursor) {
-        this.dispatch({ type: 'set', set: { messages: [...(chat.messages ?? []), ...this.state.messages], olderCursor: chat.next_cursor ?? null } })
-      }
-    } catch (error) {
-      this.note(error)
-    }
   }
 
   private giveBack(unsent: Unsent | null, failure: Failure | null = null): void {
