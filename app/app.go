@@ -40,6 +40,9 @@ func untilSignal() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as it is under nohup
+		signal.Notify(signals, syscall.SIGHUP) // the terminal is closed
+	}
 	go func() {
 		<-signals
 		signal.Stop(signals)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -121,25 +122,28 @@ func (p *program) migrateCommand() *cobra.Command {
 
 func (p *program) configCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Print or check the settings"}
-	load := func(cmd *cobra.Command) ([]settings.Origin, error) {
-		_, origins, err := settings.Load(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
-		return origins, err
+	load := func(cmd *cobra.Command) (settings.Config, []settings.Origin, error) {
+		return settings.Load(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
 	}
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "print", Short: "Print every setting and its source, with secrets masked", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				origins, wrong := load(cmd)
+				_, origins, wrong := load(cmd)
 				return errors.Join(settings.Print(p.Stdout, origins), wrong)
 			},
 		},
 		&cobra.Command{
-			Use: "check", Short: "Report everything that is wrong with the settings", Args: cobra.NoArgs,
+			Use: "check", Short: "Report everything that is wrong with the settings and the page files", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				if _, err := load(cmd); err != nil {
+				c, _, err := load(cmd)
+				if err == nil {
+					_, err = newOffer(c, nil, nil, nil, nil, slog.New(slog.DiscardHandler))
+				}
+				if err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(p.Stdout, "the settings are valid")
+				_, err = fmt.Fprintln(p.Stdout, "the settings are valid")
 				return err
 			},
 		},

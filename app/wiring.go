@@ -110,32 +110,18 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if err := addSample(ctx, s.store, log); err != nil {
 		return nil, err
 	}
-	types, err := payloads.NewRegistry()
-	if err != nil {
-		return nil, err
-	}
-	serverActions, err := actions.New(actions.ApplySchema(s.store))
-	if err != nil {
-		return nil, err
-	}
 	s.documents = documents.New(s.store, s.store, s.store, s.store)
-	registry, err := toolRegistry(c, s.store, s.documents, func() int { return s.runs.Replicas() }, with.Tools)
+	offer, err := newOffer(c, s.store, s.documents, func() int { return s.runs.Replicas() }, with.Tools, log)
 	if err != nil {
 		return nil, err
 	}
-	if s.mcp, err = newMCP(c, registry, s.store, log); err != nil {
-		return nil, err
-	}
-	offers, err := loadPages(c, registry, types, serverActions)
-	if err != nil {
-		return nil, fmt.Errorf("the page files are wrong:\n%w", err)
-	}
+	s.mcp = offer.mcp
 	model, err := newModel(c, with.Models, log)
 	if err != nil {
 		return nil, err
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
-	options := s.runsOptions(c, offers, serverActions, log)
+	options := s.runsOptions(c, offer.pages, offer.actions, log)
 	options.Agent, options.Metrics, options.ReaderMetrics, options.BusMetrics = watch.Watch(loop), watch, watch, watch
 	options.Leases.Metrics = watch
 	if err := s.share(ctx, c, &options, log); err != nil {
@@ -152,13 +138,43 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if c.Many() {
 		watch.Leases(s.runs.LeaseLeft, s.runs.Replicas)
 	}
-	if s.handler, err = s.routes(c, with.Contract, offers, watch, log); err != nil {
+	if s.handler, err = s.routes(c, with.Contract, offer.pages, watch, log); err != nil {
 		return nil, err
 	}
 	watch.ModelServers(modelServers(c))
 	s.handler = watch.Traced(s.handler)
 	s.mcp.start(ctx)
 	return s, nil
+}
+
+// offer is what pages can offer to their chats.
+type offer struct {
+	pages   *pages.Pages
+	actions *actions.Actions
+	mcp     *mcpParts
+}
+
+// newOffer makes the tools, payload types and actions, and reads the page files. It starts
+// nothing, and the database is used only by what is called later.
+func newOffer(c settings.Config, data *store.Store, docs *documents.Documents, sharing func() int, more []turn.Tool, log *slog.Logger) (o offer, err error) {
+	types, err := payloads.NewRegistry()
+	if err != nil {
+		return o, err
+	}
+	if o.actions, err = actions.New(actions.ApplySchema(data)); err != nil {
+		return o, err
+	}
+	registry, err := toolRegistry(c, data, docs, sharing, more)
+	if err != nil {
+		return o, err
+	}
+	if o.mcp, err = newMCP(c, registry, data, log); err != nil {
+		return o, err
+	}
+	if o.pages, err = loadPages(c, registry, types, o.actions); err != nil {
+		return o, fmt.Errorf("the page files are wrong:\n%w", err)
+	}
+	return o, nil
 }
 
 // loadPages reads the page files. Their tools, payload types and actions are

@@ -14,8 +14,9 @@ import (
 
 // Limits of Ping.
 const (
-	// pingTime bounds a probe.
-	pingTime = 2 * time.Second
+	// pingTime bounds a call of Ping, and probeTime the probe, whose reason for its end is
+	// thus told.
+	pingTime, probeTime = 2 * time.Second, 1800 * time.Millisecond
 	// pingFresh is how long the result of a probe is reused.
 	pingFresh = time.Second
 	// roomTime is how long Ping reports a full disk after a write that found no
@@ -68,7 +69,7 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 func (s *Store) runProbe(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, goesAhead{}, true), pingTime)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, goesAhead{}, true), probeTime)
 	defer cancel()
 	err := s.works(ctx)
 	p := &s.probe

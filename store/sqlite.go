@@ -243,11 +243,18 @@ func (d *sqliteDB) pass() {
 }
 
 // begin waits for the lock of another process, no longer than sqliteBusy and
-// the context allow: the driver does not check the context while it waits.
+// the context allow: the driver does not check the context while it waits. The error says
+// that there was a lock, also when the context has ended.
 func (d *sqliteDB) begin(ctx context.Context) error {
+	var lock error
 	for since := time.Now(); ; {
 		err := d.writer.run(ctx, "BEGIN IMMEDIATE")
-		if !locked(err) || time.Since(since) > sqliteBusy {
+		switch {
+		case locked(err) && time.Since(since) <= sqliteBusy:
+			lock = err
+		case lock != nil && err != nil && ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", ctx.Err(), lock)
+		default:
 			return err
 		}
 	}

@@ -151,3 +151,13 @@ func TestSecondSignalStops(t *testing.T) {
 	}
 	apptest.CheckAll(t, c)
 }
+
+// A terminal that is closed stops the program in order.
+func TestHangUp(t *testing.T) {
+	d := apptest.Databases()[0]
+	p := apptest.StartProcess(t, "DATABASE_URL="+d.Fresh(t))
+	p.Signal(syscall.SIGHUP)
+	if end := p.Wait(); end.ExitCode() != 0 {
+		t.Errorf("the process ended with %v, want exit status 0", end)
+	}
+}

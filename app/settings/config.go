@@ -297,9 +297,6 @@ func (c Config) problems() []string {
 	if c.NATS.Creds != "" && c.NATS.URL == "" {
 		found = append(found, "nats_creds_file: has no effect without nats_url")
 	}
-	if c.Replica.Lease < shortestLease || c.Replica.Lease > longestLease {
-		found = append(found, "replica.lease: must be from 500ms to 60s")
-	}
 	if c.Limits.LargeBody < c.Limits.Body {
 		found = append(found, "limits.large_body: is smaller than limits.body")
 	}

@@ -51,7 +51,11 @@ func childEnv(environ []string) []string {
 
 // mcpServers parses the list of MCP servers. The secrets have been parsed before.
 func mcpServers(c *Config, raw any) error {
-	items, ok := orEmpty(structured(raw)).([]any)
+	raw, err := structured(raw)
+	if err != nil {
+		return err
+	}
+	items, ok := raw.([]any)
 	if !ok && orEmpty(raw) != "" {
 		return errors.New("must be a list of objects")
 	}

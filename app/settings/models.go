@@ -8,7 +8,10 @@ import (
 
 // models parses the allow-list: names with commas, or a list of names and objects.
 func models(c *Config, raw any) error {
-	raw = structured(raw)
+	raw, err := structured(raw)
+	if err != nil {
+		return err
+	}
 	items, ok := raw.([]any)
 	if !ok {
 		names, err := texts(orEmpty(raw))

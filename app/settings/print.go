@@ -76,9 +76,11 @@ func (o Origin) shown() string {
 		}
 		return strings.Join(list, ",")
 	case listed, vault:
-		raw := structured(o.raw)
-		if s, ok := raw.(string); ok {
+		raw, err := structured(o.raw)
+		if s, ok := raw.(string); ok && o.setting.kind == listed {
 			return s
+		} else if ok || err != nil {
+			return mask
 		}
 		shown, err := json.Marshal(redact(raw, o.setting.kind == vault))
 		if err != nil {

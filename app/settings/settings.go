@@ -52,7 +52,7 @@ var table = []setting{
 	{"database_conns", vars("DATABASE_CONNS"), "16", "connections to Postgres, and one more for the lease; those of all processes together must fit its `max_connections`", plain, integer(func(c *Config) *int { return &c.DatabaseConns }, 2, 10_000)},
 	{"replicas", vars("REPLICAS"), "one", "`one`: this process alone serves the database; `many`: it is one of several, on Postgres (see `docs/operating.md`)", plain, oneOf(func(c *Config) *string { return &c.Replicas }, "one", "many")},
 	{"replica.name", vars("REPLICA_NAME"), "", "name of this process in logs; the host name when empty", plain, text(func(c *Config) *string { return &c.Replica.Name })},
-	{"replica.lease", vars("REPLICA_LEASE"), "3s", "how long a process that gives no sign of life keeps its runs before the others take them, 500ms to 60s", plain, duration(func(c *Config) *span { return &c.Replica.Lease })},
+	{"replica.lease", vars("REPLICA_LEASE"), "3s", "how long a process that gives no sign of life keeps its runs before the others take them, 500ms to 60s", plain, durationFrom(func(c *Config) *span { return &c.Replica.Lease }, shortestLease, longestLease)},
 	{"nats_url", vars("NATS_URL"), "", "with `replicas: many`: NATS servers for messages between the processes, `nats://` or `tls://`, comma separated; without it they read the database", dsns, natsURLs},
 	{"nats_creds_file", vars("NATS_CREDS_FILE"), "", "file with the credentials for NATS", plain, text(func(c *Config) *string { return &c.NATS.Creds })},
 	{"openai.base_url", vars("OPENAI_BASE_URL", "OPENAI_BASE_URL"), "", "OpenAI-compatible endpoint; OpenAI's when only a key is set, the demo model when neither is", dsn, httpURL(func(c *Config) *string { return &c.OpenAI.BaseURL })},

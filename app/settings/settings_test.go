@@ -208,7 +208,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 		environ: []string{
 			"CHATTRAY_COLOUR=x", "CHATTRAY_MAX_BODY=big", "CHATTRAY_KEEPALIVE=soon", "CHATTRAY_DIAGNOSTICS=all users",
 			"CHATTRAY_OPENAI_API_KEY=k", "CHATTRAY_OPENAI_API_KEY_FILE=k", "CHATTRAY_FETCH_ALLOW=10.0.0.1", "CHATTRAY_CORS_ORIGINS=example.com",
-			"CHATTRAY_MODEL_FILE=x", "CHATTRAY_HISTORY_COMPACT=maybe", "CHATTRAY_PAGES=/no/such/folder", "CHATTRAY_JWT_SECRET_FILE=/no/such/file",
+			"CHATTRAY_REPLICA_LEASE=10ms", "CHATTRAY_MODEL_FILE=x", "CHATTRAY_HISTORY_COMPACT=maybe", "CHATTRAY_PAGES=/no/such/folder", "CHATTRAY_JWT_SECRET_FILE=/no/such/file",
 		},
 		file: "colour: red\nlimits: {bodys: 1}\nlog_level: [info]\naddr: 8080\nmodels: [{nam: x}]\ndatabase_url: mysql://me:hunter2@h/db\n" +
 			"pubmed: {base_url: 'ftp://me:hunter2@h'}\nmax_iterations: 21\nsecrets: [1]\nopenai: {base_url: 'me:hunter2'}",
@@ -217,7 +217,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	reportsAll(t, err,
 		"unknown environment variable CHATTRAY_COLOUR", "unknown environment variable CHATTRAY_MODEL_FILE",
 		"unknown key colour", "unknown key limits.bodys",
-		"temperature: must be a number from 0 to 2 (flag --temperature)", "max_tokens: must be", "max_iterations: must be",
+		"temperature: must be a number from 0 to 2 (flag --temperature)", "replica.lease: must be a time such as 15s or 2m, from 500ms to 1m0s", "max_tokens: must be", "max_iterations: must be",
 		"limits.body: must be a size", "(environment CHATTRAY_MAX_BODY)", "keepalive: must be a time", "diagnostics: must be one of off, admin, all",
 		"openai.api_key: is set together with the file for it", `fetch.allow: "10.0.0.1" is not a CIDR`, `cors_origins: "example.com" is not an origin`,
 		"history.compact: must be true or false", "pages: must be a folder that exists", "auth.jwt_secret: open /no/such/file",
@@ -275,8 +275,8 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"model not in the list", []string{"CHATTRAY_MODEL=c", "CHATTRAY_MODELS=a,b"}, `"c" is not in models`},
 		{"several processes on a file", []string{"CHATTRAY_REPLICAS=many"}, "many needs Postgres"},
 		{"several processes on Postgres", []string{"CHATTRAY_REPLICAS=many", "CHATTRAY_DATABASE_URL=postgres://h/db"}, ""},
-		{"a lease that is too short", []string{"CHATTRAY_REPLICA_LEASE=400ms"}, "must be from 500ms to 60s"},
-		{"a lease that is too long", []string{"CHATTRAY_REPLICA_LEASE=61s"}, "must be from 500ms to 60s"},
+		{"a lease that is too short", []string{"CHATTRAY_REPLICA_LEASE=400ms"}, "replica.lease: must be a time such as 15s or 2m, from 500ms to 1m0s"},
+		{"a lease that is too long", []string{"CHATTRAY_REPLICA_LEASE=61s"}, "replica.lease: must be a time such as 15s or 2m, from 500ms to 1m0s"},
 		{"logs that are kept for minutes", []string{"CHATTRAY_RETENTION_LOGS=30m"}, "must be a time such as 30d or 12h"},
 		{"chats that are kept for no days", []string{"CHATTRAY_RETENTION_CHATS=0d"}, "must be"},
 		{"chats that are kept too long", []string{"CHATTRAY_RETENTION_CHATS=36501d"}, "must be"},
@@ -376,6 +376,31 @@ func TestPrintConfigMasksSecrets(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(out.String())
+	}
+}
+
+// TestMangledSecrets gives structured settings with a fault in the JSON: the parts must not be
+// taken for names, which everybody may see, nor be printed.
+func TestMangledSecrets(t *testing.T) {
+	secret := "hunter2"
+	for _, environ := range []string{
+		`CHATTRAY_MODELS=[{"name":"a","api_key":"hunter2"}`, `CHATTRAY_MODELS={"name":"a","api_key":"hunter2"`, `CHATTRAY_MODELS="name":"a","api_key":"hunter2"}`,
+		`CHATTRAY_SECRETS={"a":"hunter2"`, `CHATTRAY_SECRETS=hunter2`,
+		`CHATTRAY_MCP_SERVERS=[{"name":"s","url":"http://h","headers":{"Authorization":"hunter2"}}`,
+	} {
+		_, origins, err := sources{environ: []string{environ}}.load(t)
+		var out bytes.Buffer
+		if err := Print(&out, origins); err != nil {
+			t.Fatal(err)
+		}
+		if err == nil || strings.Contains(err.Error(), secret) || strings.Contains(out.String(), secret) {
+			t.Errorf("%s: the error is %v, want one without the secret, and settings without it:\n%s", environ, err, out.String())
+		}
+	}
+	// Names may have such characters, if they are read as names.
+	c, _, err := sources{environ: []string{"CHATTRAY_OPENAI_API_KEY=k", "CHATTRAY_MODELS=@cf/meta/llama, opus[1m], qwen3:8b"}}.load(t)
+	if err != nil || len(c.Models) != 3 {
+		t.Errorf("the models are %v (%v), want 3", c.Models, err)
 	}
 }
 

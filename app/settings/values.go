@@ -131,7 +131,13 @@ const (
 	maxDuration = 24 * time.Hour
 )
 
-func duration(field func(*Config) *span) binder { return scalar(field, parseSpan) }
+func duration(field func(*Config) *span) binder {
+	return durationFrom(field, minDuration, maxDuration)
+}
+
+func durationFrom(field func(*Config) *span, low, high span) binder {
+	return scalar(field, func(s string) (span, error) { return spanFrom(s, low, high) })
+}
 
 // durationOrZero is a duration, or 0 for none.
 func durationOrZero(field func(*Config) *span) binder {
@@ -167,10 +173,12 @@ func kept(field func(*Config) *span) binder {
 	})
 }
 
-func parseSpan(s string) (span, error) {
+func parseSpan(s string) (span, error) { return spanFrom(s, minDuration, maxDuration) }
+
+func spanFrom(s string, low, high span) (span, error) {
 	d, err := time.ParseDuration(s)
-	if err != nil || d < minDuration || d > maxDuration {
-		return 0, fmt.Errorf("must be a time such as 15s or 2m, from %s to %s", minDuration, maxDuration)
+	if err != nil || d < low || d > high {
+		return 0, fmt.Errorf("must be a time such as 15s or 2m, from %s to %s", low, high)
 	}
 	return d, nil
 }
@@ -317,22 +325,32 @@ func logLevel(c *Config, raw any) error {
 
 // structured returns a raw value with lists and maps: a value of the file, or
 // one decoded from a string of JSON or YAML. Any other string is returned
-// unchanged.
-func structured(raw any) any {
+// unchanged, but one that has brackets, braces or quotes is an error: its secrets must not
+// become names.
+func structured(raw any) (any, error) {
 	s, ok := raw.(string)
 	if !ok {
-		return raw
+		return raw, nil
 	}
-	doc, err := yaml.Parser().Unmarshal([]byte("value: " + strings.TrimSpace(s)))
-	if err != nil {
-		return s
+	s = strings.TrimSpace(s)
+	doc, err := yaml.Parser().Unmarshal([]byte("value: " + s))
+	value := any(s)
+	if err == nil {
+		value = doc["value"]
 	}
-	return doc["value"]
+	if text, ok := value.(string); ok && (strings.HasPrefix(text, "[") || strings.ContainsAny(text, `{}"`)) {
+		return nil, errors.New("cannot be read: a bracket, a brace or a quotation mark is missing")
+	}
+	return value, nil
 }
 
 func secrets(c *Config, raw any) error {
 	found := map[string]string{}
-	switch m := structured(raw).(type) {
+	raw, err := structured(raw)
+	if err != nil {
+		return err
+	}
+	switch m := raw.(type) {
 	case nil:
 	case map[string]any:
 		for name, v := range m {

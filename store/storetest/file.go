@@ -122,6 +122,7 @@ func testLockedForWriting(t *testing.T, url string, lock func(path string) func(
 	if took := time.Since(began); took > 8*time.Second { // a fixed wait was 10 s
 		t.Errorf("the change took %v", took)
 	}
+	unready(t, s, "the database file is locked by another process")
 	release()
 	eventuallyWorks(t, s, f.owner, g)
 }
