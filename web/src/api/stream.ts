@@ -1,5 +1,5 @@
-import { createParser } from 'eventsource-parser'
 import { ApiError, problemOf } from './errors'
+import { eventReader } from './events'
 
 /** One event of a stream: its cursor and its JSON. */
 export interface StreamEvent<T> {
@@ -112,7 +112,6 @@ function connection(reader: AbortSignal) {
 /** Whether a refusal may be temporary: the service cannot be reached, restarts, or is overloaded. */
 function again(error: ApiError, begun: boolean): boolean {
   if (error.status === 0 || (error.code === 'http' && error.status > 501 && error.status < 505)) return true // a proxy says so
-  if (error.status === 503 && error.code !== 'shutting_down') return begun
   return begun && (error.status === 429 || error.status >= 500)
 }
 
@@ -136,11 +135,9 @@ export async function* eventsOf<T>(response: Response, signal?: AbortSignal, hea
   if (!response.body) return
   const ready: StreamEvent<T>[] = []
   let size = 0
-  const parser = createParser({
-    onEvent: (event) => {
-      size = 0
-      ready.push({ id: event.id ?? '', data: JSON.parse(event.data) as T })
-    },
+  const feed = eventReader(({ id, data }) => {
+    size = 0
+    ready.push({ id, data: JSON.parse(data) as T })
   })
   const reader = response.body.getReader()
   const decoder = new TextDecoder()
@@ -152,7 +149,7 @@ export async function* eventsOf<T>(response: Response, signal?: AbortSignal, hea
       if (done) return
       heard?.()
       size += value.byteLength
-      parser.feed(decoder.decode(value, { stream: true }))
+      feed(decoder.decode(value, { stream: true }))
       if (size > STREAM_LIMITS.eventSize && ready.length === 0) throw new ApiError('An event is too large.', 502, 'too_large')
       yield* ready.splice(0)
     }
