@@ -1,4 +1,4 @@
-import { ApiError, problemOf } from './errors'
+import { ApiError, problemOf, unreachable } from './errors'
 import { follow, type Connection, type StreamEvent } from './stream'
 import type {
   Chat, ChatEventFrame, ChatList, ChatPatch, ChatRequest, ChatResponsePayload, CustomPayload, Diagnostics, Feedback, Message, MessageFrame,
@@ -8,7 +8,7 @@ import type {
 export interface ChatApiOptions {
   /** Where the service is; the page's own origin when empty. */
   baseUrl?: string
-  /** Called before every request; return a fresh token, or nothing. */
+  /** Called before every request; return a fresh token, or nothing. If it throws, the request fails as one without a sign-in: status 401, code `signed_out`. */
   getToken?: () => string | null | undefined | Promise<string | null | undefined>
   /** More headers for every request. */
   headers?: () => Record<string, string> | Promise<Record<string, string>>
@@ -161,7 +161,7 @@ export function isStreamEnd(frame: MessageFrame): boolean {
 function createSend(options: ChatApiOptions): Send {
   const base = (options.baseUrl ?? '').replace(/\/$/, '')
   return async (method, path, body, init = {}) => {
-    const token = await options.getToken?.()
+    const token = await tokenOf(options)
     const headers: Record<string, string> = { ...(await options.headers?.()), ...init.headers }
     if (token) headers.Authorization = `Bearer ${token}`
     if (body !== undefined) headers['Content-Type'] = 'application/json'
@@ -169,9 +169,20 @@ function createSend(options: ChatApiOptions): Send {
     try {
       return await call(base + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal: init.signal, keepalive: init.keepalive })
     } catch (error) {
-      if (error instanceof TypeError) throw new ApiError('The service cannot be reached.', 0, 'network')
-      throw error
+      throw error instanceof TypeError ? unreachable() : error
     }
+  }
+}
+
+/** The host's token. A TypeError is that of a fetch: the connection is lost, and the sign-in may be there. */
+async function tokenOf(options: ChatApiOptions) {
+  try {
+    return await options.getToken?.()
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    if (error instanceof TypeError) throw unreachable()
+    console.error(error)
+    throw new ApiError('You are not signed in. Sign in, then try again.', 401, 'signed_out')
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Problem } from './types'
 
-/** An answer other than a success. `code` is the service's, or `network` when there was no answer. */
+/** An answer other than a success. `code` is the service's, or one of the client's: `network` when there was no answer, `signed_out` when the host has no token. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -22,6 +22,9 @@ export class ApiError extends Error {
     return this.status === 0 || this.status === 429 || this.status >= 500
   }
 }
+
+/** There was no answer. */
+export const unreachable = () => new ApiError('The service cannot be reached.', 0, 'network')
 
 /** Reads a problem+json answer (RFC 9457); any other body gives a plain error. */
 export async function problemOf(response: Response): Promise<ApiError> {

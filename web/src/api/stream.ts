@@ -1,4 +1,4 @@
-import { ApiError, problemOf } from './errors'
+import { ApiError, problemOf, unreachable } from './errors'
 import { eventReader } from './events'
 
 /** One event of a stream: its cursor and its JSON. */
@@ -81,7 +81,7 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
     if (signal.aborted) return
     if (performance.now() - begun > STREAM_LIMITS.longestWait) failures = 0
     size = 0
-    if (++failures > STREAM_LIMITS.attempts) throw new ApiError('The service cannot be reached.', 0, 'network')
+    if (++failures > STREAM_LIMITS.attempts) throw unreachable()
     const wait = Math.min(STREAM_LIMITS.firstWait * 2 ** Math.min(failures - 1, 10), STREAM_LIMITS.longestWait) * (0.5 + random() / 2)
     const now = new AbortController()
     options.onConnection?.('reconnecting', wait, () => now.abort())

@@ -21,7 +21,7 @@ export interface HistoryPanelProps extends PartProps {
 /** The user's chats by day: search, open, pin, rename, archive, delete. */
 export default function HistoryPanel({ onClose, className, children }: HistoryPanelProps) {
   const labels = useAllLabels()
-  const { items, current, query, setQuery, status, reload, hasMore, loadMore, open, rename, remove, pin, archive, archived, setArchived } = useThreads()
+  const { items, current, query, setQuery, status, error, reload, hasMore, loadMore, open, rename, remove, pin, archive, archived, setArchived } = useThreads()
   const waits = useChatState((state) => Boolean(waitingApproval(state.run)))
   const box = useRef<HTMLElement>(null)
   const field = useRef<HTMLInputElement>(null)
@@ -42,7 +42,7 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
       </div>
       {status === 'error' && (
         <div className="ct-note" data-tone="error" role="alert">
-          <WarnIcon /><div><span>{labels.historyFailed}</span></div>
+          <WarnIcon /><div><strong>{labels.historyFailed}</strong>{error && <span>{problemWords(labels, error)}</span>}</div>
           <button type="button" className="ct-button ct-small" onClick={reload}><RetryIcon />{labels.retry}</button>
         </div>
       )}

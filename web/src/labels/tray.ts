@@ -133,6 +133,7 @@ export const defaultLabels = {
   errorTitle: 'Something went wrong',
   failure: (code: string, message: string) => (code === 'not_found' ? 'It is no longer there. It may have been deleted.' : message),
   unreachable: 'The service cannot be reached.',
+  signedOut: 'You are not signed in. Sign in, then try again.',
   dismiss: 'Dismiss',
   accept: 'Accept',
   reject: 'Reject',
@@ -204,9 +205,18 @@ export function problemWords(labels: TrayLabels, error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? failureWords(labels, error.code, error.message) : error.message
 }
 
-/** A failure of the service, or one of ours: `network` and `page`. */
+/** A failure of the service, or one of ours. */
 export function failureWords(labels: TrayLabels, code: string, message: string): string {
-  return code === 'network' ? labels.unreachable : code === 'page' ? labels.errorTitle : labels.failure(code, message)
+  switch (code) {
+    case 'network':
+      return labels.unreachable
+    case 'signed_out':
+      return labels.signedOut
+    case 'page':
+      return labels.errorTitle
+    default:
+      return labels.failure(code, message)
+  }
 }
 
 /** A status line in words: the label of its code, and the service's English text if the code is absent or unknown. */

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { isAbort } from '../api/errors'
+import { ApiError, isAbort } from '../api/errors'
 import type { Chat } from '../api/types'
 import { useChatState, useChatStore } from './context'
 
@@ -14,6 +14,8 @@ export interface ThreadsState {
   query: string
   setQuery: (query: string) => void
   status: 'loading' | 'ready' | 'error'
+  /** Why the list could not be read, while the status is `error`; null if that is not known. */
+  error: ApiError | null
   /** Reads the list again, as after an error; it is also read again when the browser is online again. */
   reload: () => void
   hasMore: boolean
@@ -38,6 +40,11 @@ export function useThreads(): ThreadsState {
   const [items, setItems] = useState<Chat[]>([])
   const [cursor, setCursor] = useState<string | undefined>()
   const [status, setStatus] = useState<ThreadsState['status']>('loading')
+  const [error, setError] = useState<ApiError | null>(null)
+  const failed = useCallback((problem: unknown) => {
+    setError(problem instanceof ApiError ? problem : null)
+    setStatus('error')
+  }, [])
   const wanted = useRef(place)
   // A list that was requested before a change may lack it, so it is read again.
   const reading = useRef(false)
@@ -64,10 +71,10 @@ export function useThreads(): ThreadsState {
           setCursor(list.next_cursor)
           setStatus('ready')
         },
-        (error: unknown) => {
-          if (isAbort(error)) return
+        (problem: unknown) => {
+          if (isAbort(problem)) return
           reading.current = false
-          setStatus('error')
+          failed(problem)
         },
       )
     }, query ? THREADS.typing : 0)
@@ -88,11 +95,11 @@ export function useThreads(): ThreadsState {
         setItems((before) => [...before, ...list.items])
         setCursor(list.next_cursor)
       },
-      () => setStatus('error'),
+      failed,
     )
   }, [store, query, archived, place, cursor])
   return {
-    items, current, query, setQuery, status, hasMore: cursor !== undefined, loadMore, reload, archived, setArchived,
+    items, current, query, setQuery, status, error, hasMore: cursor !== undefined, loadMore, reload, archived, setArchived,
     open: useCallback((id) => void store.open(id), [store]),
     startNew: useCallback(() => store.newChat(), [store]),
     rename: useCallback(async (id, title) => {
