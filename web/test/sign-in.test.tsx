@@ -4,8 +4,8 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ChatProvider, ChatTray, createChatApi } from '../src'
 import { STREAM_LIMITS } from '../src/api/stream'
 import { de } from '../src/labels/de'
-import { answerFrames, json, sse } from './fakes'
-import { chat, input, message, settled } from './shown'
+import { answerFrames, event, frame, json, sse } from './fakes'
+import { chat, input, live, message, settled, show as showTray } from './shown'
 
 const asked = 'You are not signed in. Sign in, then try again.'
 
@@ -88,5 +88,74 @@ describe('a host without a sign-in', () => {
     await user.type(input(), 'one{Enter}')
     await screen.findByText('Hello.')
     await waitFor(() => expect(screen.queryByText(asked)).toBeNull())
+  })
+})
+
+describe('an answer that a sign-in cuts off when it expires', () => {
+  const expired = () => json({ detail: 'the sign-in has expired; sign in again', code: 'unauthorized' }, 401)
+  const half = [event('stream_start', { run_id: 'r', conversation_id: 7, user_message_id: 'q1' }), frame('text', { content: 'Half' }, { message_id: 'M1', delta: true })]
+  const whole = [message('q1', 'user', 'one'), message('a1', 'assistant', 'Half and whole.', { run_id: 'r' })]
+  const [first, second] = ['Half and whole.', 'Second.']
+
+  it('is completed when the next question, which failed too, is tried again', async () => {
+    const { response, send } = live('r')
+    let signed = true
+    const { user } = showTray(({ method, path }) => {
+      if (method === 'POST' && signed) return document.body.textContent?.includes('Half') ? sse(answerFrames(second)) : response
+      return signed && path.startsWith('/api/chats/7?') ? chat([...whole, message('q2', 'user', 'two')]) : signed ? undefined : expired()
+    })
+    await user.type(input(), 'one{Enter}')
+    send(half)
+    await screen.findByText('Half')
+    signed = false
+    send([], true)
+    await screen.findByRole('button', { name: 'Try again' })
+    await user.type(input(), 'two{Enter}')
+    const again = within(await screen.findByRole('alert')).getByRole('button', { name: 'Try again' })
+    signed = true
+    await user.click(again)
+    await screen.findByText(second)
+    await screen.findByText(first)
+    await settled()
+    expect(document.querySelectorAll('[data-status=error]')).toHaveLength(0)
+    expect(screen.getAllByLabelText('You')).toHaveLength(2)
+    expect(screen.queryByRole('alert')).toBeNull()
+  })
+
+  it('is completed with the next question when it was resumed', async () => {
+    localStorage.setItem('chattray:k:conversation', '7')
+    const { response, send } = live('r')
+    let opened = 0
+    let streams = 0
+    const { user } = showTray(({ method, path }) => {
+      if (method === 'POST') return sse(answerFrames(second))
+      if (path.includes('/runs/r/stream')) return ++streams === 1 ? response : expired()
+      if (!path.startsWith('/api/chats/7?')) return undefined
+      return ++opened === 1 ? chat([message('q1', 'user', 'one')], { active_run_id: 'r' }) : chat([...whole, message('q2', 'user', 'two')])
+    }, {}, 'k')
+    await screen.findByText('one')
+    send(half)
+    await screen.findByText('Half')
+    send([], true)
+    await screen.findByRole('button', { name: 'Try again' })
+    await user.type(input(), 'two{Enter}')
+    await screen.findByText(second)
+    await screen.findByText(first)
+    expect(screen.getAllByLabelText('You')).toHaveLength(2)
+  })
+
+  it('stays as it is while the chat cannot be read', async () => {
+    const { response, send } = live('r')
+    let asked = 0
+    const { user } = showTray(({ method }) => (method !== 'POST' ? expired() : ++asked === 1 ? response : sse(answerFrames(second))))
+    await user.type(input(), 'one{Enter}')
+    send(half)
+    await screen.findByText('Half')
+    send([], true)
+    await screen.findByRole('button', { name: 'Try again' })
+    await user.type(input(), 'two{Enter}')
+    await screen.findByText(second)
+    await settled()
+    expect(screen.getByText('Half')).toBeTruthy()
   })
 })

@@ -1,7 +1,7 @@
 import type { ChatApi } from '../api/client'
 import { ApiError } from '../api/errors'
 import type { Feedback } from '../api/types'
-import type { ChatEvent, ChatState } from './state'
+import { CUT_ID, type ChatEvent, type ChatState } from './state'
 import type { TabMessage } from './tabs'
 
 /** Limits of a store. */
@@ -47,6 +47,16 @@ export abstract class KeptChat {
     } catch (error) {
       this.note(error)
     }
+  }
+
+  /** Shows as stored what was read of answers before reading them failed. Until the chat can be read they stay as they are. */
+  protected async readCut(): Promise<void> {
+    const { conversationId, messages } = this.state
+    if (conversationId === null || !messages.some((m) => m.id.startsWith(CUT_ID))) return
+    const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }).catch(() => null)
+    if (this.state.conversationId !== conversationId) return
+    const stored = (id: string, run?: string) => (id.startsWith(CUT_ID) ? chat?.messages?.find((m) => m.run_id === run) : undefined)
+    this.dispatch({ type: 'set', set: { messages: this.state.messages.map((m) => stored(m.id, m.run_id) ?? m) } })
   }
 
   /** Stores the decision about a payload. */

@@ -209,6 +209,7 @@ export class ChatStore extends WaitingChat {
           told = true
           if (this.pending) this.pending.accepted = true
           this.tell({ kind: 'changed', conversationId, runId: run.runId })
+          void this.readCut()
           if (this.stopping) void this.stop()
         }
       }
