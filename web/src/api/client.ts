@@ -1,4 +1,4 @@
-import { ApiError, problemOf, unreachable } from './errors'
+import { ApiError, problemOf, signedOut, unreachable } from './errors'
 import { follow, type Connection, type StreamEvent } from './stream'
 import type {
   Chat, ChatEventFrame, ChatList, ChatPatch, ChatRequest, ChatResponsePayload, CustomPayload, Diagnostics, Feedback, Message, MessageFrame,
@@ -182,7 +182,7 @@ async function tokenOf(options: ChatApiOptions) {
     if (error instanceof ApiError) throw error
     if (error instanceof TypeError) throw unreachable()
     console.error(error)
-    throw new ApiError('You are not signed in. Sign in, then try again.', 401, 'signed_out')
+    throw signedOut()
   }
 }
 

@@ -1,6 +1,9 @@
 import type { Problem } from './types'
 
-/** An answer other than a success. `code` is the service's, or one of the client's: `network` when there was no answer, `signed_out` when the host has no token. */
+/**
+ * An answer other than a success. `code` is the service's, or one of the client's: `network` when there was no answer, `signed_out` when the host has no
+ * token. Of an answer that is not the service's, but a proxy's, it is `signed_out` (401), `refused` (4xx) or `http`; its text is not shown.
+ */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -26,14 +29,23 @@ export class ApiError extends Error {
 /** There was no answer. */
 export const unreachable = () => new ApiError('The service cannot be reached.', 0, 'network')
 
-/** Reads a problem+json answer (RFC 9457); any other body gives a plain error. */
+/** There is no sign-in. */
+export const signedOut = () => new ApiError('You are not signed in. Sign in, then try again.', 401, 'signed_out')
+
+/** Reads a problem+json answer of the service (RFC 9457). Any other body is a proxy's, and gives an error by its status. */
 export async function problemOf(response: Response): Promise<ApiError> {
+  const { status } = response
   const body = (await response.json().catch(() => null)) as Problem | null
   const wait = Number(response.headers.get('Retry-After'))
+  const retryAfter = wait > 0 && wait < Infinity ? wait : undefined
+  if (typeof body?.code !== 'string') {
+    if (status === 401) return signedOut()
+    return status < 500 ? new ApiError('The request was refused before it reached the service.', status, 'refused', undefined, retryAfter)
+      : new ApiError('The service does not answer at the moment. Try again later.', status, 'http', undefined, retryAfter)
+  }
   // The detail of a file's error has its name already.
-  const details = (body?.errors ?? []).map((e) => (/^\/attachments\/\d/.test(e.pointer) ? e.detail : `${e.pointer || '/'} ${e.detail}`)).join('; ')
-  const message = [body?.detail || response.statusText || `HTTP ${response.status}`, details].filter(Boolean).join(': ')
-  return new ApiError(message, response.status, body?.code ?? 'http', body ?? undefined, Number.isFinite(wait) && wait > 0 ? wait : undefined)
+  const details = (body.errors ?? []).map((e) => (/^\/attachments\/\d/.test(e.pointer) ? e.detail : `${e.pointer || '/'} ${e.detail}`)).join('; ')
+  return new ApiError([body.detail || `HTTP ${status}`, details].filter(Boolean).join(': '), status, body.code, body, retryAfter)
 }
 
 export function isAbort(error: unknown): boolean {

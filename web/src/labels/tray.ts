@@ -133,6 +133,8 @@ export const defaultLabels = {
   errorTitle: 'Something went wrong',
   failure: (code: string, message: string) => (code === 'not_found' ? 'It is no longer there. It may have been deleted.' : message),
   unreachable: 'The service cannot be reached.',
+  refused: 'The request was refused before it reached the service.',
+  unavailable: 'The service does not answer at the moment. Try again later.',
   signedOut: 'You are not signed in. Sign in, then try again.',
   dismiss: 'Dismiss',
   accept: 'Accept',
@@ -210,6 +212,10 @@ export function failureWords(labels: TrayLabels, code: string, message: string):
   switch (code) {
     case 'network':
       return labels.unreachable
+    case 'refused':
+      return labels.refused
+    case 'http':
+      return labels.unavailable
     case 'signed_out':
       return labels.signedOut
     case 'page':
