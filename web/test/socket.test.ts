@@ -196,6 +196,15 @@ describe('a socket', () => {
     expect(lines.length).toBe(1)
   })
 
+  it('waits as long as the service asks for before it retries', async () => {
+    tickets.push(() => new Response('{"code":"too_many_streams"}', { status: 429, headers: { 'Retry-After': '30' } }))
+    leave = socket.connect()
+    await vi.advanceTimersByTimeAsync(29_000)
+    expect(lines.length).toBe(0)
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(lines.length).toBe(1)
+  })
+
   it('keeps what waits bounded, and takes back a message that is too large', async () => {
     await connect()
     const all = Array.from({ length: SOCKET_LIMITS.pending }, () => socket.message('x').catch((error: ApiError) => error.code))

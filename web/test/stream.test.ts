@@ -148,6 +148,41 @@ describe('a stream', () => {
     expect(tries).toBe(3)
   })
 
+  it.each([
+    { asked: '30', wait: 30_000 },
+    { asked: 'in 30 s', wait: 30_000 },
+    { asked: '86400', wait: STREAM_LIMITS.longestAsked },
+    { asked: '', wait: STREAM_LIMITS.firstWait },
+    { asked: '-5', wait: STREAM_LIMITS.firstWait },
+    { asked: 'soon', wait: STREAM_LIMITS.firstWait },
+  ])('waits as long as a service that has too much to do asks for, within a bound: $asked', async ({ asked, wait }) => {
+    const after = asked === 'in 30 s' ? new Date(Date.now() + 30_999).toUTCString() : asked
+    let tries = 0
+    const { api } = fakeApi(({ method }) => {
+      if (method === 'POST') return sse(frames.slice(0, 2))
+      return ++tries === 2 ? sse(frames.slice(2), 3) : new Response('{"code":"too_many_streams"}', { status: 429, headers: { 'Retry-After': after } })
+    })
+    const waits: number[] = []
+    const ids = read(api.streamMessage(request, new AbortController().signal, { onConnection: (state, ms) => state === 'reconnecting' && waits.push(ms ?? 0) }))
+    expect(await ids).toHaveLength(6)
+    // The first wait follows an end without an error.
+    expect(waits).toHaveLength(2)
+    expect(waits[0]).toBeLessThanOrEqual(STREAM_LIMITS.firstWait)
+    expect(waits[1]).toBeGreaterThan(wait === STREAM_LIMITS.firstWait ? 0 : wait - 1_500)
+    expect(waits[1]).toBeLessThanOrEqual(wait === STREAM_LIMITS.firstWait ? 2 * wait : wait + 1_000)
+  })
+
+  it('does not wait as long when the user asks for a connection', async () => {
+    let tries = 0
+    const { api } = fakeApi(({ method }) => {
+      if (method === 'POST') return sse(frames.slice(0, 2))
+      return ++tries === 2 ? sse(frames.slice(2), 3) : new Response('{"code":"store_unavailable"}', { status: 503, headers: { 'Retry-After': '30' } })
+    })
+    const ids: string[] = []
+    for await (const { id } of api.streamMessage(request, new AbortController().signal, { onConnection: (state, _, now) => state === 'reconnecting' && queueMicrotask(() => now?.()) })) ids.push(id)
+    expect(ids).toHaveLength(6)
+  })
+
   it('throws the service’s error immediately', async () => {
     const { api } = fakeApi(() => json({ detail: 'the body has values that are not allowed', code: 'invalid', errors: [{ pointer: '/message', detail: 'must not be empty' }] }, 422))
     const failed = await read(api.streamMessage(request, new AbortController().signal)).catch((e: unknown) => e)

@@ -36,7 +36,8 @@ export const signedOut = () => new ApiError('You are not signed in. Sign in, the
 export async function problemOf(response: Response): Promise<ApiError> {
   const { status } = response
   const body = (await response.json().catch(() => null)) as Problem | null
-  const wait = Number(response.headers.get('Retry-After'))
+  const after = response.headers.get('Retry-After') ?? ''
+  const wait = Number(after) || (Date.parse(after) - Date.now()) / 1000
   const retryAfter = wait > 0 && wait < Infinity ? wait : undefined
   if (typeof body?.code !== 'string') {
     if (status === 401) return signedOut()

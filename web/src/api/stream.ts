@@ -15,6 +15,8 @@ export const STREAM_LIMITS = {
   firstWait: 250,
   /** Longest wait between two connections. */
   longestWait: 8_000,
+  /** The most that a Retry-After of the service lengthens a wait. */
+  longestAsked: 60_000,
   /** Connections in a row that were short and without an event, after which the reader gives up. */
   attempts: 60,
   /** Longest silence of a connection, after which it is taken for lost. The service sends a comment after 15 s (its setting keepalive). */
@@ -48,7 +50,7 @@ export interface FollowOptions<T> {
  * refuses, or when no connection is possible.
  */
 export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<StreamEvent<T>, void, void> {
-  const { signal, random = Math.random } = options
+  const { signal, random } = options
   let cursor = ''
   let failures = 0
   let next = options.open
@@ -57,6 +59,7 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
   while (!signal.aborted) {
     const line = connection(signal)
     const begun = performance.now()
+    let problem: unknown
     try {
       line.heard(size / STREAM_LIMITS.sent)
       const response = await next(line.signal)
@@ -75,6 +78,7 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
       if (signal.aborted) return
       const lost = line.signal.aborted || error instanceof TypeError || (error instanceof ApiError && again(error, cursor !== ''))
       if (!lost) throw error
+      problem = error
     } finally {
       line.close()
     }
@@ -82,7 +86,7 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
     if (performance.now() - begun > STREAM_LIMITS.longestWait) failures = 0
     size = 0
     if (++failures > STREAM_LIMITS.attempts) throw unreachable()
-    const wait = Math.min(STREAM_LIMITS.firstWait * 2 ** Math.min(failures - 1, 10), STREAM_LIMITS.longestWait) * (0.5 + random() / 2)
+    const wait = waitAfter(problem, failures, STREAM_LIMITS, random)
     const now = new AbortController()
     options.onConnection?.('reconnecting', wait, () => now.abort())
     await pause(wait, signal, now.signal)
@@ -113,6 +117,12 @@ function connection(reader: AbortSignal) {
 function again(error: ApiError, begun: boolean): boolean {
   if (error.status === 0 || (error.code === 'http' && error.status > 501 && error.status < 505)) return true // a proxy says so
   return begun && (error.status === 429 || error.status >= 500)
+}
+
+/** The milliseconds before a request is repeated by itself: longer after each failure, and as long as the service asks. */
+export function waitAfter(problem: unknown, failures: number, { firstWait, longestWait }: { firstWait: number; longestWait: number }, random = Math.random): number {
+  const asked = problem instanceof ApiError ? (problem.retryAfter ?? 0) * 1000 : 0
+  return Math.max(Math.min(firstWait * 2 ** Math.min(failures - 1, 10), longestWait) * (0.5 + random() / 2), Math.min(asked, STREAM_LIMITS.longestAsked))
 }
 
 /** Waits, at most until the browser is online again or a signal is aborted. */

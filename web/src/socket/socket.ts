@@ -1,5 +1,6 @@
 import { ApiError, problemOf } from '../api/errors'
 import { newKey, type ChatApi } from '../api/client'
+import { waitAfter } from '../api/stream'
 import type { SocketChunk, SocketEvent } from '../api/types'
 import { RenderThrottle } from '../state/renderThrottle'
 import { emptySocketFold, foldChunk, type SocketFold, type SocketRun } from './chunks'
@@ -251,7 +252,7 @@ class Socket implements ChatSocket {
     } catch (error) {
       if (attempt.signal.aborted) return
       const refused = error instanceof ApiError && error.status !== 0 && !error.retryable
-      if (!refused) return void this.again()
+      if (!refused) return void this.again(error)
       clearTimeout(this.timer)
       this.attempt = null
       for (const one of this.pending.values()) one.reject(error)
@@ -311,13 +312,13 @@ class Socket implements ChatSocket {
     largest[1].reject(new ApiError('The message is too large.', 413, 'too_large'))
   }
 
-  private async again(): Promise<void> {
+  private async again(problem?: unknown): Promise<void> {
     clearTimeout(this.timer)
     if (++this.failures > SOCKET_LIMITS.attempts) {
       this.attempt = null
       return this.set({ link: 'closed', problem: 'The service cannot be reached.' })
     }
-    const wait = Math.min(SOCKET_LIMITS.firstWait * 2 ** Math.min(this.failures - 1, 10), SOCKET_LIMITS.longestWait) * (0.5 + (this.options.random ?? Math.random)() / 2)
+    const wait = waitAfter(problem, this.failures, SOCKET_LIMITS, this.options.random)
     const attempt = new AbortController()
     this.attempt = attempt
     this.set({ link: 'reconnecting' })

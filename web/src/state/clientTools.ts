@@ -1,6 +1,6 @@
 import type { ChatApi } from '../api/client'
 import { ApiError } from '../api/errors'
-import { pause } from '../api/stream'
+import { pause, waitAfter } from '../api/stream'
 import type { ClientToolSpec, Props } from '../api/types'
 import { issueWords, type OutputOf, type StandardSchema } from '../payloads/standardSchema'
 
@@ -214,7 +214,7 @@ async function insist<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T>
       return await ask()
     } catch (error) {
       if (!(error instanceof ApiError) || !error.retryable || signal.aborted || attempt >= CLIENT_TOOL_LIMITS.attempts) throw error
-      await pause(Math.min(CLIENT_TOOL_LIMITS.firstWait * 2 ** attempt, CLIENT_TOOL_LIMITS.longestWait), signal)
+      await pause(waitAfter(error, attempt + 1, CLIENT_TOOL_LIMITS), signal)
     }
   }
 }
