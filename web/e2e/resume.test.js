@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { browser, counting, line, tab, until } from './world.js'
+import { browser, call, counting, line, tab, until } from './world.js'
 
 let server, chromium, page
 before(async () => {
@@ -235,4 +235,21 @@ test('messages wait while an answer is written; one is taken back, the other is 
   await page.settled()
   assert.equal(await list.count(), 0)
   assert.deepEqual(await page.questions.locator('.ct-bubble').allTextContents(), ['count 40', 'goodbye'])
+})
+
+test('messages that wait in a chat that another device deletes go back to the input', async () => {
+  await page.ask('count 40')
+  await page.hasText(/\b2 3/)
+  await page.ask('help')
+  await page.ask('goodbye')
+  await page.getByRole('list', { name: 'Waiting messages' }).getByText('goodbye').waitFor()
+  const { items } = await call(server.url, 'GET', '/api/chats')
+  await call(server.url, 'DELETE', `/api/chats/${items.find((chat) => chat.active_run_id).conversation_id}`)
+  await until('they are given back', async () => (await page.input.inputValue()) === 'help\ngoodbye')
+  await page.getByRole('alert').getByText('It is no longer there. It may have been deleted.').waitFor()
+  await page.hasText('How can I help?')
+  assert.equal(await page.getByText('You stopped this answer.').count(), 0)
+  await page.reload()
+  await page.hasText('How can I help?')
+  await until('they are kept', async () => (await page.input.inputValue()) === 'help\ngoodbye')
 })

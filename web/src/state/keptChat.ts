@@ -10,6 +10,8 @@ export const STORE_LIMITS = {
   pageSize: 50,
   /** How long the stream may be silent, in milliseconds, after the service has done something to its run; then it gets a new connection. */
   news: 3_000,
+  /** How long the service takes to delete a chat after the end of its run, in milliseconds. */
+  deletion: 1_000,
 }
 
 /** Stored chats: older messages, and changes of feedback, decisions about payloads and titles. */
@@ -104,6 +106,7 @@ export abstract class KeptChat {
       if (!(error instanceof ApiError && error.status === 404)) throw error
     })
     if (conversationId === this.state.conversationId) this.newChat()
+    this.tell({ kind: 'changed', conversationId })
   }
 
   /** Shows an error that does not belong to the last question. */

@@ -1,8 +1,10 @@
 import { ApiError } from '../api/errors'
-import { newKey, type ChatApi, type StreamOptions } from '../api/client'
-import type { ChatRequest, MessageFrame, PageContext } from '../api/types'
+import { isStreamEnd, newKey, type ChatApi, type StreamOptions } from '../api/client'
+import { pause } from '../api/stream'
+import type { MessageFrame, PageContext } from '../api/types'
 import { Approvals } from './approvals'
 import { ClientTools } from './clientTools'
+import { isObject } from './delta'
 import { Drafts } from './drafts'
 import { ConversationStorage } from './conversationStorage'
 import { RenderThrottle } from './renderThrottle'
@@ -13,7 +15,7 @@ import { questionOf, requestOf, type SendOptions } from './request'
 import { STORE_LIMITS } from './keptChat'
 import { PageContextStore } from './pageContextStore'
 import { Tabs, type TabMessage } from './tabs'
-import { WaitingChat } from './waitingChat'
+import { WaitingChat, type Pending } from './waitingChat'
 
 export interface StoreOptions {
   api: ChatApi
@@ -49,10 +51,10 @@ export class ChatStore extends WaitingChat {
   private newsTimer: ReturnType<typeof setTimeout> | undefined
   private readonly replays: RunReplays
   private readonly storage: ConversationStorage
-  /** The last message that was sent, and whether it became a run. It is sent again as the same request. */
-  private pending: { message: string; options: SendOptions; request: ChatRequest; key: string; accepted: boolean } | null = null
   /** Set when the user stops a run that has no id yet, or while the service cannot be reached. */
   private stopping = false
+  /** The run that this tab has stopped. */
+  private stopped = ''
 
   constructor(options: StoreOptions) {
     super(options.storageKey ?? '')
@@ -157,7 +159,7 @@ export class ChatStore extends WaitingChat {
   }
 
   /** Sends a message, and gives back another one that was never sent. */
-  private async ask(pending: NonNullable<ChatStore['pending']>, left: Unsent | null): Promise<void> {
+  private async ask(pending: Pending, left: Unsent | null): Promise<void> {
     const { message, options, request, key } = pending
     const { conversationId, messages } = this.state
     this.pending = pending
@@ -202,6 +204,7 @@ export class ChatStore extends WaitingChat {
       for await (const { data } of open(reader.signal)) {
         if (reader.signal.aborted) return
         clearTimeout(this.newsTimer)
+        if (this.isStoppedElsewhere(data)) return await this.openStopped(reader.signal)
         this.dispatch({ type: 'frame', frame: data })
         this.serve(data)
         const { run, conversationId } = this.state
@@ -228,6 +231,19 @@ export class ChatStore extends WaitingChat {
     else if (frame.type === 'approval' && frame.props && run.conversationId !== undefined) this.approvals.serve(run.runId, run.conversationId, frame.props)
     else if (frame.type === 'client_tool_call' && frame.props) this.clientTools.take(run.runId, frame.props)
     else if (frame.type === 'tool_call' && typeof frame.props?.index === 'number' && typeof frame.props.id === 'string') this.clientTools.drop(run.runId, frame.props.id)
+  }
+
+  /** Whether a frame ends a run that the user did not stop in this tab. */
+  private isStoppedElsewhere(frame: MessageFrame): boolean {
+    const { run, conversationId } = this.state
+    const data = isStreamEnd(frame) && isObject(frame.props?.data) ? frame.props.data : {}
+    return data.status === 'cancelled' && conversationId !== null && !this.stopping && run?.runId !== this.stopped
+  }
+
+  /** The run was stopped in another tab, or its chat is being deleted: then it is gone a moment later. */
+  private async openStopped(signal: AbortSignal): Promise<void> {
+    await pause(STORE_LIMITS.deletion, signal)
+    if (!signal.aborted && this.state.conversationId !== null) await this.open(this.state.conversationId)
   }
 
   /** The run ended, but its end was not received: load the stored chat. */
@@ -269,6 +285,7 @@ export class ChatStore extends WaitingChat {
       return this.giveBack(unsent)
     }
     this.stopping = false
+    this.stopped = runId
     try {
       await this.api.cancelRun(runId)
     } catch (error) {
@@ -305,15 +322,6 @@ export class ChatStore extends WaitingChat {
     return last?.role === 'assistant' && !last.id.startsWith(CUT_ID)
   }
 
-  /** Removes a message that never became a run from the conversation. */
-  private takeBack(): Unsent | null {
-    const { pending } = this
-    if (!pending || pending.accepted) return null
-    this.pending = null
-    this.state = { ...this.state, messages: this.state.messages.filter((m) => !m.id.startsWith(LOCAL_ID)) }
-    return pending.options.action || pending.message === '' ? null : { message: pending.message, attachments: pending.options.attachments ?? [] }
-  }
-
   /** Opens a chat and follows its running answer, if there is one. An unsent message goes back to the composer. */
   async open(conversationId: number, failure: Failure | null = null): Promise<void> {
     this.disconnect()
@@ -322,12 +330,12 @@ export class ChatStore extends WaitingChat {
     const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
     if (elsewhere) this.state = { ...emptyState, page: this.state.page, model: this.state.model, conversationId }
+    if (elsewhere) this.readQueue(conversationId)
     this.dispatch({ type: 'set', set: { isOpening: true, error: null } })
     try {
       const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal)
       if (reader.signal.aborted) return
       this.dispatch({ type: 'opened', chat })
-      if (elsewhere) this.readQueue(conversationId)
       const following = chat.active_run_id ? this.attach(chat.active_run_id) : undefined
       const arrived = unsent?.message === chat.messages?.findLast((m) => m.role === 'user')?.content
       if (failure || (unsent && !elsewhere && !arrived)) this.giveBack(arrived ? null : unsent, failure)
@@ -336,8 +344,10 @@ export class ChatStore extends WaitingChat {
     } catch (error) {
       if (reader.signal.aborted) return
       if (!(error instanceof ApiError) || error.status !== 404) return await this.refused(error)
-      this.newChat()
-      if (unsent && !elsewhere) this.giveBack(unsent, failure)
+      const { message, code, retryable } = error
+      // At the start of a page, a chat that is gone is no error.
+      const isMissed = !elsewhere || this.state.queue.length > 0
+      this.leaveDeleted(elsewhere ? null : unsent, failure ?? (isMissed ? { message, code, retryable, unrelated: true } : null))
     } finally {
       if (this.reader === reader) this.reader = null
     }
@@ -349,32 +359,21 @@ export class ChatStore extends WaitingChat {
     await this.read((signal) => this.api.followRun(runId, signal, { onConnection: this.linked }))
   }
 
-  /** Checks whether the chat has a new run of another tab. */
+  /** Checks whether the chat has a new run of another tab, or is deleted. */
   async refresh(): Promise<void> {
     const { conversationId, isLoading, isOpening } = this.state
     if (conversationId === null || isLoading || isOpening) return
-    const chat = await this.api.getChat(conversationId, { limit: 1 }).catch(() => null)
+    const chat = await this.api.getChat(conversationId, { limit: 1 }).catch((error: Partial<ApiError>) => (error.status === 404 ? undefined : null))
     const known = this.state.messages.at(-1)?.id
     if (known?.startsWith(LOCAL_ID)) return
-    if (!chat || this.state.isLoading || this.state.conversationId !== conversationId) return
-    if (chat.title !== this.state.title) this.dispatch({ type: 'set', set: { title: chat.title } })
-    if (chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
+    if (chat === null || this.state.isLoading || this.state.conversationId !== conversationId) return
+    if (chat && chat.title !== this.state.title) this.dispatch({ type: 'set', set: { title: chat.title } })
+    if (!chat || chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
   }
 
   /** Replays the run of a loaded answer, so that its reasoning and threads are shown. */
   recall(message: GeneralChatMessage): void {
     this.replays.recall(message)
-  }
-
-  private giveBack(unsent: Unsent | null, failure: Failure | null = null): void {
-    this.dispatch({ type: 'set', set: { error: failure, unsent } })
-  }
-
-  /** Hides the error. A message that was not sent goes back to the composer. */
-  override dismissError(): void {
-    super.dismissError()
-    const unsent = this.state.isLoading ? null : this.takeBack()
-    if (unsent) this.giveBack(unsent)
   }
 
   newChat(): void {

@@ -1,4 +1,4 @@
-/** A message to the other tabs of this browser: that a chat has a new run or shows another version, or how a payload was decided. */
+/** A message to the other tabs of this browser: that a chat has a new run, shows another version or is deleted, or how a payload was decided. */
 export type TabMessage =
   | { kind: 'changed'; conversationId: number; runId?: string }
   | { kind: 'resolved'; conversationId: number; payloadId: string; outcome: 'accepted' | 'rejected' }

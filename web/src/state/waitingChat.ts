@@ -1,10 +1,20 @@
 import { newKey } from '../api/client'
+import type { ChatRequest } from '../api/types'
 import { KeptChat } from './keptChat'
 import { MAX_QUEUED, QueueMemory } from './queue'
 import type { SendOptions } from './request'
-import type { Queued, Unsent } from './state'
+import { LOCAL_ID, type Failure, type Queued, type Unsent } from './state'
 
-/** The parts around sending messages: waiting messages, files for the input, versions, the model, the title. */
+/** A message that was sent, and whether it became a run. It is sent again as the same request. */
+export interface Pending {
+  message: string
+  options: SendOptions
+  request: ChatRequest
+  key: string
+  accepted: boolean
+}
+
+/** The parts around sending messages: those that go back to the composer, waiting messages, files for the input, versions, the model, the title. */
 export abstract class WaitingChat extends KeptChat {
   abstract sendMessage(message: string, options?: SendOptions): Promise<void>
   abstract keyOf(tray?: string): string
@@ -12,6 +22,8 @@ export abstract class WaitingChat extends KeptChat {
   private titleTimer: ReturnType<typeof setTimeout> | undefined
   private taker: ((files: FileList) => void) | null = null
   private offered: FileList | null = null
+  /** The last message that was sent. */
+  protected pending: Pending | null = null
 
   constructor(name: string) {
     super()
@@ -31,8 +43,32 @@ export abstract class WaitingChat extends KeptChat {
     })
   }
 
+  /** Hides the error. A message that was not sent goes back to the composer. */
   dismissError(): void {
     this.dispatch({ type: 'set', set: { error: null } })
+    const unsent = this.state.isLoading ? null : this.takeBack()
+    if (unsent) this.giveBack(unsent)
+  }
+
+  /** Removes a message that never became a run from the conversation. */
+  protected takeBack(): Unsent | null {
+    const { pending } = this
+    if (!pending || pending.accepted) return null
+    this.pending = null
+    this.state = { ...this.state, messages: this.state.messages.filter((m) => !m.id.startsWith(LOCAL_ID)) }
+    return pending.options.action || pending.message === '' ? null : { message: pending.message, attachments: pending.options.attachments ?? [] }
+  }
+
+  protected giveBack(unsent: Unsent | null, failure: Failure | null = null): void {
+    this.dispatch({ type: 'set', set: { error: failure, unsent } })
+  }
+
+  /** Leaves the open chat, which was deleted elsewhere. Its messages that wait go back to the composer, after `unsent`. */
+  protected leaveDeleted(unsent: Unsent | null, failure: Failure | null): void {
+    const all = [...(unsent ? [unsent] : []), ...this.state.queue]
+    this.setQueue([])
+    this.newChat()
+    this.giveBack(all.length > 0 ? { message: all.map((m) => m.message).join('\n'), attachments: all.flatMap((m) => m.attachments) } : null, failure)
   }
 
   /** Returns a message that could not be sent to the composer, once. */
