@@ -2,7 +2,7 @@ import { render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ChatProvider, ChatStore, ChatTray, createChatApi } from '../src'
-import { json } from './fakes'
+import { answerFrames, json, sse } from './fakes'
 
 beforeEach(() => {
   localStorage.clear()
@@ -66,6 +66,48 @@ describe('what the browser keeps', () => {
     tell('ada')
     await waitFor(() => expect(JSON.stringify(sessionStorage)).toContain('Early'))
     expect(field().value).toBe('Early')
+  })
+
+  it.each([
+    ['unavailable', 'store_unavailable', 503],
+    ['a proxy', '', 502],
+  ])('keeps a draft once the service knows the user, though it did not when the page was opened: %s', async (_, code, status) => {
+    let away = true
+    const api = createChatApi({ fetch: async (url) => {
+      if (!String(url).endsWith('/api/me')) return nothing.clone()
+      return away ? json(code && { code, status }, status) : json({ user_id: 'ada', name: 'ada', roles: [] })
+    } })
+    render(<ChatProvider api={api}><ChatTray layout="sidebar" /></ChatProvider>)
+    await known()
+    await userEvent.setup().type(field(), 'Early')
+    expect(JSON.stringify(sessionStorage)).not.toContain('Early')
+    away = false
+    await waitFor(() => expect(JSON.stringify(sessionStorage)).toContain('Early'))
+    expect(field().value).toBe('Early')
+  })
+
+  it('keeps a draft once the page has signed in and asks something, and asks no more who the user is', async () => {
+    let signed = false
+    let asked = 0
+    const api = createChatApi({ fetch: async (url, init) => {
+      if (!signed) return json({ detail: 'who?', code: 'unauthorized', status: 401 }, 401)
+      if (init?.method === 'POST') return sse(answerFrames('Hello.'))
+      if (!String(url).endsWith('/api/me')) return nothing.clone()
+      asked++
+      return json({ user_id: 'ada', name: 'ada', roles: [] })
+    } })
+    render(<ChatProvider api={api}><ChatTray layout="sidebar" /></ChatProvider>)
+    await known()
+    signed = true
+    const user = userEvent.setup()
+    await user.type(field(), 'one{Enter}')
+    await screen.findByText('Hello.')
+    await user.type(field(), 'Later')
+    await waitFor(() => expect(JSON.stringify(sessionStorage)).toContain('Later'))
+    const before = asked
+    await user.type(field(), '{Enter}')
+    await waitFor(() => expect(screen.getAllByText('Hello.')).toHaveLength(2))
+    expect(asked).toBe(before)
   })
 
   it.each([

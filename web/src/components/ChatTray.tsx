@@ -88,7 +88,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const [open, setOpen] = useKept<'yes' | 'no'>(kept && `${kept}:open`, begins, ['yes', 'no'])
   const [view, setView] = useState<'chat' | 'history'>('chat')
   const [rail, setRail] = useKept<'yes' | 'no'>(kept && `${kept}:rail`, 'yes', ['yes', 'no'])
-  const me = useMe(store, state.error?.code)
+  const me = useMe(store, state.error?.code, state.isLoading)
   const [notice, setNotice] = useState('')
   const { announcement, announce } = useAnnouncements(state, labels)
   const root = useRef<HTMLDivElement>(null)

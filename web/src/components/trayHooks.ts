@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/errors'
+import { pause, STREAM_LIMITS, waitAfter } from '../api/stream'
 import type { User } from '../api/types'
 import type { Labels } from '../labels/tray'
 import { text, type RunView } from '../state/run'
@@ -37,20 +38,33 @@ function readKept<T extends string>(key: string, allowed: readonly T[] | null): 
   }
 }
 
-/** The current user. The service is asked again when an error appears or disappears; if it no longer knows the user, the user is cleared, but not if it cannot be reached. */
-export function useMe(store: ChatStore, error: string | undefined): User | null {
+/**
+ * The current user. The service is asked until it answers, and again when an error appears or disappears and, while the user is not known, when an answer
+ * begins or ends: the page may have signed in. If it no longer knows the user, the user is cleared, but not if it cannot be reached.
+ */
+export function useMe(store: ChatStore, error: string | undefined, busy: boolean): User | null {
   const [known, setKnown] = useState<{ store: ChatStore; me: User | null }>({ store, me: null })
+  const me = known.store === store ? known.me : null
+  const begins = busy && me === null
   useEffect(() => {
-    let here = true
-    store.api.getMe().then(
-      (me) => here && setKnown({ store, me }),
-      (problem: unknown) => here && problem instanceof ApiError && problem.status === 401 && setKnown({ store, me: null }),
-    )
-    return () => {
-      here = false
+    const here = new AbortController()
+    const { signal } = here
+    const learn = (user: User | null) => signal.aborted || setKnown({ store, me: user })
+    const ask = async (failures: number): Promise<void> => {
+      try {
+        learn(await store.api.getMe())
+      } catch (problem) {
+        if (!(problem instanceof ApiError)) return
+        if (problem.status === 401) learn(null)
+        if (!problem.retryable || failures > STREAM_LIMITS.attempts) return
+        await pause(waitAfter(problem, failures, STREAM_LIMITS), signal)
+        if (!signal.aborted) await ask(failures + 1)
+      }
     }
-  }, [store, error])
-  return known.store === store ? known.me : null
+    void ask(1)
+    return () => here.abort()
+  }, [store, error, begins])
+  return me
 }
 
 /** The announcements for screen readers: beginnings and ends, never every token. */
