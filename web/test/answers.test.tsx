@@ -65,6 +65,17 @@ describe('an answer', () => {
     expect(container.querySelector('[class*=hljs]')).toBeNull()
   })
 
+  it('shows the classes, styles and attributes that the host’s highlighter gives, and leaves out a style that cannot be read', async () => {
+    const span = (className: string, properties: object) => ({ type: 'element' as const, tagName: 'span', properties: { className: [className, 'on'], ...properties }, children: [{ type: 'text' as const, value: className }] })
+    const highlight = async () => () => ({ type: 'root' as const, children: [span('good', { style: 'color: #f00; --own:1; font-style:italic', dataLine: 3, ariaHidden: 'true' }), span('bad', { style: 'color: #f00; broken' })] })
+    const { container } = render(<Markdown text={'```go\nfunc\n```'} plugins={{ highlight }} />)
+    await waitFor(() => expect(container.querySelector('.good.on')).toBeTruthy())
+    const good = container.querySelector<HTMLElement>('.good')!
+    expect([good.style.color, good.style.fontStyle, good.style.getPropertyValue('--own'), good.dataset.line, good.getAttribute('aria-hidden')]).toEqual(['#f00', 'italic', '1', '3', 'true'])
+    const bad = container.querySelector<HTMLElement>('.bad.on')!
+    expect([bad.style.color, bad.textContent]).toEqual(['', 'bad'])
+  })
+
   it('asks the host’s component for no link that may not be followed', () => {
     const Link = vi.fn(() => null)
     render(<Markdown text={'[a](javascript:alert(1)) ![b](data:image/png;base64,x)'} components={{ Link, Image: Link }} />)

@@ -88,7 +88,7 @@ const plain: Colours = { code: '', language: '', shown: null }
  */
 function colouredOf(highlight: Highlight, code: string, language: string): Colours {
   const tree = highlight(code, language)
-  return { code, language, shown: tree ? (toJsxRuntime(tree, { Fragment, jsx, jsxs }) as ReactNode) : code }
+  return { code, language, shown: tree ? (toJsxRuntime(tree, { Fragment, jsx, jsxs, ignoreInvalidStyle: true }) as ReactNode) : code }
 }
 
 /** A diagram, drawn when the browser is idle. */
