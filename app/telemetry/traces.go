@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -24,19 +23,16 @@ import (
 
 // newTracer returns a tracer that exports over OTLP; the exporter and the sampler
 // read the rest of the OTEL_* variables themselves. Without an endpoint it traces
-// nothing.
+// nothing. Variables that CheckEnvironment refuses are an error.
 func newTracer(ctx context.Context, o Options) (trace.Tracer, func(context.Context) error, error) {
-	otel := map[string]string{}
-	for _, pair := range o.Environ {
-		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "OTEL_") {
-			otel[name] = value
-		}
+	if err := CheckEnvironment(o.Environ); err != nil {
+		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
-	endpoint := otel["OTEL_EXPORTER_OTLP_ENDPOINT"] + otel["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
-	if endpoint == "" || otel["OTEL_TRACES_EXPORTER"] == "none" || strings.EqualFold(otel["OTEL_SDK_DISABLED"], "true") {
+	environment := readEnvironment(o.Environ)
+	if !environment.traces() {
 		return noop.NewTracerProvider().Tracer(namespace), func(context.Context) error { return nil }, nil
 	}
-	exporter, err := newExporter(ctx, cmp.Or(otel["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"], otel["OTEL_EXPORTER_OTLP_PROTOCOL"]))
+	exporter, err := newExporter(ctx, environment.protocol())
 	if err != nil {
 		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
@@ -50,17 +46,13 @@ func newTracer(ctx context.Context, o Options) (trace.Tracer, func(context.Conte
 	return provider.Tracer(namespace), provider.Shutdown, nil
 }
 
-// newExporter uses the protocol of the environment. Collectors that accept JSON
-// over HTTP accept protobuf too.
+// newExporter uses a protocol that CheckEnvironment accepts. Collectors that
+// accept JSON over HTTP accept protobuf too.
 func newExporter(ctx context.Context, protocol string) (sdktrace.SpanExporter, error) {
-	switch protocol {
-	case "grpc":
+	if protocol == "grpc" {
 		return otlptracegrpc.New(ctx)
-	case "", "http/protobuf", "http/json":
-		return otlptracehttp.New(ctx)
-	default:
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is neither grpc nor http/protobuf", protocol)
 	}
+	return otlptracehttp.New(ctx)
 }
 
 // propagated reads a caller's trace from its headers.
