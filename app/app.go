@@ -26,7 +26,7 @@ type Program struct {
 // gets a signal to stop, and returns the exit code. The reason for a failure
 // goes to Stderr.
 func Main(p Program) int {
-	if err := Run(untilSignal(), p); err != nil {
+	if err := run(untilSignal(), &program{Program: p, alone: true}); err != nil {
 		fmt.Fprintln(p.Stderr, "chattray:", err)
 		return 1
 	}
@@ -52,9 +52,12 @@ func untilSignal() context.Context {
 }
 
 // Run runs the command that the arguments name until it is done or ctx ends.
-// All output goes to Stdout; a failure is returned as the error.
-func Run(ctx context.Context, p Program) error {
-	root := newRoot(&program{Program: p})
+// All output goes to Stdout; a failure is returned as the error. A process may
+// run several programs at once.
+func Run(ctx context.Context, p Program) error { return run(ctx, &program{Program: p}) }
+
+func run(ctx context.Context, p *program) error {
+	root := newRoot(p)
 	root.SetArgs(append([]string{}, p.Args...)) // never nil, for which those of the process would be taken
 	return root.ExecuteContext(ctx)
 }

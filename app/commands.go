@@ -21,6 +21,9 @@ import (
 type program struct {
 	Program
 	configFile string
+	// alone is true if the process runs nothing else, so that its log may be
+	// that of libraries which have one for the process.
+	alone bool
 }
 
 // Limits of the commands.

@@ -25,6 +25,9 @@ func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdo
 	for _, warning := range c.Warnings() {
 		log.Warn(warning)
 	}
+	if p.alone {
+		telemetry.LogErrors(log)
+	}
 	watch, err := telemetry.New(ctx, telemetry.Options{Environ: p.Environ, Version: version()})
 	if err != nil {
 		return err

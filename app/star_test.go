@@ -44,6 +44,7 @@ var homes = map[string][]string{
 	"github.com/spf13":                       {"app"},
 	"github.com/prometheus":                  {"app/telemetry"},
 	"go.opentelemetry.io":                    {"app/telemetry"},
+	"github.com/go-logr":                     {"app/telemetry"},
 }
 
 // goPackage is what go list says of a package.
