@@ -126,8 +126,8 @@ func (p *program) mcpCommand() *cobra.Command {
 	return cmd
 }
 
-// listMCPTools writes a line for each stored tool, and both definitions of
-// those that have changed.
+// listMCPTools writes a line for each stored tool, both definitions of those
+// that have changed, and a line for each server in the settings without tools.
 func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 	return withCurrent(ctx, c, func(data *store.Store) error {
 		list, err := data.MCPTools(ctx)
@@ -147,8 +147,29 @@ func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.
 				return err
 			}
 		}
-		return nil
+		return listUnseen(c, list, stdout)
 	})
+}
+
+// listUnseen writes a line for each server in the settings that has no stored tool.
+func listUnseen(c settings.Config, stored []record.MCPTool, stdout io.Writer) error {
+	for _, s := range c.MCPServers {
+		if hasTools(stored, s.Name) {
+			continue
+		}
+		off := ""
+		if s.Disabled {
+			off = " (disabled)"
+		}
+		if _, err := fmt.Fprintf(stdout, "%s: no tools seen yet%s\n", s.Name, off); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hasTools(stored []record.MCPTool, server string) bool {
+	return slices.ContainsFunc(stored, func(t record.MCPTool) bool { return t.Server == server })
 }
 
 // asking describes whether a tool waits for the user's approval, and why.
@@ -170,14 +191,27 @@ func acceptMCPTools(ctx context.Context, c settings.Config, args []string, stdou
 	return withCurrent(ctx, c, func(data *store.Store) error {
 		accepted, err := data.AcceptMCPTools(ctx, server, tool)
 		if errors.Is(err, schemas.ErrNotFound) {
-			what := strings.TrimSpace("changed tool " + tool)
-			return fmt.Errorf("the server %s has no %s; see chattray mcp list", server, what)
+			return nothingChanged(ctx, c, data, server, tool)
 		}
 		if err != nil {
 			return err
 		}
 		return writeAccepted(stdout, accepted)
 	})
+}
+
+// nothingChanged returns the error of accepting what has not changed: the server
+// is unknown, or it has no such tool.
+func nothingChanged(ctx context.Context, c settings.Config, data *store.Store, server, tool string) error {
+	stored, err := data.MCPTools(ctx)
+	if err != nil {
+		return err
+	}
+	known := slices.ContainsFunc(c.MCPServers, func(s settings.MCPServer) bool { return s.Name == server })
+	if !known && !hasTools(stored, server) {
+		return fmt.Errorf("there is no server %s in mcp_servers", server)
+	}
+	return fmt.Errorf("the server %s has no %s; see chattray mcp list", server, strings.TrimSpace("changed tool "+tool))
 }
 
 func writeAccepted(stdout io.Writer, accepted []record.MCPTool) error {

@@ -190,8 +190,8 @@ func TestChangedForeignToolIsOffUntilAccepted(t *testing.T) {
 	if _, err := apptest.Command(t, environ, "mcp", "accept", "scales", "measure"); err == nil || !strings.Contains(err.Error(), "has no changed tool measure") {
 		t.Errorf("the error is %v, want that there is no changed tool measure", err)
 	}
-	if _, err := apptest.Command(t, environ, "mcp", "accept", "nobody"); err == nil || !strings.Contains(err.Error(), "the server nobody has no changed tool; see") {
-		t.Errorf("the error is %v, want that the server has no changed tool", err)
+	if _, err := apptest.Command(t, environ, "mcp", "accept", "nobody"); err == nil || !strings.Contains(err.Error(), "there is no server nobody in mcp_servers") {
+		t.Errorf("the error is %v, want that there is no such server", err)
 	}
 	if out, err := apptest.Command(t, environ, "mcp", "accept", "scales"); err != nil || !strings.Contains(out, "accepted scales weigh") {
 		t.Errorf("mcp accept says %v, want accepted scales weigh:\n%s", err, out)
@@ -201,6 +201,25 @@ func TestChangedForeignToolIsOffUntilAccepted(t *testing.T) {
 	}
 	if out, err := apptest.Command(t, environ, "mcp", "list"); err != nil || strings.Contains(out, "changed") {
 		t.Errorf("mcp list says %v, want no changed tool:\n%s", err, out)
+	}
+}
+
+func TestMCPCommandsKnowServersWithoutTools(t *testing.T) {
+	environ := []string{"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "c.db")}
+	if _, err := apptest.Command(t, environ, "migrate", "up"); err != nil {
+		t.Fatal(err)
+	}
+	config := "--config=" + settingsFile(t, "mcp_servers: [{name: scales, command: x}, {name: clock, command: x, disabled: true}]")
+	if out, err := apptest.Command(t, environ, config, "mcp", "list"); err != nil || out != "scales: no tools seen yet\nclock: no tools seen yet (disabled)\n" {
+		t.Errorf("mcp list says %v and\n%s\nwant both servers without tools", err, out)
+	}
+	for server, want := range map[string]string{
+		"scales": "the server scales has no changed tool; see chattray mcp list",
+		"scalse": "there is no server scalse in mcp_servers",
+	} {
+		if _, err := apptest.Command(t, environ, config, "mcp", "accept", server); err == nil || err.Error() != want {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
 	}
 }
 
