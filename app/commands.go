@@ -14,6 +14,7 @@ import (
 
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -140,6 +141,9 @@ func (p *program) configCommand() *cobra.Command {
 			Use: "check", Short: "Report everything that is wrong with the settings and the page files", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				c, _, err := load(cmd)
+				if err == nil {
+					err = telemetry.CheckEnvironment(p.Environ)
+				}
 				if err == nil {
 					_, err = newOffer(c, nil, nil, nil, nil, slog.New(slog.DiscardHandler))
 				}

@@ -65,6 +65,7 @@ func TestInvalidCommands(t *testing.T) {
 		{"wrong settings stop the start", []string{"CHATTRAY_MAX_BODY=x", "CHATTRAY_NO=1"}, nil, "2 settings are wrong"},
 		{"check", []string{"CHATTRAY_MAX_BODY=x"}, []string{"config", "check"}, "limits.body"},
 		{"check of a page file", []string{"CHATTRAY_PAGES=testdata/wrongpages"}, []string{"config", "check"}, `wrong.yaml:2: unknown tool "nope"`},
+		{"check of the traces' endpoint", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://u:p@h:bad/"}, []string{"config", "check"}, "OTEL_EXPORTER_OTLP_ENDPOINT"},
 		{"file that is not there", nil, []string{"--config=/no/such/file", "config", "check"}, "/no/such/file"},
 		{"token without a secret", nil, []string{"token", "--user=u"}, "auth.jwt_secret is not set"},
 		{"token without a user", []string{"CHATTRAY_JWT_SECRET=s"}, []string{"token"}, "user"},
