@@ -64,7 +64,7 @@ with --config; "chattray help settings" lists them all.`,
 		&cobra.Command{Use: "serve", Short: "Serve the chat (the default)", Args: cobra.NoArgs, RunE: p.with(p.serve)},
 		p.migrateCommand(),
 		&cobra.Command{
-			Use: "import FILE", Short: "Load streams, reports and articles from JSON lines",
+			Use: "import FILE", Short: "Load streams, reports and articles from JSON lines", Long: importHelp,
 			Args: cobra.ExactArgs(1), RunE: p.with(importFile),
 		},
 		&cobra.Command{

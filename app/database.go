@@ -40,6 +40,23 @@ func migrateStatus(ctx context.Context, c settings.Config, _ []string, stdout io
 	})
 }
 
+// importHelp describes the format of importFile.
+const importHelp = `Load streams, reports and articles from a file of JSON lines:
+
+  {"kind":"stream","stream_id":1,"name":"…"}
+  {"kind":"report","report_id":10,"stream_id":1,"title":"…","published_at":"2026-01-31T00:00:00Z"}
+  {"kind":"article","article_id":100,"report_id":10,"title":"…","authors":["…"],"year":2026,"abstract":"…"}
+
+The other fields are those of Stream, Report and Article in the contract ("chattray openapi").
+A stream comes before its reports and a report before its articles, unless the
+database has it. A record replaces the one with the same id, so a file can be
+imported again.
+
+All lines are checked first: if one is wrong, nothing is imported. Then they are
+stored a few hundred at a time, also while the service runs. To complete an
+interrupted import, import the same file again. A line may have 8 MiB, a file
+any size. What can be read only once, such as a pipe, may have 256 MiB.`
+
 // importFile loads research data from a file of JSON lines.
 func importFile(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
 	file, err := os.Open(args[0])

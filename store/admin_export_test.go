@@ -23,7 +23,10 @@ func (s *Store) Plan(explain, statement string) ([]map[string]any, error) {
 
 // Fill runs statements that write.
 func (s *Store) Fill(statements ...string) error {
-	return s.db.load(context.Background(), func(tx *gorm.DB) error {
+	return s.db.write(context.Background(), func(tx *gorm.DB) error {
+		if _, ok := s.db.(*postgresDB); ok {
+			statements = append([]string{unbounded}, statements...)
+		}
 		for _, statement := range statements {
 			if err := tx.Exec(statement).Error; err != nil {
 				return err

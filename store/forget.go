@@ -53,6 +53,18 @@ func (d *sqliteDB) forgetIn(tx *gorm.DB, index string) (more bool, err error) {
 	if d.forgetting[index] == 0 {
 		d.forgetting[index], pages = counted, "-"+forgetPages // a negative number begins a merge of all segments
 	}
+	if more, err = mergeIndex(tx, index, pages); err != nil || more {
+		return more, err
+	}
+	done := d.forgetting[index]
+	delete(d.forgetting, index)
+	return false, tx.Exec("UPDATE sweeps SET at = at - ? WHERE kind = ?", done, index).Error
+}
+
+// mergeIndex continues the merge of the segments of an index, about so many pages far, or
+// begins one of all segments if the number of pages is negative. More says that the merge is
+// not complete.
+func mergeIndex(tx *gorm.DB, index, pages string) (more bool, err error) {
 	before, err := number(tx, "SELECT total_changes()")
 	if err != nil {
 		return false, err
@@ -61,12 +73,7 @@ func (d *sqliteDB) forgetIn(tx *gorm.DB, index string) (more bool, err error) {
 		return false, err
 	}
 	after, err := number(tx, "SELECT total_changes()")
-	if err != nil || after-before > 1 { // the statement itself counts as one
-		return err == nil, err
-	}
-	done := d.forgetting[index]
-	delete(d.forgetting, index)
-	return false, tx.Exec("UPDATE sweeps SET at = at - ? WHERE kind = ?", done, index).Error
+	return err == nil && after-before > 1, err // the statement itself counts as one
 }
 
 // forgetAll removes the terms of deleted titles and messages from a database that nothing

@@ -1,27 +1,32 @@
 package store
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/text"
 )
 
 // Limits of an import.
 const (
-	maxImport     = 256 << 20
+	// maxImportOnce bounds data that can be read only once: they are kept in memory.
+	maxImportOnce = 256 << 20
 	maxImportLine = 8 << 20
+	// importLines and importBytes bound the lines that one transaction stores, but for a
+	// longer line: others wait that long.
+	importLines, importBytes = 400, 512 << 10
+	// importPages is about how many pages of 4 KiB of the search index one transaction
+	// rewrites.
+	importPages = "500"
+	// importPause is longer than the longest time between two tries of SQLite for a lock
+	// that another process holds, 25 ms with sqliteLook.
+	importPause = 50 * time.Millisecond
 )
 
 // Counts are how many records an import had.
@@ -35,202 +40,229 @@ type Counts struct {
 //
 // with kind stream, report or article and the fields of that schema. A record
 // replaces the one with the same id. A stream comes before its reports, a
-// report before its articles. On an error nothing is imported; the error names
-// the line, and is a schemas.Error if the data are invalid.
+// report before its articles, unless the database has it.
+//
+// All lines are checked before the first one is stored. If one is invalid,
+// nothing is imported; the error names the line and is a schemas.Error. Then
+// each transaction stores a few hundred lines, and others may write in between.
+// If the database stops the import, the error names the last line that is
+// stored; a second import of the same data completes it.
+//
+// Data that are an io.Seeker are read twice and may have any size; they must
+// not change meanwhile. Others may have maxImportOnce bytes.
 func (s *Store) Import(ctx context.Context, from io.Reader) (Counts, error) {
-	data, err := io.ReadAll(io.LimitReader(from, maxImport+1))
+	data, err := seekable(from, maxImportOnce)
 	if err != nil {
 		return Counts{}, fmt.Errorf("store: import: %w", err)
 	}
-	if len(data) > maxImport {
-		return Counts{}, schemas.NewError(schemas.CodeTooLarge, "the data to import are too large")
+	start, err := data.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return Counts{}, fmt.Errorf("store: import: %w", err)
 	}
-	var counts Counts
-	err = s.db.load(ctx, func(tx *gorm.DB) (err error) {
-		if counts, err = importLines(tx, data); err != nil {
-			return err
-		}
-		return s.db.imported(tx)
-	})
+	check := &importCheck{store: s, streams: make(map[int64]struct{}), reports: make(map[int64]struct{})}
+	if err := check.all(ctx, data); err != nil {
+		return Counts{}, s.fault("import", err)
+	}
+	if _, err := data.Seek(start, io.SeekStart); err != nil {
+		return Counts{}, fmt.Errorf("store: import: %w", err)
+	}
+	stored, err := s.storeLines(ctx, io.LimitReader(data, check.bytes))
+	if err == nil && stored != check.lines {
+		err = errImportChanged
+	}
+	if err == nil {
+		err = s.db.imported(ctx)
+	}
+	if err != nil && stored > 0 {
+		err = fmt.Errorf("the lines up to %d are stored, a second import of the same data completes it: %w", stored, err)
+	}
 	if err != nil {
 		return Counts{}, s.fault("import", err)
 	}
-	return counts, nil
+	return check.counts, nil
 }
 
-func importLines(tx *gorm.DB, data []byte) (Counts, error) {
-	var counts Counts
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, maxImportLine)
-	n := 0
-	for lines.Scan() {
-		n++
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
-			continue
+// errImportChanged means that the data differ from what was checked.
+var errImportChanged = errors.New("the data changed meanwhile")
+
+// seekable returns the data, or a copy in memory of at most limit bytes if they can be read
+// only once.
+func seekable(from io.Reader, limit int) (io.ReadSeeker, error) {
+	if data, ok := from.(io.ReadSeeker); ok {
+		if _, err := data.Seek(0, io.SeekCurrent); err == nil { // an os.File may be a pipe
+			return data, nil
 		}
-		err := importLine(tx, line, &counts)
+	}
+	data, err := io.ReadAll(io.LimitReader(from, int64(limit)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > limit {
+		return nil, schemas.NewError(schemas.CodeTooLarge, fmt.Sprintf("data that can be read only once, as from a pipe, may have %d MiB; a file may have any size", limit>>20))
+	}
+	return bytes.NewReader(data), nil
+}
+
+// importCheck checks that the lines can be stored.
+type importCheck struct {
+	store *Store
+	// streams and reports have the ids that exist: those of earlier lines, and those that
+	// were found in the database.
+	streams, reports map[int64]struct{}
+	counts           Counts
+	// lines is the number of the last line with a record, and bytes is how much was read.
+	lines int
+	bytes int64
+}
+
+func (c *importCheck) all(ctx context.Context, data io.Reader) error {
+	counted := &countingReader{from: data}
+	for line, err := range readImport(counted) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = c.add(ctx, &line.record)
+		}
 		if invalid, ok := errors.AsType[*schemas.Error](err); ok { // invalidLine made it, for this line
-			invalid.Message = fmt.Sprintf("line %d: %s", n, invalid.Message)
-			return counts, err
+			invalid.Message = fmt.Sprintf("line %d: %s", line.n, invalid.Message)
+			return err
 		}
 		if err != nil {
-			return counts, fmt.Errorf("line %d: %w", n, err)
+			return fmt.Errorf("line %d: %w", line.n, err)
 		}
+		c.lines = line.n
 	}
-	if err := lines.Err(); err != nil {
-		return counts, invalidLine(fmt.Sprintf("line %d cannot be read", n+1)).Because(err)
-	}
-	return counts, nil
+	c.bytes = counted.n
+	return nil
 }
 
-// importLine stores one record.
-func importLine(tx *gorm.DB, line []byte, counts *Counts) error {
-	var kind struct {
-		Kind string `json:"kind"`
-	}
-	if err := json.Unmarshal(line, &kind); err != nil {
-		return invalidLine("it is not a JSON object").Because(err)
-	}
-	switch kind.Kind {
-	case "stream":
-		counts.Streams++
-		return importStream(tx, line)
-	case "report":
-		counts.Reports++
-		return importReport(tx, line)
-	case "article":
-		counts.Articles++
-		return importArticle(tx, line)
+// add returns an error unless the row that the record refers to exists.
+func (c *importCheck) add(ctx context.Context, r *importRecord) error {
+	switch r.table {
+	case &importedStreams:
+		c.counts.Streams++
+		c.streams[r.id] = struct{}{}
+		return nil
+	case &importedReports:
+		c.counts.Reports++
+		if err := c.known(ctx, c.streams, "streams", r.parent, "stream_id"); err != nil {
+			return err
+		}
+		c.reports[r.id] = struct{}{}
+		return nil
 	default:
-		return invalidLine("kind must be stream, report or article")
+		c.counts.Articles++
+		return c.known(ctx, c.reports, "reports", r.parent, "report_id")
 	}
 }
 
-func invalidLine(message string) *schemas.Error {
-	return schemas.NewError(schemas.CodeInvalid, message)
-}
-
-// decodeLine decodes a record; a field that its schema does not have is an
-// error.
-func decodeLine(line []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return invalidLine("a field is unknown or of the wrong type").Because(err)
+func (c *importCheck) known(ctx context.Context, ids map[int64]struct{}, table string, id int64, field string) error {
+	if _, ok := ids[id]; ok {
+		return nil
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return invalidLine("there is something after the object")
-	}
-	return nil
-}
-
-type kindField struct {
-	Kind string `json:"kind"`
-}
-
-func importStream(tx *gorm.DB, line []byte) error {
-	var in struct {
-		kindField
-		schemas.Stream
-	}
-	if err := decodeLine(line, &in); err != nil {
-		return err
-	}
-	if in.StreamID <= 0 || in.Name == "" {
-		return invalidLine("a stream needs stream_id and name")
-	}
-	if len(in.Schema) == 0 || string(in.Schema) == "null" {
-		in.Schema = json.RawMessage("{}")
-	}
-	if in.Schema[0] != '{' {
-		return invalidLine("schema must be an object")
-	}
-	if err := datable(in.CreatedAt, in.UpdatedAt); err != nil {
-		return err
-	}
-	row := rowOfStream(&in.Stream)
-	return upsert(tx, &row)
-}
-
-func importReport(tx *gorm.DB, line []byte) error {
-	var in struct {
-		kindField
-		schemas.Report
-	}
-	if err := decodeLine(line, &in); err != nil {
-		return err
-	}
-	if in.ReportID <= 0 || in.Title == "" {
-		return invalidLine("a report needs report_id and title")
-	}
-	if len(in.Articles) > 0 {
-		return invalidLine("articles belong on lines of their own")
-	}
-	if err := datable(in.PublishedAt); err != nil {
-		return err
-	}
-	if err := known(tx, "streams", in.StreamID, "stream_id"); err != nil {
-		return err
-	}
-	row := reportRow{ID: in.ReportID, StreamID: in.StreamID, Title: clean(in.Title), Summary: clean(in.Summary), PublishedAt: micros(in.PublishedAt)}
-	return upsert(tx, &row)
-}
-
-func importArticle(tx *gorm.DB, line []byte) error {
-	var in struct {
-		kindField
-		schemas.Article
-	}
-	if err := decodeLine(line, &in); err != nil {
-		return err
-	}
-	if in.ArticleID <= 0 || in.Title == "" {
-		return invalidLine("an article needs article_id and title")
-	}
-	if err := known(tx, "reports", in.ReportID, "report_id"); err != nil {
-		return err
-	}
-	authors := slices.Clone(in.Authors)
-	if authors == nil {
-		authors = []string{}
-	}
-	for i := range authors {
-		authors[i] = clean(authors[i])
-	}
-	list, err := text.Encode(authors)
+	n, err := number(c.store.read(ctx), "SELECT COUNT(*) FROM "+table+" WHERE id = ?", id)
 	if err != nil {
-		return err
-	}
-	row := articleRow{
-		ID: in.ArticleID, ReportID: in.ReportID, PMID: clean(in.PMID), DOI: clean(in.DOI), Title: clean(in.Title), Authors: string(list),
-		Journal: clean(in.Journal), Year: in.Year, Abstract: clean(in.Abstract), Category: clean(in.Category), URL: clean(in.URL),
-	}
-	return upsert(tx, &row)
-}
-
-// datable returns an error if a time cannot be written as JSON in UTC.
-func datable(times ...time.Time) error {
-	for _, t := range times {
-		if year := t.UTC().Year(); year < 0 || year > 9999 {
-			return invalidLine("a time must be in the years 0 to 9999 (UTC)")
-		}
-	}
-	return nil
-}
-
-// known returns an error unless the row that a record refers to exists.
-func known(tx *gorm.DB, table string, id int64, field string) error {
-	var n int64
-	if err := tx.Table(table).Where("id = ?", id).Count(&n).Error; err != nil {
 		return err
 	}
 	if n == 0 {
 		return invalidLine(fmt.Sprintf("%s %d does not exist", field, id))
 	}
+	ids[id] = struct{}{}
 	return nil
 }
 
-func upsert(tx *gorm.DB, row any) error {
-	return tx.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, UpdateAll: true}).Create(row).Error
+type countingReader struct {
+	from io.Reader
+	n    int64
 }
+
+// Read reads and counts.
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.n += int64(n)
+	return n, err
+}
+
+// storeLines stores the lines and returns the number of the last one that is stored.
+func (s *Store) storeLines(ctx context.Context, data io.Reader) (stored int, err error) {
+	var records []importRecord
+	size, last := 0, 0
+	flush := func() error {
+		if len(records) == 0 {
+			return nil
+		}
+		if stored > 0 {
+			if err := s.db.giveWay(ctx); err != nil {
+				return err
+			}
+		}
+		if err := s.db.batch(ctx, func(tx session) error { return storeRecords(ctx, tx, records) }); err != nil {
+			return err
+		}
+		records, size, stored = records[:0], 0, last
+		return nil
+	}
+	for line, err := range readImport(data) {
+		if _, invalid := errors.AsType[*schemas.Error](err); invalid { // it was valid before
+			err = errImportChanged
+		}
+		if err != nil {
+			return stored, fmt.Errorf("line %d: %w", line.n, err)
+		}
+		if len(records) == importLines || size+line.size > importBytes {
+			if err := flush(); err != nil {
+				return stored, err
+			}
+		}
+		records, size, last = append(records, line.record), size+line.size, line.n
+	}
+	err = flush()
+	return stored, err
+}
+
+func storeRecords(ctx context.Context, tx session, records []importRecord) error {
+	for i := range records {
+		if err := tx.each(ctx, records[i].table.upsert, [][]any{records[i].args}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveWay lets other processes write that wait for the lock of the file: they only see
+// that it is free when they try again. Those of this process take turns anyway.
+func (*sqliteDB) giveWay(ctx context.Context) error {
+	pause := time.NewTimer(importPause)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// giveWay does nothing: others write at the same time.
+func (*postgresDB) giveWay(context.Context) error { return nil }
+
+// imported merges the segments of the search index: a search has to read every
+// segment, and an import adds some.
+func (d *sqliteDB) imported(ctx context.Context) error {
+	for pages := "-" + importPages; ; pages = importPages { // a negative number begins a merge of all segments
+		more := false
+		err := d.write(ctx, func(tx *gorm.DB) (err error) {
+			more, err = mergeIndex(tx, "articles_search", pages)
+			return err
+		})
+		if err != nil || !more {
+			return err
+		}
+		if err := d.giveWay(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// imported does nothing.
+func (*postgresDB) imported(context.Context) error { return nil }

@@ -94,19 +94,10 @@ func (d *postgresDB) check() error { return nil }
 func (d *postgresDB) close() error { return errors.Join(d.pool.Close(), d.own.Close()) }
 
 func (d *postgresDB) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return d.transaction(ctx, d.bounded, fn)
-}
-
-func (d *postgresDB) load(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return d.transaction(ctx, unbounded, fn)
-}
-
-// transaction runs fn in a transaction after the statement that sets its limits.
-func (d *postgresDB) transaction(ctx context.Context, limits string, fn func(tx *gorm.DB) error) error {
 	return d.repeat(ctx, func() (committing bool, err error) {
 		err = d.writes.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			if limits != d.bounded || d.connector.pooled.Load() {
-				if err := tx.Exec(limits).Error; err != nil {
+			if d.connector.pooled.Load() {
+				if err := tx.Exec(d.bounded).Error; err != nil {
 					return err
 				}
 			}

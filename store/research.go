@@ -258,15 +258,6 @@ func searchWords(query string) []string {
 	return words
 }
 
-// imported merges the segments of the search index: a search has to read every
-// segment, and an import adds some.
-func (*sqliteDB) imported(tx *gorm.DB) error {
-	return tx.Exec("INSERT INTO articles_search (articles_search) VALUES ('optimize')").Error
-}
-
-// imported does nothing.
-func (*postgresDB) imported(*gorm.DB) error { return nil }
-
 // searchArticles makes each word a quoted string of FTS5, in which only the quote is special.
 func (*sqliteDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB {
 	quoted := make([]string, len(words))

@@ -167,10 +167,6 @@ func (d *sqliteDB) write(ctx context.Context, fn func(tx *gorm.DB) error) error 
 	return d.transaction(ctx, func(w *sqliteWriter) error { return fn(w.gorm.WithContext(ctx)) })
 }
 
-func (d *sqliteDB) load(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return d.write(ctx, fn)
-}
-
 func (d *sqliteDB) batch(ctx context.Context, fn func(tx session) error) error {
 	return d.transaction(ctx, func(w *sqliteWriter) error { return fn(w) })
 }

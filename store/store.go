@@ -95,8 +95,6 @@ type database interface {
 	// write runs fn in a transaction. fn may run again, as with batch: if
 	// another transaction conflicted with it, or its connection had ended.
 	write(ctx context.Context, fn func(tx *gorm.DB) error) error
-	// load is like write, but without the server's time limits.
-	load(ctx context.Context, fn func(tx *gorm.DB) error) error
 	// batch runs fn in a transaction on the fast path.
 	batch(ctx context.Context, fn func(tx session) error) error
 	// check returns problems that can be seen without a query.
@@ -106,8 +104,10 @@ type database interface {
 	// searchArticles narrows tx to the articles with all or some of the words,
 	// the best first.
 	searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB
-	// imported is called in the transaction of an import, at its end.
-	imported(tx *gorm.DB) error
+	// giveWay is called between two transactions of an import.
+	giveWay(ctx context.Context) error
+	// imported is called after an import.
+	imported(ctx context.Context) error
 	// emptyLog removes text of deleted rows from where the server writes first.
 	emptyLog(ctx context.Context) error
 	// forget does a step of Store.Forget.

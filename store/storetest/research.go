@@ -81,7 +81,7 @@ func testBadImports(t *testing.T, url string) {
 		"year 10000":      {`{"kind":"stream","stream_id":3,"name":"n","created_at":"9999-12-31T23:00:00-14:00"}`, "years"},
 		"year before 0":   {`{"kind":"report","report_id":1,"stream_id":9,"title":"t","published_at":"0000-01-01T00:00:00+14:00"}`, "years"},
 		"two objects":     {`{"kind":"stream","stream_id":3,"name":"n"} {}`, "line 2:"},
-		"line too long":   {`{"kind":"stream","stream_id":3,"name":"` + long("n", 9<<20) + `"}`, "line 2 "},
+		"line too long":   {`{"kind":"stream","stream_id":3,"name":"` + long("n", 9<<20) + `"}`, "8 MiB"},
 	}
 	for name, tt := range tests {
 		counts, err := s.Import(t.Context(), strings.NewReader(good+tt.line+"\n"))

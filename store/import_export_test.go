@@ -1,0 +1,4 @@
+package store
+
+// Seekable is how an import reads its data.
+var Seekable = seekable

@@ -1,0 +1,218 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
+)
+
+// importTable is a table that records are stored in.
+type importTable struct {
+	// upsert stores a row, or replaces the one with the same id.
+	upsert string
+}
+
+var (
+	importedStreams  = newImportTable("streams", "name", "purpose", "schema", "instructions", "owner", "created_at", "updated_at")
+	importedReports  = newImportTable("reports", "stream_id", "title", "summary", "published_at")
+	importedArticles = newImportTable("articles", "report_id", "pmid", "doi", "title", "authors", "journal", "year", "abstract", "category", "url")
+)
+
+// newImportTable returns the table with the columns id and the others, in this order.
+func newImportTable(name string, columns ...string) importTable {
+	sets := make([]string, len(columns))
+	for i, column := range columns {
+		sets[i] = column + " = excluded." + column
+	}
+	return importTable{upsert: "INSERT INTO " + name + " (id, " + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)) +
+		") ON CONFLICT (id) DO UPDATE SET " + strings.Join(sets, ", ")}
+}
+
+// importRecord is a valid record. Its parent is the id of the stream of a report, or of the
+// report of an article.
+type importRecord struct {
+	table      *importTable
+	id, parent int64
+	args       []any
+}
+
+// importLine is a line with a record, its number and its length in bytes.
+type importLine struct {
+	n, size int
+	record  importRecord
+}
+
+// readImport returns the records of the data. An error is the last one and has the number of
+// its line; it is a schemas.Error, without the number, if the line is invalid. Empty lines
+// are left out, as is a byte order mark at the start.
+func readImport(data io.Reader) iter.Seq2[importLine, error] {
+	return func(yield func(importLine, error) bool) {
+		lines := bufio.NewScanner(data)
+		lines.Buffer(nil, maxImportLine+len("\r\n"))
+		n := 0
+		for lines.Scan() {
+			n++
+			line := lines.Bytes()
+			if n == 1 {
+				line = bytes.TrimPrefix(line, []byte("\uFEFF"))
+			}
+			if len(line) > maxImportLine {
+				yield(importLine{n: n}, errLongLine())
+				return
+			}
+			if line = bytes.TrimSpace(line); len(line) == 0 {
+				continue
+			}
+			r, err := decodeRecord(line)
+			if !yield(importLine{n: n, size: len(line), record: r}, err) || err != nil {
+				return
+			}
+		}
+		err := lines.Err()
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = errLongLine()
+		}
+		if err != nil {
+			yield(importLine{n: n + 1}, err)
+		}
+	}
+}
+
+func errLongLine() error {
+	return invalidLine(fmt.Sprintf("it is longer than %d MiB", maxImportLine>>20))
+}
+
+func invalidLine(message string) *schemas.Error {
+	return schemas.NewError(schemas.CodeInvalid, message)
+}
+
+func decodeRecord(line []byte) (importRecord, error) {
+	var kind kindField
+	if err := json.Unmarshal(line, &kind); err != nil {
+		return importRecord{}, invalidLine("it is not a JSON object").Because(err)
+	}
+	switch kind.Kind {
+	case "stream":
+		return streamRecord(line)
+	case "report":
+		return reportRecord(line)
+	case "article":
+		return articleRecord(line)
+	default:
+		return importRecord{}, invalidLine("kind must be stream, report or article")
+	}
+}
+
+// decodeLine decodes a record; a field that its schema does not have is an
+// error.
+func decodeLine(line []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return invalidLine("a field is unknown or of the wrong type").Because(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return invalidLine("there is something after the object")
+	}
+	return nil
+}
+
+type kindField struct {
+	Kind string `json:"kind"`
+}
+
+func streamRecord(line []byte) (importRecord, error) {
+	var in struct {
+		kindField
+		schemas.Stream
+	}
+	if err := decodeLine(line, &in); err != nil {
+		return importRecord{}, err
+	}
+	if in.StreamID <= 0 || in.Name == "" {
+		return importRecord{}, invalidLine("a stream needs stream_id and name")
+	}
+	if len(in.Schema) == 0 || string(in.Schema) == "null" {
+		in.Schema = json.RawMessage("{}")
+	}
+	if in.Schema[0] != '{' {
+		return importRecord{}, invalidLine("schema must be an object")
+	}
+	if err := datable(in.CreatedAt, in.UpdatedAt); err != nil {
+		return importRecord{}, err
+	}
+	row := rowOfStream(&in.Stream)
+	return importRecord{table: &importedStreams, id: row.ID, args: []any{
+		row.ID, row.Name, row.Purpose, row.Schema, row.Instructions, row.Owner, row.CreatedAt, row.UpdatedAt,
+	}}, nil
+}
+
+func reportRecord(line []byte) (importRecord, error) {
+	var in struct {
+		kindField
+		schemas.Report
+	}
+	if err := decodeLine(line, &in); err != nil {
+		return importRecord{}, err
+	}
+	if in.ReportID <= 0 || in.Title == "" {
+		return importRecord{}, invalidLine("a report needs report_id and title")
+	}
+	if len(in.Articles) > 0 {
+		return importRecord{}, invalidLine("articles belong on lines of their own")
+	}
+	if err := datable(in.PublishedAt); err != nil {
+		return importRecord{}, err
+	}
+	return importRecord{table: &importedReports, id: in.ReportID, parent: in.StreamID, args: []any{
+		in.ReportID, in.StreamID, clean(in.Title), clean(in.Summary), micros(in.PublishedAt),
+	}}, nil
+}
+
+func articleRecord(line []byte) (importRecord, error) {
+	var in struct {
+		kindField
+		schemas.Article
+	}
+	if err := decodeLine(line, &in); err != nil {
+		return importRecord{}, err
+	}
+	if in.ArticleID <= 0 || in.Title == "" {
+		return importRecord{}, invalidLine("an article needs article_id and title")
+	}
+	authors := slices.Clone(in.Authors)
+	if authors == nil {
+		authors = []string{}
+	}
+	for i := range authors {
+		authors[i] = clean(authors[i])
+	}
+	list, err := text.Encode(authors)
+	if err != nil {
+		return importRecord{}, err
+	}
+	return importRecord{table: &importedArticles, id: in.ArticleID, parent: in.ReportID, args: []any{
+		in.ArticleID, in.ReportID, clean(in.PMID), clean(in.DOI), clean(in.Title), string(list), clean(in.Journal), in.Year, clean(in.Abstract),
+		clean(in.Category), clean(in.URL),
+	}}, nil
+}
+
+// datable returns an error if a time cannot be written as JSON in UTC.
+func datable(times ...time.Time) error {
+	for _, t := range times {
+		if year := t.UTC().Year(); year < 0 || year > 9999 {
+			return invalidLine("a time must be in the years 0 to 9999 (UTC)")
+		}
+	}
+	return nil
+}
