@@ -3,6 +3,8 @@ package crash
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"os/signal"
 	"slices"
 	"syscall"
 	"testing"
@@ -154,6 +156,10 @@ func TestSecondSignalStops(t *testing.T) {
 
 // A terminal that is closed stops the program in order.
 func TestHangUp(t *testing.T) {
+	// Where the signal is ignored, as under nohup, the program would inherit that.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(signals) })
 	d := apptest.Databases()[0]
 	p := apptest.StartProcess(t, "DATABASE_URL="+d.Fresh(t))
 	p.Signal(syscall.SIGHUP)
