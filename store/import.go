@@ -60,13 +60,15 @@ func (s *Store) Import(ctx context.Context, from io.Reader) (Counts, error) {
 		return Counts{}, fmt.Errorf("store: import: %w", err)
 	}
 	check := &importCheck{store: s, streams: make(map[int64]struct{}), reports: make(map[int64]struct{})}
-	if err := check.all(ctx, data); err != nil {
-		return Counts{}, s.fault("import", err)
+	reader := &importReader{from: data}
+	if err := check.all(ctx, reader); err != nil {
+		return Counts{}, s.importFault(reader, err)
 	}
+	size := reader.n
 	if _, err := data.Seek(start, io.SeekStart); err != nil {
 		return Counts{}, fmt.Errorf("store: import: %w", err)
 	}
-	stored, err := s.storeLines(ctx, io.LimitReader(data, check.bytes))
+	stored, err := s.storeLines(ctx, io.LimitReader(reader, size))
 	if err == nil && stored != check.lines {
 		err = errImportChanged
 	}
@@ -77,9 +79,17 @@ func (s *Store) Import(ctx context.Context, from io.Reader) (Counts, error) {
 		err = fmt.Errorf("the lines up to %d are stored, a second import of the same data completes it: %w", stored, err)
 	}
 	if err != nil {
-		return Counts{}, s.fault("import", err)
+		return Counts{}, s.importFault(reader, err)
 	}
 	return check.counts, nil
+}
+
+// importFault returns the error for callers. One of the data is not of the database.
+func (s *Store) importFault(data *importReader, err error) error {
+	if data.err != nil {
+		return fmt.Errorf("store: import: %w", err)
+	}
+	return s.fault("import", err)
 }
 
 // errImportChanged means that the data differ from what was checked.
@@ -110,14 +120,12 @@ type importCheck struct {
 	// were found in the database.
 	streams, reports map[int64]struct{}
 	counts           Counts
-	// lines is the number of the last line with a record, and bytes is how much was read.
+	// lines is the number of the last line with a record.
 	lines int
-	bytes int64
 }
 
 func (c *importCheck) all(ctx context.Context, data io.Reader) error {
-	counted := &countingReader{from: data}
-	for line, err := range readImport(counted) {
+	for line, err := range readImport(data) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -133,7 +141,6 @@ func (c *importCheck) all(ctx context.Context, data io.Reader) error {
 		}
 		c.lines = line.n
 	}
-	c.bytes = counted.n
 	return nil
 }
 
@@ -172,15 +179,20 @@ func (c *importCheck) known(ctx context.Context, ids map[int64]struct{}, table s
 	return nil
 }
 
-type countingReader struct {
+// importReader counts the bytes of the data and keeps the error that ended them.
+type importReader struct {
 	from io.Reader
 	n    int64
+	err  error
 }
 
 // Read reads and counts.
-func (r *countingReader) Read(p []byte) (int, error) {
+func (r *importReader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	r.n += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
 	return n, err
 }
 

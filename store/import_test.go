@@ -1,11 +1,17 @@
 package store_test
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
 )
 
@@ -26,5 +32,45 @@ func TestImportOnce(t *testing.T) {
 	}
 	if _, err := store.Seekable(strings.NewReader(data+"x"), limit); err != nil {
 		t.Errorf("data that can be read twice: %v", err)
+	}
+}
+
+// On SQLite an import pauses after each transaction: other processes only see that the file
+// is free when they try again, at most 25 ms later.
+func TestImportPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		data, err := store.Open(t.Context(), freshSQLite(t), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer data.Close()
+		var lines strings.Builder
+		for n := range 2000 {
+			fmt.Fprintf(&lines, `{"kind":"stream","stream_id":%d,"name":"n"}`+"\n", n+1)
+		}
+		began := time.Now()
+		if _, err := data.Import(t.Context(), strings.NewReader(lines.String())); err != nil {
+			t.Fatal(err)
+		}
+		if paused := time.Since(began); paused < 4*25*time.Millisecond { // only pauses take time here
+			t.Errorf("paused for %v, want 4 pauses of more than 25 ms", paused)
+		}
+	})
+}
+
+// A file that cannot be read is not taken for a database that cannot be reached.
+func TestImportUnreadable(t *testing.T) {
+	data, err := store.Open(t.Context(), freshSQLite(t), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	folder, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	if _, err := data.Import(t.Context(), folder); err == nil || errors.Is(err, record.ErrUnavailable) {
+		t.Errorf("got %v, want an error that does not blame the database", err)
 	}
 }
