@@ -111,9 +111,13 @@ func render(t *text.Template, args map[string]any) (string, error) {
 }
 
 // pathValue escapes a value for one segment of a path. Dots that a server could
-// take for a parent folder are refused, also with encoded slashes.
+// take for a parent folder are refused, also with encoded slashes, and so is an empty
+// value: it leaves the folder of what was meant.
 func pathValue(v any) (string, error) {
 	s := plainText(v)
+	if s == "" {
+		return "", errors.New("a value in the path must not be empty")
+	}
 	for segment := range strings.FieldsFuncSeq(s, func(c rune) bool { return c == '/' || c == '\\' }) {
 		if segment == "." || segment == ".." {
 			return "", errors.New("a value in the path must not lead to a parent folder")

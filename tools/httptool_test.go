@@ -96,6 +96,7 @@ func TestHTTPToolRefusesArguments(t *testing.T) {
 		args string
 	}{
 		{"up", turn.HTTPTool{URL: "/items/{{.id}}"}, `{"id":".."}`},
+		{"the folder", turn.HTTPTool{URL: "/items/{{.id}}"}, `{"id":""}`},
 		{"up and on", turn.HTTPTool{URL: "/items/{{.id}}"}, `{"id":"../admin"}`},
 		{"up backwards", turn.HTTPTool{URL: "/items/{{.id}}"}, `{"id":"x\\..\\admin"}`},
 		{"too long", turn.HTTPTool{URL: "/items?q={{.id}}"}, `{"id":"` + strings.Repeat("x", 300<<10) + `"}`},

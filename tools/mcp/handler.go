@@ -166,7 +166,7 @@ func failed(text string) *sdk.CallToolResult {
 // if it is an object: older clients take nothing else.
 func answer(result tools.Result) *sdk.CallToolResult {
 	out := &sdk.CallToolResult{IsError: result.IsError, Content: []sdk.Content{&sdk.TextContent{Text: text.Bytes(result.Text, maxResult)}}}
-	if p := result.Payload; p != nil && len(p.Data) <= maxResult && len(p.Data) > 0 && p.Data[0] == '{' {
+	if p := result.Payload; p != nil && len(p.Data) <= maxResult && len(p.Data) > 0 && p.Data[0] == '{' && json.Valid(p.Data) {
 		out.StructuredContent = p.Data
 	}
 	return out

@@ -66,6 +66,11 @@ func served(t *testing.T) (*tools.Registry, *asked) {
 		tools.New("known", "Fails.", fn(func(context.Context, *tools.Call, question) (result, error) {
 			return result{}, schemas.NewError(schemas.CodeNotFound, "there is none").Because(errors.New("hunter2"))
 		}), tools.Global()),
+		tools.New("mangled", "Has a payload that is not JSON.", fn(func(context.Context, *tools.Call, question) (result, error) {
+			made, err := tools.WithPayload("It is mangled", "webpage_content", map[string]any{})
+			made.Payload.Data = json.RawMessage("{bad")
+			return made, err
+		}), tools.Global()),
 		tools.New("boss", "For some.", echo, tools.Global(), tools.Roles("admin")),
 		tools.New("page", "On pages.", echo),
 		tools.New("ask", "Asks first.", echo, tools.Global(), tools.Confirm()),
@@ -99,7 +104,7 @@ func TestHandlerLists(t *testing.T) {
 	registry, _ := served(t)
 	h := mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Version: "1"})
 	for name, version := range protocols {
-		for role, want := range map[string]string{"user": "echo known late panic secret wait", "admin": "boss echo known late panic secret wait"} {
+		for role, want := range map[string]string{"user": "echo known late mangled panic secret wait", "admin": "boss echo known late mangled panic secret wait"} {
 			t.Run(name+" "+role, func(t *testing.T) {
 				session := visit(t, h.For(schemas.User{ID: "u", Roles: []string{role}}), version, nil)
 				list, err := session.ListTools(t.Context(), nil)
@@ -140,6 +145,7 @@ func TestHandlerCalls(t *testing.T) {
 		{"panic", nil, "the tool failed unexpectedly", true},
 		{"secret", nil, "the tool failed; the reason has been logged", true},
 		{"known", nil, "there is none", true},
+		{"mangled", nil, "It is mangled", false},
 	}
 	for name, version := range protocols {
 		t.Run(name, func(t *testing.T) {
