@@ -141,13 +141,11 @@ func (p *program) configCommand() *cobra.Command {
 			Use: "check", Short: "Report everything that is wrong with the settings and the page files", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				c, _, err := load(cmd)
-				if err == nil {
-					err = telemetry.CheckEnvironment(p.Environ)
-				}
-				if err == nil {
+				wrong := telemetry.CheckEnvironment(p.Environ)
+				if err == nil { // the page files are read with the settings
 					_, err = newOffer(c, nil, nil, nil, nil, slog.New(slog.DiscardHandler))
 				}
-				if err != nil {
+				if err = errors.Join(err, wrong); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintln(p.Stdout, "the settings are valid")

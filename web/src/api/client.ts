@@ -174,7 +174,7 @@ function createSend(options: ChatApiOptions): Send {
   }
 }
 
-/** The host's token. A TypeError is that of a fetch: the connection is lost, and the sign-in may be there. */
+/** Returns the host's token. A TypeError, which fetch throws when there is no connection, is not taken for a missing sign-in. */
 async function tokenOf(options: ChatApiOptions) {
   try {
     return await options.getToken?.()
