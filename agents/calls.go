@@ -246,10 +246,13 @@ func (b *batch) execute(ctx context.Context, c *call, clock *clock, late turn.Re
 	if ctx.Err() != nil {
 		return stopped()
 	}
-	if e, ok := errors.AsType[*schemas.Error](err); ok {
-		return failure(e.Message), false
+	told, readable := errors.AsType[*schemas.Error](err)
+	if !readable || err.Error() != told.Error() { // there is more than the model may read
+		b.opts.Logger.WarnContext(ctx, "tool failed", "tool", c.Name, "tool_use_id", c.ID, "error", err)
 	}
-	b.opts.Logger.WarnContext(ctx, "tool failed", "tool", c.Name, "tool_use_id", c.ID, "error", err)
+	if readable {
+		return failure(told.Message), false
+	}
 	return failure("the tool failed; the reason has been logged and is not known here"), false
 }
 

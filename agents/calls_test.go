@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -115,6 +116,34 @@ func TestToolFailuresAreResults(t *testing.T) {
 					t.Errorf("the model gets %q, want %q", messages[len(messages)-1].Content, tt.want)
 				}
 			})
+		})
+	}
+}
+
+// What a tool's error holds beyond the sentence for the model is in the log.
+func TestFailuresAreLogged(t *testing.T) {
+	visible := schemas.NewError(schemas.CodeInvalid, "no such article")
+	for _, tt := range []struct {
+		name   string
+		err    error
+		logged string
+	}{
+		{"for nobody", errors.New("10.0.0.7 refused"), "10.0.0.7 refused"},
+		{"for the model, with a cause", visible.Because(errors.New("10.0.0.7 refused")), "invalid: no such article (10.0.0.7 refused)"},
+		{"for the model alone", visible, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var log strings.Builder
+			fails := tool("fails", func(context.Context, *turn.Call) (turn.Result, error) { return turn.Result{}, tt.err })
+			m := modeltest.NewScript(modeltest.Ask("", ask("a", "fails", "{}")), modeltest.Say("I see."))
+			run(t.Context(), agents.New(m, agents.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}), request(fails))
+			want := 0
+			if tt.logged != "" {
+				want = 1
+			}
+			if got := strings.Count(log.String(), "tool failed"); got != want || !strings.Contains(log.String(), tt.logged) {
+				t.Errorf("logged %q, want %q", log.String(), tt.logged)
+			}
 		})
 	}
 }

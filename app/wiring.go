@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -201,8 +202,8 @@ func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActi
 		Options: prepare.Options{
 			Pages: offers, Actions: serverActions, Research: s.store, Documents: s.store, Drafts: s.documents,
 			History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact},
-			NewFilter: func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter {
-				return payloads.NewFilter(types, actions)
+			NewFilter: func(types []turn.PayloadType, actions []schemas.Action, fits func(string, json.RawMessage) error) answer.TextFilter {
+				return payloads.NewFilter(types, actions, fits)
 			},
 			Model: defaultModel(c), Models: modelNames(c), Windows: windows(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
 			MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput,

@@ -1,6 +1,7 @@
 package payloads
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -62,9 +63,10 @@ const maxIndent = 256
 const escapedMarker = `[\[tool:`
 
 // NewFilter returns a filter for the markers of types, and for suggestions. The
-// actions are those that the page declares.
-func NewFilter(types []turn.PayloadType, actions []schemas.Action) *Filter {
-	return newFilter(newGrammar(types, actions), 0)
+// actions are those that the page offers; fits returns why a click on one of them
+// would be refused with these data, which may be absent.
+func NewFilter(types []turn.PayloadType, actions []schemas.Action, fits func(action string, data json.RawMessage) error) *Filter {
+	return newFilter(newGrammar(types, actions, fits), 0)
 }
 
 func newFilter(g *grammar, depth int) *Filter {

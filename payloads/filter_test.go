@@ -34,7 +34,7 @@ type tableRow struct {
 	Values    []schemas.SuggestedValue  `json:"values"`
 	Actions   []schemas.SuggestedAction `json:"actions"`
 	Warnings  int                       `json:"warnings"`
-	Dropped   []string                  `json:"dropped"`
+	Dropped   []schemas.DroppedPart     `json:"dropped"`
 	Cut       *turn.CutValue            `json:"cut"`
 }
 
@@ -63,7 +63,15 @@ func readTable(t testing.TB) (table, func() *payloads.Filter) {
 		}
 		types = append(types, pt)
 	}
-	return tab, func() *payloads.Filter { return payloads.NewFilter(types, tab.Actions) }
+	return tab, func() *payloads.Filter { return payloads.NewFilter(types, tab.Actions, refuseMisfit) }
+}
+
+// refuseMisfit refuses data with the key misfit.
+func refuseMisfit(action string, data json.RawMessage) error {
+	if strings.Contains(string(data), `"misfit":`) {
+		return errors.New(action + " takes no misfit")
+	}
+	return nil
 }
 
 // sameJSON compares raw JSON by value.

@@ -3,11 +3,13 @@ package payloads
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -22,6 +24,7 @@ const (
 
 	maxNotes   = 32
 	maxSalvage = 8
+	maxReason  = 300 // characters of why something is not shown
 )
 
 // value is a JSON value that is being read. Its end is found by counting
@@ -67,11 +70,9 @@ func (f *Filter) take() {
 	var data bytes.Buffer
 	switch {
 	case f.value.tooLarge:
-		f.drop(raw, "The answer had a part that cannot be shown here (%s): it was too large.", m.label())
+		f.drop(raw, fmt.Sprintf("it has more than %d bytes or %d levels", maxValue, maxNesting), "it was too large")
 	case json.Compact(&data, raw) != nil:
-		f.drop(raw, "The answer had a part that cannot be shown here (%s): it was not written correctly.", m.label())
-		f.salvage(raw, false)
-		f.found.Cut = nil // only the last value can be cut off
+		f.drop(raw, "it is not JSON", "it was not written correctly")
 	case m.payload != nil:
 		f.takePayload(m, raw, data.Bytes())
 	case m.name == markerValues:
@@ -88,7 +89,7 @@ func (f *Filter) cutOff(truncated bool) {
 	if truncated {
 		why = "it was cut off"
 	}
-	f.drop(raw, "The answer had a part that cannot be shown here (%s): %s.", m.label(), why)
+	f.drop(raw, why, why)
 	if !f.salvage(raw, truncated) {
 		f.found.Cut = &turn.CutValue{Marker: m.name, Text: string(raw)}
 	}
@@ -119,11 +120,12 @@ func (f *Filter) salvage(raw []byte, truncated bool) bool {
 
 func (f *Filter) takePayload(m *marker, raw, data []byte) {
 	if len(f.found.Payloads) == maxPayloads {
-		f.drop(raw, "The answer has more than %d cards; one is not shown (%s).", maxPayloads, m.label())
+		f.keepDropped(raw, fmt.Sprintf("a reply shows at most %d payloads", maxPayloads))
+		f.warn(fmt.Sprintf("The answer has more than %d cards; one is not shown (%s).", maxPayloads, m.label()))
 		return
 	}
 	if _, err := m.payload.Check(data); err != nil {
-		f.drop(raw, "The answer had a part that cannot be shown here (%s): something in it was missing or wrong.", m.label())
+		f.drop(raw, err.Error(), "something in it was missing or wrong")
 		return
 	}
 	f.found.Payloads = append(f.found.Payloads, turn.Payload{Type: m.payload.Name, Data: data})
@@ -146,41 +148,53 @@ func (f *Filter) takeActions(data []byte) {
 
 // choices decodes the valid items of a list, maxChoices at most; the invalid
 // ones are kept for the diagnostics. It reports whether the list is used.
-func choices[T any](f *Filter, data []byte, decode func(json.RawMessage) (T, bool)) ([]T, bool) {
+func choices[T any](f *Filter, data []byte, decode func(json.RawMessage) (T, error)) ([]T, bool) {
 	var items []json.RawMessage
 	if json.Unmarshal(data, &items) != nil {
 		return nil, false
 	}
 	var valid []T
 	for _, item := range items {
-		if v, ok := decode(item); ok {
+		if v, err := decode(item); err == nil {
 			valid = append(valid, v)
 		} else {
-			f.keepDropped(item)
+			f.keepDropped(item, err.Error())
 		}
 	}
 	return valid[:min(len(valid), maxChoices)], len(valid) > 0 || len(items) == 0
 }
 
+var (
+	errValue      = errors.New("it must be a text, or an object with the texts label and value")
+	errAction     = errors.New("it must be an object with the texts label and action")
+	errUndeclared = errors.New("the page offers no such action")
+)
+
 // suggestedValue decodes a string, which is both label and value, or an object
 // with both.
-func suggestedValue(item json.RawMessage) (v schemas.SuggestedValue, ok bool) {
+func suggestedValue(item json.RawMessage) (v schemas.SuggestedValue, err error) {
 	if item[0] == '"' {
-		err := json.Unmarshal(item, &v.Label)
+		err = json.Unmarshal(item, &v.Label)
 		v.Value = v.Label
-		return v, err == nil && !isBlank(v.Label)
+	} else {
+		err = json.Unmarshal(item, &v)
 	}
-	err := json.Unmarshal(item, &v)
-	return v, err == nil && !isBlank(v.Label) && !isBlank(v.Value)
+	if err != nil || isBlank(v.Label) || isBlank(v.Value) {
+		return v, errValue
+	}
+	return v, nil
 }
 
-// suggestedAction decodes an action that the page declares; the handler comes
-// from the declaration.
-func (f *Filter) suggestedAction(item json.RawMessage) (a schemas.SuggestedAction, ok bool) {
-	if json.Unmarshal(item, &a) != nil || isBlank(a.Label) {
-		return a, false
+// suggestedAction decodes an action that the page declares and whose data fit it; the
+// handler comes from the declaration.
+func (f *Filter) suggestedAction(item json.RawMessage) (a schemas.SuggestedAction, err error) {
+	if json.Unmarshal(item, &a) != nil || isBlank(a.Label) || a.Action == "" {
+		return a, errAction
 	}
 	declared, ok := f.grammar.actions[a.Action]
+	if !ok {
+		return a, errUndeclared
+	}
 	a.Handler = declared.Handler
 	if !slices.Contains([]string{"primary", "secondary", "warning"}, a.Style) {
 		a.Style = ""
@@ -188,21 +202,28 @@ func (f *Filter) suggestedAction(item json.RawMessage) (a schemas.SuggestedActio
 	if string(a.Data) == "null" {
 		a.Data = nil
 	}
-	return a, ok
+	return a, f.grammar.fits(a.Action, a.Data)
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// drop keeps an unused value for the diagnostics and adds a warning.
-func (f *Filter) drop(raw []byte, format string, args ...any) {
-	f.keepDropped(raw)
+// drop keeps the current occurrence's value, which is not used, with the reason for the
+// diagnostics, and adds a warning with the one for the user.
+func (f *Filter) drop(raw []byte, reason, told string) {
+	f.keepDropped(raw, reason)
+	f.warn(fmt.Sprintf("The answer had a part that cannot be shown here (%s): %s.", f.at.marker.label(), told))
+}
+
+func (f *Filter) warn(text string) {
 	if len(f.found.Warnings) < maxNotes {
-		f.found.Warnings = append(f.found.Warnings, fmt.Sprintf(format, args...))
+		f.found.Warnings = append(f.found.Warnings, text)
 	}
 }
 
-func (f *Filter) keepDropped(raw []byte) {
+func (f *Filter) keepDropped(raw []byte, reason string) {
 	if len(f.found.Dropped) < maxNotes {
-		f.found.Dropped = append(f.found.Dropped, string(raw))
+		f.found.Dropped = append(f.found.Dropped, schemas.DroppedPart{
+			Type: f.at.marker.kind(), Reason: text.Line(reason, maxReason), Text: string(raw),
+		})
 	}
 }

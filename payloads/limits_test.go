@@ -26,7 +26,7 @@ func TestValueTooLarge(t *testing.T) {
 	long := strings.Repeat("x", payloads.MaxValue)
 	for _, size := range []int{7, 1 << 20} {
 		got := feedAll(newFilter(), `a SCHEMA_PROPOSAL: {"changes": {"a": "`+long+`"}} b NOTES: [1]`, size)
-		if got.Visible != "a b " || len(got.Found.Payloads) != 1 || len(got.Found.Warnings) != 1 || len(got.Found.Dropped[0]) != payloads.MaxValue {
+		if got.Visible != "a b " || len(got.Found.Payloads) != 1 || len(got.Found.Warnings) != 1 || len(got.Found.Dropped[0].Text) != payloads.MaxValue {
 			t.Errorf("pieces of %d: got text %q, %d payloads, warnings %q; want the large value hidden, the other taken", size,
 				got.Visible, len(got.Found.Payloads), got.Found.Warnings)
 		}
@@ -154,7 +154,7 @@ func TestBundledFilter(t *testing.T) {
 			text += example + "\n\n"
 		}
 	}
-	visible, found := payloads.NewFilter(types, []schemas.Action{}).Parse(text)
+	visible, found := payloads.NewFilter(types, []schemas.Action{}, nil).Parse(text)
 	if visible != "Answer.\n\n" || len(found.Payloads) != len(fromModel) || len(found.Warnings) != 0 {
 		t.Errorf("got text %q, %d payloads, warnings %q; want the answer and %d payloads", visible, len(found.Payloads), found.Warnings, len(fromModel))
 	}

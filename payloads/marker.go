@@ -1,6 +1,7 @@
 package payloads
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -46,6 +47,14 @@ type marker struct {
 	payload *turn.PayloadType
 }
 
+// kind is the name of the payload type, or of the list.
+func (m *marker) kind() string {
+	if m.payload != nil {
+		return m.payload.Name
+	}
+	return strings.TrimSuffix(m.name, ":")
+}
+
 // label is what a warning calls the marker's value.
 func (m *marker) label() string {
 	switch {
@@ -74,10 +83,13 @@ type grammar struct {
 	class   [256]class
 	// actions are the declared actions by name.
 	actions map[string]schemas.Action
+	// fits returns why a click on a declared action with these data would be refused.
+	fits func(action string, data json.RawMessage) error
 }
 
-func newGrammar(types []turn.PayloadType, actions []schemas.Action) *grammar {
+func newGrammar(types []turn.PayloadType, actions []schemas.Action, fits func(action string, data json.RawMessage) error) *grammar {
 	g := &grammar{
+		fits:    fits,
 		markers: make([]marker, 0, len(types)+2),
 		actions: make(map[string]schemas.Action, len(actions)),
 	}

@@ -90,7 +90,7 @@ func TestInstructionsExample(t *testing.T) {
 	r := newRegistry(t)
 	for name := range fromModel {
 		pt := mustType(t, r, name)
-		_, found := payloads.NewFilter([]turn.PayloadType{pt}, nil).Parse(pt.Instructions)
+		_, found := payloads.NewFilter([]turn.PayloadType{pt}, nil, nil).Parse(pt.Instructions)
 		if len(found.Payloads) != 1 || found.Payloads[0].Type != name || len(found.Warnings) > 0 {
 			t.Errorf("%s: got %+v, want one payload and no warning", name, found)
 		}

@@ -91,17 +91,35 @@ type ToolCall struct {
 type Diagnostics struct {
 	// Model is the model that wrote the last reply; before the first reply, the
 	// requested model.
-	Model         string            `json:"model"`
-	MaxTokens     int               `json:"max_tokens"`
-	MaxIterations int               `json:"max_iterations"`
-	Temperature   float64           `json:"temperature"`
-	Tools         []string          `json:"tools"`
-	SystemPrompt  string            `json:"system_prompt"`
-	Messages      []TraceMessage    `json:"messages"`
-	Context       Object            `json:"context"`
-	RawResponse   string            `json:"raw_llm_response"`
-	Iterations    []TraceIteration  `json:"iterations"`
-	Dropped       []json.RawMessage `json:"dropped_payloads,omitempty"`
+	Model         string           `json:"model"`
+	MaxTokens     int              `json:"max_tokens"`
+	MaxIterations int              `json:"max_iterations"`
+	Temperature   float64          `json:"temperature"`
+	Tools         []string         `json:"tools"`
+	SystemPrompt  string           `json:"system_prompt"`
+	Messages      []TraceMessage   `json:"messages"`
+	Context       Object           `json:"context"`
+	RawResponse   string           `json:"raw_llm_response"`
+	Iterations    []TraceIteration `json:"iterations"`
+	Dropped       []DroppedPart    `json:"dropped_payloads,omitempty"`
+}
+
+// DroppedPart is a part of a reply, or of a tool's result, that is not shown.
+type DroppedPart struct {
+	// Type is the payload's type, or the marker of a list of suggestions.
+	Type   string `json:"type"`
+	Reason string `json:"reason"`
+	// Text is the part as it was written.
+	Text string `json:"text,omitempty"`
+}
+
+// UnmarshalJSON also reads the form of earlier releases, the text alone.
+func (d *DroppedPart) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, &d.Text)
+	}
+	type plain DroppedPart
+	return json.Unmarshal(raw, (*plain)(d))
 }
 
 // TraceMessage is a message that was sent to the model.

@@ -70,10 +70,10 @@ type Found struct {
 	Payloads []Payload
 	Values   []schemas.SuggestedValue
 	Actions  []schemas.SuggestedAction
-	// Warnings are sentences for the user; Dropped has the text that was hidden
-	// but not used, for the diagnostics.
+	// Warnings are sentences for the user; Dropped has what was hidden but not
+	// used, for the diagnostics.
 	Warnings []string
-	Dropped  []string
+	Dropped  []schemas.DroppedPart
 	// Cut is a value that the reply's end cut off; nil when there is none.
 	Cut *CutValue
 }

@@ -230,6 +230,20 @@ func (a *Actions) declared(call *Call) (compiled, error) {
 	return action, schemas.NewError(schemas.CodeForbidden, "the page “"+text.Line(page.Name, maxQuoted)+"” does not offer the action “"+text.Line(call.Action, maxQuoted)+"” here")
 }
 
+// Fits returns why data do not fit an action that the page's file handles; absent data
+// count as {}. The data of other actions are checked when they are done.
+func (p *Page) Fits(action string, data json.RawMessage) error {
+	if len(data) == 0 {
+		data = json.RawMessage("{}")
+	}
+	for i := range p.Own {
+		if p.Own[i].Name == action {
+			return p.Own[i].Check(data)
+		}
+	}
+	return nil
+}
+
 // own returns the action for one that a page file declares. The click is the
 // user's approval.
 func own(t turn.Tool) Action {

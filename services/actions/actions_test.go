@@ -351,6 +351,14 @@ func TestOwnActions(t *testing.T) {
 				t.Errorf("%s: got %v, want %s", tc.result.Text, err, tc.want)
 			}
 		}
+		for data, fits := range map[string]bool{`{"order":7}`: true, `{"order":7,"force":true}`: false, ``: false} {
+			if err := call.Page.Fits("refund", json.RawMessage(data)); (err == nil) != fits {
+				t.Errorf("the data %q: Fits gives %v, want %v", data, err, fits)
+			}
+		}
+		if err := call.Page.Fits("apply_schema", nil); err != nil {
+			t.Errorf("an action that the page's file does not handle: Fits gives %v", err)
+		}
 		call.Data = json.RawMessage(`{"order":7,"force":true}`)
 		_, err = a.Run(t.Context(), call)
 		checkInvalid(t, err, "/action_metadata/action_data")

@@ -49,7 +49,7 @@ type Writer struct {
 	values    []schemas.SuggestedValue
 	actions   []schemas.SuggestedAction
 	warnings  []string
-	dropped   []string
+	dropped   []schemas.DroppedPart
 	writing   strings.Builder // the model's text of the reply under way, see turn.Request
 	spoke     bool            // the reply under way has text
 	asksAgain bool            // it is shown that the model is asked again
@@ -333,7 +333,9 @@ func (wr *Writer) found(f turn.Found) {
 	for _, w := range f.Warnings {
 		wr.warn(w)
 	}
-	wr.dropped = append(wr.dropped, f.Dropped...)
+	for _, d := range f.Dropped {
+		wr.drop(d)
+	}
 	if wr.cut = f.Cut; f.Cut != nil && len(f.Warnings) > 0 {
 		wr.cutNote = f.Warnings[len(f.Warnings)-1]
 	}
@@ -345,9 +347,7 @@ func (wr *Writer) addPayload(p turn.Payload, source string, place int) *schemas.
 	named, refused := wr.payloads.Add(p, source, place)
 	if refused != nil {
 		wr.warn(refused.Warning)
-		if refused.Dropped != "" {
-			wr.dropped = append(wr.dropped, refused.Dropped)
-		}
+		wr.drop(refused.Dropped)
 	}
 	return named
 }
@@ -365,7 +365,7 @@ func (wr *Writer) asked() int {
 func (wr *Writer) repaired(text string) {
 	f := wr.filter.Recover(*wr.cut, text)
 	if len(f.Payloads) == 0 && f.Values == nil && f.Actions == nil {
-		wr.dropped = append(wr.dropped, text)
+		wr.drop(schemas.DroppedPart{Type: strings.TrimSuffix(wr.cut.Marker, ":"), Reason: "asked again for it, the model wrote nothing that can be used", Text: text})
 		return
 	}
 	wr.warnings = slices.DeleteFunc(wr.warnings, func(w string) bool { return w == wr.cutNote })

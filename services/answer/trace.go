@@ -6,6 +6,12 @@ import (
 	"github.com/chattray/chattray/services/trace"
 )
 
+// drop keeps a part that is not shown for the trace, and logs why.
+func (wr *Writer) drop(d schemas.DroppedPart) {
+	wr.dropped = append(wr.dropped, d)
+	wr.deps.Logger.Warn("a part of an answer is not shown", "run_id", wr.run.ID, "type", d.Type, "reason", d.Reason)
+}
+
 // diagnostics returns the trace in its stored form. A call of the model that
 // the run's end interrupted is the last iteration; its stop reason is how the
 // run ended.

@@ -5,6 +5,7 @@ package prepare
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -33,7 +34,7 @@ type Options struct {
 	Prompt  prompt.Options
 	History prompt.HistoryOptions
 	// NewFilter returns a filter for one run.
-	NewFilter func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter
+	NewFilter func(types []turn.PayloadType, actions []schemas.Action, fits func(action string, data json.RawMessage) error) answer.TextFilter
 
 	// Model is used if a request names none; Models are the models that it may
 	// name.
@@ -94,7 +95,8 @@ func (p *Preparer) outline(ctx context.Context, run answer.Run) (*answer.Prepare
 		return nil, offer, fmt.Errorf("resolve the page: %w", err)
 	}
 	offer.Actions = p.Actions.Offered(ctx, run.Owner, run.Request.Context, offer.Actions)
-	return &answer.Prepared{Filter: p.NewFilter(offer.PayloadTypes, offer.Actions), Types: offer.PayloadTypes, Actions: offer.Actions}, offer, nil
+	page := actions.Page{Own: offer.Handlers}
+	return &answer.Prepared{Filter: p.NewFilter(offer.PayloadTypes, offer.Actions, page.Fits), Types: offer.PayloadTypes, Actions: offer.Actions}, offer, nil
 }
 
 // Prepare reads what the run needs and builds its prompt.

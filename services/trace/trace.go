@@ -14,13 +14,12 @@ import (
 
 // New returns the trace of a run without iterations. Request is nil for a run that
 // ended before it had one.
-func New(page schemas.Object, request *turn.Request, dropped []string) schemas.Diagnostics {
-	d := schemas.Diagnostics{Context: page, Tools: []string{}, Messages: []schemas.TraceMessage{}, Iterations: []schemas.TraceIteration{}}
+func New(page schemas.Object, request *turn.Request, dropped []schemas.DroppedPart) schemas.Diagnostics {
+	d := schemas.Diagnostics{
+		Context: page, Tools: []string{}, Messages: []schemas.TraceMessage{}, Iterations: []schemas.TraceIteration{}, Dropped: dropped,
+	}
 	if d.Context == nil {
 		d.Context = schemas.Object{}
-	}
-	for _, text := range dropped {
-		d.Dropped = append(d.Dropped, schemas.Encode(text))
 	}
 	if request == nil {
 		return d

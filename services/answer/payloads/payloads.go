@@ -9,21 +9,25 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
 // Limits of what one run shows.
 const (
 	maxPayloads = 64
-	maxData     = 2 << 20 // bytes
+	maxData     = 2 << 20   // bytes
+	maxReason   = 300       // characters of why a payload is not shown
+	maxShown    = 256 << 10 // bytes of such a payload in the trace
 )
 
-var errSize = errors.New("the payload is too large")
+var errSize = fmt.Errorf("it has more than %d bytes", maxData)
 
 // List has the payloads of one answer.
 type List struct {
@@ -48,10 +52,10 @@ func (l *List) Use(types []turn.PayloadType, ids []string) {
 // All returns the payloads in order.
 func (l *List) All() []schemas.CustomPayload { return l.list }
 
-// Refused is why a payload is not shown.
+// Refused is why a payload is not shown: for the user, and for the trace.
 type Refused struct {
-	Warning string // for the user
-	Dropped string // what is not shown, for the trace; it may be empty
+	Warning string
+	Dropped schemas.DroppedPart
 }
 
 // Add gives a payload its id and summary and puts it in its place. The id depends
@@ -61,13 +65,14 @@ func (l *List) Add(p turn.Payload, source string, place int) (*schemas.CustomPay
 	t := l.typeOf(p.Type)
 	data, err := decoded(&p, t)
 	if err != nil {
-		return nil, &Refused{
-			Warning: "A card (" + strings.ReplaceAll(p.Type, "_", " ") + ") could not be shown: its data was not valid.",
-			Dropped: p.Type + ": " + string(p.Data[:min(len(p.Data), maxData)]),
+		told := "its data was not valid"
+		if errors.Is(err, errSize) {
+			told = "it was too large"
 		}
+		return nil, refuse(p, err.Error(), "A card ("+strings.ReplaceAll(p.Type, "_", " ")+") could not be shown: "+told+".")
 	}
 	if len(l.list) >= maxPayloads {
-		return nil, &Refused{Warning: "Some cards are not shown: there were too many."}
+		return nil, refuse(p, fmt.Sprintf("an answer shows at most %d payloads", maxPayloads), "Some cards are not shown: there were too many.")
 	}
 	named := schemas.CustomPayload{Type: p.Type, Data: p.Data, Source: source}
 	for salt := 0; named.PayloadID == "" || l.taken[named.PayloadID]; salt++ {
@@ -82,6 +87,12 @@ func (l *List) Add(p turn.Payload, source string, place int) (*schemas.CustomPay
 	}
 	l.Keep(named, place)
 	return &named, nil
+}
+
+func refuse(p turn.Payload, reason, warning string) *Refused {
+	return &Refused{Warning: warning, Dropped: schemas.DroppedPart{
+		Type: p.Type, Reason: text.Line(reason, maxReason), Text: string(p.Data[:min(len(p.Data), maxShown)]),
+	}}
 }
 
 // typeOf returns the payload type of that name, or one without checks.

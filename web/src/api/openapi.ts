@@ -2552,8 +2552,17 @@ export interface components {
             context: components["schemas"]["Object"];
             raw_llm_response: string;
             iterations: components["schemas"]["TraceIteration"][];
-            /** @description What was hidden from the text and not used */
-            dropped_payloads?: unknown[];
+            /** @description What the model or a tool wrote for the page and is not shown */
+            dropped_payloads?: components["schemas"]["DroppedPart"][];
+        };
+        /** @description A part of a reply, or of a tool's result, that is not shown */
+        DroppedPart: {
+            /** @description The payload's type, or SUGGESTED_VALUES or SUGGESTED_ACTIONS. Empty in traces of earlier releases. */
+            type: string;
+            /** @description Why it is not shown, for developers; at most 300 characters. Empty in traces of earlier releases. */
+            reason: string;
+            /** @description The part as it was written; at most 256 KiB */
+            text?: string;
         };
         /** @description A message as it was sent to the model */
         TraceMessage: {
