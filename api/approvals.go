@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -23,7 +22,7 @@ func (s *server) postApproval(ctx context.Context, user schemas.User, in struct 
 	Body     approvalAnswer
 },
 ) (schemas.Run, error) {
-	return s.Runs.Approve(ctx, user, in.Run, in.Approval, schemas.ApprovalAnswer{Approved: *in.Body.Approved, Input: in.Body.Input}, time.Now())
+	return s.Runs.Approve(ctx, user, in.Run, in.Approval, schemas.ApprovalAnswer{Approved: *in.Body.Approved, Input: in.Body.Input})
 }
 
 // postToolResult takes the outcome of a tool that the page runs.
@@ -33,5 +32,5 @@ func (s *server) postToolResult(ctx context.Context, user schemas.User, in struc
 	Body schemas.ClientToolResult
 },
 ) (schemas.Run, error) {
-	return s.Runs.ToolResult(ctx, user, in.Run, in.Body, time.Now())
+	return s.Runs.ToolResult(ctx, user, in.Run, in.Body)
 }

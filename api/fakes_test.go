@@ -184,14 +184,19 @@ func (f fakeRuns) Cancel(_ context.Context, user schemas.User, id string) (schem
 	return owned[schemas.Run](f.testEnv, user, id == aRun, "cancelRun")
 }
 
-func (f fakeRuns) Approve(_ context.Context, user schemas.User, id, approval string, a schemas.ApprovalAnswer, _ time.Time) (schemas.Run, error) {
+func (f fakeRuns) Approve(_ context.Context, user schemas.User, id, approval string, a schemas.ApprovalAnswer) (schemas.Run, error) {
 	f.call("Approve %s %s %s %v %s", user.Name, id, approval, a.Approved, a.Input)
 	return owned[schemas.Run](f.testEnv, user, id == aRun && approval == anApproval, "postApproval")
 }
 
-func (f fakeRuns) ToolResult(_ context.Context, user schemas.User, id string, r schemas.ClientToolResult, _ time.Time) (schemas.Run, error) {
+func (f fakeRuns) ToolResult(_ context.Context, user schemas.User, id string, r schemas.ClientToolResult) (schemas.Run, error) {
 	f.call("ToolResult %s %s %s %s %v", user.Name, id, r.ToolUseID, r.Output, r.IsError)
 	return owned[schemas.Run](f.testEnv, user, id == aRun && r.ToolUseID == "toolu_1", "postToolResult")
+}
+
+func (f fakeRuns) Answer(_ context.Context, user schemas.User, id string, list []record.CallAnswer) ([]error, error) {
+	f.call("Answer %s %s %v", user.Name, id, list)
+	return owned[[]error](f.testEnv, user, id == aRun, "answer")
 }
 
 func (f fakeRuns) Diagnostics(_ context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {

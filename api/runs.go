@@ -3,9 +3,9 @@ package api
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 )
 
 // runs gives access to runs. Each call checks the owner: anything unknown or
@@ -23,10 +23,12 @@ type runs interface {
 	// requests are stored, before a run here ends.
 	CancelAll(ctx context.Context, user schemas.User, stored func(), ids ...string) error
 	// Approve answers a call that waits for the user, ToolResult one that waits
-	// for the page. A second, different answer is an error of code conflict. At is when the
-	// answer was given; several that come with one request have one moment.
-	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer, at time.Time) (schemas.Run, error)
-	ToolResult(ctx context.Context, user schemas.User, run string, result schemas.ClientToolResult, at time.Time) (schemas.Run, error)
+	// for the page. A second, different answer is an error of code conflict.
+	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer) (schemas.Run, error)
+	ToolResult(ctx context.Context, user schemas.User, run string, result schemas.ClientToolResult) (schemas.Run, error)
+	// Answer answers several calls at one moment, and says for each why it does not have
+	// that answer.
+	Answer(ctx context.Context, user schemas.User, run string, answers []record.CallAnswer) ([]error, error)
 	Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error)
 	// ToolCall returns the whole call; index counts the run's calls from 0.
 	ToolCall(ctx context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -24,9 +23,9 @@ func (k *socket) answer(ctx context.Context, e *schemas.SocketEvent) error {
 	ctx = context.WithoutCancel(ctx) // the decision counts even if the client goes away at once
 	var err error
 	if e.Name == "approve" {
-		_, err = k.server.Runs.Approve(ctx, k.user, e.RunID, e.ApprovalID, schemas.ApprovalAnswer{Approved: *e.Approved, Input: e.Input}, time.Now())
+		_, err = k.server.Runs.Approve(ctx, k.user, e.RunID, e.ApprovalID, schemas.ApprovalAnswer{Approved: *e.Approved, Input: e.Input})
 	} else {
-		_, err = k.server.Runs.ToolResult(ctx, k.user, e.RunID, schemas.ClientToolResult{ToolUseID: e.ToolUseID, Output: e.Output, IsError: e.IsError}, time.Now())
+		_, err = k.server.Runs.ToolResult(ctx, k.user, e.RunID, schemas.ClientToolResult{ToolUseID: e.ToolUseID, Output: e.Output, IsError: e.IsError})
 	}
 	return err
 }

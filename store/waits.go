@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -64,75 +65,104 @@ func (s *Store) Waits(ctx context.Context, runID string) ([]record.Wait, error) 
 	return found, nil
 }
 
-// AnswerWait stores the answer to a call that waits (RunID, Index and the
-// fields from Answer on) and returns the wait, with the earlier answer if there
-// was one. The error is schemas.ErrNotFound for a call that never waited,
-// record.ErrEnded for an unanswered one whose run has ended, record.ErrFenced for a
-// context whose attempt is no longer the run's, and record.ErrEarly for one that is to
-// expire and whose time is not up by the clock of the database's server.
+// AnswerWait is AnswerWaits for one call. The error is record.ErrEnded for an unanswered
+// call whose run has ended, and record.ErrEarly for one that is to expire and whose time is
+// not up by the clock of the database's server.
 func (s *Store) AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error) {
-	over := false
-	err := s.batch(ctx, func(ctx context.Context, tx session) (err error) {
-		over, err = giveAnswer(ctx, tx, &answer)
+	list, over, err := s.answerWaits(ctx, []record.Wait{answer})
+	switch {
+	case err != nil:
+		return record.Wait{}, err
+	case list[0].Answer != "":
+		return list[0], nil
+	case over:
+		return list[0], record.ErrEnded
+	}
+	return list[0], record.ErrEarly
+}
+
+// AnswerWaits stores the answers to calls of one run that wait (RunID, Index and the
+// fields from Answer on), all or none, and returns the waits, each with the earlier answer
+// if there was one. A call whose run has ended has none, and neither has one that is to
+// expire and whose time is not up by the clock of the database's server. The error is
+// schemas.ErrNotFound for a call that never waited, and record.ErrFenced for a context
+// whose attempt is no longer the run's.
+func (s *Store) AnswerWaits(ctx context.Context, answers []record.Wait) ([]record.Wait, error) {
+	list, _, err := s.answerWaits(ctx, answers)
+	return list, err
+}
+
+// answerWaits also reports whether the run has ended.
+func (s *Store) answerWaits(ctx context.Context, answers []record.Wait) (list []record.Wait, over bool, err error) {
+	if len(answers) == 0 {
+		return nil, false, nil
+	}
+	run := answers[0].RunID
+	err = s.batch(ctx, func(ctx context.Context, tx session) (err error) {
+		over, err = giveAnswers(ctx, tx, run, answers)
 		return err
 	})
 	if err != nil {
-		return record.Wait{}, s.fault("answer a wait", err)
+		return nil, false, s.fault("answer a wait", err)
 	}
-	var row waitRow
-	if err := s.read(ctx).Table("waits").Where("run_id = ? AND idx = ?", answer.RunID, answer.Index).Take(&row).Error; err != nil {
-		return record.Wait{}, s.fault("answer a wait", err)
+	stored, err := s.Waits(ctx, run)
+	if err != nil {
+		return nil, false, err
 	}
-	w, err := row.wait()
-	if err == nil && w.Answer == "" {
-		err = record.ErrEarly
-		if over {
-			err = record.ErrEnded
+	for _, a := range answers {
+		i := slices.IndexFunc(stored, func(w record.Wait) bool { return w.Index == a.Index })
+		if i < 0 {
+			return nil, false, schemas.ErrNotFound // deleted meanwhile
 		}
+		list = append(list, stored[i])
 	}
-	return w, s.fault("answer a wait", err)
+	return list, over, nil
 }
 
-// giveAnswer stores the answer, and reports whether the run has ended.
-func giveAnswer(ctx context.Context, tx session, answer *record.Wait) (over bool, err error) {
-	if !plainText(answer.RunID) {
+// giveAnswers stores the answers, and reports whether the run has ended.
+func giveAnswers(ctx context.Context, tx session, id string, answers []record.Wait) (over bool, err error) {
+	if !plainText(id) {
 		return false, schemas.ErrNotFound
 	}
 	// The run is locked, so that it neither ends nor adds a wait meanwhile.
-	run, err := lockRun(ctx, tx, answer.RunID)
+	run, err := lockRun(ctx, tx, id)
 	if err != nil {
 		return false, err
 	}
-	if f := record.FenceOf(ctx); f.RunID == answer.RunID && run != nil && run.attempt != f.Attempt {
+	if f := record.FenceOf(ctx); f.RunID == id && run != nil && run.attempt != f.Attempt {
 		return false, record.ErrFenced
 	}
-	known := false
-	err = tx.query(ctx, selectWait, [][]any{{answer.RunID, int64(answer.Index)}}, func(row scanner) error {
-		known = true
+	asked, given := make([][]any, len(answers)), make([][]any, len(answers))
+	for i := range answers {
+		a := &answers[i]
+		var edited, output any
+		if a.Edited != nil {
+			edited = pack(a.Edited)
+		}
+		if a.Output != "" {
+			output = pack(a.Output)
+		}
+		asked[i] = []any{id, int64(a.Index)}
+		given[i] = []any{
+			string(a.Answer), micros(a.AnsweredAt), edited, output, a.IsError, id, int64(a.Index), string(a.Answer), string(a.Answer),
+		}
+	}
+	known := 0
+	err = tx.query(ctx, selectWait, asked, func(row scanner) error {
+		known++
 		var idx int64
 		return row.Scan(&idx)
 	})
 	switch {
 	case err != nil:
 		return false, err
-	case !known:
+	case known < len(answers):
 		return false, schemas.ErrNotFound
 	case run == nil || run.over:
-		return true, nil // the earlier answer, or none
+		return true, nil // the earlier answers, or none
 	}
-	var edited, output any
-	if answer.Edited != nil {
-		edited = pack(answer.Edited)
-	}
-	if answer.Output != "" {
-		output = pack(answer.Output)
-	}
-	err = tx.each(ctx, answerWait, [][]any{{
-		string(answer.Answer), micros(answer.AnsweredAt), edited, output, answer.IsError, answer.RunID, int64(answer.Index),
-		string(answer.Answer), string(answer.Answer),
-	}})
-	if err != nil {
+	if err := tx.each(ctx, answerWait, given); err != nil {
 		return false, err
 	}
-	return false, tx.each(ctx, waitState, [][]any{{answer.RunID}})
+	return false, tx.each(ctx, waitState, [][]any{{id}})
 }

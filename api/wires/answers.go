@@ -2,23 +2,12 @@ package wires
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 )
-
-// Answer is the answer to a call that waits: approved or not, or the outcome of a tool of
-// the page.
-type Answer struct {
-	Index    int
-	Approved *bool
-	Input    json.RawMessage // replaces the input of an approved call
-	Output   json.RawMessage // nil for an approval
-	IsError  bool
-}
 
 // errNotWaiting is returned for answers to calls that no longer wait, of a run that is not
 // the newest of its chat.
@@ -42,31 +31,33 @@ func (g Given) Names(index int) bool { return g.Calls[index] || g.Again[index] }
 // Answers gives answers to the calls of a user's run. Answers to calls that do not wait
 // have no effect. An answer that is late or differs from an earlier one is not an error:
 // the response shows what happened.
-func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Run, latest func() (string, error), list []Answer) (given Given, err error) {
-	// A request that is sent twice at once gets the same response twice.
-	unlock, err := s.answering.Lock(ctx, run.RunID)
-	if err != nil {
-		return given, err
-	}
-	defer unlock()
+func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Run, latest func() (string, error), list []record.CallAnswer) (given Given, err error) {
 	waits, err := s.Runs.Waits(ctx, user, run.RunID)
 	if err != nil {
 		return given, err
 	}
-	at := time.Now()       // of all answers: no response ends between them
+	waitOf := make(map[int]schemas.Wait)
+	for _, w := range waits {
+		waitOf[w.Index] = w
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(a record.CallAnswer) bool {
+		w, ok := waitOf[a.Index]
+		return !ok || (w.Kind == schemas.WaitApproval) != (a.Approved != nil)
+	})
+	failed, err := s.Runs.Answer(ctx, user, run.RunID, list)
+	if err != nil {
+		return given, err
+	}
 	var last *schemas.Wait // that was answered
-	for _, a := range list {
-		i := slices.IndexFunc(waits, func(w schemas.Wait) bool { return w.Index == a.Index })
-		if i < 0 || (waits[i].Kind == schemas.WaitApproval) != (a.Approved != nil) {
-			continue
-		}
-		w := waits[i]
-		stands, err := s.answer(ctx, user, run.RunID, w, a, at)
+	for i, a := range list {
+		w := waitOf[a.Index]
+		seen, ok := errors.AsType[*schemas.Error](failed[i])
 		switch {
-		case err != nil:
-			return given, err
-		case !stands:
+		case failed[i] == nil:
+		case ok && (seen.Code == schemas.CodeConflict || seen.Code == schemas.CodeInvalid && w.Answer != ""):
 			set(&given.Differ, w.Index, true)
+		default:
+			return given, failed[i]
 		}
 		if w.Answer == "" && !run.State.Terminal() {
 			set(&given.Calls, w.Index, true)
@@ -95,36 +86,10 @@ func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Ru
 	return given, nil
 }
 
-// waits returns the calls of a run that wait or have waited, after the answers that are being
-// given: a response that is read again tells by their moment whether it ended before them.
-func (s *Service) waits(ctx context.Context, user schemas.User, run string) ([]schemas.Wait, error) {
-	unlock, err := s.answering.Lock(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	return s.Runs.Waits(ctx, user, run)
-}
-
-// answer gives an answer at a moment. It reports whether the call has that answer now, and
-// not another.
-func (s *Service) answer(ctx context.Context, user schemas.User, run string, w schemas.Wait, a Answer, at time.Time) (stands bool, err error) {
-	if w.Kind == schemas.WaitApproval {
-		_, err = s.Runs.Approve(ctx, user, run, w.ApprovalID, schemas.ApprovalAnswer{Approved: *a.Approved, Input: a.Input}, at)
-	} else {
-		_, err = s.Runs.ToolResult(ctx, user, run, schemas.ClientToolResult{ToolUseID: w.ToolUseID, Index: &w.Index, Output: a.Output, IsError: a.IsError}, at)
-	}
-	seen, ok := errors.AsType[*schemas.Error](err)
-	if ok && (seen.Code == schemas.CodeConflict || seen.Code == schemas.CodeInvalid && w.Answer != "") {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // WithAnswer adds an answer to a list, in which it takes the place of another one to the
 // same call.
-func WithAnswer(list []Answer, a Answer) []Answer {
-	return append(slices.DeleteFunc(list, func(other Answer) bool { return other.Index == a.Index }), a)
+func WithAnswer(list []record.CallAnswer, a record.CallAnswer) []record.CallAnswer {
+	return append(slices.DeleteFunc(list, func(other record.CallAnswer) bool { return other.Index == a.Index }), a)
 }
 
 // Stay makes a response a reader of a run that it does not show: one that may end with its

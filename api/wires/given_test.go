@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/all"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -25,36 +26,27 @@ type answering struct {
 	list    []schemas.Wait
 	outputs map[int]string
 	now     int64 // milliseconds
-	// between is how much later an answer is given than one before it, unless both are given
-	// at one moment.
-	between int64
-	moment  time.Time
 }
 
 func (r *answering) Waits(context.Context, schemas.User, string) ([]schemas.Wait, error) {
 	return slices.Clone(r.list), nil
 }
 
-func (r *answering) settle(index int, answer schemas.WaitAnswer, output string, at time.Time) (schemas.Run, error) {
-	if len(r.outputs) > 0 && (at.IsZero() || !r.moment.Equal(at)) {
-		r.now += r.between
+func (r *answering) Answer(_ context.Context, _ schemas.User, _ string, answers []record.CallAnswer) ([]error, error) {
+	errs := make([]error, len(answers))
+	for i, a := range answers {
+		answer := schemas.WaitResult
+		if a.Approved != nil {
+			answer = schemas.WaitApproved
+		}
+		switch w := &r.list[a.Index]; {
+		case w.Answer == "":
+			w.Answer, w.AnsweredAt, r.outputs[a.Index] = answer, new(time.UnixMilli(r.now)), string(a.Output)
+		case w.Answer != answer || r.outputs[a.Index] != string(a.Output):
+			errs[i] = schemas.NewError(schemas.CodeConflict, "it has another answer")
+		}
 	}
-	r.moment = at
-	switch w := &r.list[index]; {
-	case w.Answer == "":
-		w.Answer, w.AnsweredAt, r.outputs[index] = answer, new(time.UnixMilli(r.now)), output
-	case w.Answer != answer || r.outputs[index] != output:
-		return r.run, schemas.NewError(schemas.CodeConflict, "it has another answer")
-	}
-	return r.run, nil
-}
-
-func (r *answering) Approve(_ context.Context, _ schemas.User, _, _ string, _ schemas.ApprovalAnswer, at time.Time) (schemas.Run, error) {
-	return r.settle(0, schemas.WaitApproved, "", at)
-}
-
-func (r *answering) ToolResult(_ context.Context, _ schemas.User, _ string, res schemas.ClientToolResult, at time.Time) (schemas.Run, error) {
-	return r.settle(1, schemas.WaitResult, string(res.Output), at)
+	return errs, nil
 }
 
 // at sets the time of events, in milliseconds.
@@ -66,7 +58,7 @@ func at(milli int64, events ...runlog.Event) []runlog.Event {
 }
 
 // send sends a request with answers and returns its response.
-func (r *answering) send(t *testing.T, v wires.Version, answers []wires.Answer) string {
+func (r *answering) send(t *testing.T, v wires.Version, answers []record.CallAnswer) string {
 	t.Helper()
 	given, err := (&wires.Service{Runs: r}).Answers(t.Context(), schemas.User{}, r.run, func() (string, error) { return "r", nil }, answers)
 	if err != nil {
@@ -109,7 +101,7 @@ func orderAndWhere() []runlog.Event {
 // approval, when the tool has got another output elsewhere: the response to the approval
 // begins with that one, since the client shows its own.
 func TestAnAnswerThatDidNotCount(t *testing.T) {
-	output := func(text string) wires.Answer { return wires.Answer{Index: 1, Output: []byte(text)} }
+	output := func(text string) record.CallAnswer { return record.CallAnswer{Index: 1, Output: []byte(text)} }
 	for _, w := range all.Wires() {
 		shows := map[string]string{"ui": `"output":"Basel","providerExecuted":true`, "agui": `"content":"Basel"`}[w.Name]
 		if shows == "" {
@@ -120,12 +112,12 @@ func TestAnAnswerThatDidNotCount(t *testing.T) {
 				run := twoWaits()
 				run.run = schemas.Run{RunID: "r", State: schemas.RunRunning, Attempt: 1, LastSequence: 11}
 				run.batches = [][]runlog.Event{orderAndWhere(), at(30, runs(10, 1, "where")...)}
-				run.send(t, v, []wires.Answer{output(`"Basel"`)})
+				run.send(t, v, []record.CallAnswer{output(`"Basel"`)})
 				run.now, run.run.LastSequence = 40, 14
 				end := append(runs(12, 0, "order"), runlog.Event{Seq: 14, Body: &runlog.Completed{}})
 				end[1].Body.(*runlog.ToolComplete).Output = "booked"
 				run.batches = append(run.batches, at(50, end...))
-				got := run.send(t, v, []wires.Answer{output(second), {Index: 0, Approved: new(true)}})
+				got := run.send(t, v, []record.CallAnswer{output(second), {Index: 0, Approved: new(true)}})
 				if n, want := strings.Count(got, shows), map[bool]int{true: 1}[second == `"Rome"`]; n != want || !strings.Contains(got, "booked") {
 					t.Errorf("%s %s: a client that brings %s gets\n%s\nwant the output Basel %d times", w.Name, v.Name, second, got, want)
 				}
@@ -139,25 +131,22 @@ func TestAnAnswerThatDidNotCount(t *testing.T) {
 // call, which came before the page's, only if the client has not got it with an earlier
 // response.
 func TestTheSameAnswersAgain(t *testing.T) {
-	approve, output := wires.Answer{Index: 0, Approved: new(true)}, wires.Answer{Index: 1, Output: []byte(`"Basel"`)}
+	approve, output := record.CallAnswer{Index: 0, Approved: new(true)}, record.CallAnswer{Index: 1, Output: []byte(`"Basel"`)}
 	waiting := orderAndWhere()
 	order := at(30, slices.Concat([]runlog.Event{{Seq: 10, Body: &runlog.ApprovalResolved{ApprovalID: "p"}}}, runs(11, 0, "order"))...)
 	where := at(50, append(runs(13, 1, "where"), runlog.Event{Seq: 15, Body: &runlog.Completed{Payload: schemas.ChatResponsePayload{Message: "half"}}})...)
-	together := make(map[string]string)
 	for _, tt := range []struct {
 		name    string
-		before  []wires.Answer // in an earlier request
-		answers []wires.Answer
+		before  []record.CallAnswer // in an earlier request
+		answers []record.CallAnswer
 		now     int64 // of the request
-		between int64 // until the second answer of a request is stored; the response is the same
 		order   bool  // its outcome is shown
 	}{
-		{"together", nil, []wires.Answer{approve, output}, 20, 0, true},
-		{"together, the page's first", nil, []wires.Answer{output, approve}, 20, 0, true},
-		{"together, as the call ends", nil, []wires.Answer{approve, output}, 30, 0, true},
-		{"together, and the call ends before the second is stored", nil, []wires.Answer{approve, output}, 20, 20, true},
-		{"one after the other", []wires.Answer{approve}, []wires.Answer{output}, 40, 0, false},
-		{"one after the other, by a client that sends all", []wires.Answer{approve}, []wires.Answer{approve, output}, 40, 0, false},
+		{"together", nil, []record.CallAnswer{approve, output}, 20, true},
+		{"together, the page's first", nil, []record.CallAnswer{output, approve}, 20, true},
+		{"together, as the call ends", nil, []record.CallAnswer{approve, output}, 30, true},
+		{"one after the other", []record.CallAnswer{approve}, []record.CallAnswer{output}, 40, false},
+		{"one after the other, by a client that sends all", []record.CallAnswer{approve}, []record.CallAnswer{approve, output}, 40, false},
 	} {
 		for _, w := range all.Wires() {
 			for _, v := range w.Tables {
@@ -168,13 +157,8 @@ func TestTheSameAnswersAgain(t *testing.T) {
 					if tt.before != nil {
 						run.send(t, v, tt.before)
 					}
-					run.now, run.between = tt.now, tt.between
+					run.now = tt.now
 					first := run.send(t, v, tt.answers)
-					if tt.name == "together" {
-						together[w.Name+v.Name] = first
-					} else if d := cmp.Diff(together[w.Name+v.Name], first); tt.between > 0 && d != "" {
-						t.Errorf("the response to answers that are given together (-stored at once +stored one by one):\n%s", d)
-					}
 					run.run.State = schemas.RunCompleted
 					if d := cmp.Diff(first, run.send(t, v, tt.answers)); d != "" {
 						t.Errorf("the response to the same answers (-first +again):\n%s", d)
@@ -192,7 +176,7 @@ func TestTheSameAnswersAgain(t *testing.T) {
 // TestLateEvents answers the second of two calls at a process to which the events of the
 // run's own come late: the response begins where it begins if they are all there.
 func TestLateEvents(t *testing.T) {
-	approve, output := wires.Answer{Index: 0, Approved: new(true)}, wires.Answer{Index: 1, Output: []byte(`"Basel"`)}
+	approve, output := record.CallAnswer{Index: 0, Approved: new(true)}, record.CallAnswer{Index: 1, Output: []byte(`"Basel"`)}
 	order := at(30, slices.Concat([]runlog.Event{{Seq: 10, Body: &runlog.ApprovalResolved{ApprovalID: "p"}}}, runs(11, 0, "order"))...)
 	where := at(50, append(runs(13, 1, "where"), runlog.Event{Seq: 15, Body: &runlog.Completed{}})...)
 	early := slices.Concat(orderAndWhere(), order)
@@ -202,10 +186,10 @@ func TestLateEvents(t *testing.T) {
 				run := twoWaits()
 				run.run = schemas.Run{RunID: "r", State: schemas.RunRunning, Attempt: 1, LastSequence: early[len(early)-1].Seq}
 				run.batches = [][]runlog.Event{slices.Concat(early, where)}
-				run.send(t, v, []wires.Answer{approve})
+				run.send(t, v, []record.CallAnswer{approve})
 				run.now, run.run.LastSequence = 40, early[here-1].Seq
 				run.batches = [][]runlog.Event{slices.Clone(early[:here]), slices.Concat(early[here:], where)}
-				return run.send(t, v, []wires.Answer{output})
+				return run.send(t, v, []record.CallAnswer{output})
 			}
 			want := response(len(early))
 			for here := 1; here < len(early); here++ {

@@ -207,7 +207,7 @@ func (s *Service) follow(ctx context.Context, c *Call, r Response, idle time.Dur
 		return nil, nil, err
 	}
 	c.Done()
-	return newFold(run, waits, r, func() ([]schemas.Wait, error) { return s.waits(ctx, c.User, run.RunID) }), events, nil
+	return newFold(run, waits, r, func() ([]schemas.Wait, error) { return s.Runs.Waits(ctx, c.User, run.RunID) }), events, nil
 }
 
 // write writes the frames of events, up to the end of the response.

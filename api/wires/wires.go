@@ -97,8 +97,7 @@ type Service struct {
 	// KeepAlive is the silence after which a stream sends a comment.
 	KeepAlive time.Duration
 
-	placing   concurrent.Locks // chats in which the place of a message is being found
-	answering concurrent.Locks // runs whose calls are being answered
+	placing concurrent.Locks // chats in which the place of a message is being found
 }
 
 // Runs starts, follows and answers runs. Each call checks the owner: anything
@@ -120,9 +119,9 @@ type Runs interface {
 	Leave(user schemas.User, id string)
 	// Waits returns the calls of the run that wait or have waited.
 	Waits(ctx context.Context, user schemas.User, id string) ([]schemas.Wait, error)
-	// Approve and ToolResult answer a call; the answers of one request have one moment.
-	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer, at time.Time) (schemas.Run, error)
-	ToolResult(ctx context.Context, user schemas.User, run string, result schemas.ClientToolResult, at time.Time) (schemas.Run, error)
+	// Answer answers calls at one moment: another reader sees all of the answers or none.
+	// It says for each why the call does not have that answer.
+	Answer(ctx context.Context, user schemas.User, run string, answers []record.CallAnswer) ([]error, error)
 }
 
 // Chats reads conversations, of the user only.

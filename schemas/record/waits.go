@@ -14,6 +14,16 @@ var ErrEnded = errors.New("record: the run has ended")
 // ErrEarly is for the end of a wait before its time by the database's clock.
 var ErrEarly = errors.New("record: the wait is not over")
 
+// CallAnswer is the answer to a call that waits, whose index it has: whether it may run,
+// or the outcome of a tool of the page.
+type CallAnswer struct {
+	Index    int
+	Approved *bool           // nil for an outcome
+	Input    json.RawMessage // replaces the input of an approved call
+	Output   json.RawMessage // nil for an approval
+	IsError  bool
+}
+
 // Wait is a call that waits for its answer. A run with an unanswered wait is
 // waiting, otherwise it is running: the store keeps that state in the
 // transactions that add waits and answers.

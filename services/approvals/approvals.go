@@ -5,9 +5,9 @@ package approvals
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 
@@ -35,10 +35,10 @@ var (
 type Store interface {
 	// Waits returns the calls of the run that wait or have waited, in order.
 	Waits(ctx context.Context, runID string) ([]record.Wait, error)
-	// AnswerWait stores the answer to a waiting call and returns the wait with the
-	// first answer it got. A call that never waited is schemas.ErrNotFound; in a run
-	// that has ended it is record.ErrEnded.
-	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
+	// AnswerWaits stores the answers to waiting calls of one run, all or none, and returns
+	// the waits with the first answer that each got; in a run that has ended that may be
+	// none. A call that never waited is schemas.ErrNotFound.
+	AnswerWaits(ctx context.Context, answers []record.Wait) ([]record.Wait, error)
 }
 
 // Runs are the runs whose calls wait.
@@ -88,104 +88,168 @@ func (a *Approvals) Waits(ctx context.Context, user schemas.User, runID string) 
 	return list, nil
 }
 
-// Approve gives the user's answer to a call that waits for it, from any device. At is when
-// it was given: answers that come together have one moment. The answer is durable when
-// Approve returns, and the same answer may be given again. A different answer, or one after
-// the approval has expired, is an error of code conflict. An input that does not fit the
-// tool's schema is an error of code invalid.
-func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, approvalID string, given schemas.ApprovalAnswer, at time.Time) (schemas.Run, error) {
-	run, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == schemas.WaitApproval && w.ID == approvalID })
-	if err != nil {
-		return schemas.Run{}, err
-	}
-	answer := w
-	answer.Answer, answer.Edited = schemas.WaitDenied, nil
-	if given.Approved {
-		answer.Answer = schemas.WaitApproved
-	}
-	if len(given.Input) > 0 && string(given.Input) != "null" {
-		if !given.Approved {
-			return schemas.Run{}, schemas.Invalid("/input", "is allowed only with an approval")
-		}
-		if answer.Edited, err = a.editedInput(run, w, given.Input); err != nil {
-			return schemas.Run{}, err
-		}
-	}
-	answer.AnsweredAt = at
-	return a.settle(ctx, user, w, answer)
+// Approve gives the user's answer to a call that waits for it, from any device. The answer
+// is durable when Approve returns, and the same answer may be given again. A different
+// answer, or one after the approval has expired, is an error of code conflict. An input
+// that does not fit the tool's schema is an error of code invalid.
+func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, approvalID string, given schemas.ApprovalAnswer) (schemas.Run, error) {
+	return a.one(ctx, user, runID, record.CallAnswer{Approved: &given.Approved, Input: given.Input}, func(w *record.Wait) bool {
+		return w.Kind == schemas.WaitApproval && w.ID == approvalID
+	})
 }
 
-// ToolResult gives the result of a tool that the page ran, at a moment. It is durable when
-// ToolResult returns. The same result may be given again; a different one is an
-// error of code conflict.
-func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID string, result schemas.ClientToolResult, at time.Time) (schemas.Run, error) {
-	_, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool {
+// ToolResult gives the result of a tool that the page ran. It is durable when ToolResult
+// returns. The same result may be given again; a different one is an error of code
+// conflict.
+func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID string, result schemas.ClientToolResult) (schemas.Run, error) {
+	return a.one(ctx, user, runID, record.CallAnswer{Output: result.Output, IsError: result.IsError}, func(w *record.Wait) bool {
 		return w.Kind == schemas.WaitClientTool && w.ToolUseID == result.ToolUseID && (result.Index == nil || *result.Index == w.Index)
 	})
+}
+
+// one answers the call that is asked for and returns the run.
+func (a *Approvals) one(ctx context.Context, user schemas.User, runID string, answer record.CallAnswer, is func(*record.Wait) bool) (schemas.Run, error) {
+	run, waits, err := a.waitsOf(ctx, user, runID)
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	if len(result.Output) == 0 {
-		return schemas.Run{}, schemas.Invalid("/output", "is required")
+	i := slices.IndexFunc(waits, func(w record.Wait) bool { return is(&w) })
+	if i < 0 {
+		return schemas.Run{}, schemas.ErrNotFound
 	}
-	if len(result.Output) > maxClientOutput {
-		return schemas.Run{}, schemas.Invalid("/output", "must have at most 256 KiB")
+	answer.Index = waits[i].Index
+	errs, wake, err := a.settle(ctx, &run, waits, []record.CallAnswer{answer})
+	defer wake() // the run continues once its state has been read
+	if err = cmp.Or(err, errs[0]); err != nil {
+		return schemas.Run{}, err
 	}
-	answer := w
-	answer.Answer, answer.IsError = schemas.WaitResult, result.IsError
-	if json.Unmarshal(result.Output, &answer.Output) != nil {
-		answer.Output = string(text.Canonical(result.Output))
-	}
-	answer.AnsweredAt = at
-	return a.settle(ctx, user, w, answer)
+	return a.runs.Run(ctx, user, runID)
 }
 
-// waitOf finds a wait of one of the user's runs.
-func (a *Approvals) waitOf(ctx context.Context, user schemas.User, runID string, is func(record.Wait) bool) (record.Run, record.Wait, error) {
+// Answer gives answers to calls of a run that wait, at one moment: another reader sees all
+// of them or none. It returns for each why the call does not have that answer, with the
+// codes of Approve and ToolResult; a call that does not wait for such an answer is
+// schemas.ErrNotFound.
+func (a *Approvals) Answer(ctx context.Context, user schemas.User, runID string, answers []record.CallAnswer) ([]error, error) {
+	run, waits, err := a.waitsOf(ctx, user, runID)
+	if err != nil {
+		return nil, err
+	}
+	errs, wake, err := a.settle(ctx, &run, waits, answers)
+	wake()
+	return errs, err
+}
+
+// waitsOf returns one of the user's runs and its waits.
+func (a *Approvals) waitsOf(ctx context.Context, user schemas.User, runID string) (record.Run, []record.Wait, error) {
 	run, err := a.runs.Owned(ctx, user, runID)
 	if err != nil {
-		return run, record.Wait{}, err
+		return run, nil, err
 	}
 	list, err := a.store.Waits(ctx, runID)
-	if err != nil {
-		return run, record.Wait{}, err
-	}
-	i := slices.IndexFunc(list, is)
-	if i < 0 {
-		return run, record.Wait{}, schemas.ErrNotFound
-	}
-	return run, list[i], nil
+	return run, list, err
 }
 
-// settle stores the answer to w, wakes the call and returns the run. The first answer
-// counts.
-func (a *Approvals) settle(ctx context.Context, user schemas.User, w, answer record.Wait) (schemas.Run, error) {
-	if w.Answer == "" {
-		given := answer
-		if !answer.AnsweredAt.Before(w.ExpiresAt) {
-			given = w
-			given.Answer, given.AnsweredAt = schemas.WaitExpired, answer.AnsweredAt
+// settle stores the answers to calls that have none, and says for each answer why its call
+// does not have it. The first answer counts. Wake wakes the calls.
+func (a *Approvals) settle(ctx context.Context, run *record.Run, waits []record.Wait, answers []record.CallAnswer) (errs []error, wake func(), err error) {
+	errs = make([]error, len(answers))
+	wanted := make(map[int]*record.Wait) // what the answer i means
+	var given []record.Wait
+	now := time.Now()
+	for i := range answers {
+		at := slices.IndexFunc(waits, func(w record.Wait) bool { return w.Index == answers[i].Index })
+		if at < 0 {
+			errs[i] = schemas.ErrNotFound
+			continue
 		}
-		var err error
-		if w, err = a.store.AnswerWait(ctx, given); errors.Is(err, record.ErrEnded) {
-			return schemas.Run{}, errAnsweredRun
-		} else if err != nil {
-			return schemas.Run{}, err
+		w := waits[at]
+		want, err := a.answered(run, w, &answers[i])
+		if err != nil {
+			errs[i] = err
+			continue
 		}
-		defer a.runs.Wake(w.RunID, w.Index) // the run continues once its state has been read
+		want.AnsweredAt = now
+		wanted[i] = &want
+		switch {
+		case w.Answer != "":
+		case now.Before(w.ExpiresAt):
+			given = append(given, want)
+		default:
+			w.Answer, w.AnsweredAt = schemas.WaitExpired, now
+			given = append(given, w)
+		}
 	}
+	stored, err := a.store.AnswerWaits(ctx, given)
+	if err != nil {
+		return errs, func() {}, err
+	}
+	for i, want := range wanted {
+		errs[i] = missed(want, cmp.Or(find(stored, want.Index), find(waits, want.Index)))
+	}
+	return errs, func() {
+		for _, w := range given {
+			a.runs.Wake(w.RunID, w.Index)
+		}
+	}, nil
+}
+
+func find(list []record.Wait, index int) *record.Wait {
+	for i := range list {
+		if list[i].Index == index {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// missed returns why the call has not got the answer.
+func missed(want, got *record.Wait) error {
 	switch {
-	case w.Answer == schemas.WaitExpired:
-		return schemas.Run{}, errAnswerLate
-	case w.Answer != answer.Answer, w.Output != answer.Output, w.IsError != answer.IsError, !bytes.Equal(w.Edited, answer.Edited):
-		return schemas.Run{}, errOtherAnswer
+	case got.Answer == "" && want.AnsweredAt.Before(got.ExpiresAt):
+		return errAnsweredRun
+	case got.Answer == "", got.Answer == schemas.WaitExpired:
+		return errAnswerLate
+	case got.Answer != want.Answer, got.Output != want.Output, got.IsError != want.IsError, !bytes.Equal(got.Edited, want.Edited):
+		return errOtherAnswer
 	}
-	return a.runs.Run(ctx, user, w.RunID)
+	return nil
+}
+
+// answered returns the wait with the answer.
+func (a *Approvals) answered(run *record.Run, w record.Wait, given *record.CallAnswer) (want record.Wait, err error) {
+	want = w
+	want.Answer, want.Edited, want.Output, want.IsError = "", nil, "", given.IsError
+	switch {
+	case (w.Kind == schemas.WaitApproval) != (given.Approved != nil):
+		return want, schemas.ErrNotFound
+	case given.Approved == nil && len(given.Output) == 0:
+		return want, schemas.Invalid("/output", "is required")
+	case len(given.Output) > maxClientOutput:
+		return want, schemas.Invalid("/output", "must have at most 256 KiB")
+	case given.Approved == nil:
+		want.Answer = schemas.WaitResult
+		if json.Unmarshal(given.Output, &want.Output) != nil {
+			want.Output = string(text.Canonical(given.Output))
+		}
+		return want, nil
+	}
+	want.Answer = schemas.WaitDenied
+	if *given.Approved {
+		want.Answer = schemas.WaitApproved
+	}
+	if len(given.Input) > 0 && string(given.Input) != "null" {
+		if !*given.Approved {
+			return want, schemas.Invalid("/input", "is allowed only with an approval")
+		}
+		want.Edited, err = a.editedInput(run, w, given.Input)
+	}
+	return want, err
 }
 
 // editedInput checks an input against the tool's schema and returns it on one
 // line; nil means that the input is unchanged.
-func (a *Approvals) editedInput(run record.Run, w record.Wait, input json.RawMessage) (json.RawMessage, error) {
+func (a *Approvals) editedInput(run *record.Run, w record.Wait, input json.RawMessage) (json.RawMessage, error) {
 	edited := text.Canonical(input)
 	if !bytes.HasPrefix(edited, []byte("{")) {
 		return nil, schemas.Invalid("/input", "must be an object")

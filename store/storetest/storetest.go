@@ -90,6 +90,7 @@ var sharedTests = map[string]func(f *fixture){
 	"attempts of a recovered run":                testBeginRecovered,
 	"request cancel":                             testRequestCancel,
 	"calls that wait":                            testWaits,
+	"answers to several calls at once":           testWaitsAnsweredTogether,
 	"calls that wait in a recovered run":         testWaitsRecovered,
 	"calls that wait in a run that has ended":    testWaitsEnded,
 	"runs that are not there":                    testUnknownRun,

@@ -64,6 +64,43 @@ func testWaits(f *fixture) {
 	equal(f, "answered waits", got, []record.Wait{answer, result})
 }
 
+// Several answers are stored together or not at all.
+func testWaitsAnsweredTogether(f *fixture) {
+	w := f.begin("q")
+	f.mustCommit(w)
+	waits := []*record.Write{f.wait(w, 0, schemas.WaitApproval), f.wait(w, 1, schemas.WaitClientTool), f.wait(w, 2, schemas.WaitClientTool)}
+	f.mustCommit(waits...)
+	answers := make([]record.Wait, len(waits))
+	for i := range waits {
+		answers[i] = *waits[i].Wait
+		answers[i].Answer, answers[i].AnsweredAt, answers[i].Output = schemas.WaitResult, f.now(), "out"
+	}
+	none := answers[0]
+	none.Index = 7
+	_, err := f.store.AnswerWaits(f.ctx, []record.Wait{answers[0], none})
+	fails(f, "answers of which one is for no wait", err, schemas.ErrNotFound)
+	got, err := f.store.Waits(f.ctx, w.RunID)
+	must(f, err)
+	equal(f, "waits", got, []record.Wait{*waits[0].Wait, *waits[1].Wait, *waits[2].Wait})
+
+	first, err := f.store.AnswerWaits(f.ctx, answers[1:2])
+	must(f, err)
+	equal(f, "the first answer", first, answers[1:2])
+	other := answers[1]
+	other.Output = "other"
+	got, err = f.store.AnswerWaits(f.ctx, []record.Wait{answers[2], other})
+	must(f, err)
+	equal(f, "answers", got, []record.Wait{answers[2], answers[1]})
+	equal(f, "state with one wait", f.state(w), schemas.RunWaiting)
+	got, err = f.store.AnswerWaits(f.ctx, nil)
+	must(f, err)
+	equal(f, "no answers", len(got), 0)
+	f.mustCommit(f.finish(w, "a"))
+	got, err = f.store.AnswerWaits(f.ctx, answers[:2])
+	must(f, err)
+	equal(f, "answers after the end", got, []record.Wait{*waits[0].Wait, answers[1]})
+}
+
 func testWaitsRecovered(f *fixture) {
 	w := f.begin("q")
 	f.mustCommit(w, f.wait(w, 0, schemas.WaitApproval))

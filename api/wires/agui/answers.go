@@ -7,12 +7,13 @@ import (
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 )
 
 // answers are the answers of a request to calls of a run that wait.
 type answers struct {
 	run  string
-	list []wires.Answer
+	list []record.CallAnswer
 	// brought are the calls whose results came as tool messages.
 	brought map[int]bool
 	// resolves says that an answer is more than a cancellation.
@@ -89,8 +90,8 @@ func (in *input) results() (list []*asked) {
 }
 
 // answer returns the tool message as the answer to a call of the page.
-func (m *asked) answer(index int) wires.Answer {
-	a := wires.Answer{Index: index, Output: schemas.Encode(m.text())}
+func (m *asked) answer(index int) record.CallAnswer {
+	a := record.CallAnswer{Index: index, Output: schemas.Encode(m.text())}
 	if m.Error != "" {
 		a.IsError = true
 		if m.text() == "" {
@@ -106,8 +107,8 @@ type wrong string
 func (w wrong) Error() string { return string(w) }
 
 // answer returns the entry as the answer to the call that waits.
-func (r *resume) answer(w *schemas.Wait) (wires.Answer, error) {
-	a := wires.Answer{Index: w.Index}
+func (r *resume) answer(w *schemas.Wait) (record.CallAnswer, error) {
+	a := record.CallAnswer{Index: w.Index}
 	if w.Kind == schemas.WaitClientTool {
 		a.Output = r.Payload
 		if r.Status == "cancelled" {

@@ -9,6 +9,7 @@ import (
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/openaiwire"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 )
 
 // request is what the client sends. Members that are not here have no effect.
@@ -210,7 +211,7 @@ func (r *request) ask(req *schemas.ChatRequest) (files []string, err error) {
 
 // answers returns the run whose calls the trailing messages answer, with the answers; ok is
 // false if the last message is the user's.
-func (r *request) answers() (run string, list []wires.Answer, ok bool) {
+func (r *request) answers() (run string, list []record.CallAnswer, ok bool) {
 	for _, m := range slices.Backward(r.Messages) {
 		if m.Role != "tool" {
 			break
@@ -221,7 +222,7 @@ func (r *request) answers() (run string, list []wires.Answer, ok bool) {
 			continue
 		}
 		run = of
-		list = wires.WithAnswer(list, wires.Answer{Index: index, Output: schemas.Encode(m.Content.Plain())})
+		list = wires.WithAnswer(list, record.CallAnswer{Index: index, Output: schemas.Encode(m.Content.Plain())})
 	}
 	return run, list, ok
 }

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/openaiwire"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 )
 
 // Wire returns the wire.
@@ -135,7 +135,7 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest, list []wires.Me
 
 // proceed passes the outcomes of the client's tools to the calls that wait for them, and
 // responds with what comes after them.
-func proceed(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, id string, list []wires.Answer) error {
+func proceed(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, id string, list []record.CallAnswer) error {
 	if id == "" {
 		return schemas.ErrNotFound
 	}
@@ -188,10 +188,13 @@ func deny(c *wires.Call, run string, index int) error {
 		if w.Index != index || w.Kind != schemas.WaitApproval || w.Answer != "" {
 			continue
 		}
-		_, err = c.Service.Runs.Approve(c.Context(), c.User, run, w.ApprovalID, schemas.ApprovalAnswer{}, time.Now())
+		errs, err := c.Service.Runs.Answer(c.Context(), c.User, run, []record.CallAnswer{{Index: index, Approved: new(bool)}})
+		if err != nil {
+			return err
+		}
+		if seen, ok := errors.AsType[*schemas.Error](errs[0]); !ok || seen.Code != schemas.CodeConflict { // answered elsewhere
+			return errs[0]
+		}
 	}
-	if seen, ok := errors.AsType[*schemas.Error](err); ok && seen.Code == schemas.CodeConflict {
-		return nil // answered elsewhere
-	}
-	return err
+	return nil
 }

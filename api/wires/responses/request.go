@@ -10,6 +10,7 @@ import (
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/openaiwire"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 )
 
@@ -228,12 +229,12 @@ func (r *request) list(before int) (list []wires.Message) {
 
 // answers returns the answers after the user's last message, and the run that they are
 // for. The last one decides the run. There are none if the user's message is the last item.
-func (r *request) answers() (run string, list []wires.Answer) {
+func (r *request) answers() (run string, list []record.CallAnswer) {
 	return answersIn(r.Input[r.lastUser()+1:])
 }
 
 // answersBefore returns the answers right before the user's last message in the same way.
-func (r *request) answersBefore() (run string, list []wires.Answer) {
+func (r *request) answersBefore() (run string, list []record.CallAnswer) {
 	items := r.Input[:max(r.lastUser(), 0)]
 	for i, e := range slices.Backward(items) {
 		if e.isMessage() {
@@ -247,8 +248,8 @@ func (r *request) answersBefore() (run string, list []wires.Answer) {
 // answersIn returns the answers among items to the calls of the run that the last known
 // call belongs to, the last one first; the first answer to a call counts. If no call is
 // known, the run is "", which is not found.
-func answersIn(items []entry) (run string, list []wires.Answer) {
-	var unknown []wires.Answer
+func answersIn(items []entry) (run string, list []record.CallAnswer) {
+	var unknown []record.CallAnswer
 	for _, e := range slices.Backward(items) {
 		of, a, ok := e.answer()
 		switch {
@@ -267,14 +268,14 @@ func answersIn(items []entry) (run string, list []wires.Answer) {
 
 // answer returns the answer that an item is, with its run. A call that is not known has the
 // run "": it is not found.
-func (e *entry) answer() (run string, a wires.Answer, ok bool) {
+func (e *entry) answer() (run string, a record.CallAnswer, ok bool) {
 	switch e.Type {
 	case "function_call_output":
 		run, index, _ := wires.ParseCall(e.CallID)
-		return run, wires.Answer{Index: index, Output: outcome(e.Output)}, true
+		return run, record.CallAnswer{Index: index, Output: outcome(e.Output)}, true
 	case "mcp_approval_response":
 		run, index, _ := parseID(e.Approval, prefixes[asking])
-		return run, wires.Answer{Index: int(index), Approved: e.Approve}, true
+		return run, record.CallAnswer{Index: int(index), Approved: e.Approve}, true
 	default:
 		return "", a, false
 	}

@@ -84,7 +84,7 @@ func (r *request) asks(c *wires.Call, run schemas.Run) (bool, error) {
 }
 
 // ask starts a run for a message, after the answers to the calls of a run that come with it.
-func ask(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, id string, list []wires.Answer) error {
+func ask(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, id string, list []record.CallAnswer) error {
 	leave := func() {}
 	defer func() { leave() }()
 	run, err := c.Once(func() (schemas.Run, error) {
@@ -105,7 +105,7 @@ func ask(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, i
 
 // settle gives the answers that come with a new message. It returns their run, for whose
 // end the message waits. Clients also send the results of earlier calls again.
-func settle(c *wires.Call, id string, list []wires.Answer) (run schemas.Run, err error) {
+func settle(c *wires.Call, id string, list []record.CallAnswer) (run schemas.Run, err error) {
 	if id == "" {
 		return run, nil
 	}

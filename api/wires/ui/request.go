@@ -7,6 +7,7 @@ import (
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 )
 
 // The triggers of a request.
@@ -114,7 +115,7 @@ func (r *request) list() (list []wires.Message, system []string) {
 
 // answers returns the run whose calls the last message answers, with the answers; ok is
 // false if the request brings no answers.
-func (r *request) answers() (run string, list []wires.Answer, ok bool) {
+func (r *request) answers() (run string, list []record.CallAnswer, ok bool) {
 	last := r.Messages[len(r.Messages)-1]
 	if r.Trigger == regenerate || last.Role != "assistant" {
 		return "", nil, false
@@ -124,7 +125,7 @@ func (r *request) answers() (run string, list []wires.Answer, ok bool) {
 		if !known {
 			continue
 		}
-		a := wires.Answer{Index: index}
+		a := record.CallAnswer{Index: index}
 		switch {
 		case p.State == "approval-responded" && p.Approval != nil:
 			a.Approved = p.Approval.Approved

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -34,15 +35,15 @@ func TestAnOutputBesideAnApprovalIsSentOnce(t *testing.T) {
 	reply := &runlog.LevelStart{Depth: runlog.GroupLevel, Type: "llm"}
 	for _, tt := range []struct {
 		name   string
-		answer wires.Answer
+		answer record.CallAnswer
 		after  []runlog.Body // the answers
 		want   string        // empty for none
 	}{
-		{"the other call waits", wires.Answer{Index: 1, Output: json.RawMessage(`{"at":"Basel"}`)}, nil, want},
-		{"the tool failed", wires.Answer{Index: 1, Output: json.RawMessage(`"no"`), IsError: true}, nil, `{"type":"tool-output-error","errorText":"no","providerExecuted":true,"toolCallId":"run-1"}`},
-		{"an approval", wires.Answer{Index: 0, Approved: new(bool)}, nil, ""},
-		{"an unknown call", wires.Answer{Index: 7, Output: json.RawMessage(`1`)}, nil, ""},
-		{"a later reply waits", wires.Answer{Index: 1, Output: json.RawMessage(`1`)}, []runlog.Body{reply}, ""},
+		{"the other call waits", record.CallAnswer{Index: 1, Output: json.RawMessage(`{"at":"Basel"}`)}, nil, want},
+		{"the tool failed", record.CallAnswer{Index: 1, Output: json.RawMessage(`"no"`), IsError: true}, nil, `{"type":"tool-output-error","errorText":"no","providerExecuted":true,"toolCallId":"run-1"}`},
+		{"an approval", record.CallAnswer{Index: 0, Approved: new(bool)}, nil, ""},
+		{"an unknown call", record.CallAnswer{Index: 7, Output: json.RawMessage(`1`)}, nil, ""},
+		{"a later reply waits", record.CallAnswer{Index: 1, Output: json.RawMessage(`1`)}, []runlog.Body{reply}, ""},
 	} {
 		for _, major := range []int{newest, noApprovals} {
 			table := newTable(major, tt.answer)(wires.Params{Run: "run"})

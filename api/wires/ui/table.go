@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -22,7 +23,7 @@ const done = "[DONE]"
 type table struct {
 	wires.Params
 	major   int
-	brought []wires.Answer // by the request
+	brought []record.CallAnswer // by the request
 
 	message  string
 	started  bool
@@ -47,7 +48,7 @@ type call struct {
 }
 
 // newTable returns the table for clients of a major version, for a request with answers.
-func newTable(major int, brought ...wires.Answer) func(p wires.Params) wires.Table {
+func newTable(major int, brought ...record.CallAnswer) func(p wires.Params) wires.Table {
 	return func(p wires.Params) wires.Table {
 		return &table{Params: p, major: major, brought: brought, calls: make(map[int]*call), written: make(map[uint32]*call)}
 	}

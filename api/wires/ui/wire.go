@@ -8,6 +8,7 @@ import (
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 )
 
 // Wire returns the wire.
@@ -38,7 +39,7 @@ const opening = ": stream-open\n\n"
 func header(h http.Header) { h.Set("x-vercel-ai-ui-message-stream", "v1") }
 
 // serve answers with a part of a run.
-func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given wires.Given, brought ...wires.Answer) error {
+func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given wires.Given, brought ...record.CallAnswer) error {
 	if major == 0 {
 		major = newest
 	}
@@ -120,7 +121,7 @@ func (r *request) place(have []schemas.Message, list []wires.Message, live strin
 
 // proceed passes the answers of the last message to the calls that wait, and responds with
 // what comes after them.
-func proceed(c *wires.Call, to wires.Stream, r *request, chat schemas.Chat, id string, list []wires.Answer) error {
+func proceed(c *wires.Call, to wires.Stream, r *request, chat schemas.Chat, id string, list []record.CallAnswer) error {
 	if len(list) == 0 {
 		return schemas.Invalid("/messages", "the last message is neither a user message nor an answer to calls")
 	}

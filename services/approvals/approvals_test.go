@@ -1,0 +1,126 @@
+package approvals_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/approvals"
+)
+
+// oneRun is a run of the user u with its waits.
+type oneRun struct {
+	waits  []record.Wait
+	over   bool
+	writes int
+	woken  []int
+}
+
+func (r *oneRun) Waits(context.Context, string) ([]record.Wait, error) {
+	return slices.Clone(r.waits), nil
+}
+
+func (r *oneRun) AnswerWaits(_ context.Context, answers []record.Wait) ([]record.Wait, error) {
+	r.writes++
+	stored := make([]record.Wait, len(answers))
+	for i, a := range answers {
+		w := &r.waits[a.Index]
+		if w.Answer == "" && !r.over {
+			*w = a
+		}
+		stored[i] = *w
+	}
+	return stored, nil
+}
+
+func (r *oneRun) Owned(_ context.Context, user schemas.User, _ string) (record.Run, error) {
+	if user.ID != "u" {
+		return record.Run{}, schemas.ErrNotFound
+	}
+	return record.Run{}, nil
+}
+
+func (r *oneRun) Run(context.Context, schemas.User, string) (schemas.Run, error) {
+	return schemas.Run{RunID: "r"}, nil
+}
+
+func (r *oneRun) Wake(_ string, call int) { r.woken = append(r.woken, call) }
+
+func codes(errs []error) []schemas.Code {
+	list := make([]schemas.Code, len(errs))
+	for i, err := range errs {
+		if e, ok := errors.AsType[*schemas.Error](err); ok {
+			list[i] = e.Code
+		} else if err != nil {
+			list[i] = "?"
+		}
+	}
+	return list
+}
+
+// Answers that come together are stored by one write and have one moment; an answer that
+// cannot be given does not keep the others from it.
+func TestAnswersThatComeTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := time.Now().Add(time.Minute)
+		r := &oneRun{waits: []record.Wait{
+			{RunID: "r", Index: 0, Kind: schemas.WaitApproval, ID: "p", ExpiresAt: end},
+			{RunID: "r", Index: 1, Kind: schemas.WaitClientTool, ToolUseID: "c", ExpiresAt: end},
+			{RunID: "r", Index: 2, Kind: schemas.WaitClientTool, Answer: schemas.WaitResult, Output: "Basel", ExpiresAt: end},
+			{RunID: "r", Index: 3, Kind: schemas.WaitClientTool, ExpiresAt: time.Now()},
+			{RunID: "r", Index: 4, Kind: schemas.WaitClientTool, ExpiresAt: end},
+		}}
+		a := approvals.New(r, r, nil)
+		list := []record.CallAnswer{
+			{Index: 0, Approved: new(true)},
+			{Index: 1, Output: []byte(`{"at": 1}`), IsError: true},
+			{Index: 2, Output: []byte(`"Rome"`)},
+			{Index: 3, Output: []byte(`"late"`)},
+			{Index: 4}, // without an output
+			{Index: 0, Output: []byte(`"not an approval"`)},
+			{Index: 9, Output: []byte(`"no call"`)},
+		}
+		if _, err := a.Answer(t.Context(), schemas.User{ID: "v"}, "r", list); !errors.Is(err, schemas.ErrNotFound) {
+			t.Errorf("another user gets %v", err)
+		}
+		errs, err := a.Answer(t.Context(), schemas.User{ID: "u"}, "r", list)
+		want := []schemas.Code{"", "", schemas.CodeConflict, schemas.CodeConflict, schemas.CodeInvalid, schemas.CodeNotFound, schemas.CodeNotFound}
+		if diff := cmp.Diff(want, codes(errs)); err != nil || diff != "" {
+			t.Fatalf("%v, errors (-want +got):\n%s", err, diff)
+		}
+		if r.writes != 1 || !slices.Equal(r.woken, []int{0, 1, 3}) {
+			t.Errorf("%d writes, the calls %v woken; want one write, and those that got an answer", r.writes, r.woken)
+		}
+		at := r.waits[0].AnsweredAt
+		stored := []record.Wait{
+			{RunID: "r", Index: 0, Kind: schemas.WaitApproval, ID: "p", ExpiresAt: end, Answer: schemas.WaitApproved, AnsweredAt: at},
+			{RunID: "r", Index: 1, Kind: schemas.WaitClientTool, ToolUseID: "c", ExpiresAt: end, Answer: schemas.WaitResult, AnsweredAt: at, Output: `{"at":1}`, IsError: true},
+			{RunID: "r", Index: 2, Kind: schemas.WaitClientTool, Answer: schemas.WaitResult, Output: "Basel", ExpiresAt: end},
+			{RunID: "r", Index: 3, Kind: schemas.WaitClientTool, ExpiresAt: at, Answer: schemas.WaitExpired, AnsweredAt: at},
+			{RunID: "r", Index: 4, Kind: schemas.WaitClientTool, ExpiresAt: end},
+		}
+		if diff := cmp.Diff(stored, r.waits); diff != "" || at.IsZero() {
+			t.Errorf("the waits (-want +got):\n%s", diff)
+		}
+		<-time.After(time.Second)
+		if errs, err = a.Answer(t.Context(), schemas.User{ID: "u"}, "r", list[:2]); err != nil || errs[0] != nil || errs[1] != nil || !r.waits[0].AnsweredAt.Equal(at) {
+			t.Errorf("the same answers again: %v, %v", errs, err)
+		}
+	})
+}
+
+// An answer to a run that has ended meanwhile says so.
+func TestAnswerToAnEndedRun(t *testing.T) {
+	r := &oneRun{over: true, waits: []record.Wait{{RunID: "r", Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(time.Hour)}}}
+	_, err := approvals.New(r, r, nil).Approve(t.Context(), schemas.User{ID: "u"}, "r", "p", schemas.ApprovalAnswer{Approved: true})
+	if e, ok := errors.AsType[*schemas.Error](err); !ok || e.Code != schemas.CodeConflict || e.Message != "the run has ended" {
+		t.Errorf("got %v, want a conflict", err)
+	}
+}
