@@ -187,7 +187,7 @@ func (b *batch) next(ctx context.Context) {
 		return
 	}
 	timeout := cmp.Or(max(c.tool.Timeout, 0), b.opts.ToolTimeout)
-	late := failure(fmt.Sprintf("the tool did not finish within %s; whether it had an effect is unknown", timeout))
+	late := failure(turn.Late(timeout))
 	ctx, cancel := context.WithCancelCause(ctx)
 	clock := startClock(timeout, func() {
 		cancel(errToolTimeout)
@@ -195,7 +195,7 @@ func (b *batch) next(ctx context.Context) {
 	})
 	go func() {
 		concurrent.GrowStack()
-		result, void := failure(panickedText), false
+		result, void := failure(turn.Panicked), false
 		defer func() {
 			if p := recover(); p != nil {
 				b.opts.Logger.ErrorContext(ctx, "tool panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", p, "at", concurrent.PanicPlace())
@@ -253,7 +253,7 @@ func (b *batch) execute(ctx context.Context, c *call, clock *clock, late turn.Re
 	if readable {
 		return failure(told.Message), false
 	}
-	return failure("the tool failed; the reason has been logged and is not known here"), false
+	return failure(turn.Failed), false
 }
 
 func (l *loop) runTool(ctx context.Context, t *turn.Tool, asked *turn.Call) (turn.Result, error) {

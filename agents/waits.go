@@ -15,9 +15,6 @@ import (
 // errAwaitPanicked is the error of an Await that panicked.
 var errAwaitPanicked = errors.New("agents: waiting panicked")
 
-// panickedText is what the model reads about a call that panicked.
-const panickedText = "the tool failed unexpectedly"
-
 // answered is how a call's wait ended.
 type answered struct {
 	call    *call
@@ -85,7 +82,7 @@ func (b *batch) check(ctx context.Context, c *call) (fault string) {
 	defer func() {
 		if p := recover(); p != nil {
 			b.opts.Logger.ErrorContext(ctx, "the check of a call panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
-			fault = panickedText
+			fault = turn.Panicked
 		}
 	}()
 	if err := c.tool.Check(c.input); err != nil {

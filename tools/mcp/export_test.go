@@ -20,6 +20,7 @@ func Lines(out io.ReadCloser, take func(*sdk.ProgressNotificationParams)) io.Rea
 
 // What the tests see.
 const (
+	MaxAbandoned   = maxAbandoned
 	MaxDescription = maxDescription
 	MaxMessage     = maxMessage
 	MaxResult      = maxResult

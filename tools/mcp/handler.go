@@ -49,7 +49,8 @@ type offered interface {
 // independent. It is safe for concurrent use.
 type Handler struct {
 	HandlerOptions
-	stream http.Handler
+	stream    http.Handler
+	abandoned abandoned
 }
 
 type serverKey struct{}
@@ -65,9 +66,9 @@ func NewHandler(o HandlerOptions) *Handler {
 		s, _ := r.Context().Value(serverKey{}).(*sdk.Server)
 		return s
 	}
-	return &Handler{o, sdk.NewStreamableHTTPHandler(server, &sdk.StreamableHTTPOptions{
+	return &Handler{HandlerOptions: o, stream: sdk.NewStreamableHTTPHandler(server, &sdk.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: o.Body, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
-	})}
+	}), abandoned: abandoned{calls: map[string]int{}}}
 }
 
 // For returns the handler for one request of an authenticated user.
@@ -108,7 +109,8 @@ func described(t turn.Tool) *sdk.Tool {
 // when its request ends.
 func (h *Handler) handler(request context.Context, user schemas.User, t turn.Tool) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.Timeout, h.Timeout))
+		timeout := cmp.Or(t.Timeout, h.Timeout)
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		defer context.AfterFunc(request, cancel)()
 		input := r.Params.Arguments
@@ -118,44 +120,59 @@ func (h *Handler) handler(request context.Context, user schemas.User, t turn.Too
 		if err := turn.Readable(input); err != nil {
 			return failed("the tool was not run: " + err.Error()), nil
 		}
-		if t.Check != nil {
-			if err := t.Check(input); err != nil {
-				return failed("the tool was not run: its arguments do not fit its schema: " + err.Error()), nil
-			}
-		}
-		call := &turn.Call{Name: t.Name, Input: input, User: user, Report: steps(ctx, r)}
-		result, err := h.run(ctx, t, call)
+		result, err := h.run(ctx, t, &turn.Call{Name: t.Name, Input: input, User: user, Report: steps(ctx, r)})
 		if err != nil {
-			return failed(h.fault(ctx, t, err)), nil
+			return failed(h.fault(ctx, t, timeout, err)), nil
 		}
 		return answer(result), nil
 	}
 }
 
-// run calls the tool's Run and turns a panic into an error.
-func (h *Handler) run(ctx context.Context, t turn.Tool, call *turn.Call) (_ tools.Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			h.Logger.ErrorContext(ctx, "tool panicked", "tool", t.Name, "panic", p, "at", concurrent.PanicPlace())
-			err = schemas.NewError(schemas.CodeInternal, "the tool failed unexpectedly")
+// run checks the input and runs the tool. Neither can be interrupted: a call that
+// goes on although its context has ended is abandoned after the grace. A tool with
+// maxAbandoned such calls is not run until one of them has ended.
+func (h *Handler) run(ctx context.Context, t turn.Tool, call *turn.Call) (tools.Result, error) {
+	if h.abandoned.full(t.Name) {
+		return refused("earlier calls of it have not ended although their time is over; try again later"), nil
+	}
+	c := &servedCall{all: &h.abandoned, tool: t.Name}
+	result, err := concurrent.Race(ctx, concurrent.Options{}, func(ctx context.Context) (tools.Result, error) {
+		c.begins()
+		defer c.ends()
+		if t.Check != nil {
+			if err := t.Check(call.Input); err != nil {
+				return refused("its arguments do not fit its schema: " + err.Error()), nil
+			}
 		}
-	}()
-	return t.Run(ctx, call)
+		return t.Run(ctx, call)
+	})
+	if c.leaves() {
+		h.Logger.WarnContext(ctx, "tool ignores its context and is abandoned", "tool", t.Name)
+	}
+	return result, err
 }
 
-// fault returns the text of an error that a caller may see.
-func (h *Handler) fault(ctx context.Context, t turn.Tool, err error) string {
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "the tool did not finish in time; whether it had an effect is unknown"
-	case ctx.Err() != nil:
+func refused(why string) tools.Result {
+	return tools.Result{IsError: true, Text: "the tool was not run: " + why}
+}
+
+// fault returns the text of an error that a caller may see, and logs the error.
+func (h *Handler) fault(ctx context.Context, t turn.Tool, timeout time.Duration, err error) string {
+	if p, ok := errors.AsType[*concurrent.PanicError](err); ok {
+		h.Logger.ErrorContext(ctx, "tool panicked", "tool", t.Name, "panic", p.Value, "at", p.Place)
+		return turn.Panicked
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return "the call was cancelled; whether it had an effect is unknown"
+	}
+	h.Logger.WarnContext(ctx, "tool failed", "tool", t.Name, "error", err)
+	if ctx.Err() != nil {
+		return turn.Late(timeout)
 	}
 	if seen, ok := errors.AsType[*schemas.Error](err); ok {
 		return seen.Message
 	}
-	h.Logger.WarnContext(ctx, "tool failed", "tool", t.Name, "error", err)
-	return "the tool failed; the reason has been logged and is not known here"
+	return turn.Failed
 }
 
 func failed(text string) *sdk.CallToolResult {

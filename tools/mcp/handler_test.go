@@ -29,12 +29,13 @@ type asked struct {
 	mu    sync.Mutex
 	users []string
 	ended chan struct{}
+	stuck chan struct{} // when it is closed, the calls of stubborn end
 }
 
 // served has the tools that the handler's tests call.
 func served(t *testing.T) (*tools.Registry, *asked) {
 	t.Helper()
-	a := &asked{ended: make(chan struct{}, 1)}
+	a := &asked{ended: make(chan struct{}, 1), stuck: make(chan struct{})}
 	type result = tools.Result
 	fn := func(do func(context.Context, *tools.Call, question) (result, error)) func(context.Context, *tools.Call, question) (result, error) {
 		return func(ctx context.Context, call *tools.Call, in question) (result, error) {
@@ -59,6 +60,10 @@ func served(t *testing.T) (*tools.Registry, *asked) {
 		tools.New("echo", "Echoes.", echo, tools.Global(), tools.Idempotent()),
 		tools.New("wait", "Waits.", wait, tools.Global()),
 		tools.New("late", "Waits a little.", wait, tools.Global(), tools.Timeout(20*time.Millisecond)),
+		tools.New("stubborn", "Ignores its context.", fn(func(context.Context, *tools.Call, question) (result, error) {
+			<-a.stuck
+			return tools.Text("It ended"), nil
+		}), tools.Global(), tools.Timeout(20*time.Millisecond)),
 		tools.New("panic", "Panics.", fn(func(context.Context, *tools.Call, question) (result, error) { panic("oh") }), tools.Global()),
 		tools.New("secret", "Fails.", fn(func(context.Context, *tools.Call, question) (result, error) {
 			return result{}, errors.New("the key is hunter2")
@@ -104,7 +109,7 @@ func TestHandlerLists(t *testing.T) {
 	registry, _ := served(t)
 	h := mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Version: "1"})
 	for name, version := range protocols {
-		for role, want := range map[string]string{"user": "echo known late mangled panic secret wait", "admin": "boss echo known late mangled panic secret wait"} {
+		for role, want := range map[string]string{"user": "echo known late mangled panic secret stubborn wait", "admin": "boss echo known late mangled panic secret stubborn wait"} {
 			t.Run(name+" "+role, func(t *testing.T) {
 				session := visit(t, h.For(schemas.User{ID: "u", Roles: []string{role}}), version, nil)
 				list, err := session.ListTools(t.Context(), nil)
@@ -141,9 +146,9 @@ func TestHandlerCalls(t *testing.T) {
 		{"echo", nil, "You said ", false},
 		{"echo", map[string]any{"q": 5}, "the tool was not run: its arguments do not fit its schema", true},
 		{"echo", json.RawMessage(`{"q":"hi","q":"ho"}`), `the tool was not run: its arguments give the field "q" more than once`, true},
-		{"late", nil, "the tool did not finish in time", true},
+		{"late", nil, "the tool did not finish within 20ms; whether it had an effect is unknown", true},
 		{"panic", nil, "the tool failed unexpectedly", true},
-		{"secret", nil, "the tool failed; the reason has been logged", true},
+		{"secret", nil, "the tool failed; the reason has been logged and is not known here", true},
 		{"known", nil, "there is none", true},
 		{"mangled", nil, "It is mangled", false},
 	}
@@ -175,6 +180,70 @@ func TestHandlerCalls(t *testing.T) {
 					t.Errorf("a tool was called by %q", user)
 				}
 			}
+		})
+	}
+}
+
+// A tool that ignores its context does not keep its caller waiting, and its calls do not pile up.
+func TestHandlerAbandonsCalls(t *testing.T) {
+	registry, a := served(t)
+	defer close(a.stuck)
+	book := &logBook{lines: make(chan string, 1000)}
+	session := visit(t, mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Logger: slog.New(book)}).For(schemas.User{}), "", nil)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	call := func(name string) string {
+		got, err := session.CallTool(ctx, &sdk.CallToolParams{Name: name})
+		if err != nil {
+			return err.Error()
+		}
+		return got.Content[0].(*sdk.TextContent).Text
+	}
+	var all sync.WaitGroup
+	for range mcp.MaxAbandoned {
+		all.Go(func() {
+			if got, want := call("stubborn"), "the tool did not finish within 20ms; whether it had an effect is unknown"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+	all.Wait()
+	book.await(t, "tool ignores its context and is abandoned", "tool=stubborn")
+	const refusal = "the tool was not run: earlier calls of it have not ended"
+	for ctx.Err() == nil && !strings.HasPrefix(call("stubborn"), refusal) { // a call whose time was over too soon has not begun
+	}
+	a.mu.Lock()
+	if got := len(a.users); got > mcp.MaxAbandoned {
+		t.Errorf("%d calls have begun, want at most %d", got, mcp.MaxAbandoned)
+	}
+	a.mu.Unlock()
+	if got := call("echo"); got != "You said " {
+		t.Errorf("another tool: got %q", got)
+	}
+	a.stuck <- struct{}{}
+	for ctx.Err() == nil && strings.HasPrefix(call("stubborn"), refusal) {
+	}
+	if ctx.Err() != nil {
+		t.Error("after an abandoned call has ended the tool is still refused")
+	}
+}
+
+// The log says why a call failed, also if the caller reads it.
+func TestHandlerLogsFailures(t *testing.T) {
+	registry, _ := served(t)
+	for tool, want := range map[string][]string{
+		"secret": {"tool failed", "error=the key is hunter2"},
+		"known":  {"tool failed", "error=not_found: there is none (hunter2)"},
+		"late":   {"tool failed", "error=context deadline exceeded"},
+		"panic":  {"tool panicked", "panic=oh", "at=handler_test.go:"},
+	} {
+		t.Run(tool, func(t *testing.T) {
+			book := &logBook{lines: make(chan string, 1000)}
+			session := visit(t, mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Logger: slog.New(book)}).For(schemas.User{}), "", nil)
+			if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool}); err != nil {
+				t.Fatal(err)
+			}
+			book.await(t, append(want, "tool="+tool)...)
 		})
 	}
 }

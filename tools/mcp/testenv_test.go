@@ -96,6 +96,22 @@ func (b *logBook) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
+// await reads the lines until one has all the parts.
+func (b *logBook) await(t *testing.T, parts ...string) string {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case line := <-b.lines:
+			if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) }) {
+				return line
+			}
+		case <-late:
+			t.Fatalf("the log never says %q", parts)
+		}
+	}
+}
+
 // testEnv has connected clients, with their registry, pins and log.
 type testEnv struct {
 	*testing.T
@@ -166,17 +182,7 @@ func newTestEnv(t *testing.T, change func(*mcp.Options), servers ...mcp.Server) 
 // await reads the log until a line has all the parts.
 func (w *testEnv) await(parts ...string) string {
 	w.Helper()
-	late := time.After(patience)
-	for {
-		select {
-		case line := <-w.log.lines:
-			if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) }) {
-				return line
-			}
-		case <-late:
-			w.Fatalf("the log never says %q", parts)
-		}
-	}
+	return w.log.await(w.T, parts...)
 }
 
 // names returns the names of the registry's tools.

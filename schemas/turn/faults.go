@@ -1,0 +1,16 @@
+package turn
+
+import "time"
+
+// What a caller reads about a call of a tool that failed without a text of its own.
+const (
+	// Panicked is for a tool that panicked.
+	Panicked = "the tool failed unexpectedly"
+	// Failed is for a tool whose error may not be shown.
+	Failed = "the tool failed; the reason has been logged and is not known here"
+)
+
+// Late returns what a caller reads about a call that did not end in its time.
+func Late(timeout time.Duration) string {
+	return "the tool did not finish within " + timeout.String() + "; whether it had an effect is unknown"
+}
