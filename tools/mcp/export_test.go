@@ -23,6 +23,7 @@ const (
 	MaxAbandoned   = maxAbandoned
 	MaxDescription = maxDescription
 	MaxMessage     = maxMessage
+	MaxPages       = maxPages
 	MaxResult      = maxResult
 	MaxSchema      = maxSchema
 	MaxTools       = maxTools

@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -193,6 +196,31 @@ func TestManyTools(t *testing.T) {
 	}
 	w.await("lists too many tools")
 	w.await("has too many tools")
+}
+
+// A server whose list has no end is not connected, as one that is down: it is read up to a limit, then there is a wait.
+func TestListWithoutEnd(t *testing.T) {
+	r := serveRemote(t, nil)
+	server := sdk.NewServer(&sdk.Implementation{Name: "endless", Version: "1"}, nil)
+	server.AddTool(foreign("first", "x", anyObject), nil)
+	var pages atomic.Int64
+	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if method != "tools/list" {
+				return next(ctx, method, r)
+			}
+			return &sdk.ListToolsResult{Tools: []*sdk.Tool{}, NextCursor: strconv.FormatInt(pages.Add(1), 10)}, nil
+		}
+	})
+	r.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	w := newTestEnv(t, func(o *mcp.Options) { o.FirstDelay, o.LastDelay = time.Hour, time.Hour }, r.named("srv"))
+	w.await("MCP server is not connected", "list tools: after 100 pages the list has not ended", "retry_in")
+	if got := pages.Load(); got != mcp.MaxPages {
+		t.Errorf("%d pages were read, want %d", got, mcp.MaxPages)
+	}
+	if got := w.clients.State()[0]; got.Connected || got.Error != "list tools: after 100 pages the list has not ended" {
+		t.Errorf("the state is %+v", got)
+	}
 }
 
 func TestInvalidServers(t *testing.T) {

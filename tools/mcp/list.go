@@ -19,12 +19,16 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// maxListed bounds the tools that are read from a list, maxToolName the length
-// of a name in bytes.
+// maxListed bounds the tools that are read from a list, maxPages its pages and
+// maxToolName the length of a name in bytes.
 const (
 	maxListed   = 1_000
+	maxPages    = 100
 	maxToolName = 128
 )
+
+// errEndless is the error of a list that has still more pages after maxPages.
+var errEndless = fmt.Errorf("after %d pages the list has not ended", maxPages)
 
 // definition is a server's description of a tool.
 type definition struct {
@@ -75,25 +79,37 @@ func (c *client) list(ctx context.Context, session *sdk.ClientSession) (map[stri
 	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
 		return found, session.Ping(ctx, nil)
 	}
+	params := &sdk.ListToolsParams{}
 	n := 0
-	for t, err := range session.Tools(ctx, nil) {
+	for range maxPages {
+		page, err := session.ListTools(ctx, params)
 		if err != nil {
 			return nil, err
 		}
-		if n++; n > maxListed {
-			c.report(ctx, "", "listed", "an MCP server lists too many tools; the rest is left out", "limit", maxListed)
-			break
+		for _, t := range page.Tools {
+			if n++; n > maxListed {
+				c.report(ctx, "", "listed", "an MCP server lists too many tools; the rest is left out", "limit", maxListed)
+				return found, nil
+			}
+			c.add(ctx, found, t)
 		}
-		d, err := define(t)
-		if err != nil {
-			c.report(ctx, t.Name, d.hash, "a tool of an MCP server is left out", "reason", err)
-			continue
-		}
-		if _, twice := found[d.name]; !twice {
-			found[d.name] = d
+		if params.Cursor = page.NextCursor; params.Cursor == "" {
+			return found, nil
 		}
 	}
-	return found, nil
+	return nil, errEndless
+}
+
+// add adds a tool to those found, if it can be used.
+func (c *client) add(ctx context.Context, found map[string]definition, t *sdk.Tool) {
+	d, err := define(t)
+	if err != nil {
+		c.report(ctx, t.Name, d.hash, "a tool of an MCP server is left out", "reason", err)
+		return
+	}
+	if _, twice := found[d.name]; !twice {
+		found[d.name] = d
+	}
 }
 
 // define makes a definition from a server's description of a tool. The hash

@@ -116,6 +116,7 @@ func (b *logBook) await(t *testing.T, parts ...string) string {
 type testEnv struct {
 	*testing.T
 	registry *tools.Registry
+	clients  *mcp.Clients
 	memory   *memory
 	log      *logBook
 	replaced chan struct{}
@@ -155,7 +156,7 @@ func newTestEnv(t *testing.T, change func(*mcp.Options), servers ...mcp.Server) 
 		change(&o)
 	}
 	clients, err := mcp.New(o)
-	if err != nil {
+	if w.clients = clients; err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
