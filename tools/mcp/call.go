@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,14 +30,14 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 	if err != nil {
 		return tools.Result{}, err
 	}
-	inner, token, done := l.begin(ctx, call)
+	inner, active, done := l.begin(ctx, call)
 	defer done()
 	input := call.Input
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")
 	}
 	params := &sdk.CallToolParams{Name: d.name, Arguments: input}
-	params.SetProgressToken(token)
+	params.SetProgressToken(active.token)
 	answer, err := l.session.CallTool(inner, params)
 	if err == nil {
 		return c.result(d.name, answer), nil
@@ -47,9 +48,30 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok && (refusal.Code < firstOwnCode || refusal.Code > lastOwnCode) {
 		return tools.Result{IsError: true, Text: "the server " + c.Name + " refused the call: " + plainText(refusal.Message, maxFault)}, nil
 	}
-	c.ring() // the connection may be lost
-	return tools.Result{}, schemas.NewError(schemas.CodeUpstreamUnavailable,
-		"the server "+c.Name+" disconnected during the call; whether it had an effect is unknown").Because(errors.New(reason(err)))
+	if inner.Err() != nil {
+		err = context.Cause(inner)
+	}
+	return tools.Result{}, c.failure(ctx, d, active, err)
+}
+
+// failure logs why a call has no result, and returns the error that the model reads. It has
+// the connection checked if that may be lost, or if the server no longer takes the headers.
+func (c *client) failure(ctx context.Context, d definition, call *activeCall, err error) error {
+	code, what := schemas.CodeUpstreamError, ""
+	bad, isBad := errors.AsType[*badAnswer](err)
+	switch {
+	case isBad:
+		what = "gave an answer that cannot be used (" + plainText(bad.Error(), maxFault) + ")"
+	case call.isAnswered.Load():
+		what = "gave an answer that is not a tool's result"
+	default:
+		code, what = schemas.CodeUpstreamUnavailable, "disconnected during the call"
+	}
+	if code == schemas.CodeUpstreamUnavailable || isBad && bad.status == http.StatusUnauthorized {
+		c.ring()
+	}
+	c.log.WarnContext(ctx, "call of an MCP server's tool failed", "tool", plainText(d.name, maxToolName), "error", reason(err))
+	return schemas.NewError(code, "the server "+c.Name+" "+what+"; whether the call had an effect is unknown").Because(errors.New(reason(err)))
 }
 
 // linkFor returns the connection for a call of the tool.

@@ -140,12 +140,14 @@ func (c *client) ring() {
 // connect starts or calls the server and does the handshake.
 func (c *client) connect(ctx context.Context) (_ *link, err error) {
 	l := &link{ended: make(chan struct{}), calls: map[string]*activeCall{}}
-	caught := &catcher{Transport: c.remote(l.progress)}
-	if c.Command != "" {
+	caught := &catcher{}
+	if c.Command == "" {
+		caught.Transport = c.remote(l)
+	} else {
 		if l.process, err = startProcess(c.Command, c.Args, c.Env, c.log); err != nil {
 			return nil, fmt.Errorf("start: %w", err)
 		}
-		caught.Transport = &sdk.IOTransport{Reader: newMessageLines(l.process.out, c.log, l.progress), Writer: l.process.in, MaxLineLength: maxMessage}
+		caught.Transport = c.local(l)
 	}
 	defer func() {
 		if err != nil {

@@ -3,14 +3,13 @@ package mcp
 import (
 	"io"
 	"log/slog"
-	"net/http"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Noticed passes the progress in the body of a remote server's response to take.
 func Noticed(body io.ReadCloser, take func(*sdk.ProgressNotificationParams)) io.ReadCloser {
-	return noticed(&http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body}, take)
+	return &events{body: body, take: take, link: &link{}}
 }
 
 // Lines passes the progress in the output of a local server to take.

@@ -31,7 +31,7 @@ func TestDeathOfALocalServer(t *testing.T) {
 	<-begun
 	_, err := w.call("srv__die", "")
 	for _, err := range []error{err, <-slow} {
-		if got := visible(err); got != "the server srv disconnected during the call; whether it had an effect is unknown" {
+		if got := visible(err); got != "the server srv disconnected during the call; whether the call had an effect is unknown" {
 			t.Errorf("got %q", got)
 		}
 	}

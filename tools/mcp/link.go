@@ -6,7 +6,9 @@ import (
 	"math"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chattray/chattray/tools"
@@ -31,11 +33,48 @@ type link struct {
 	calls  map[string]*activeCall // by progress token
 }
 
-// activeCall is a running call.
+// activeCall is a running call. A nil one is no call.
 type activeCall struct {
 	call   *tools.Call
+	token  string // of its progress
 	cancel context.CancelCauseFunc
 	steps  int
+	id     jsonrpc.ID // of its request, once that is sent
+	// isAnswered is true once the server has answered the request.
+	isAnswered atomic.Bool
+	// resumed is the event after which the stream of the answer was opened again, as often as
+	// attempts says. Only the goroutine that reads the stream uses them.
+	resumed  string
+	attempts int
+}
+
+type callKey struct{}
+
+// callOf returns the call that a request to the server belongs to, or nil.
+func callOf(ctx context.Context) *activeCall {
+	c, _ := ctx.Value(callKey{}).(*activeCall)
+	return c
+}
+
+// fail ends the call with err, and returns err.
+func (c *activeCall) fail(err error) error {
+	if c != nil {
+		c.cancel(err)
+	}
+	return err
+}
+
+// resumes notes that the stream of the answer is opened again after an event, and returns
+// how often that was so for this event. It is 0 for other requests, which have no event.
+func (c *activeCall) resumes(event string) int {
+	if event == "" {
+		return 0
+	}
+	if event != c.resumed {
+		c.resumed, c.attempts = event, 0
+	}
+	c.attempts++
+	return c.attempts
 }
 
 // errGone is the cause of calls that end because their connection ended.
@@ -77,10 +116,10 @@ func (l *link) end() {
 	<-l.ended
 }
 
-// begin registers a call and returns the token of its progress. The context
-// ends with the connection; done is called when the call is over, and from then
-// on nothing is reported.
-func (l *link) begin(ctx context.Context, call *tools.Call) (_ context.Context, token string, done func()) {
+// begin registers a call. The context, of which callOf returns the call, ends with the
+// connection or when the call fails; done is called when the call is over, and from then on
+// nothing is reported.
+func (l *link) begin(ctx context.Context, call *tools.Call) (_ context.Context, c *activeCall, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,13 +127,34 @@ func (l *link) begin(ctx context.Context, call *tools.Call) (_ context.Context, 
 		cancel(errGone)
 	}
 	l.number++
-	token = strconv.Itoa(l.number)
-	l.calls[token] = &activeCall{call: call, cancel: cancel}
-	return ctx, token, func() {
+	c = &activeCall{call: call, token: strconv.Itoa(l.number), cancel: cancel}
+	l.calls[c.token] = c
+	return context.WithValue(ctx, callKey{}, c), c, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.calls, token)
+		delete(l.calls, c.token)
 		cancel(nil)
+	}
+}
+
+// sends notes that a message with this id is sent for a call, if it belongs to one and has
+// an id.
+func (l *link) sends(c *activeCall, id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c != nil && id.IsValid() {
+		c.id = id
+	}
+}
+
+// answered notes that the server has answered the request with this id.
+func (l *link) answered(id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.calls {
+		if c.id == id {
+			c.isAnswered.Store(true)
+		}
 	}
 }
 

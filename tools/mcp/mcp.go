@@ -33,8 +33,8 @@ const (
 	maxSchema      = 32 << 10
 	// maxResult is the longest text of a result, in bytes.
 	maxResult = 2 << 20
-	// maxMessage is the largest message of the protocol, in bytes; a larger
-	// one ends the connection.
+	// maxMessage is the largest message of the protocol, in bytes. A larger one
+	// ends the connection, or only the call that a remote server answers with it.
 	maxMessage = 8 << 20
 )
 

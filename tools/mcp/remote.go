@@ -19,20 +19,21 @@ const (
 	callWait   = time.Hour
 )
 
-// remote is the transport to the server's URL. Progress is passed to take.
-func (c *client) remote(take func(*sdk.ProgressNotificationParams)) *sdk.StreamableClientTransport {
-	if c.URL == "" {
-		return nil
-	}
+// remote is the link's transport to the server's URL.
+func (c *client) remote(l *link) sdk.Transport {
 	guarded := outbound.New(outbound.Config{Base: c.base, MaxBody: maxMessage, HeaderWait: callWait})
 	guarded.Timeout = 0 // streams stay open; calls and lists end with their context
-	guarded.Transport = &originOnly{next: guarded.Transport, client: c, take: take}
+	guarded.Transport = &answers{next: &originOnly{next: guarded.Transport, client: c}, link: l}
 	check := guarded.CheckRedirect
 	guarded.CheckRedirect = func(r *http.Request, via []*http.Request) error {
-		if !c.own(r) {
-			return http.ErrUseLastResponse
+		err := errElsewhere
+		if c.own(r) {
+			err = check(r, via)
 		}
-		return check(r, via)
+		if err == nil {
+			return nil
+		}
+		return callOf(r.Context()).fail(&badAnswer{r.Response.StatusCode, mediaType(r.Response), err})
 	}
 	return &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: guarded, MaxEventSize: maxMessage}
 }
@@ -47,7 +48,6 @@ func (c *client) own(r *http.Request) bool {
 type originOnly struct {
 	next   http.RoundTripper
 	client *client
-	take   func(*sdk.ProgressNotificationParams)
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -68,7 +68,7 @@ func (t *originOnly) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	resp.Body = &cancelling{noticed(resp, t.take), cancel}
+	resp.Body = &cancelling{resp.Body, cancel}
 	return resp, nil
 }
 

@@ -17,6 +17,9 @@ import (
 // asServer is the variable that makes the test's own program a server.
 const asServer = "CHATTRAY_TEST_MCP_SERVER"
 
+// asMangler is the variable with the result that the server's tool mangle returns, unchecked.
+const asMangler = "CHATTRAY_TEST_MCP_MANGLER"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) == "" {
 		os.Exit(m.Run())
@@ -119,6 +122,14 @@ func newServer() *sdk.Server {
 		add("print", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			makeNoise()
 			return textResult("printed")
+		})
+	}
+	if result := os.Getenv(asMangler); result != "" {
+		add("mangle", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			for id := range 100 { // one is the call's
+				fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%d,"result":%s}`+"\n", id, result)
+			}
+			return textResult("mangled")
 		})
 	}
 	add("die", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
