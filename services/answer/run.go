@@ -210,10 +210,10 @@ func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 }
 
 // Interrupt stores the events and the usage of an attempt that a later one
-// continues.
+// continues, after all checkpoints that this later one needs.
 func (wr *Writer) Interrupt() error {
 	w := &record.Write{Checkpoint: &record.Checkpoint{
-		N: len(wr.steps) + 1, Data: schemas.Encode(attempts.Checkpoint{Spent: wr.deps.Spent.Models(), WorkedMS: wr.deps.Clock.Used().Milliseconds()}),
+		N: max(wr.checkpointN, wr.run.Earlier.Checkpoints()) + 1, Data: schemas.Encode(attempts.Checkpoint{Spent: wr.deps.Spent.Models(), WorkedMS: wr.deps.Clock.Used().Milliseconds()}),
 	}}
 	return wr.submit(&eventlog.Commit{Write: w}).Wait(context.WithoutCancel(wr.ctx))
 }

@@ -51,6 +51,18 @@ func Nothing() *Earlier {
 	return e
 }
 
+// Checkpoints returns the number of the last checkpoint with a reply or the start of an
+// action, 0 for none. A nil e has none.
+func (e *Earlier) Checkpoints() int {
+	switch {
+	case e == nil:
+		return 0
+	case e.Action:
+		return 1
+	}
+	return len(e.Steps)
+}
+
 // Last returns the number of the last event of the stored log, 0 for none.
 func (e *Earlier) Last() int64 {
 	if len(e.Log) == 0 {
