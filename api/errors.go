@@ -58,6 +58,7 @@ var statusByCode = map[schemas.Code]answer{
 	schemas.CodeUpstreamUnavailable: {status: http.StatusBadGateway},
 	schemas.CodeUpstreamTruncated:   {status: http.StatusBadGateway},
 	schemas.CodeUpstreamError:       {status: http.StatusBadGateway},
+	schemas.CodeEffectUnknown:       {status: http.StatusBadGateway},
 	schemas.CodeContextTooLong:      {status: http.StatusBadGateway},
 	schemas.CodeContentFilter:       {status: http.StatusBadGateway},
 	schemas.CodeStoreUnavailable:    {status: http.StatusServiceUnavailable, retry: 5},

@@ -18,8 +18,11 @@ const (
 	CodeContentFilter       Code = "content_filter"
 	CodeStoreUnavailable    Code = "store_unavailable"
 	CodeInterrupted         Code = "interrupted"
-	CodeRunTimeout          Code = "run_timeout"
-	CodeInternal            Code = "internal"
+	// CodeEffectUnknown is for an action of which nobody knows whether it took effect.
+	// The same request could do it twice.
+	CodeEffectUnknown Code = "effect_unknown"
+	CodeRunTimeout    Code = "run_timeout"
+	CodeInternal      Code = "internal"
 )
 
 // The codes of a refused request.

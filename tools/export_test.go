@@ -1,4 +1,7 @@
 package tools
 
-// MaxGroupName is what the tests see.
+// What the tests see.
 const MaxGroupName = maxGroupName
+
+// DeclaredClient returns the client of declared tools.
+var DeclaredClient = declaredClient

@@ -6,25 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
+	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
-	"strconv"
 	"strings"
+	"sync/atomic"
 
-	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/schemas/weburl"
 	"github.com/chattray/chattray/tools/outbound"
-)
-
-// Limits of the answer to a tool that a page declares, in bytes.
-const (
-	maxHTTPAnswer = 1 << 20
-	maxHTTPError  = 500
 )
 
 // NewHTTP makes a tool from a page file's declaration. Arguments are checked
@@ -51,7 +43,12 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 		fail("body", err)
 	}
 	switch h.method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	case http.MethodGet, http.MethodHead:
+		h.repeatable = true
+	case http.MethodPut, http.MethodDelete:
+		h.effects, h.repeatable = true, true
+	case http.MethodPost, http.MethodPatch:
+		h.effects, h.repeatable = true, def.Idempotent
 	default:
 		fail("method", fmt.Errorf("%q is not one of GET, HEAD, POST, PUT, PATCH, DELETE", def.Method))
 	}
@@ -61,7 +58,7 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 		fail("payload", errors.New("payload and its type must be set together"))
 	}
 	options := []Option{PayloadType(def.PayloadType), Words(def.Title, def.Done), Untrusted(), Addresses(weburl.SentIn)}
-	if h.method != http.MethodGet && h.method != http.MethodHead {
+	if h.effects {
 		options = append(options, Effects())
 	}
 	if def.Idempotent {
@@ -80,11 +77,17 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 		return turn.Tool{}, errors.Join(wrong...)
 	}
 	if client == nil {
-		client = outbound.New(outbound.Config{Base: base})
+		client = declaredClient(base)
 	}
 	h.client = sameOrigin(client)
 	h.secrets = secrets(def.Headers)
 	return tool, nil
+}
+
+// declaredClient returns the guarded client for a declared host. A request ends when the
+// call's context does: the caller bounds the call.
+func declaredClient(base *url.URL) *http.Client {
+	return outbound.New(outbound.Config{Base: base, Timeout: outbound.NoTimeout})
 }
 
 // NewHTTPAction makes the handler of an action that a page file declares: a
@@ -116,14 +119,17 @@ func closedSchema(schema json.RawMessage) (json.RawMessage, error) {
 
 // httpTool is a declared tool, ready to run.
 type httpTool struct {
-	def     turn.HTTPTool
-	method  string
-	base    *url.URL
-	url     *text.Template
-	body    *text.Template
-	pointer []string
-	client  *http.Client
-	secrets *strings.Replacer
+	def    turn.HTTPTool
+	method string
+	// effects requests change something; repeatable ones may be sent again when it is
+	// unknown what they did.
+	effects, repeatable bool
+	base                *url.URL
+	url                 *text.Template
+	body                *text.Template
+	pointer             []string
+	client              *http.Client
+	secrets             *strings.Replacer
 }
 
 // httpBase is the fixed beginning of a URL template.
@@ -189,156 +195,21 @@ func secrets(headers map[string]string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
+// service names the server in sentences, without its address.
+func (h *httpTool) service() string { return "the service at " + h.def.Name }
+
 func (h *httpTool) run(ctx context.Context, call *Call) (Result, error) {
-	req, err := h.request(ctx, call.Input)
+	var sent atomic.Bool // from when there is a connection, the server may have the request
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
+	req, err := h.request(traced, call.Input)
 	if err != nil {
 		return Result{}, err
 	}
 	call.Progress("requesting", "Calling "+call.Name, 0.2, nil)
-	service := "the service at " + h.def.Name
 	resp, err := h.client.Do(req)
 	if err != nil {
-		return Result{}, outbound.Explain(ctx, service, err)
+		return Result{}, h.failed(ctx, err, sent.Load())
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxHTTPAnswer+1))
-	if err == nil && len(body) > maxHTTPAnswer {
-		err = outbound.ErrTooLarge
-	}
-	if err != nil {
-		return Result{}, outbound.Explain(ctx, service, err)
-	}
-	answer := strings.ToValidUTF8(h.secrets.Replace(string(body)), "\uFFFD")
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		message := fmt.Sprintf("%s answered with status %d", service, resp.StatusCode)
-		if isText(resp) && strings.TrimSpace(answer) != "" {
-			message += ": " + text.Ellipsis(oneLine(answer), maxHTTPError)
-		}
-		return Result{Text: message, IsError: true}, nil
-	}
-	return h.result(answer, resp)
-}
-
-// request renders the templates.
-func (h *httpTool) request(ctx context.Context, input json.RawMessage) (*http.Request, error) {
-	misfit := func(what string, err error) error {
-		return schemas.NewError(schemas.CodeInvalid, "the arguments do not make a valid "+what).Because(err)
-	}
-	args, err := values(input)
-	if err != nil {
-		return nil, misfit("request", err)
-	}
-	rendered, err := render(h.url, args)
-	if err != nil {
-		return nil, misfit("URL", err)
-	}
-	u, err := url.Parse(strings.TrimSpace(rendered))
-	if err != nil || u.Scheme != h.base.Scheme || u.Host != h.base.Host {
-		return nil, misfit("URL", err)
-	}
-	var body io.Reader = http.NoBody
-	if h.body != nil {
-		text, err := render(h.body, args)
-		if err != nil {
-			return nil, misfit("body", err)
-		}
-		if h.sendsJSON() && !json.Valid([]byte(text)) {
-			return nil, misfit("body", errors.New("it is not JSON"))
-		}
-		body = strings.NewReader(text)
-	}
-	req, err := http.NewRequestWithContext(ctx, h.method, u.String(), body)
-	if err != nil {
-		return nil, misfit("URL", err)
-	}
-	req.Header.Set("Accept", "application/json, text/*;q=0.8")
-	if h.body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for name, v := range h.def.Headers {
-		req.Header.Set(name, v)
-	}
-	return req, nil
-}
-
-// sendsJSON reports whether the body is JSON, which it is unless the headers say otherwise.
-func (h *httpTool) sendsJSON() bool {
-	for name, v := range h.def.Headers {
-		if textproto.CanonicalMIMEHeaderKey(name) == "Content-Type" {
-			return strings.Contains(v, "json")
-		}
-	}
-	return true
-}
-
-// result returns the answer for the model, and the part that the pointer names for the page.
-func (h *httpTool) result(content string, resp *http.Response) (Result, error) {
-	if strings.TrimSpace(content) == "" {
-		return Text("The service answered with status " + strconv.Itoa(resp.StatusCode) + " and no content."), nil
-	}
-	var doc any
-	isJSON := json.Valid([]byte(content)) && text.DecodeExact([]byte(content), &doc) == nil
-	if !isJSON && !isText(resp) {
-		return Result{}, schemas.NewError(schemas.CodeUnsupportedMedia, "the service at "+h.def.Name+" answered with something other than text")
-	}
-	out := Text(content)
-	if !isJSON || h.def.Payload == "" {
-		return out, nil
-	}
-	part, ok := follow(doc, h.pointer)
-	if !ok {
-		return out, nil
-	}
-	data, err := text.Encode(part)
-	if err != nil {
-		return Result{}, err
-	}
-	out.Payload = &turn.Payload{Type: h.def.PayloadType, Data: data}
-	return out, nil
-}
-
-// isText reports whether an answer is text; without a content type it may be.
-func isText(resp *http.Response) bool {
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return err != nil || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") || strings.HasSuffix(kind, "xml")
-}
-
-// parsePointer reads a JSON pointer (RFC 6901); "#" alone is the whole
-// document, as in the pointer's form in URLs.
-func parsePointer(pointer string) ([]string, error) {
-	pointer = strings.TrimPrefix(pointer, "#")
-	if pointer == "" {
-		return nil, nil
-	}
-	rest, ok := strings.CutPrefix(pointer, "/")
-	if !ok {
-		return nil, errors.New("a JSON pointer begins with /")
-	}
-	parts := strings.Split(rest, "/")
-	for i, p := range parts {
-		parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(p)
-	}
-	return parts, nil
-}
-
-func follow(v any, pointer []string) (any, bool) {
-	for _, key := range pointer {
-		switch at := v.(type) {
-		case map[string]any:
-			next, ok := at[key]
-			if !ok {
-				return nil, false
-			}
-			v = next
-		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(at) || strconv.Itoa(i) != key {
-				return nil, false
-			}
-			v = at[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
+	return h.answer(ctx, resp)
 }

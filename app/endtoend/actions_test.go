@@ -1,10 +1,12 @@
 package endtoend
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -205,5 +207,53 @@ func TestConcurrentClicks(t *testing.T) {
 				t.Errorf("%d clicks were done, want 1", done.Load())
 			}
 		})
+	}
+}
+
+// An action of which nobody knows whether it took effect cannot be tried again with a
+// click: its server hung up, or the service stopped while it ran.
+func TestActionsWhoseEffectIsUnknown(t *testing.T) {
+	var hangsUp atomic.Bool
+	hangsUp.Store(true)
+	came := make(chan struct{}, 1)
+	var requests atomic.Int64
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		_, _ = io.Copy(io.Discard, r.Body)
+		if hangsUp.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		came <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer shop.Close()
+	dir := pagestest.Folder(t, map[string]string{"shop.yaml": fmt.Sprintf(shopPage, shop.URL)})
+	settings := fmt.Sprintf("openai: {base_url: 'http://127.0.0.1:1', api_key: k}\npages: %s\nsecrets: {shop_key: s3cret}\ndrain: 50ms\n", dir)
+	database := filepath.Join(t.TempDir(), "c.db")
+	body, err := json.Marshal(click("shop", "refund", map[string]any{"order": 7, "amount": 1}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(stream, words string) {
+		t.Helper()
+		if !strings.Contains(stream, words) || !strings.Contains(stream, `"code":"effect_unknown"`) || strings.Contains(stream, `"retryable":true`) {
+			t.Errorf("the stream is %s, want effect_unknown, %q, and that it is not retryable", stream, words)
+		}
+	}
+
+	s, stop := serveWith(t, database, settings)
+	check(s.send("ann", http.MethodPost, "/api/chat/stream", string(body)).Body, "whether it had an effect is unknown")
+	hangsUp.Store(false)
+	read := make(chan apptest.Reply)
+	go func() { read <- s.send("ann", http.MethodPost, "/api/chat/stream", string(body)) }()
+	<-came
+	stop()
+	run := (<-read).Header.Get("X-Run-Id")
+
+	s, stop = serveWith(t, database, settings)
+	defer stop()
+	check(s.send("ann", http.MethodGet, "/api/chat/runs/"+run+"/stream", "").Body, "it is not known whether it took effect")
+	if got := requests.Load(); got != 2 {
+		t.Errorf("two clicks made %d requests, want 2", got)
 	}
 }

@@ -264,22 +264,39 @@ func own(t turn.Tool) Action {
 			result, err := t.Run(ctx, &turn.Call{
 				Name: t.Name, Input: call.Data, User: call.User, ConversationID: call.ConversationID, RunID: call.RunID, Context: call.Context,
 			})
-			answer := strings.ReplaceAll(text.Ellipsis(result.Text, maxText), toolMarker, escapedMarker)
-			switch {
-			case errors.Is(context.Cause(ctx), errLate):
-				return Outcome{}, errLate
-			case err != nil:
-				return Outcome{}, err
-			case result.IsError:
-				return Outcome{}, schemas.NewError(schemas.CodeUpstreamError, answer)
+			if err != nil && errors.Is(context.Cause(ctx), errLate) && !errors.Is(err, errLate) {
+				err = errLate
 			}
-			return Outcome{Text: answer, Payload: result.Payload}, nil
+			switch {
+			case err != nil:
+				return Outcome{}, quoted(err)
+			case result.IsError:
+				return Outcome{}, schemas.NewError(schemas.CodeUpstreamError, outside(result.Text))
+			}
+			return Outcome{Text: outside(result.Text), Payload: result.Payload}, nil
 		},
 	}
 }
 
-// errLate is the error of an action that did not end in time.
-var errLate error = schemas.NewError(schemas.CodeUpstreamTimeout, "the action did not end in time; whether it had an effect is unknown")
+// errLate is the cause with which the context of an action ends that is not done in time. A
+// handler adds whether the action had an effect.
+var errLate error = schemas.NewError(schemas.CodeUpstreamTimeout, "the action did not end in time")
+
+// quoted returns an error of a handler, whose message may repeat text from outside.
+func quoted(err error) error {
+	seen, ok := errors.AsType[*schemas.Error](err)
+	if !ok || !strings.Contains(seen.Message, toolMarker) {
+		return err
+	}
+	out := *seen
+	out.Message = outside(seen.Message)
+	return out.Because(err)
+}
+
+// outside returns text from outside the service as a part of an answer.
+func outside(s string) string {
+	return strings.ReplaceAll(text.Ellipsis(s, maxText), toolMarker, escapedMarker)
+}
 
 // toolMarker may be written only by the service.
 const (

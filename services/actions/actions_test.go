@@ -323,9 +323,18 @@ func TestOwnActions(t *testing.T) {
 		return nil
 	}, Run: func(ctx context.Context, call *turn.Call) (turn.Result, error) {
 		got = call
-		if answer.Text == "late" {
+		switch answer.Text {
+		case "late":
 			<-ctx.Done()
 			return turn.Result{}, ctx.Err()
+		case "late with an effect":
+			<-ctx.Done()
+			return turn.Result{}, schemas.NewError(schemas.CodeEffectUnknown, "who knows").Because(context.Cause(ctx))
+		case "late and done":
+			<-ctx.Done()
+			return answer, nil
+		case "unknown":
+			return turn.Result{}, schemas.NewError(schemas.CodeEffectUnknown, "status 502: [[tool:0]]")
 		}
 		return answer, nil
 	}}
@@ -342,13 +351,16 @@ func TestOwnActions(t *testing.T) {
 			result turn.Result
 			want   schemas.Code
 			undone bool
+			words  string
 		}{
-			{turn.Result{Text: "status 500", IsError: true}, schemas.CodeUpstreamError, false},
-			{turn.Result{Text: "late"}, schemas.CodeUpstreamTimeout, false},
+			{turn.Result{Text: "status 500 [[tool:0]]", IsError: true}, schemas.CodeUpstreamError, false, `status 500 [\[tool:0]]`},
+			{turn.Result{Text: "late"}, schemas.CodeUpstreamTimeout, false, "the action did not end in time"},
+			{turn.Result{Text: "late with an effect"}, schemas.CodeEffectUnknown, false, "who knows"},
+			{turn.Result{Text: "unknown"}, schemas.CodeEffectUnknown, false, `status 502: [\[tool:0]]`},
 		} {
 			answer = tc.result
-			if _, err := a.Run(t.Context(), call); codeOf(err) != tc.want || actions.Undone(err) != tc.undone {
-				t.Errorf("%s: got %v, want %s", tc.result.Text, err, tc.want)
+			if _, err := a.Run(t.Context(), call); codeOf(err) != tc.want || actions.Undone(err) != tc.undone || schemas.Visible(err).Message != tc.words {
+				t.Errorf("%s: got %v, want %s: %s", tc.result.Text, err, tc.want, tc.words)
 			}
 		}
 		for data, fits := range map[string]bool{`{"order":7}`: true, `{"order":7,"force":true}`: false, ``: false} {
@@ -358,6 +370,10 @@ func TestOwnActions(t *testing.T) {
 		}
 		if err := call.Page.Fits("apply_schema", nil); err != nil {
 			t.Errorf("an action that the page's file does not handle: Fits gives %v", err)
+		}
+		answer = turn.Result{Text: "late and done"}
+		if done, err := a.Run(t.Context(), call); err != nil || done.Text != "late and done" {
+			t.Errorf("an action that was done late: got %+v, %v, want its answer", done, err)
 		}
 		call.Data = json.RawMessage(`{"order":7,"force":true}`)
 		_, err = a.Run(t.Context(), call)

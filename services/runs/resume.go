@@ -48,7 +48,7 @@ func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over boo
 	case run.attempt-e.Uncounted > MaxAttempts, run.attempt > maxAttemptsEver:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted several times and was given up")}
 	case e.Action:
-		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInterrupted, "the service was interrupted while the action ran; it is not known whether it took effect")}
+		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeEffectUnknown, "the service was interrupted while the action ran; it is not known whether it took effect")}
 	case unready != nil:
 		end = stopped(run.ctx, unready)
 	default:

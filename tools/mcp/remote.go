@@ -11,18 +11,14 @@ import (
 	"github.com/chattray/chattray/tools/outbound"
 )
 
-// How long to wait for the first byte of a remote server's answer. A call may
-// answer only when it is done, and has its own time limit; an opened stream
-// answers at once.
-const (
-	streamWait = 20 * time.Second
-	callWait   = time.Hour
-)
+// streamWait bounds the wait for the first byte of a stream, which answers at once. A call
+// may answer only when it is done, and has its own time limit.
+const streamWait = 20 * time.Second
 
 // remote is the link's transport to the server's URL.
 func (c *client) remote(l *link) sdk.Transport {
-	guarded := outbound.New(outbound.Config{Base: c.base, MaxBody: maxMessage, HeaderWait: callWait})
-	guarded.Timeout = 0 // streams stay open; calls and lists end with their context
+	// Streams stay open; calls and lists end with their context.
+	guarded := outbound.New(outbound.Config{Base: c.base, MaxBody: maxMessage, Timeout: outbound.NoTimeout})
 	guarded.Transport = &answers{next: &originOnly{next: guarded.Transport, client: c}, link: l}
 	check := guarded.CheckRedirect
 	guarded.CheckRedirect = func(r *http.Request, via []*http.Request) error {

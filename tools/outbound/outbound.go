@@ -26,7 +26,10 @@ const (
 	defaultBody       = 8 << 20
 	MaxRedirects      = 5
 	defaultTimeout    = 30 * time.Second
-	defaultHeaderWait = 20 * time.Second
+	defaultHeaderWait = 20 * time.Second // for the first byte of an answer
+
+	// NoTimeout is the Timeout of a client whose requests end only with their contexts.
+	NoTimeout time.Duration = -1
 
 	maxHeader        = 64 << 10
 	dialTimeout      = 10 * time.Second
@@ -63,11 +66,9 @@ type Config struct {
 	// MaxBody bounds the bytes of a body, after decompression; 0 means
 	// defaultBody.
 	MaxBody int64
-	// Timeout bounds a whole exchange with its redirects; 0 is defaultTimeout.
+	// Timeout bounds a whole exchange with its redirects; 0 is defaultTimeout,
+	// within which the answer has to begin after defaultHeaderWait.
 	Timeout time.Duration
-	// HeaderWait bounds the wait for the first byte of an answer; 0 means
-	// defaultHeaderWait.
-	HeaderWait time.Duration
 }
 
 // New returns a client with the limits of c. It uses no proxy, whatever the
@@ -79,6 +80,10 @@ func New(c Config) *http.Client {
 	guarded := *plain
 	guarded.Control = g.control
 	base := hostPort(c.Base)
+	timeout, headerWait := cmp.Or(c.Timeout, defaultTimeout), defaultHeaderWait
+	if c.Timeout == NoTimeout {
+		timeout, headerWait = 0, 0
+	}
 	transport := &http.Transport{
 		Proxy: nil,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -89,7 +94,7 @@ func New(c Config) *http.Client {
 		},
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    tlsTimeout,
-		ResponseHeaderTimeout:  cmp.Or(c.HeaderWait, defaultHeaderWait),
+		ResponseHeaderTimeout:  headerWait,
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdleForAHost,
@@ -98,7 +103,7 @@ func New(c Config) *http.Client {
 	return &http.Client{
 		Transport:     &checked{next: transport, base: base, max: cmp.Or(c.MaxBody, defaultBody)},
 		CheckRedirect: checkRedirect,
-		Timeout:       cmp.Or(c.Timeout, defaultTimeout),
+		Timeout:       timeout,
 	}
 }
 

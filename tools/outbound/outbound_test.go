@@ -352,6 +352,17 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+func TestTimeouts(t *testing.T) {
+	for _, tc := range []struct{ timeout, whole, wait time.Duration }{
+		{0, 30 * time.Second, 20 * time.Second}, {time.Minute, time.Minute, 20 * time.Second}, {outbound.NoTimeout, 0, 0},
+	} {
+		client := outbound.New(outbound.Config{Timeout: tc.timeout})
+		if wait := outbound.HeaderWait(client); client.Timeout != tc.whole || wait != tc.wait {
+			t.Errorf("Timeout %s: the client ends after %s and waits %s for an answer, want %s and %s", tc.timeout, client.Timeout, wait, tc.whole, tc.wait)
+		}
+	}
+}
+
 func TestExplain(t *testing.T) {
 	client := outbound.New(outbound.Config{Allow: loopback})
 	_, err := get(t, client, "http://10.0.0.1/?api_key=secret")
