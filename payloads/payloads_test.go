@@ -264,7 +264,8 @@ func TestNewType(t *testing.T) {
 		want   []string // in the error; none for a good one
 	}{
 		{"good", func(*turn.PayloadDef) {}, nil},
-		{"of a tool", func(d *turn.PayloadDef) { d.Source, d.Marker = "tool", "" }, nil},
+		{"of a tool", func(d *turn.PayloadDef) { d.Source, d.Marker, d.Instructions = "tool", "", "" }, nil},
+		{"instructions without a marker", func(d *turn.PayloadDef) { d.Source, d.Marker = "tool", "" }, []string{"instructions have no effect without a marker"}},
 		{"name", func(d *turn.PayloadDef) { d.Name = "Reading list" }, []string{`"Reading list"`, "name"}},
 		{"source", func(d *turn.PayloadDef) { d.Source = "user" }, []string{`source "user"`}},
 		{"no marker", func(d *turn.PayloadDef) { d.Marker = "" }, []string{`marker ""`}},

@@ -89,6 +89,9 @@ func checkDef(def turn.PayloadDef) error {
 		if def.Marker != "" {
 			errs = append(errs, errors.New("a tool's payload has no marker"))
 		}
+		if def.Instructions != "" {
+			errs = append(errs, errors.New("instructions have no effect without a marker: with a marker a model writes the payload, without one a tool makes it"))
+		}
 	default:
 		errs = append(errs, fmt.Errorf("source %q must be tool or llm", def.Source))
 	}

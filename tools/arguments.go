@@ -194,8 +194,12 @@ func (m misfit) Unwrap() error { return m.seen }
 
 // closed reports whether the schema allows no other fields.
 func (a *arguments) closed() bool {
-	no := a.schema.AdditionalProperties
-	return no != nil && no.Not != nil && reflect.DeepEqual(*no.Not, jsonschema.Schema{}) && a.schema.PatternProperties == nil
+	return nothing(a.schema.AdditionalProperties) && a.schema.PatternProperties == nil
+}
+
+// nothing reports whether s is the schema false.
+func nothing(s *jsonschema.Schema) bool {
+	return s != nil && s.Not != nil && reflect.DeepEqual(*s.Not, jsonschema.Schema{})
 }
 
 // deeper returns the validator's own message if the fault is inside a value.

@@ -14,6 +14,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
+// formType is the media type of a body whose values are escaped as those of a form.
+const formType = "application/x-www-form-urlencoded"
+
 // request makes the request of a call.
 func (h *httpTool) request(ctx context.Context, input json.RawMessage) (*http.Request, error) {
 	misfit := func(what string, err error) error {
@@ -46,6 +49,7 @@ func (h *httpTool) request(ctx context.Context, input json.RawMessage) (*http.Re
 	for name, v := range h.def.Headers {
 		req.Header.Set(name, v)
 	}
+	req.Host = req.Header.Get("Host") // net/http ignores the header; empty means the URL's
 	return req, nil
 }
 

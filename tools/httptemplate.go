@@ -29,8 +29,9 @@ var escapers = template.FuncMap{inPath: pathValue, inQuery: queryValue, inJSON: 
 // ownEscapers would escape a second time.
 var ownEscapers = map[string]bool{"urlquery": true, "html": true, "js": true}
 
-// urlTemplate and bodyTemplate parse a template and add the escapers: in a URL
-// for the path or, after the question mark, for the query; in a body as JSON.
+// urlTemplate and bodyTemplate parse a template and add the escapers: in a URL for the
+// path or, after the question mark, for the query; in a body as values of a form, if it is
+// one, and otherwise as JSON.
 func urlTemplate(source string) (*text.Template, error) {
 	query := false
 	return escaped("url", source, func(text string) { query = query || strings.Contains(text, "?") }, func() string {
@@ -41,8 +42,12 @@ func urlTemplate(source string) (*text.Template, error) {
 	})
 }
 
-func bodyTemplate(source string) (*text.Template, error) {
-	return escaped("body", source, func(string) {}, func() string { return inJSON })
+func bodyTemplate(source, contentType string) (*text.Template, error) {
+	escaper := inJSON
+	if contentType == formType {
+		escaper = inQuery
+	}
+	return escaped("body", source, func(string) {}, func() string { return escaper })
 }
 
 func escaped(name, source string, seen func(text string), escaper func() string) (*text.Template, error) {

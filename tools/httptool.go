@@ -39,9 +39,10 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	h.url, err = urlTemplate(def.URL)
 	fail("url", err)
 	if def.Body != "" {
-		h.body, err = bodyTemplate(def.Body)
+		h.body, err = bodyTemplate(def.Body, h.contentType())
 		fail("body", err)
 	}
+	readable := len(wrong) == 0
 	switch h.method {
 	case http.MethodGet, http.MethodHead:
 		h.repeatable = true
@@ -52,6 +53,7 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	default:
 		fail("method", fmt.Errorf("%q is not one of GET, HEAD, POST, PUT, PATCH, DELETE", def.Method))
 	}
+	fail("headers", checkHeaders(def.Headers))
 	h.pointer, err = parsePointer(def.Payload)
 	fail("payload", err)
 	if (def.Payload == "") != (def.PayloadType == "") {
@@ -73,6 +75,9 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	}
 	tool := NewRaw(def.Name, def.Description, schema, h.run, options...)
 	fail("tool", fault(tool))
+	if readable {
+		wrong = append(wrong, h.checkTemplates(schema)...)
+	}
 	if len(wrong) > 0 {
 		return turn.Tool{}, errors.Join(wrong...)
 	}
@@ -184,7 +189,7 @@ func secrets(headers map[string]string) *strings.Replacer {
 	}
 	for name, v := range headers {
 		switch textproto.CanonicalMIMEHeaderKey(name) {
-		case "Accept", "Accept-Language", "Content-Type", "User-Agent":
+		case "Accept", "Accept-Language", "Content-Type", "Host", "User-Agent":
 			continue
 		}
 		hide(v)

@@ -21,6 +21,9 @@ type seen struct {
 	Method, URI, Body, Type, Key string
 }
 
+// anyArguments is the schema of a tool that takes arguments of any name.
+var anyArguments = json.RawMessage(`{"type":"object","additionalProperties":true}`)
+
 func declared(t *testing.T, def turn.HTTPTool, handler http.HandlerFunc) (turn.Tool, *seen) {
 	t.Helper()
 	var got seen
@@ -31,6 +34,9 @@ func declared(t *testing.T, def turn.HTTPTool, handler http.HandlerFunc) (turn.T
 	}))
 	t.Cleanup(srv.Close)
 	def.Name, def.Description, def.URL = "lookup", "Looks up.", srv.URL+def.URL
+	if def.InputSchema == nil {
+		def.InputSchema = anyArguments
+	}
 	tool, err := tools.NewHTTP(def, nil) // the guarded client, which may reach the declared host
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +75,12 @@ func TestHTTPToolRequest(t *testing.T) {
 			`{"a":18446744073709551615,"b":-12345678901234567890123}`,
 			seen{Method: "POST", URI: "/find/18446744073709551615?b=-12345678901234567890123", Body: "[18446744073709551615, -12345678901234567890123]", Type: "application/json"},
 		},
+		{
+			"form",
+			turn.HTTPTool{Method: "POST", URL: "/find", Body: "q={{.q}}&n={{.n}}&none={{.none}}", Headers: map[string]string{"content-type": "Application/x-www-form-urlencoded; charset=utf-8"}},
+			`{"q":"a&b=\"c\" ü","n":3}`,
+			seen{Method: "POST", URI: "/find", Body: "q=a%26b%3D%22c%22+%C3%BC&n=3&none=", Type: "Application/x-www-form-urlencoded; charset=utf-8"},
+		},
 		{"value that looks like a template", turn.HTTPTool{URL: "/find?q={{.q}}"}, `{"q":"{{.key}}"}`, seen{Method: "GET", URI: "/find?q=%7B%7B.key%7D%7D"}},
 		{
 			"headers",
@@ -101,7 +113,7 @@ func TestHTTPToolRefusesArguments(t *testing.T) {
 		{"up backwards", turn.HTTPTool{URL: "/items/{{.id}}"}, `{"id":"x\\..\\admin"}`},
 		{"too long", turn.HTTPTool{URL: "/items?q={{.id}}"}, `{"id":"` + strings.Repeat("x", 300<<10) + `"}`},
 		{"against the schema", turn.HTTPTool{URL: "/{{.id}}", InputSchema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}`)}, `{"id":"x"}`},
-		{"no JSON in the body", turn.HTTPTool{Method: "POST", URL: "/", Body: `{"q": "{{.q}}"}`}, `{"q":"a"}`},
+		{"no JSON in the body", turn.HTTPTool{Method: "POST", URL: "/", Body: `{"q": {{if .q}}{{.q}}{{end}}}`}, `{"q":""}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tool, got := declared(t, tc.def, answer(`{}`))
@@ -234,6 +246,11 @@ func TestNewHTTPReportsAllMistakes(t *testing.T) {
 			turn.HTTPTool{Name: "a b", Description: "A.", URL: "https://example.com/", Method: "BREW", Payload: "x", InputSchema: json.RawMessage(`[]`)},
 			[]string{"its name", "BREW", "begins with /", "must be set together", "tool:"},
 		},
+		{
+			"templates and the rest",
+			turn.HTTPTool{Name: "a b", Description: "A.", URL: "https://example.com/{{.x}}", Body: `"{{.a}}"`, Headers: map[string]string{"Trailer": "x"}, InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)},
+			[]string{"its name", "headers: Trailer", "url: there is no argument .x", `body: with the arguments {"a":"a"} it is not JSON but ""a""`},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := tools.NewHTTP(tc.def, nil)
@@ -260,6 +277,7 @@ func FuzzHTTPToolValues(f *testing.F) {
 	defer srv.Close()
 	tool, err := tools.NewHTTP(turn.HTTPTool{
 		Name: "lookup", Description: "Looks up.", Method: "POST", URL: srv.URL + "/a/{{.v}}/b?q={{.v}}&k=1", Body: `{"v": {{.v}}, "k": 1}`,
+		InputSchema: anyArguments,
 	}, nil)
 	if err != nil {
 		f.Fatal(err)

@@ -83,7 +83,7 @@ var table = []setting{
 	{"timeouts.model_connect", vars("MODEL_CONNECT_TIMEOUT"), "10s", "connecting to the model", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelConnect })},
 	{"timeouts.model_first_token", vars("MODEL_FIRST_TOKEN_TIMEOUT"), "60s", "until the model's first token", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelFirstToken })},
 	{"timeouts.model_idle", vars("MODEL_IDLE_TIMEOUT"), "60s", "silence of the model within a reply", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelIdle })},
-	{"timeouts.tool", vars("TOOL_TIMEOUT"), "60s", "one tool call", plain, duration(func(c *Config) *span { return &c.Timeouts.Tool })},
+	{"timeouts.tool", vars("TOOL_TIMEOUT"), "60s", "one tool call, and one action over HTTP", plain, duration(func(c *Config) *span { return &c.Timeouts.Tool })},
 	{"timeouts.run", vars("RUN_TIMEOUT"), "15m", "one run, not counting the time it waits for the user", plain, duration(func(c *Config) *span { return &c.Timeouts.Run })},
 	{"timeouts.approval", vars("APPROVAL_TIMEOUT"), "15m", "a call that waits for the user's approval, or for a tool of the page", plain, duration(func(c *Config) *span { return &c.Timeouts.Approval })},
 	{"timeouts.stream_write", vars("STREAM_WRITE_TIMEOUT"), "2m", "a stream whose client's system takes nothing, because the client reads slowly or not at all; it continues with `Last-Event-ID`", plain, duration(func(c *Config) *span { return &c.Timeouts.StreamWrite })},

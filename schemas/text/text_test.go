@@ -96,3 +96,25 @@ func TestJSON(t *testing.T) {
 		t.Errorf("a function is %s, want null", got)
 	}
 }
+
+func TestFields(t *testing.T) {
+	for source, want := range map[string]string{
+		"": "",
+		"{{.a.b}} {{if .c}}{{.d}}{{else}}{{.e}}{{end}}": "a.b c d e",
+		"{{with .a}}{{.b}}{{$.c}}{{else}}{{.d}}{{end}}": "a c d",
+		"{{range $i, $v := .a}}{{$v.b}}{{end}}":         "a",
+		"{{len (index .a .b).c}}":                       "a b",
+	} {
+		parsed, err := template.New("t").Parse(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, path := range text.Bounded(parsed).Fields() {
+			got = append(got, strings.Join(path, "."))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, want %q", source, got, want)
+		}
+	}
+}

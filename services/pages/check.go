@@ -189,7 +189,7 @@ func (l *pageLoader) makeTool(f *pageFile, t pageTool, d pageDeclared) {
 	}
 	made, err := l.parts.MakeHTTPTool(t.HTTPTool)
 	if err != nil {
-		l.wrong(f.file, t.line, "%s", flat(err))
+		l.wrong(f.file, t.line, "tool %q: %s", t.Name, flat(err))
 	}
 	d.tools[t.Name] = made
 }
@@ -206,6 +206,9 @@ var secretName = regexp.MustCompile(`\$\{([^{}]*)\}`)
 
 func (l *pageLoader) fillHeaders(f *pageFile, t *pageTool) {
 	for name, value := range t.Headers {
+		if strings.Contains(value, "{{") {
+			l.wrong(f.file, t.headerLine[name], "the header %s must not have placeholders; only url and body have them", name)
+		}
 		t.Headers[name] = l.fillSecrets(f, t.headerLine[name], value)
 	}
 }
@@ -310,7 +313,7 @@ func (l *pageLoader) makeAction(f *pageFile, level *pageLevel, a *pageAction, d 
 	}
 	made, err := l.parts.MakeHTTPAction(a.http.HTTPTool)
 	if err != nil {
-		l.wrong(f.file, a.http.line, "%s", flat(err))
+		l.wrong(f.file, a.http.line, "action %q: %s", name, flat(err))
 	}
 	a.Schema = made.InputSchema
 	level.madeActions = append(level.madeActions, made)

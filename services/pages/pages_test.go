@@ -190,7 +190,7 @@ http_tools:
     url: https://a
   - name: bad
     url: ftp://a
-    headers: {X: "${nothing}"}
+    headers: {X: "${nothing}", Y: "{{.id}}"}
     payload_type: nowhere
     idempotent: perhaps
 tabs:
@@ -230,8 +230,9 @@ tabs:
 		`a.yaml:16: the payload type "webpage_content" already exists`,
 		`a.yaml:18: schema: is absent`,
 		`a.yaml:20: the tool "get_report" already exists`,
-		`a.yaml:22: url: no https`,
+		`a.yaml:22: tool "bad": url: no https`,
 		`a.yaml:24: the settings have no secret "nothing"`,
+		`a.yaml:24: the header Y must not have placeholders; only url and body have them`,
 		`a.yaml:22: tool "bad" makes the unknown payload type "nowhere"`,
 		`a.yaml:26: must be true or false`,
 		`a.yaml:28: payload types "own" and "schema_proposal" have the same marker SCHEMA_PROPOSAL:`,
@@ -251,8 +252,8 @@ tabs:
 			t.Errorf("not reported: %s", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 31 {
-		t.Errorf("got %d mistakes, want 31:\n%s", n, got)
+	if n := strings.Count(got, "\n") + 1; n != 32 {
+		t.Errorf("got %d mistakes, want 32:\n%s", n, got)
 	}
 	if strings.Contains(got, "s3cret") {
 		t.Error("the error has a secret in it, want none")

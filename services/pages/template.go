@@ -1,13 +1,11 @@
 package pages
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"text/template"
-	"text/template/parse"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -51,64 +49,17 @@ func (o *Offer) ContextText(page schemas.Object) (string, error) {
 // parseContextTemplate parses the text under `template:` and checks its names,
 // so that a mistake is reported at the start and not when a user asks.
 func parseContextTemplate(name, source string) (*text.Template, error) {
-	t, err := template.New(name).Parse(source)
+	parsed, err := template.New(name).Parse(source)
 	if err != nil {
 		return nil, err
 	}
-	if t.Tree != nil { // otherwise it is an empty template
-		err = checkNames(t.Root, true)
-	}
-	return text.Bounded(t), err
-}
-
-// checkNames returns an error for a name that the template's data does not
-// have. The data is the dot at the top level, and $ everywhere in a template
-// without a name; the dot inside with and range is known only when the page
-// sends its context.
-func checkNames(n parse.Node, top bool) error {
-	each := func(top bool, nodes ...parse.Node) error {
-		for _, n := range nodes {
-			if err := checkNames(n, top); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	switch n := n.(type) {
-	case *parse.ListNode:
-		if n != nil {
-			return each(top, n.Nodes...)
-		}
-	case *parse.ActionNode:
-		return each(top, n.Pipe)
-	case *parse.PipeNode:
-		for _, c := range n.Cmds {
-			if err := each(top, c.Args...); err != nil {
-				return err
-			}
-		}
-	case *parse.ChainNode:
-		return each(top, n.Node)
-	case *parse.TemplateNode:
-		if n.Pipe != nil {
-			return each(top, n.Pipe)
-		}
-	case *parse.IfNode:
-		return each(top, n.Pipe, n.List, n.ElseList)
-	case *parse.WithNode:
-		return cmp.Or(each(top, n.Pipe, n.ElseList), each(false, n.List))
-	case *parse.RangeNode:
-		return cmp.Or(each(top, n.Pipe, n.ElseList), each(false, n.List))
-	case *parse.FieldNode:
-		if top {
-			return checkName(n.Ident[0])
-		}
-	case *parse.VariableNode:
-		if n.Ident[0] == "$" && len(n.Ident) > 1 {
-			return checkName(n.Ident[1])
+	t := text.Bounded(parsed)
+	for _, path := range t.Fields() {
+		if err := checkName(path[0]); err != nil {
+			return t, err
 		}
 	}
-	return nil
+	return t, nil
 }
 
 // templateNames are the names of templateData.

@@ -45,25 +45,26 @@ the settings: unknown tool "no_tool" for the page "reports"`
 	}
 }
 
-// An HTTP tool that may change something needs approval, unless its file says
-// otherwise.
+// An HTTP tool that may change something needs approval and is not repeated, unless its
+// file says otherwise.
 func TestPageHTTPToolsConfirm(t *testing.T) {
 	for _, tt := range []struct {
-		name, lines string
-		want        bool
+		name, lines   string
+		want, repeats bool
 	}{
-		{"get", "", false},
-		{"head", "method: HEAD", false},
-		{"get with confirm", "confirm: true", true},
-		{"post", "method: POST", true},
-		{"post by its body", "body: '{}'", true},
-		{"lower case", "method: post", true},
-		{"put", "method: PUT", true},
-		{"patch", "method: PATCH", true},
-		{"delete", "method: DELETE", true},
-		{"repeatable", "{method: PUT, idempotent: true}", true},
-		{"unasked", "{method: POST, confirm: false}", false},
-		{"asked", "{method: POST, confirm: true}", true},
+		{"get", "", false, true},
+		{"head", "method: HEAD", false, true},
+		{"get with confirm", "confirm: true", true, true},
+		{"get once", "idempotent: false", false, false},
+		{"post", "method: POST", true, false},
+		{"post by its body", "body: '{}'", true, false},
+		{"lower case", "method: post", true, false},
+		{"put", "method: PUT", true, false},
+		{"patch", "method: PATCH", true, false},
+		{"delete", "method: DELETE", true, false},
+		{"repeatable", "{method: PUT, idempotent: true}", true, true},
+		{"unasked", "{method: POST, confirm: false}", false, false},
+		{"asked", "{method: POST, confirm: true}", true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			lines := strings.NewReplacer("{", "", "}", "", ", ", "\n    ").Replace(tt.lines)
@@ -76,8 +77,8 @@ func TestPageHTTPToolsConfirm(t *testing.T) {
 				t.Fatal(err)
 			}
 			i := slices.IndexFunc(o.Tools, func(t turn.Tool) bool { return t.Name == "place_order" })
-			if i < 0 || o.Tools[i].Confirm != tt.want {
-				t.Errorf("the tool %d asks: not %t", i, tt.want)
+			if i < 0 || o.Tools[i].Confirm != tt.want || o.Tools[i].Idempotent != tt.repeats {
+				t.Errorf("the tool %d asks: not %t, or is repeated: not %t", i, tt.want, tt.repeats)
 			}
 		})
 	}

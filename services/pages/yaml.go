@@ -194,11 +194,12 @@ func (r *pageReader) httpTool(n *yaml.Node) pageTool {
 	fields["idempotent"] = func(n *yaml.Node) { t.Idempotent, idempotent = r.bool(n), true }
 	r.object(n, "HTTP tool", fields)
 	t.defaultMethod()
+	safe := t.Method == "GET" || t.Method == "HEAD" //nolint:usestdlibvars // words of the page file
 	if !idempotent {
-		t.Idempotent = t.Method == "GET" //nolint:usestdlibvars // a word of the page file
+		t.Idempotent = safe
 	}
 	if !confirm {
-		t.Confirm = t.Method != "GET" && t.Method != "HEAD" //nolint:usestdlibvars // words of the page file
+		t.Confirm = !safe
 	}
 	return t
 }
