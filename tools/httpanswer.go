@@ -99,8 +99,10 @@ func (h *httpTool) result(content string, resp *http.Response) (Result, error) {
 	isJSON := json.Valid([]byte(content)) && text.DecodeExact([]byte(content), &doc) == nil
 	switch {
 	case isJSON:
-	case isText(resp):
+	case isText(resp) && h.def.Payload == "":
 		return Text(content), nil
+	case isText(resp):
+		return Text(content + "\n\n[no card is shown: the answer is not JSON]"), nil
 	case h.effects:
 		return Text(status + " and with something other than text."), nil
 	default:
@@ -112,6 +114,7 @@ func (h *httpTool) result(content string, resp *http.Response) (Result, error) {
 	}
 	part, ok := follow(doc, h.pointer)
 	if !ok {
+		out.Text += "\n\n[no card is shown: the answer has nothing at " + h.def.Payload + "]"
 		return out, nil
 	}
 	data, err := text.Encode(part)

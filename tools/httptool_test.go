@@ -127,16 +127,18 @@ func TestHTTPToolRefusesArguments(t *testing.T) {
 
 func TestHTTPToolAnswer(t *testing.T) {
 	const items = `{"data":{"items":[{"id":9007199254740993},{"a/b":{"~":"<x>"}}]}}`
-	for _, tc := range []struct{ name, pointer, body, payload string }{
-		{"no payload", "", items, ""},
-		{"a part", "/data/items", items, `[{"id":9007199254740993},{"a/b":{"~":"<x>"}}]`},
-		{"an element", "/data/items/0", items, `{"id":9007199254740993}`},
-		{"escaped keys", "/data/items/1/a~1b/~0", items, `"<x>"`},
-		{"all of it", "#", `{"a":1}`, `{"a":1}`},
-		{"not there", "/data/things", items, ""},
-		{"past the end", "/data/items/2", items, ""},
-		{"no index", "/data/items/01", items, ""},
-		{"no JSON", "/data", "just text", ""},
+	nothing := func(pointer string) string { return "\n\n[no card is shown: the answer has nothing at " + pointer + "]" }
+	for _, tc := range []struct{ name, pointer, body, payload, note string }{
+		{"no payload", "", items, "", ""},
+		{"text", "", "just text", "", ""},
+		{"a part", "/data/items", items, `[{"id":9007199254740993},{"a/b":{"~":"<x>"}}]`, ""},
+		{"an element", "/data/items/0", items, `{"id":9007199254740993}`, ""},
+		{"escaped keys", "/data/items/1/a~1b/~0", items, `"<x>"`, ""},
+		{"all of it", "#", `{"a":1}`, `{"a":1}`, ""},
+		{"not there", "/data/things", items, "", nothing("/data/things")},
+		{"past the end", "/data/items/2", items, "", nothing("/data/items/2")},
+		{"no index", "/data/items/01", items, "", nothing("/data/items/01")},
+		{"no JSON", "/data", "just text", "", "\n\n[no card is shown: the answer is not JSON]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			def := turn.HTTPTool{URL: "/", Payload: tc.pointer}
@@ -145,8 +147,8 @@ func TestHTTPToolAnswer(t *testing.T) {
 			}
 			tool, _ := declared(t, def, answer(tc.body))
 			got, err := call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
-			if err != nil || got.Text != tc.body || got.IsError {
-				t.Fatalf("got %+v, %v, want the text %q", got, err, tc.body)
+			if err != nil || got.Text != tc.body+tc.note || got.IsError {
+				t.Fatalf("got %+v, %v, want the text %q", got, err, tc.body+tc.note)
 			}
 			switch {
 			case tc.payload == "" && got.Payload != nil:
