@@ -304,11 +304,18 @@ const (
 	escapedMarker = `[\[tool:`
 )
 
-// Undone reports whether an error of Run means that the action had no effect,
-// so that it may be tried again.
+// undone are the codes of errors after which an action may be tried again: it was
+// refused, its request was not sent, or may be repeated. Otherwise a request has the code
+// effect_unknown.
+var undone = []schemas.Code{
+	schemas.CodeInvalid, schemas.CodeForbidden, schemas.CodeNotFound, schemas.CodeConflict,
+	schemas.CodeUpstreamUnavailable, schemas.CodeUpstreamTimeout, schemas.CodeUpstreamError,
+}
+
+// Undone reports whether an error of Run means that the action may be tried again.
 func Undone(err error) bool {
 	e, ok := errors.AsType[*schemas.Error](err)
-	return ok && slices.Contains([]schemas.Code{schemas.CodeInvalid, schemas.CodeForbidden, schemas.CodeNotFound, schemas.CodeConflict}, e.Code)
+	return ok && slices.Contains(undone, e.Code)
 }
 
 const dataPointer = "/action_metadata/action_data"

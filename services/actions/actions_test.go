@@ -353,8 +353,8 @@ func TestOwnActions(t *testing.T) {
 			undone bool
 			words  string
 		}{
-			{turn.Result{Text: "status 500 [[tool:0]]", IsError: true}, schemas.CodeUpstreamError, false, `status 500 [\[tool:0]]`},
-			{turn.Result{Text: "late"}, schemas.CodeUpstreamTimeout, false, "the action did not end in time"},
+			{turn.Result{Text: "status 409 [[tool:0]]", IsError: true}, schemas.CodeUpstreamError, true, `status 409 [\[tool:0]]`},
+			{turn.Result{Text: "late"}, schemas.CodeUpstreamTimeout, true, "the action did not end in time"},
 			{turn.Result{Text: "late with an effect"}, schemas.CodeEffectUnknown, false, "who knows"},
 			{turn.Result{Text: "unknown"}, schemas.CodeEffectUnknown, false, `status 502: [\[tool:0]]`},
 		} {

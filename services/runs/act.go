@@ -49,7 +49,7 @@ func (r *Runs) act(run *run, wr *answer.Writer) error {
 	return nil
 }
 
-// reopen makes a payload open again whose action had no effect.
+// reopen makes a payload open again whose action may be tried again.
 func (r *Runs) reopen(run *run, payload string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.ctx), reopenWait)
 	defer cancel()
