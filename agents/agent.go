@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -48,8 +49,9 @@ type Options struct {
 
 // Agent runs loops over one model. It is safe for concurrent use.
 type Agent struct {
-	model Model
-	opts  Options
+	model     Model
+	opts      Options
+	abandoned concurrent.Abandoned // calls of tools that ignore their contexts
 }
 
 // New returns an Agent over model.
@@ -60,7 +62,7 @@ func New(model Model, opts Options) *Agent {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Agent{model, opts}
+	return &Agent{model: model, opts: opts}
 }
 
 // Run is the loop: a model call, the tools it asks for, the next call with

@@ -54,7 +54,8 @@ type call struct {
 	outcome  *turn.Result // the result of the wait; if set, the call is not run
 	started  time.Time
 	progress progress
-	threads  atomic.Int32 // opened so far
+	running  *concurrent.AbandonedCall // nil if it is not run
+	threads  atomic.Int32              // opened so far
 	once     sync.Once
 }
 
@@ -186,6 +187,12 @@ func (b *batch) next(ctx context.Context) {
 		b.finish(c, clean(*c.outcome), false)
 		return
 	}
+	if b.abandoned.Full(c.Name) {
+		b.finish(c, failure(turn.Stuck), false)
+		return
+	}
+	c.running = b.abandoned.Call(c.Name)
+	c.running.Begins()
 	timeout := cmp.Or(max(c.tool.Timeout, 0), b.opts.ToolTimeout)
 	late := failure(turn.Late(timeout))
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -202,6 +209,7 @@ func (b *batch) next(ctx context.Context) {
 			}
 			clock.stop()
 			cancel(nil)
+			c.running.Ends()
 			b.finish(c, result, void)
 		}()
 		result, void = b.execute(ctx, c, clock, late)
@@ -265,10 +273,16 @@ func (l *loop) runTool(ctx context.Context, t *turn.Tool, asked *turn.Call) (tur
 
 func failure(text string) turn.Result { return clean(turn.Result{Text: text, IsError: true}) }
 
+// abandonedText is logged of a call that goes on although nobody waits for it.
+const abandonedText = "tool ignores its context and is abandoned"
+
 // finish records the call's end. Later calls of finish do nothing.
 func (b *batch) finish(c *call, result turn.Result, void bool) {
 	c.once.Do(func() {
 		result.Duration = time.Since(c.started)
+		if c.running != nil && c.running.Leaves() {
+			b.opts.Logger.Warn(abandonedText, "tool", c.Name, "tool_use_id", c.ID)
+		}
 		b.ended <- ended{c, result, void}
 	})
 }
@@ -306,7 +320,9 @@ func (b *batch) windDown(ctx context.Context, results []*turn.Result) {
 			b.thread(e)
 		case <-grace.C:
 			for _, c := range slices.Concat(b.waiting, b.running) {
-				b.opts.Logger.WarnContext(ctx, "tool ignores its context and is abandoned", "tool", c.Name, "tool_use_id", c.ID)
+				if c.running == nil || c.running.Leaves() {
+					b.opts.Logger.WarnContext(ctx, abandonedText, "tool", c.Name, "tool_use_id", c.ID)
+				}
 			}
 			return
 		}

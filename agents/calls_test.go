@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/modeltest"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -118,6 +119,44 @@ func TestToolFailuresAreResults(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The calls of a tool that ignores its context do not pile up: it is not run while as many
+// as may be have not ended.
+func TestAbandonedCallsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, free := 0, make(chan struct{})
+		stuck := tool("stuck", func(context.Context, *turn.Call) (turn.Result, error) {
+			begun++
+			<-free
+			return turn.Result{Text: "done"}, nil
+		})
+		var log strings.Builder
+		var replies []modeltest.Reply
+		for range concurrent.MaxAbandoned + 2 {
+			replies = append(replies, modeltest.Ask("", ask("a", "stuck", "{}")), modeltest.Say("I see."))
+		}
+		agent := agents.New(modeltest.NewScript(replies...), agents.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		result := func() string {
+			return only(run(t.Context(), agent, request(stuck)), "complete 0")[0]
+		}
+		for range concurrent.MaxAbandoned {
+			if got := result(); !strings.Contains(got, "did not finish within") {
+				t.Fatalf("got %q, want that it did not finish", got)
+			}
+		}
+		if got := result(); got != "complete 0 a error: "+turn.Stuck || begun != concurrent.MaxAbandoned {
+			t.Errorf("with %d calls that have not ended: got %q, want %q", begun, got, turn.Stuck)
+		}
+		if n := strings.Count(log.String(), "ignores its context"); n != concurrent.MaxAbandoned {
+			t.Errorf("%d abandoned calls are in the log, want %d", n, concurrent.MaxAbandoned)
+		}
+		close(free)
+		synctest.Wait()
+		if got := result(); got != "complete 0 a: done" {
+			t.Errorf("after they have ended: got %q", got)
+		}
+	})
 }
 
 // What a tool's error holds beyond the sentence for the model is in the log.

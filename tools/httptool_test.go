@@ -127,7 +127,9 @@ func TestHTTPToolRefusesArguments(t *testing.T) {
 
 func TestHTTPToolAnswer(t *testing.T) {
 	const items = `{"data":{"items":[{"id":9007199254740993},{"a/b":{"~":"<x>"}}]}}`
-	nothing := func(pointer string) string { return "\n\n[no card is shown: the answer has nothing at " + pointer + "]" }
+	nothing := func(pointer string) string {
+		return "\n\n[no card is shown: the answer has nothing at " + pointer + "]"
+	}
 	for _, tc := range []struct{ name, pointer, body, payload, note string }{
 		{"no payload", "", items, "", ""},
 		{"text", "", "just text", "", ""},

@@ -8,6 +8,8 @@ const (
 	Panicked = "the tool failed unexpectedly"
 	// Failed is for a tool whose error may not be shown.
 	Failed = "the tool failed; the reason has been logged and is not known here"
+	// Stuck is for a tool of which as many calls have not ended in their time as may be.
+	Stuck = "the tool was not run: earlier calls of it have not ended although their time is over; try again later"
 )
 
 // Late returns what a caller reads about a call that did not end in its time.

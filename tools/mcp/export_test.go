@@ -19,7 +19,6 @@ func Lines(out io.ReadCloser, take func(*sdk.ProgressNotificationParams)) io.Rea
 
 // What the tests see.
 const (
-	MaxAbandoned   = maxAbandoned
 	MaxDescription = maxDescription
 	MaxMessage     = maxMessage
 	MaxPages       = maxPages

@@ -50,7 +50,7 @@ type offered interface {
 type Handler struct {
 	HandlerOptions
 	stream    http.Handler
-	abandoned abandoned
+	abandoned concurrent.Abandoned
 }
 
 type serverKey struct{}
@@ -68,7 +68,7 @@ func NewHandler(o HandlerOptions) *Handler {
 	}
 	return &Handler{HandlerOptions: o, stream: sdk.NewStreamableHTTPHandler(server, &sdk.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: o.Body, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
-	}), abandoned: abandoned{calls: map[string]int{}}}
+	})}
 }
 
 // For returns the handler for one request of an authenticated user.
@@ -130,15 +130,15 @@ func (h *Handler) handler(request context.Context, user schemas.User, t turn.Too
 
 // run checks the input and runs the tool. Neither can be interrupted: a call that
 // goes on although its context has ended is abandoned after the grace. A tool with
-// maxAbandoned such calls is not run until one of them has ended.
+// concurrent.MaxAbandoned such calls is not run until one of them has ended.
 func (h *Handler) run(ctx context.Context, t turn.Tool, call *turn.Call) (tools.Result, error) {
-	if h.abandoned.full(t.Name) {
-		return refused("earlier calls of it have not ended although their time is over; try again later"), nil
+	if h.abandoned.Full(t.Name) {
+		return tools.Result{IsError: true, Text: turn.Stuck}, nil
 	}
-	c := &servedCall{all: &h.abandoned, tool: t.Name}
+	c := h.abandoned.Call(t.Name)
 	result, err := concurrent.Race(ctx, concurrent.Options{}, func(ctx context.Context) (tools.Result, error) {
-		c.begins()
-		defer c.ends()
+		c.Begins()
+		defer c.Ends()
 		if t.Check != nil {
 			if err := t.Check(call.Input); err != nil {
 				return refused("its arguments do not fit its schema: " + err.Error()), nil
@@ -146,7 +146,7 @@ func (h *Handler) run(ctx context.Context, t turn.Tool, call *turn.Call) (tools.
 		}
 		return t.Run(ctx, call)
 	})
-	if c.leaves() {
+	if c.Leaves() {
 		h.Logger.WarnContext(ctx, "tool ignores its context and is abandoned", "tool", t.Name)
 	}
 	return result, err

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/mcp"
 )
@@ -200,7 +201,7 @@ func TestHandlerAbandonsCalls(t *testing.T) {
 		return got.Content[0].(*sdk.TextContent).Text
 	}
 	var all sync.WaitGroup
-	for range mcp.MaxAbandoned {
+	for range concurrent.MaxAbandoned {
 		all.Go(func() {
 			if got, want := call("stubborn"), "the tool did not finish within 20ms; whether it had an effect is unknown"; got != want {
 				t.Errorf("got %q, want %q", got, want)
@@ -213,8 +214,8 @@ func TestHandlerAbandonsCalls(t *testing.T) {
 	for ctx.Err() == nil && !strings.HasPrefix(call("stubborn"), refusal) { // a call whose time was over too soon has not begun
 	}
 	a.mu.Lock()
-	if got := len(a.users); got > mcp.MaxAbandoned {
-		t.Errorf("%d calls have begun, want at most %d", got, mcp.MaxAbandoned)
+	if got := len(a.users); got > concurrent.MaxAbandoned {
+		t.Errorf("%d calls have begun, want at most %d", got, concurrent.MaxAbandoned)
 	}
 	a.mu.Unlock()
 	if got := call("echo"); got != "You said " {
