@@ -208,6 +208,7 @@ func TestAnswersOfARawServer(t *testing.T) {
 		"error with 404":   {writes(404, "application/json", refusal), "the server srv refused the call: nope"},
 		"error with 500":   {writes(500, "application/json", refusal), "the server srv refused the call: nope"},
 		"lines with CRLF":  {writes(200, "text/event-stream", "event: message\r\ndata: "+rawResult("hi")+"\r\n\r\n"), "hi"},
+		"an empty event":   {writes(200, "text/event-stream", "id: 1\ndata: \n\ndata: "+rawResult("hi")+"\n\n"), "hi"},
 		"lines of no type": {writes(200, "text/event-stream", "data\nhm\nevent: other\ndata: x\n\ndata: "+rawResult("hi")+"\n\n"), "hi"},
 		"more after it":    {writes(200, "text/event-stream", "data: "+rawResult("hi")+"\n\ndata: {}\n\n"), "hi"},
 		"another session": {func(w http.ResponseWriter, r *http.Request, id string) {

@@ -103,9 +103,10 @@ func (b *events) endLine() {
 
 // endEvent passes the event on, or ends the call if it is no message.
 func (b *events) endEvent() {
-	if len(b.data) > 0 && !b.other {
-		notice(b.data, b.take)
-		m, err := jsonrpc.DecodeMessage(b.data)
+	// An event with an id and empty data begins a stream that can be resumed.
+	if data := bytes.TrimSuffix(b.data, []byte("\n")); len(data) > 0 && !b.other {
+		notice(data, b.take)
+		m, err := jsonrpc.DecodeMessage(data)
 		if err != nil && b.call != nil && !b.call.isAnswered.Load() {
 			b.err = b.fail(errNoMessage)
 			return
