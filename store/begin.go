@@ -127,6 +127,14 @@ func (b *batch) begin(i int, w *record.Write) error {
 // and reserves the ids of its answer. A queued run leaves the ids that others have until
 // it begins.
 func (b *batch) earlier(o *writeResult, g *record.Begin) error {
+	if g.Supersede != "" || g.UserMessage == nil || len(o.replaces) > 0 {
+		if err := b.send(); err != nil { // the messages of this batch come before what replaces them
+			return err
+		}
+	}
+	if err := b.checkCurrent(o, g); err != nil || o.err != nil {
+		return err
+	}
 	ids, waits := reserves(g), o.state == schemas.RunQueued
 	if waits {
 		ids = slices.DeleteFunc(ids, func(id string) bool { return o.has(id) })
@@ -225,31 +233,45 @@ func underWay(open []openRun) string {
 	return open[0].id
 }
 
-// supersede marks the message and all after it as replaced, with the statement for that.
+// checkCurrent refuses a run that replaces a message which another request has replaced
+// since this one was checked.
+func (b *batch) checkCurrent(o *writeResult, g *record.Begin) error {
+	if g.Supersede == "" {
+		return nil
+	}
+	known, current := false, false
+	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, g.Supersede}}, func(row scanner) error {
+		known = true
+		return row.Scan(new(int64), new(string), new(string), &current)
+	})
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		o.err, o.state = schemas.ErrNotFound, ""
+	case !current:
+		o.err, o.state = record.ErrNotCurrent, ""
+	}
+	return nil
+}
+
+// supersede marks the current message and all after it as replaced, with the statement for that.
 // Its replacement is another version of it.
 func (b *batch) supersede(o *writeResult, g *record.Begin, first, statement string) error {
 	var seq int64
 	var role, branch string
 	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, first}}, func(row scanner) error {
-		return row.Scan(&seq, &role, &branch)
+		return row.Scan(&seq, &role, &branch, new(bool))
 	})
 	if err != nil {
 		return err
-	}
-	if seq == 0 {
-		o.err, o.state = schemas.ErrNotFound, ""
-		return nil
 	}
 	if role == roleUser {
 		o.branch = cmp.Or(branch, first)
 		branch = o.branch
 	} else {
 		branch = g.Run.UserMessageID
-		if current, _, err := b.current(o, first); err != nil {
-			return err
-		} else if current > 0 {
-			o.again = first
-		}
+		o.again = first
 	}
 	if err := b.tx.each(b.ctx, statement, [][]any{{first, o.chat.id, seq}}); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 )
 
 // Commit applies every write in one transaction and sets its Err: nil, or
-// record.ErrFenced, record.ErrBusy, record.ErrDuplicate, schemas.ErrNotFound,
-// schemas.ErrTaken, or the database's reason to refuse it. A write with an Err
+// record.ErrFenced, record.ErrBusy, record.ErrDuplicate, record.ErrNotCurrent,
+// schemas.ErrNotFound, schemas.ErrTaken, or the database's reason to refuse it. A write with an Err
 // changes nothing and does not affect the others. The other parts of a queued
 // Begin are not applied, because its run has not begun.
 //
@@ -158,6 +158,11 @@ func (b *batch) apply() error {
 	}
 	b.addUsed()
 	b.endRow()
+	return b.send()
+}
+
+// send sends the rows so far, table by table.
+func (b *batch) send() error {
 	for i, rows := range b.rows {
 		if len(rows) == 0 {
 			continue
@@ -165,6 +170,7 @@ func (b *batch) apply() error {
 		if err := b.tx.each(b.ctx, statements[i], rows); err != nil {
 			return err
 		}
+		b.rows[i] = nil
 	}
 	return nil
 }

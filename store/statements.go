@@ -138,7 +138,7 @@ const (
 	reserveBlock   = reserveName + ` RETURNING id`
 	selectSame     = `SELECT id FROM runs WHERE owner = ? AND message_id = ? AND request = ? AND id <> ? AND state IN ('queued', 'running', 'waiting') LIMIT 1`
 	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY place`
-	selectMessage  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
+	selectMessage  = `SELECT seq, role, COALESCE(branch, ''), status <> 'superseded' FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
 )
 
 // The statements that replace a message and all later ones.

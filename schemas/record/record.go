@@ -24,6 +24,9 @@ var ErrUnavailable = errors.New("record: the database is not available")
 // before.
 var ErrDuplicate = errors.New("record: the owner has used this idempotency key before")
 
+// ErrNotCurrent is for a Begin that replaces a message which is replaced already.
+var ErrNotCurrent = errors.New("record: the message is replaced already")
+
 // ErrBusy is for a Begin in a chat that has an unfinished run.
 var ErrBusy = errors.New("record: the chat has an unfinished run")
 

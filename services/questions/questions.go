@@ -219,17 +219,25 @@ func (q *Questions) supersede(ctx context.Context, req *schemas.ChatRequest, b *
 		return err
 	}
 	if again != "" {
-		return q.regenerate(ctx, again, b)
+		return q.regenerate(ctx, req, b)
 	}
 	m, err := q.Store.Message(ctx, b.Run.Owner.ID, b.ConversationID, edit)
 	if err != nil {
 		return err
 	}
 	if m.Role != "user" || m.Status == schemas.MessageSuperseded {
-		return schemas.Invalid("/edit_message_id", "is not a current message of the user")
+		return NotCurrent(req)
 	}
 	b.Supersede = m.ID
 	return nil
+}
+
+// NotCurrent is the error for a request that replaces a message which is replaced already.
+func NotCurrent(req *schemas.ChatRequest) error {
+	if req.RegenerateMessageID != "" {
+		return schemas.Invalid("/regenerate_message_id", "is not a current message of the assistant")
+	}
+	return schemas.Invalid("/edit_message_id", "is not a current message of the user")
 }
 
 // findChat finds the chat of an edit or a regeneration.
@@ -248,8 +256,8 @@ func (q *Questions) findChat(ctx context.Context, b *record.Begin) error {
 // regenerate finds the question of an answer: the question of its run, or, for
 // an answer that the client sent along, the user's message before it. An answer under way
 // is superseded when the new one begins.
-func (q *Questions) regenerate(ctx context.Context, id string, b *record.Begin) error {
-	owner := b.Run.Owner.ID
+func (q *Questions) regenerate(ctx context.Context, req *schemas.ChatRequest, b *record.Begin) error {
+	id, owner := req.RegenerateMessageID, b.Run.Owner.ID
 	answer, err := q.Store.Message(ctx, owner, b.ConversationID, id)
 	if errors.Is(err, schemas.ErrNotFound) { // it may be under way
 		run, err := q.Runs.RunOfAnswer(ctx, owner, b.ConversationID, id)
@@ -260,7 +268,7 @@ func (q *Questions) regenerate(ctx context.Context, id string, b *record.Begin) 
 		return err
 	}
 	if answer.Role != "assistant" || answer.Status == schemas.MessageSuperseded {
-		return schemas.Invalid("/regenerate_message_id", "is not a current message of the assistant")
+		return NotCurrent(req)
 	}
 	b.Supersede = answer.ID
 	if answer.RunID != "" {

@@ -99,6 +99,8 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			return r.resent(ctx, user, req, q.Begin)
 		case errors.Is(err, record.ErrSame):
 			return r.Run(ctx, user, q.BusyRun)
+		case errors.Is(err, record.ErrNotCurrent):
+			return schemas.Run{}, questions.NotCurrent(req)
 		case errors.Is(err, record.ErrQueueFull):
 			return schemas.Run{}, errQueueFull
 		case errors.Is(err, record.ErrUnavailable):

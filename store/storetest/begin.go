@@ -230,6 +230,53 @@ func testSupersede(f *fixture) {
 	equal(f, "the summary of replaced messages", sum, record.Summary{})
 }
 
+// Of several requests that replace one message at once, one does.
+func testSupersedeAtOnce(f *fixture) {
+	for _, together := range []bool{true, false} {
+		g := f.turn("q", "a")
+		chat := g.Run.ConversationID
+		commit := f.commit
+		if !together {
+			commit = func(writes ...*record.Write) {
+				for _, w := range writes {
+					f.commit(w)
+				}
+			}
+		}
+		edit := supersede(g.Run.UserMessageID)
+		regenerate := func(r *record.Begin) {
+			r.Supersede, r.UserMessage, r.Run.UserMessageID = g.Run.MessageID, nil, g.Run.UserMessageID
+		}
+		first, second, third := f.begin("e1", in(chat), queued, edit), f.begin("e2", in(chat), queued, edit), f.begin("", in(chat), queued, regenerate)
+		commit(first, second, third)
+		must(f, first.Err)
+		fails(f, "the second edit", second.Err, record.ErrNotCurrent)
+		fails(f, "an answer to the replaced question", third.Err, record.ErrNotCurrent)
+		equal(f, "messages", f.messages(chat, true), []string{"-q", "-a", "e1"})
+	}
+}
+
+// A commit orders its messages as one commit for each of them does.
+func testSupersedeInOneCommit(f *fixture) {
+	all := make(map[bool][]string)
+	for _, together := range []bool{true, false} {
+		g := f.turn("q", "a")
+		chat := g.Run.ConversationID
+		writes := []*record.Write{f.begin("q2", in(chat), queued), f.begin("", in(chat), queued, func(r *record.Begin) {
+			r.Supersede, r.UserMessage, r.Run.UserMessageID = g.Run.MessageID, nil, g.Run.UserMessageID
+		}), f.begin("q3", in(chat), queued)}
+		if together {
+			f.mustCommit(writes...)
+		} else {
+			for _, w := range writes {
+				f.mustCommit(w)
+			}
+		}
+		all[together] = f.messages(chat, true)
+	}
+	equal(f, "messages", all[true], all[false])
+}
+
 func testSupersedeUnknown(f *fixture) {
 	mine, foreign := f.turn("q", "a"), f.anotherUser().turn("q", "a")
 	for i, id := range []string{newID(), foreign.Run.UserMessageID} {

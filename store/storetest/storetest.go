@@ -64,6 +64,8 @@ var sharedTests = map[string]func(f *fixture){
 	"edit and regenerate supersede":              testSupersede,
 	"generated again for nothing":                testAgainForNothing,
 	"supersede of what is not there":             testSupersedeUnknown,
+	"several replace one message":                testSupersedeAtOnce,
+	"a message is replaced within a commit":      testSupersedeInOneCommit,
 	"versions of a question":                     testVersions,
 	"versions of an answer":                      testAnswerVersions,
 	"versions within versions":                   testNestedVersions,
