@@ -6,7 +6,9 @@ package attempts
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -16,6 +18,25 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/eventlog"
 )
+
+// Stored are the runs that are stored.
+type Stored interface {
+	// Run returns a run; an unknown id is schemas.ErrNotFound.
+	Run(ctx context.Context, id string) (record.Run, error)
+}
+
+// Lost closes the log of an attempt that is fenced off: another process works on the run, or
+// its chat has been deleted. Then the run is cancelled for its readers.
+func Lost(runs Stored, log *eventlog.Log, id string, logger *slog.Logger) {
+	ctx, done := context.WithTimeout(context.Background(), eventlog.CommitWait)
+	defer done()
+	if _, err := runs.Run(ctx, id); errors.Is(err, schemas.ErrNotFound) {
+		log.Cancel()
+		return
+	}
+	logger.Warn("another process works on this run", "run_id", id)
+	log.Close()
+}
 
 // Checkpoint is the content of a checkpoint: a whole reply of the model, the
 // start of a server action, or a mark.

@@ -154,10 +154,26 @@ func (l *Log) Seal(e *runlog.Event) iter.Seq[record.Segment] {
 func (l *Log) Publish(e runlog.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.publish(&e)
+}
+
+func (l *Log) publish(e *runlog.Event) {
 	l.closed = true
-	l.packed.keep(&e)
+	l.packed.keep(e)
 	l.put(e.Terminal())
 	l.stored = l.packed.end
+}
+
+// Cancel ends the log of a run that is no longer stored: as that of a cancelled one. A log
+// that has ended stays as it is.
+func (l *Log) Cancel() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		end := runlog.Event{Body: &runlog.Cancelled{}}
+		l.stamp(&end)
+		l.publish(&end)
+	}
 }
 
 // Close ends the log without a terminal event; its readers have to come back

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
 )
 
@@ -89,7 +90,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 			r.noteUnpolled(run.conversationID)
 		}
 	case errors.Is(err, record.ErrFenced):
-		r.Logger.Warn("another process works on this run", "run_id", run.id)
+		attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
 		r.abandon(run)
 	default: // the attempt may have begun; the outcome is unknown
 		r.Logger.Error("could not start a queued run", "run_id", run.id, "error", err)
@@ -135,7 +136,7 @@ func (r *Runs) next(conversationID int64) {
 	case errors.Is(err, schemas.ErrNotFound):
 		for _, run := range queued {
 			if r.markStarting(run) {
-				r.Logger.Warn("another process works on this run", "run_id", run.id)
+				attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
 				r.abandon(run)
 				r.work.Done()
 			}

@@ -318,8 +318,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 		run.log.Close()
 	case errors.Is(err, record.ErrFenced):
 		r.leases.Fenced()
-		r.Logger.Warn("another process works on this run", "run_id", run.id, "attempt", run.attempt)
-		run.log.Close()
+		attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
 	default:
 		r.Logger.Warn("a run is left to a later attempt", "run_id", run.id, "attempt", run.attempt, "error", err)
 		run.log.Close()

@@ -1,0 +1,51 @@
+package endtoend
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/apptest"
+)
+
+// A chat that is deleted between the end of its answer and the storing of that end, as by
+// another process, leaves nobody without an end: neither the reader of the answer nor that
+// of the question which waits for it.
+func TestChatDeletedUnderItsAnswer(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			up, url := upstream.NewMemory(), d.Fresh(t)
+			fixed := apptest.Database{Name: d.Name, Fresh: func(testing.TB) string { return url }}
+			c := apptest.ServeOn(t, fixed, app.Options{Models: up.Transport()}, apptest.Scripted())
+			db, asked, gate := apptest.Open(t, url), make(chan struct{}, 1), make(chan struct{})
+			up.Push(upstream.Open(upstream.Say("Half an "), upstream.Signal(asked), upstream.Wait(gate), upstream.Say("answer"), upstream.Finish("stop"), upstream.Done()))
+			streams := make(chan apptest.Reply, 2)
+			ask := func(text string) {
+				streams <- c.Ask("ann", http.MethodPost, "/api/chat/stream", "", map[string]any{"message": text, "chat_id": "one", "if_busy": "queue"})
+			}
+			go ask("first?")
+			<-asked
+			go ask("second?")
+			count := func(statement string) (n int) {
+				if err := db.QueryRowContext(t.Context(), statement).Scan(&n); err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			apptest.Eventually(t, "the second question waits", func() bool { return count("SELECT COUNT(*) FROM runs WHERE state = 'queued'") == 1 })
+			for _, statement := range []string{"DELETE FROM blocks", "DELETE FROM runs", "DELETE FROM chats"} {
+				if _, err := db.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			close(gate)
+			for range 2 {
+				if got := (<-streams).Body; strings.Count(got, `"type":"cancelled"`) != 1 || strings.Contains(got, "interrupted") {
+					t.Errorf("the stream is\n%s\nwant that it ends as cancelled", got)
+				}
+			}
+		})
+	}
+}
