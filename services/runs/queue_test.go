@@ -31,6 +31,10 @@ type uncancelled struct{ runs.RunStore }
 
 func (uncancelled) CancelRequested(context.Context, string) ([]string, error) { return nil, nil }
 
+func (uncancelled) Run(_ context.Context, id string) (record.Run, error) {
+	return record.Run{ID: id}, nil
+}
+
 // tended is a store that has nothing to do later.
 type tended struct{ eventlog.Store }
 

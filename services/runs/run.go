@@ -143,7 +143,6 @@ func (r *Runs) goWork(run *run) {
 // ended drops a run that nobody follows and lets the chat's next run begin.
 func (r *Runs) ended(run *run) {
 	r.absent.End(run)
-	run.text.End()
 	if run.log.Readers() == 0 {
 		r.forget(run)
 	}
@@ -162,6 +161,7 @@ func (r *Runs) free(run *run) {
 		run.release()
 		run.release = nil
 	}
+	run.text.End()
 	r.Drafts.Ended(run.id)
 }
 
