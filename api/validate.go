@@ -112,7 +112,7 @@ func attachmentRules(sl validator.StructLevel) {
 	switch {
 	case err != nil:
 		sl.ReportError(a.MIME, "mime", "MIME", "mediatype", "")
-	case strings.HasPrefix(kind, "image/"), kind == schemas.MediaPDF:
+	case schemas.ImageMedia(kind) != "", kind == schemas.MediaPDF:
 		if _, err := base64.StdEncoding.DecodeString(a.Content); err != nil {
 			sl.ReportError(a.Content, "content", "Content", "base64", "")
 		}
@@ -183,7 +183,7 @@ func detailOf(f validator.FieldError) string {
 	case "base64":
 		return "must be base64"
 	case "mediatype":
-		return "must be a text type, image/* or " + schemas.MediaPDF
+		return "must be " + schemas.MediaWords
 	case "max":
 		if f.Kind() == reflect.Slice {
 			return "must have at most " + f.Param() + " items"

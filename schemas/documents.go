@@ -262,6 +262,12 @@ func CheckImage(kind, content string) error {
 	if err != nil {
 		return errors.New("must be an image in base64")
 	}
+	return CheckImageFile(kind, raw)
+}
+
+// CheckImageFile returns what is wrong with the beginning of a file of an image type:
+// it must be that of a file of that type.
+func CheckImageFile(kind string, raw []byte) error {
 	want := kind
 	if want == "image/jpg" {
 		want = "image/jpeg"

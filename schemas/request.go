@@ -68,8 +68,8 @@ type HistoryMessage struct {
 	Content string `json:"content"`
 }
 
-// Attachment is a file of the user. Text types hold text; image types and PDF files
-// base64. A stored PDF file holds its text.
+// Attachment is a file of the user. Text types hold text; images, of a type of ImageMedia,
+// and PDF files base64. A stored PDF file holds its text.
 type Attachment struct {
 	Name    string `json:"name" validate:"required,max=255"`
 	MIME    string `json:"mime" validate:"required,max=100"`
@@ -78,6 +78,18 @@ type Attachment struct {
 
 // MediaPDF is the media type of PDF files.
 const MediaPDF = "application/pdf"
+
+// imageMedia are the media types of images that models take, with their other names.
+var imageMedia = map[string]string{
+	"image/png": "image/png", "image/jpeg": "image/jpeg", "image/jpg": "image/jpeg", "image/gif": "image/gif", "image/webp": "image/webp",
+}
+
+// ImageMedia returns the registered name of the media type, in lower case and without
+// parameters, of an image that models take, and "" for any other type.
+func ImageMedia(kind string) string { return imageMedia[kind] }
+
+// MediaWords says which media types an Attachment may have.
+const MediaWords = "a text type, image/png, image/jpeg, image/gif, image/webp or " + MediaPDF
 
 // textMedia are the media types other than text/* that are text.
 var textMedia = []string{

@@ -25,10 +25,12 @@ const (
 )
 
 // attach adds stored files to the message: texts as named data after its content,
-// images beside it. If it fails, msg is unchanged.
+// images beside it. A file that is no image for a model is only noted, because the model's
+// server refuses a request with it. If attach fails, msg is unchanged.
 func attach(msg *turn.Message, files []schemas.Attachment) error {
 	var data strings.Builder
 	var images []turn.Image
+	var notes []string
 	for i := range files {
 		f := &files[i]
 		kind, err := mediaOf(files, i)
@@ -36,7 +38,11 @@ func attach(msg *turn.Message, files []schemas.Attachment) error {
 			return err
 		}
 		if strings.HasPrefix(kind, "image/") {
-			images = append(images, turn.Image{MIME: kind, Base64: f.Content})
+			if image, ok := imageOf(kind, f.Content); ok {
+				images = append(images, image)
+			} else {
+				notes = append(notes, fmt.Sprintf("attached: %s (%s), not shown, because it is no image that a model can read", text.Line(f.Name, maxPromptName), text.Line(kind, maxPromptName)))
+			}
 			continue
 		}
 		fmt.Fprintf(&data, "\n\nAttached file (%s):\n", kind)
@@ -45,15 +51,30 @@ func attach(msg *turn.Message, files []schemas.Attachment) error {
 	if len(files) == 0 {
 		return nil
 	}
-	msg.Content = strings.TrimLeft(msg.Content+strings.TrimSuffix(data.String(), "\n"), "\n")
+	msg.Content = withNotes(strings.TrimLeft(msg.Content+strings.TrimSuffix(data.String(), "\n"), "\n"), notes)
 	msg.Images = append(msg.Images, images...)
 	return nil
 }
 
+// imageHead is how many characters of an image's base64 show its type.
+const imageHead = 1_024
+
+// imageOf returns a stored file as an image for the model. It is not ok if its type is none
+// that models take, or if it does not begin as a file of its type.
+func imageOf(kind, content string) (_ turn.Image, ok bool) {
+	media := schemas.ImageMedia(kind)
+	if strings.ContainsAny(content, "\r\n") {
+		content = strings.NewReplacer("\r", "", "\n", "").Replace(content) // a data URL has no lines
+	}
+	head, err := base64.StdEncoding.DecodeString(content[:min(len(content), imageHead)])
+	ok = media != "" && err == nil && schemas.CheckImageFile(media, head) == nil
+	return turn.Image{MIME: media, Base64: content}, ok
+}
+
 // ReadAttachments returns the files of a request as they are stored, a PDF file as its
 // text, and what the message says of them: the sizes are those of the files. The
-// error, of code invalid, is for files that are neither text nor an image nor a PDF
-// file, that are too large or that cannot be read. A nil pdf takes no PDF files. The
+// error, of code invalid, is for files that are neither text nor an image for a model nor a
+// PDF file, that are too large or that cannot be read. A nil pdf takes no PDF files. The
 // limits of a message hold for the files together with kept, the stored files that its
 // message has besides.
 func ReadAttachments(ctx context.Context, user string, kept, files []schemas.Attachment, pdf *pdftext.Reader) ([]schemas.Attachment, []schemas.AttachmentInfo, error) {
@@ -73,6 +94,9 @@ func ReadAttachments(ctx context.Context, user string, kept, files []schemas.Att
 		if err != nil {
 			return nil, nil, err
 		}
+		if strings.HasPrefix(kind, "image/") && schemas.ImageMedia(kind) == "" {
+			return nil, nil, wrongFile(files, i, "mime", "must be "+schemas.MediaWords)
+		}
 		infos[i] = schemas.AttachmentInfo{Name: f.Name, MIME: f.MIME, Size: len(f.Content)}
 		if schemas.TextMedia(kind) {
 			if texts += len(f.Content); len(f.Content) > maxAttachmentText || texts > maxAttachmentTexts {
@@ -87,6 +111,8 @@ func ReadAttachments(ctx context.Context, user string, kept, files []schemas.Att
 		infos[i].Size = len(raw)
 		if kind == schemas.MediaPDF {
 			raws, at = append(raws, raw), append(at, i)
+		} else if err := schemas.CheckImageFile(kind, raw); err != nil {
+			return nil, nil, wrongFile(files, i, "content", err.Error())
 		}
 	}
 	if len(raws) == 0 {
@@ -129,14 +155,15 @@ func sizeOfKept(kept, files []schemas.Attachment) (texts int, err error) {
 	return texts, nil
 }
 
-// mediaOf returns the media type of the i-th file, which is one that is taken.
+// mediaOf returns the media type of the i-th file: text, PDF or any image, because
+// messages may have images of other types than ReadAttachments takes.
 func mediaOf(files []schemas.Attachment, i int) (string, error) {
 	kind, _, err := mime.ParseMediaType(files[i].MIME)
 	if err != nil {
 		return "", wrongFile(files, i, "mime", "is not a media type")
 	}
 	if !schemas.TextMedia(kind) && !strings.HasPrefix(kind, "image/") && kind != schemas.MediaPDF {
-		return "", wrongFile(files, i, "mime", "must be a text type, image/* or "+schemas.MediaPDF)
+		return "", wrongFile(files, i, "mime", "must be "+schemas.MediaWords)
 	}
 	return kind, nil
 }

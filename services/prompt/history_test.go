@@ -227,6 +227,36 @@ func TestHistoryShowsFilesOfTheQuestion(t *testing.T) {
 	}
 }
 
+// A file that is no image for a model is only noted, in earlier messages and in the
+// question: a model's server refuses a request with it.
+func TestHistoryLeavesBrokenImagesOut(t *testing.T) {
+	c := &storedChat{files: map[string][]schemas.Attachment{}}
+	for _, asked := range []string{"look", "and now"} {
+		m := c.say("user", asked)
+		m.Attachments = []schemas.AttachmentInfo{{Name: "a.png", MIME: "image/png", Size: 12}}
+		c.files[m.ID] = []schemas.Attachment{
+			{Name: "a.png", MIME: "image/png", Content: "bm90IGFuIGltYWdl"},
+			{Name: "b.png", MIME: "image/png", Content: "iVBORw0KGgo="},
+			{Name: "c.svg", MIME: "image/svg+xml", Content: "PHN2Zy8+"},
+			{Name: "d", MIME: "image/*", Content: "iVBORw0KGgo="},
+		}
+		if asked == "look" {
+			c.say("assistant", "nice")
+		}
+	}
+	const note = `
+<note>
+- attached: a.png (image/png), not shown, because it is no image that a model can read
+- attached: c.svg (image/svg+xml), not shown, because it is no image that a model can read
+- attached: d (image/*), not shown, because it is no image that a model can read
+</note> [image]
+`
+	want := "user: look\n" + note + "assistant: nice\nuser: and now\n" + note
+	if diff := cmp.Diff(want, conversation(historyOf(t, c, prompt.HistoryOptions{}, nil))); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
 func TestHistoryOfANewChatReadsNothing(t *testing.T) {
 	c := &storedChat{err: errDatabase}
 	list, question, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{

@@ -271,6 +271,12 @@ func TestAttach(t *testing.T) {
 		{name: "large PDF", files: []schemas.Attachment{{Name: "a", MIME: "application/pdf", Content: strings.Repeat("AAAA", 5<<20/3+2)}}, pointer: "/attachments/0/content"},
 		{name: "no type", files: []schemas.Attachment{{Name: "a", MIME: "///", Content: "x"}}, pointer: "/attachments/0/mime"},
 		{name: "no base64", files: []schemas.Attachment{{Name: "a", MIME: "text/plain", Content: "x"}, {Name: "b", MIME: "image/png", Content: "%"}}, pointer: "/attachments/1/content"},
+		{name: "image of another name", files: []schemas.Attachment{{Name: "a", MIME: "IMAGE/jpg", Content: "/9j/\r\n4AAQ"}}, want: turn.Message{Content: "Look", Images: []turn.Image{{MIME: "image/jpeg", Base64: "/9j/4AAQ"}}}},
+		{name: "text as image", files: []schemas.Attachment{{Name: "a", MIME: "image/png", Content: png}, {Name: "b", MIME: "image/png", Content: "bm90IGFuIGltYWdl"}}, pointer: "/attachments/1/content"},
+		{name: "image of another type", files: []schemas.Attachment{{Name: "a", MIME: "image/webp", Content: png}}, pointer: "/attachments/0/content"},
+		{name: "drawing", files: []schemas.Attachment{{Name: "a", MIME: "image/svg+xml", Content: "PHN2Zy8+"}}, pointer: "/attachments/0/mime"},
+		{name: "image that models do not take", files: []schemas.Attachment{{Name: "a", MIME: "image/heic", Content: "AAAAGGZ0eXBoZWlj"}}, pointer: "/attachments/0/mime"},
+		{name: "image without a type", files: []schemas.Attachment{{Name: "a", MIME: "image/*", Content: png}}, pointer: "/attachments/0/mime"},
 		{name: "large text", files: []schemas.Attachment{{Name: "a", MIME: "text/plain", Content: strings.Repeat("x", 256<<10+1)}}, pointer: "/attachments/0/content"},
 		{name: "large together", files: []schemas.Attachment{
 			{Name: "a", MIME: "text/plain", Content: strings.Repeat("x", 256<<10)}, {Name: "b", MIME: "text/plain", Content: strings.Repeat("x", 256<<10)}, {Name: "c", MIME: "text/plain", Content: "x"},
@@ -316,6 +322,7 @@ func TestReadAttachmentsBesideKept(t *testing.T) {
 		{"number", many, many[:1], "/attachments"},
 		{"text", []schemas.Attachment{file("text/plain", 256<<10), file("application/pdf", 256<<10)}, []schemas.Attachment{file("text/plain", 4)}, "/attachments/0/content"},
 		{"bytes", []schemas.Attachment{file("image/png", 6<<20)}, []schemas.Attachment{file("image/png", 4<<20)}, "/attachments"},
+		{"no image for a model", []schemas.Attachment{file("image/heic", 4)}, []schemas.Attachment{{Name: "b", MIME: "text/plain", Content: "x"}}, ""},
 		{"no more than was there", []schemas.Attachment{file("image/png", 6<<20), file("image/png", 6<<20)}, nil, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

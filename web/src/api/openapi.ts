@@ -2144,12 +2144,12 @@ export interface components {
         /**
          * @description A file of the user; the content is text for a text type, base64 for an image or a PDF file. The model gets the
          *     text of a PDF file, which its message keeps with the name and the size; one that is encrypted or broken, has no
-         *     text, or exceeds `limits.pdf_pages`, `limits.pdf_time` or `limits.pdf_memory` is 422. An image or a PDF file may
-         *     have 5 MiB
+         *     text, or exceeds `limits.pdf_pages`, `limits.pdf_time` or `limits.pdf_memory` is 422. So is an image that does not
+         *     begin as a file of its type. An image or a PDF file may have 5 MiB
          */
         Attachment: {
             name: string;
-            /** @description A text type, `image/*` or `application/pdf` */
+            /** @description A text type, `image/png`, `image/jpeg`, `image/gif`, `image/webp` or `application/pdf` */
             mime: string;
             content: string;
         };
