@@ -13,8 +13,8 @@ import (
 // userData counts, deletes and exports all the data of a user.
 type userData interface {
 	Size(ctx context.Context, user schemas.User) (schemas.DataSize, error)
-	// Delete refuses with code conflict, and says how much it would delete, unless confirm
-	// is the one of the current Size.
+	// Delete refuses with code conflict, and says how much it would delete, if more is
+	// stored than confirm says.
 	Delete(ctx context.Context, user schemas.User, confirm string) (schemas.DataSize, error)
 	// Export yields lines of JSON.
 	Export(ctx context.Context, user schemas.User) iter.Seq2[[]byte, error]
@@ -31,11 +31,12 @@ func (s *server) getMyData(ctx context.Context, user schemas.User, _ none) (sche
 	return s.UserData.Size(ctx, user)
 }
 
+// deleteMyData goes on when the client has gone.
 func (s *server) deleteMyData(ctx context.Context, user schemas.User, in struct {
 	Confirm string `query:"confirm" max:"100"`
 },
 ) (schemas.DataSize, error) {
-	return s.UserData.Delete(ctx, user, in.Confirm)
+	return s.UserData.Delete(context.WithoutCancel(ctx), user, in.Confirm)
 }
 
 // exportMyData streams everything of the user.

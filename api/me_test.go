@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -52,6 +53,36 @@ func TestUserExportBreaksOff(t *testing.T) {
 	if err == nil {
 		t.Error("a broken export ends like a complete one, want the connection aborted")
 	}
+}
+
+// A deletion goes on when its client has gone.
+func TestDeletionOutlivesItsClient(t *testing.T) {
+	gone, leave := context.WithCancel(t.Context())
+	var during error
+	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+		o.UserData = deletion{fakeUserData{w}, func(ctx context.Context) {
+			leave()
+			during = ctx.Err()
+		}}
+	})
+	req := httptest.NewRequestWithContext(gone, http.MethodDelete, "/api/me/data?confirm=1-2-3", http.NoBody)
+	req.Header.Set("Authorization", "Bearer alice")
+	res := httptest.NewRecorder()
+	ts.Config.Handler.ServeHTTP(res, req)
+	if res.Code != http.StatusOK || gone.Err() == nil || during != nil {
+		t.Errorf("got %d, and in the deletion the error %v; want a deletion whose context has not ended", res.Code, during)
+	}
+}
+
+// deletion calls during while it deletes.
+type deletion struct {
+	fakeUserData
+	during func(context.Context)
+}
+
+func (d deletion) Delete(ctx context.Context, user schemas.User, confirm string) (schemas.DataSize, error) {
+	d.during(ctx)
+	return d.fakeUserData.Delete(ctx, user, confirm)
 }
 
 // An export that is refused is a problem that says when to come back, and no file.

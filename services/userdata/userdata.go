@@ -94,10 +94,11 @@ func (u *UserData) Known(ctx context.Context, user schemas.User) (bool, error) {
 
 // Delete deletes everything of a user and returns how much it was. Running answers are
 // cancelled first. The usage of the current day stays until it is over, because budgets
-// count it. If confirm is neither the one of the current Size nor that of one before the
-// answers of the last minutes, nothing is deleted, and an error with the code conflict says
-// how much would be deleted. If a deletion fails midway, the next one continues it. It
-// waits for another deletion of the user for turnWait, then the error has the code busy.
+// count it. If more is stored than the user was told by confirm, and more than the answers
+// of the last minutes can have added, nothing is deleted, and an error with the code
+// conflict says how much would be deleted. If a deletion fails midway, the next one with the
+// same confirm continues it. Delete waits for another deletion of the user for turnWait,
+// then the error has the code busy.
 func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string) (schemas.DataSize, error) {
 	unlock, err := turn(ctx, &u.deletions, user.ID, errDeleting)
 	if err != nil {
@@ -128,9 +129,9 @@ func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string
 // confirmTime is how long a confirm stays valid while answers begin and end.
 const confirmTime = 10 * time.Minute
 
-// holds reports whether the user was told the current size, or one that is smaller by no
-// more than the recent answers can have added: a chat and a document for each, a question
-// and its answer.
+// holds reports whether the user was told of as much as is stored, except for what the
+// recent answers can have added: a chat and a document for each, a question and its answer.
+// Less may be stored, because a deletion has failed midway or another one came first.
 func (u *UserData) holds(ctx context.Context, user schemas.User, confirm string, size schemas.DataSize) (bool, error) {
 	if confirm == size.Confirm {
 		return true, nil
@@ -140,7 +141,7 @@ func (u *UserData) holds(ctx context.Context, user schemas.User, confirm string,
 		return false, nil //nolint:nilerr // it is no confirm, or says that nothing is stored
 	}
 	answers, err := u.totals.RecentRuns(ctx, user.ID, time.Now().Add(-confirmTime))
-	within := func(told, now, more int64) bool { return told >= 0 && told <= now && now-told <= more }
+	within := func(told, now, more int64) bool { return told >= 0 && now-told <= more }
 	return within(told.Chats, size.Chats, answers) && within(told.Messages, size.Messages, 2*answers) && within(told.Documents, size.Documents, answers), err
 }
 

@@ -980,8 +980,9 @@ export interface paths {
          *     and all documents. The usage of the current day is deleted within an hour after its end (UTC), because budgets
          *     count it until then. The request needs the `confirm` of `GET /api/me/data`. Without it nothing is deleted, and the
          *     error says how much would be, and which `confirm` to send. For 10 minutes it stays valid while answers begin and
-         *     end: each may have added a chat, a question, an answer and a document. If a deletion breaks off, the same request
-         *     continues it. An export that is being read breaks off when the deletion begins.
+         *     end: each may have added a chat, a question, an answer and a document. It also stays valid if less is stored than it
+         *     says: the same request continues a deletion that has failed, and may be sent twice. A deletion goes on when the
+         *     client goes away. An export that is being read breaks off when the deletion begins.
          */
         delete: operations["deleteMyData"];
         options?: never;
@@ -3576,7 +3577,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The user's data is being exported or deleted by another request, or the `confirm` of a deletion is not the one of the current data */
+        /** @description The user's data is being exported or deleted by another request, or more is stored than the `confirm` of a deletion says */
         DataInUse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
