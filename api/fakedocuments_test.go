@@ -36,7 +36,7 @@ func (f fakeDocuments) Get(_ context.Context, user schemas.User, id string) (sch
 
 func (f fakeDocuments) Create(_ context.Context, user schemas.User, c schemas.DocumentCreate) (schemas.Document, error) {
 	f.call("Create %s %+v", user.Name, c)
-	if c.ID == "taken" {
+	if c.ID != nil && *c.ID == "taken" {
 		return schemas.Document{}, schemas.ErrTaken
 	}
 	return owned[schemas.Document](f.testEnv, alice, true, "postDocument")

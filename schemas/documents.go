@@ -83,10 +83,10 @@ type DocumentVersionList struct {
 	Items []DocumentVersion `json:"items"`
 }
 
-// DocumentCreate makes a document, with the client's own id if it is given.
+// DocumentCreate makes a document, with the client's own id unless it is nil.
 type DocumentCreate struct {
-	ID    string `json:"id,omitempty" validate:"omitempty,clientid"`
-	Title string `json:"title" validate:"required,max=200"`
+	ID    *string `json:"id,omitempty" validate:"omitempty,clientid"`
+	Title string  `json:"title" validate:"required,max=200"`
 }
 
 // DocumentPatch renames a document.
@@ -116,10 +116,10 @@ type Block struct {
 	Revision    int64           `json:"revision"`
 }
 
-// BlockCreate adds a block that the user wrote. Without AfterBlockID it goes to
-// the end, with an empty AfterBlockID to the front.
+// BlockCreate adds a block that the user wrote, with the client's own id unless it is nil.
+// Without AfterBlockID it goes to the end, with an empty AfterBlockID to the front.
 type BlockCreate struct {
-	ID           string          `json:"id,omitempty" validate:"omitempty,clientid"`
+	ID           *string         `json:"id,omitempty" validate:"omitempty,clientid"`
 	Type         string          `json:"type" validate:"required,max=64,blocktype"`
 	Content      string          `json:"content,omitempty"`
 	Meta         json.RawMessage `json:"meta,omitempty"`

@@ -104,8 +104,8 @@ func newDrafting(t *testing.T, url string) *drafting {
 	}
 	t.Cleanup(func() { _ = data.Close() })
 	s := &drafting{t, documents.New(data, data, data, data), schemas.User{ID: "ann"}}
-	s.must(s.Create(t.Context(), s.user, schemas.DocumentCreate{ID: "d", Title: "D"}))
-	s.must(s.Add(t.Context(), s.user, "d", schemas.BlockCreate{ID: "a", Type: "md", Content: "first"}, nil))
+	s.must(s.Create(t.Context(), s.user, schemas.DocumentCreate{ID: new("d"), Title: "D"}))
+	s.must(s.Add(t.Context(), s.user, "d", schemas.BlockCreate{ID: new("a"), Type: "md", Content: "first"}, nil))
 	return s
 }
 
@@ -117,7 +117,7 @@ func (s *drafting) must(_ any, err error) {
 }
 
 func (s *drafting) add() {
-	s.must(s.Add(s.Context(), s.user, "d", schemas.BlockCreate{ID: "b", Type: "md", Content: "current"}, nil))
+	s.must(s.Add(s.Context(), s.user, "d", schemas.BlockCreate{ID: new("b"), Type: "md", Content: "current"}, nil))
 }
 
 func (s *drafting) write(text string) {

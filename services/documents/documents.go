@@ -153,10 +153,10 @@ func (d *Documents) Create(ctx context.Context, user schemas.User, c schemas.Doc
 	return d.records.CreateDocument(ctx, user.ID, record.NewDocument{ID: id, Title: c.Title, CreatedAt: d.now()})
 }
 
-// chosenID returns the client's id, or a new one.
-func chosenID(id string) (string, error) {
-	if id != "" {
-		return id, nil
+// chosenID returns the client's id, or a new one if it is nil.
+func chosenID(id *string) (string, error) {
+	if id != nil {
+		return *id, nil
 	}
 	made, err := uuid.NewV7()
 	return made.String(), err
