@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -263,7 +262,7 @@ func (o *evalRun) canWrite() error {
 			return fmt.Errorf("--output: %s is a folder", path)
 		}
 	}
-	try, err := os.CreateTemp(filepath.Dir(o.output), filepath.Base(o.output)+".*.part")
+	try, err := createBeside(o.output)
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -233,10 +234,17 @@ func readPage(path string) (name string, content []byte, err error) {
 	return page.Page, content, nil
 }
 
+// createBeside creates a file that can be renamed to the path. It takes the folder as it is
+// written: without "d/.." the path of a folder that does not exist would be another one's.
+func createBeside(path string) (*os.File, error) {
+	folder, name := filepath.Split(path)
+	return os.CreateTemp(cmp.Or(folder, "."), name+".*.part")
+}
+
 // replaceFile writes a file that only its owner can read, in place of an earlier one once
 // it is whole.
 func replaceFile(path string, write func(io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
+	file, err := createBeside(path)
 	if err != nil {
 		return err
 	}

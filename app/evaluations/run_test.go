@@ -383,6 +383,7 @@ func TestRefusedRuns(t *testing.T) {
 		"unknown verdict":        {[]string{good, "--fail-on=bad"}, `there is no verdict "bad"`},
 		"no output":              {[]string{good, "--output="}, "--output"},
 		"folder of the output":   {[]string{good, "--output", filepath.Join(l.dir, "no", "report")}, "no such file"},
+		"no folder in the path":  {[]string{good, "--output", l.dir + "/no/../report"}, "--output: "},
 		"output is a folder":     {[]string{good, "--output", l.folder("report.json")}, "report.json is a folder"},
 		"empty prompt":           {[]string{good, "--prompt", l.file("empty.txt", "\n")}, "is empty"},
 		"page without questions": {[]string{good, "--page", l.file("sea.yaml", "identity: x\n")}, "no question is on the page sea"},
