@@ -53,7 +53,7 @@ func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (sc
 	}
 	var rows []chatRow
 	if text := strings.TrimSpace(clean(q.Text)); text != "" {
-		rows, err = s.searchChats(ctx, listed, owner, strings.ToLower(text), limit+1)
+		rows, err = s.searchChats(ctx, listed, owner, foldSigma(strings.ToLower(text)), limit+1)
 		if late(err) && ctx.Err() == nil {
 			return schemas.ChatList{}, errSearchLate.Because(err)
 		}

@@ -11,6 +11,31 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
+// A search finds a word with either sigma, in the rows that an index has and in new ones.
+func TestSearchIndexHasBothSigmas(t *testing.T) {
+	s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+	d := s.db.(*sqliteDB) //nolint:forcetypeassert // its url says so
+	for id, text := range []string{"σίσυφος", "ΣΊΣΥΦΟΣ", "Σίσυφος σσς"} {
+		exec(t, s, fmt.Sprintf("INSERT INTO chats (owner, key, title, created_at, updated_at) VALUES ('ann', 'k%d', '', 1, %d)", id, id))
+		exec(t, s, fmt.Sprintf("INSERT INTO blocks (owner, id, chat_id, role, type, current, status, created_at) VALUES ('ann', 'm%d', %d, 'user', 'md', '%s', 'complete', 1)", id, id+1, text))
+	}
+	for _, indexed := range []bool{false, true} {
+		for text, want := range map[string]int{"σίσυφος": 3, "ΣΊΣΥΦΟΣ": 3, "σίσυφοσ": 3, "φος": 3, "ΣΣΣ": 1, "ςςς": 1, "σισ": 0} {
+			if list, err := s.Chats(t.Context(), "ann", record.ChatQuery{Text: text}); err != nil || len(list.Items) != want {
+				t.Errorf("indexed: %v: %q finds %d chats, %v; want %d", indexed, text, len(list.Items), err, want)
+			}
+		}
+		d.indexRows = 1
+		d.behind.Store(true)
+		if err := s.Tend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := numberOf(t, s, "SELECT at FROM sweeps WHERE kind = 'blocks_indexed'"); n != 3 {
+			t.Fatalf("%d messages are in the index, want 3", n)
+		}
+	}
+}
+
 // Whatever happens to chats and messages before and after they enter their index: a search
 // finds those that are there, and the index has exactly the rows up to where it has come.
 func TestSearchIndexFollows(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 // alone, and a Turkish one takes I for another letter than i. A search finds the same
 // everywhere, and what it finds on SQLite, because its patterns list each letter's cases.
 
-// capitals returns, for each letter, those whose lower case it is.
+// capitals returns, for each letter, those whose lower case it is, and for sigma also the
+// one that ends words.
 var capitals = sync.OnceValue(func() map[rune][]rune {
 	of := make(map[rune][]rune)
 	for _, cases := range unicode.CaseRanges {
@@ -25,6 +26,7 @@ var capitals = sync.OnceValue(func() map[rune][]rune {
 			}
 		}
 	}
+	of['σ'] = append(of['σ'], 'ς')
 	return of
 })
 

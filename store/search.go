@@ -22,8 +22,8 @@ const (
 // currentMessages is the condition for blocks that are current messages.
 const currentMessages = "chat_id IS NOT NULL AND status <> 'superseded'"
 
-// searchChats returns the first chats of the list that have the lower-case text in their
-// title or a current message.
+// searchChats returns the first chats of the list that have the text in their title or a
+// current message. The text is in lower case, with one sigma, as foldSigma returns it.
 func (s *Store) searchChats(ctx context.Context, list func(*gorm.DB) *gorm.DB, owner, text string, limit int) (rows []chatRow, err error) {
 	pattern := s.db.pattern(text)
 	has := "(" + s.db.contains("title") + " OR EXISTS (SELECT 1 FROM blocks WHERE blocks.chat_id = chats.id" +
@@ -65,7 +65,11 @@ func (*sqliteDB) looksFirst() int { return 0 }
 func (d *sqliteDB) indexed(owner, text, pattern string) (query string, args []any) {
 	terms := append([]string{markOf(owner)}, searchTerms(text)...)
 	for i, term := range terms {
-		terms[i] = `"` + strings.ReplaceAll(term, `"`, `""`) + `"`
+		forms := sigmaForms(term)
+		for j, form := range forms {
+			forms[j] = `"` + strings.ReplaceAll(form, `"`, `""`) + `"`
+		}
+		terms[i] = "(" + strings.Join(forms, " OR ") + ")"
 	}
 	match := strings.Join(terms, " AND ")
 	const messages = "owner = ? AND " + currentMessages + " AND "
@@ -77,6 +81,22 @@ func (d *sqliteDB) indexed(owner, text, pattern string) (query string, args []an
 		" UNION ALL SELECT chat_id FROM blocks WHERE seq > (SELECT at FROM sweeps WHERE kind = 'blocks_indexed') AND length(current) <= 16384 AND +" + messages + d.contains("current") +
 		" UNION ALL SELECT chat_id FROM blocks WHERE length(current) > 16384 AND " + messages + d.contains("current")
 	return query, []any{match, owner, pattern, match, owner, pattern, owner, pattern, owner, pattern, owner, pattern}
+}
+
+// sigmaForms returns the forms that a term of foldSigma has in an index, whose texts have
+// both letters.
+func sigmaForms(term string) []string {
+	forms := []string{""}
+	for _, r := range term {
+		n := len(forms)
+		for i := range n {
+			if r == 'σ' {
+				forms = append(forms, forms[i]+"ς")
+			}
+			forms[i] += string(r)
+		}
+	}
+	return forms
 }
 
 // searchTerms returns at most maxTerms different sequences of termLength characters of

@@ -43,11 +43,12 @@ func onServer(t *testing.T, statement string) {
 }
 
 // cases are the messages of the oldest chats, and what finds which of them, by their place.
-var cases = []string{"caseprobe Über", "caseprobe über", "Istanbul", "İSTANBUL", "istanbul", "ıstanbul", "ΟΔΥΣΣΕΥΣ", "οδυσσεύς, Οδυσσευσ", "Вики", "ВИКИ", "AIモデル", "Tiếng VIỆT"}
+var cases = []string{"caseprobe Über", "caseprobe über", "Istanbul", "İSTANBUL", "istanbul", "ıstanbul", "ΟΔΥΣΣΕΥΣ", "οδυσσεύς, Οδυσσευσ", "Вики", "ВИКИ", "AIモデル", "Tiếng VIỆT", "σίσυφος", "ΣΊΣΥΦΟΣ"}
 
 var caseSearches = map[string][]int64{
 	"caseprobe über": {2, 1}, "CASEPROBE ÜBER": {2, 1}, "istanbul": {5, 4, 3}, "ISTANBUL": {5, 4, 3}, "İst": {5, 4, 3}, "ıstan": {6},
 	"οδυσσευσ": {8, 7}, "οδυσσεύς": {8}, "вики": {10, 9}, "aiモデ": {11}, "モデル": {11}, "việt": {12}, "be ü": {2, 1}, "üb": {2, 1},
+	"σίσυφος": {14, 13}, "ΣΊΣΥΦΟΣ": {14, 13}, "σίσυφοσ": {14, 13}, "ος": {14, 13}, "ΟΣ": {14, 13}, "οδυσσευς": {8, 7},
 }
 
 // testSearchCases searches in many messages, so that an index is used.

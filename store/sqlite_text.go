@@ -45,13 +45,31 @@ func init() { //nolint:gochecknoinits // connections know them that are opened l
 // lowered are buffers for texts in lower case.
 var lowered = sync.Pool{New: func() any { return new([]byte) }}
 
-// containsLower reports whether strings.ToLower(in) contains the text. A search spends most
-// of its time on the lower case of long messages.
+// foldSigma returns the lower-case text with the sigma that ends words as the other one:
+// in capitals they are the same letter.
+func foldSigma(text string) string { return strings.ReplaceAll(text, "ς", "σ") }
+
+// containsLower reports whether foldSigma(strings.ToLower(in)) contains the text. A search
+// spends most of its time on the lower case of long messages.
 func containsLower(in, text string) bool {
 	buf := lowered.Get().(*[]byte) //nolint:forcetypeassert // the pool has no others
 	defer lowered.Put(buf)
 	*buf = appendLower((*buf)[:0], in)
+	if strings.Contains(text, "σ") {
+		foldSigmas(*buf)
+	}
 	return bytes.Contains(*buf, []byte(text))
+}
+
+// foldSigmas is foldSigma in place: both letters have two bytes.
+func foldSigmas(text []byte) {
+	for {
+		at := bytes.Index(text, []byte("ς"))
+		if at < 0 {
+			return
+		}
+		text = text[at+copy(text[at:], "σ"):]
+	}
 }
 
 // appendLower appends strings.ToLower(s) to dst. Of ASCII it changes eight characters at a
