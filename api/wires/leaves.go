@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -32,4 +33,20 @@ func (s *Service) gone(c *Call, to Stream, r Response) {
 	if r.Leaves && errors.Is(to.Context().Err(), context.Canceled) {
 		s.Runs.Leave(c.User, r.Run.RunID)
 	}
+}
+
+// TokenExpired is the error for a request whose token expires before its run ends.
+func TokenExpired(run string) *schemas.Error {
+	e := schemas.NewError(schemas.CodeUnauthorized, "the token has expired; the answer continues")
+	e.RunID = run
+	return e
+}
+
+// cutOff returns the error for a client whose response has not begun: err, or that the token
+// has expired if the stream has ended for that.
+func cutOff(to Stream, r Response, err error) error {
+	if errors.Is(to.Context().Err(), context.DeadlineExceeded) {
+		return TokenExpired(r.Run.RunID).Because(err)
+	}
+	return err
 }

@@ -129,6 +129,9 @@ func TestAClientThatLeavesBeforeItsResponse(t *testing.T) {
 				if goes && away {
 					wantEnds = 1
 				}
+				if seen, ok := errors.AsType[*schemas.Error](err); !goes && (!ok || seen.Code != schemas.CodeUnauthorized || seen.RunID != "r") {
+					t.Errorf("collects %t: an expired token gives %v, want unauthorized", collects, err)
+				}
 				if err == nil || reads != wantReads || ends != wantEnds {
 					t.Errorf("goes %t, away %t, collects %t: read %d times, left %d times (%v); want %d and %d, and an error", goes, away, collects, reads, ends, err, wantReads, wantEnds)
 				}

@@ -52,7 +52,7 @@ func (s *Service) Serve(c *Call, to Stream, r Response) error {
 	f, events, err := s.follow(ctx, c, r, s.KeepAlive)
 	if err != nil {
 		s.missed(c, to, r)
-		return err
+		return cutOff(to, r, err)
 	}
 	h := c.Response.Header()
 	stream(h)
@@ -108,7 +108,7 @@ func (f *fold) breakOff(to Stream, err error) {
 	switch {
 	case ok:
 	case to.Context().Err() != nil:
-		e = schemas.NewError(schemas.CodeUnauthorized, "the token has expired; the answer continues")
+		e = TokenExpired(f.run.RunID)
 	default:
 		e = interrupted(f.run)
 	}
@@ -140,7 +140,7 @@ func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) (after int
 	f, events, err := s.follow(ctx, c, r, 0)
 	if err != nil {
 		s.missed(c, to, r)
-		return 0, err
+		return 0, cutOff(to, r, err)
 	}
 	c.Response.Header().Set("X-Run-Id", f.run.RunID)
 	f.out.Mute()
@@ -167,7 +167,7 @@ func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) (after int
 	}
 	if failed != nil { // only now is it no reader any more
 		s.gone(c, to, r)
-		return f.after, failed
+		return f.after, cutOff(to, r, failed)
 	}
 	if soFar {
 		return f.after, nil
