@@ -129,6 +129,9 @@ func (s *server) sendProblem(c echo.Context, a answer, seen *schemas.Error) {
 	if retry := cmp.Or(seen.RetryAfter, a.retry); retry > 0 {
 		h.Set(echo.HeaderRetryAfter, strconv.Itoa(retry))
 	}
+	if a.status == http.StatusUnauthorized && h.Get(echo.HeaderWWWAuthenticate) == "" { // the token was valid
+		h.Set(echo.HeaderWWWAuthenticate, s.challenge(c.Request(), true))
+	}
 	if w := s.wireOf(c.Request().URL.Path); w != nil {
 		w.Fail(c.Response(), a.status, seen)
 		return

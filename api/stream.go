@@ -15,6 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
@@ -246,8 +247,14 @@ func (s *server) diagnosticsOf(c echo.Context, run string) func() json.RawMessag
 }
 
 // postChat starts a run and answers when it has ended: with the payload of
-// complete, or with a problem.
+// complete, or with a problem. It counts as one of the user's streams and ends
+// with the token, as a stream does.
 func (s *server) postChat(c echo.Context) error {
+	release, err := s.openStream(c)
+	if err != nil {
+		return err
+	}
+	defer release()
 	started, err := s.start(c)
 	if err != nil {
 		return err
@@ -255,26 +262,45 @@ func (s *server) postChat(c echo.Context) error {
 	run := started.RunID
 	c.Response().Header().Set("X-Run-Id", run)
 	ctx, user := caller(c)
-	seq, err := s.Streams.Follow(ctx, user, run, 0, 0)
-	if err != nil {
-		return err
+	if end := expiry(c); !end.IsZero() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadline(ctx, end)
+		defer stop()
 	}
-	for events, err := range seq {
-		if errors.Is(err, runlog.ErrInterrupted) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		for i := range events {
-			if events[i].Terminal() {
-				return s.answer(c, run, &events[i])
-			}
-		}
+	last, err := s.lastEvent(ctx, user, run)
+	switch {
+	case last != nil:
+		return s.answer(c, run, last)
+	case ctx.Err() != nil && c.Request().Context().Err() == nil:
+		return wires.TokenExpired(run)
+	case err != nil:
+		return err
 	}
 	e := schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted and continues; follow its stream")
 	e.RunID = run
 	return e
+}
+
+// lastEvent waits for the terminal event of a run; nil means that the run was interrupted.
+func (s *server) lastEvent(ctx context.Context, user schemas.User, run string) (*runlog.Event, error) {
+	seq, err := s.Streams.Follow(ctx, user, run, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	for events, err := range seq {
+		if errors.Is(err, runlog.ErrInterrupted) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range events {
+			if events[i].Terminal() {
+				return &events[i], nil
+			}
+		}
+	}
+	return nil, nil
 }
 
 // answer sends the one JSON body for a run's terminal event.

@@ -97,7 +97,7 @@ var table = []setting{
 	{"limits.message", vars("MAX_MESSAGE"), "100000", "characters of a message", plain, integer(func(c *Config) *int { return &c.Limits.Message }, 1, 10_000_000)},
 	{"limits.tool_output", vars("MAX_TOOL_OUTPUT"), "16000", "characters of a tool's output that the model gets", plain, integer(func(c *Config) *int { return &c.Limits.ToolOutput }, 200, 10_000_000)},
 	{"limits.runs_per_user", vars("MAX_RUNS_PER_USER"), "8", "running runs of a user; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.RunsPerUser }, 0, 1_000_000)},
-	{"limits.streams_per_user", vars("MAX_STREAMS_PER_USER"), "32", "open streams of a user; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.StreamsPerUser }, 0, 1_000_000)},
+	{"limits.streams_per_user", vars("MAX_STREAMS_PER_USER"), "32", "open streams of a user, and requests that wait for an answer (`POST /api/chat`); 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.StreamsPerUser }, 0, 1_000_000)},
 	{"limits.reply_text", vars("MAX_REPLY_TEXT"), "0", "bytes that a model may write in one reply; 0 means 64 bytes for each token of `max_tokens`, at least 8 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.ReplyText })},
 	{"limits.run_text", vars("MAX_RUN_TEXT"), "0", "the same for one run; 0 means 64 bytes for each token of `max_iterations` + 1 replies, from 16 to 64 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.RunText })},
 	{"limits.all_text", vars("MAX_ALL_TEXT"), "0", "the same for all runs together; 0 means the limit of a run times 8, at least 256 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.AllText })},

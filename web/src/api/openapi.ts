@@ -42,7 +42,7 @@ export interface paths {
          * @description Takes the same request as `POST /api/chat/stream` and responds with the payload of `complete` when the run ends. The
          *     response to a run that failed is 502 (the model's service), 500 or 503 with the `code` of its `error` event and its
          *     `run_id`; to one that was cancelled, 409 `cancelled`. With `Last-Event-ID` it needs an `Idempotency-Key`, else it is
-         *     refused with 428.
+         *     refused with 428. The request counts as a stream. It ends with 401 when the token expires; the run continues.
          */
         post: operations["postChat"];
         delete?: never;

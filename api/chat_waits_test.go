@@ -1,0 +1,80 @@
+package api_test
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// endless has runs that go on until their readers leave, or until end is closed.
+type endless struct {
+	fakeStreams
+
+	entered, end chan struct{}
+}
+
+func newEndless(w *testEnv) endless {
+	return endless{fakeStreams{w}, make(chan struct{}, 1), make(chan struct{})}
+}
+
+func (e endless) Follow(ctx context.Context, _ schemas.User, _ string, _ int64, _ time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	e.entered <- struct{}{}
+	return func(yield func([]runlog.Event, error) bool) {
+		select {
+		case <-ctx.Done():
+			yield(nil, ctx.Err())
+		case <-e.end:
+			yield([]runlog.Event{{Seq: 1, Body: &runlog.Cancelled{}}}, nil)
+		}
+	}, nil
+}
+
+const anyChat = `{"message":"hello"}`
+
+// TestChatCountsAsAStream sends one request twice with its key: the second would wait for the
+// run of the first, and holds a connection as well.
+func TestChatCountsAsAStream(t *testing.T) {
+	var runs endless
+	w, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+		runs = newEndless(w)
+		o.Limits.StreamsPerUser, o.Streams = 1, runs
+	})
+	done := make(chan answer, 1)
+	go func() {
+		got, _ := send(t, ts.URL, "POST", "/api/chat", anyChat, "Idempotency-Key", "k")
+		done <- got
+	}()
+	<-runs.entered
+	got, req := send(t, ts.URL, "POST", "/api/chat", anyChat, "Idempotency-Key", "k")
+	w.CheckResponse(t, req, got.status, got.header, got.body)
+	if p := got.problem(t); p.Code != schemas.CodeTooManyStreams {
+		t.Errorf("a second request gives %d %s, want %s", p.Status, p.Code, schemas.CodeTooManyStreams)
+	}
+	close(runs.end)
+	if first := <-done; first.status != http.StatusConflict {
+		t.Errorf("the first request gives %d, want 409 of the cancelled run", first.status)
+	}
+	if got, _ := send(t, ts.URL, "POST", "/api/chat", anyChat); got.status != http.StatusConflict {
+		t.Errorf("a request after the first gives %d, want 409 of the cancelled run", got.status)
+	}
+}
+
+func TestChatEndsWithTheToken(t *testing.T) {
+	w, ts := newTestEnv(t, func(w *testEnv, o *api.Options) { o.Auth, o.Streams = shortLived{}, newEndless(w) })
+	got, req := send(t, ts.URL, "POST", "/api/chat", anyChat)
+	w.CheckResponse(t, req, got.status, got.header, got.body)
+	p := got.problem(t)
+	if p.Status != http.StatusUnauthorized || !strings.HasPrefix(p.Detail, "the token has expired") || p.RunID != aRun {
+		t.Errorf("got %s", got.body)
+	}
+	if got.header.Get("X-Run-Id") != aRun || got.header.Get("WWW-Authenticate") != `Bearer error="invalid_token"` {
+		t.Errorf("got the header %v", got.header)
+	}
+}
