@@ -96,13 +96,17 @@ func TestMCPIsLimited(t *testing.T) {
 
 func TestMCPEndsWithTheToken(t *testing.T) {
 	ended := make(chan error, 1)
-	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
+	w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
 		o.Auth = shortLived{}
 		o.MCP = func(schemas.User) http.Handler {
 			return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done(); ended <- r.Context().Err() })
 		}
 	})
-	send(t, ts.URL, "POST", "/mcp", toolsList)
+	got, req := send(t, ts.URL, "POST", "/mcp", toolsList)
+	w.CheckResponse(t, req, got.status, got.header, got.body)
+	if p := got.problem(t); p.Code != schemas.CodeUnauthorized || !strings.HasPrefix(p.Detail, "the token has expired") {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
 	if err := <-ended; err != context.DeadlineExceeded { //nolint:errorlint // it is that one
 		t.Errorf("the exchange ended with %v", err)
 	}

@@ -71,7 +71,8 @@ func NewHandler(o HandlerOptions) *Handler {
 	})}
 }
 
-// For returns the handler for one request of an authenticated user.
+// For returns the handler for one request of an authenticated user. When the request's
+// context ends before there is an answer, the handler writes nothing: the caller knows why.
 func (h *Handler) For(user schemas.User) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, refused := readMessage(r, h.Body)
@@ -90,6 +91,9 @@ func (h *Handler) For(user schemas.User) http.Handler {
 		}
 		answer := &rpcWriter{ResponseWriter: w, id: id}
 		h.stream.ServeHTTP(answer, r.WithContext(context.WithValue(ctx, serverKey{}, server)))
+		if r.Context().Err() == nil && ctx.Err() != nil {
+			answer.cut()
+		}
 		answer.finish()
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -319,6 +320,36 @@ func TestHandlerRefuses(t *testing.T) {
 			if answer.StatusCode != tt.want {
 				t.Errorf("status %d, want %d", answer.StatusCode, tt.want)
 			}
+		})
+	}
+}
+
+// TestHandlerAnswersCutCalls has a tool that may take longer than a request. The caller's own
+// end, such as that of its token, is left to the caller.
+func TestHandlerAnswersCutCalls(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ends time.Duration
+		want string
+	}{
+		"the handler's limit": {time.Hour, `"id":7,"error":{"code":-32603`},
+		"the request's end":   {time.Minute, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				registry, _ := served(t)
+				h := mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Timeout: time.Hour}).For(schemas.User{ID: "u"})
+				ctx, stop := context.WithTimeout(t.Context(), tt.ends)
+				defer stop()
+				r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait","arguments":{}}}`))
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Accept", "application/json, text/event-stream")
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if got := w.Body.String(); !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") {
+					t.Errorf("got %d %q, want %q", w.Code, got, tt.want)
+				}
+				synctest.Wait()
+			})
 		})
 	}
 }

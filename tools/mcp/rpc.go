@@ -16,6 +16,7 @@ const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600
 	codeUnknownMethod  = -32601
+	codeInternal       = -32603
 )
 
 // rpcError is a refusal as a JSON-RPC error. ID is the request's id, null if it
@@ -111,9 +112,10 @@ const unhandled = "JSON RPC not handled"
 // rpcWriter turns refusals that are plain text into JSON-RPC errors.
 type rpcWriter struct {
 	http.ResponseWriter
-	id   json.RawMessage
-	held int // the status of a refusal
-	text []byte
+	id    json.RawMessage
+	begun bool // an answer
+	held  int  // the status of a refusal
+	text  []byte
 }
 
 // Unwrap lets http.ResponseController find the writer beneath.
@@ -126,16 +128,28 @@ func (w *rpcWriter) WriteHeader(status int) {
 		w.held = status
 		return
 	}
+	w.begun = true
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
 func (w *rpcWriter) Write(p []byte) (int, error) {
 	if w.held == 0 {
+		w.begun = true
 		return w.ResponseWriter.Write(p)
 	}
 	w.text = append(w.text, p[:min(len(p), maxRefusal-len(w.text))]...)
 	return len(p), nil
+}
+
+// cut sends an error if a message that has an id got no answer in time.
+func (w *rpcWriter) cut() {
+	if w.begun || w.held != 0 || len(w.id) == 0 {
+		return
+	}
+	late := newRPCError(w.id, codeInternal, "the call took too long; whether it had an effect is unknown")
+	late.status = http.StatusOK // clients read a JSON-RPC error only from a successful response
+	late.send(w.ResponseWriter)
 }
 
 // finish sends the refusal, if there is one.
