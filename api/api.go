@@ -195,7 +195,7 @@ func New(o Options) http.Handler {
 type body int
 
 const (
-	noBody    body = iota // read and discarded
+	noBody    body = iota // read and discarded, unless the route is public
 	jsonBody              // JSON up to Limits.Body
 	filesBody             // JSON up to Limits.FilesBody when it sends attachments
 	blockBody             // JSON up to Limits.FilesBody
@@ -204,7 +204,7 @@ const (
 type route struct {
 	method, path string
 	handle       echo.HandlerFunc
-	// public routes need no user.
+	// public routes need no user and read no body.
 	public bool
 	// stream routes answer for as long as a run lasts.
 	stream bool

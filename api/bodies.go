@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 
 	"github.com/chattray/chattray/schemas"
@@ -163,4 +164,26 @@ func atEnd(r io.Reader) error {
 	default:
 		return err
 	}
+}
+
+// arrivingBody calls arrived when the body has been read to its end.
+type arrivingBody struct {
+	io.ReadCloser
+	arrived func()
+}
+
+// Read implements io.Reader.
+func (b *arrivingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.arrived()
+	}
+	return n, err
+}
+
+// withBody returns a copy of the request with another body: the server still needs its own.
+func withBody(r *http.Request, body io.ReadCloser) *http.Request {
+	r = r.WithContext(r.Context())
+	r.Body = body
+	return r
 }

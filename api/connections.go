@@ -12,7 +12,8 @@ import (
 // connections be open; the server must have its handler, and no ConnState of its
 // own. At the limit the next connection waits, and one that has no request in
 // the handler is closed for it: the one without a request for longest, whether
-// it has sent nothing, the beginning of a header, or is between two requests.
+// it has sent nothing, the beginning of a header, a header without all of its
+// body, or is between two requests.
 // Further connections wait in the kernel.
 func LimitConnections(server *http.Server, l net.Listener, limit int) net.Listener {
 	c := &connections{
@@ -29,7 +30,11 @@ func LimitConnections(server *http.Server, l net.Listener, limit int) net.Listen
 		return context.WithValue(ctx, connKey{}, conn)
 	}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+		conn, ok := r.Context().Value(connKey{}).(net.Conn)
+		switch {
+		case ok && hasBody(r):
+			r = withBody(r, &arrivingBody{ReadCloser: r.Body, arrived: func() { c.busy(conn) }})
+		case ok:
 			c.busy(conn)
 		}
 		handler.ServeHTTP(w, r)
@@ -110,12 +115,16 @@ func (c *connections) shed() bool {
 }
 
 // changed keeps the list of idle connections. A connection that is reading a
-// request stays in it until the request is in the handler.
+// request stays in it until the request is in the handler and its body has
+// arrived.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew, http.StateIdle:
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if place := c.places[conn]; place != nil { // the server has read the body, not the handler
+			c.idle.Remove(place)
+		}
 		c.places[conn] = c.idle.PushBack(conn)
 		if c.waiting {
 			c.room.Broadcast()

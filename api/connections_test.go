@@ -13,13 +13,17 @@ import (
 	"github.com/chattray/chattray/api"
 )
 
-// limitedServer answers /wait when told to and everything else at once, over at
-// most limit connections.
+// limitedServer answers /wait when told to, /body when it has read the body and everything
+// else at once, over at most limit connections.
 func limitedServer(t *testing.T, limit int) (addr string, answer chan struct{}, entered chan struct{}, listener net.Listener) {
 	t.Helper()
 	answer, entered = make(chan struct{}), make(chan struct{}, 100)
 	server := api.NewServer("", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/wait" {
+		switch r.URL.Path {
+		case "/body":
+			_, _ = io.ReadAll(r.Body)
+		case "/wait":
+			_, _ = io.ReadAll(r.Body)
 			entered <- struct{}{}
 			<-answer
 		}
@@ -51,10 +55,15 @@ func request(t *testing.T, addr, path string) net.Conn {
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+	write(t, conn, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	return conn
+}
+
+func write(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
-	return conn
 }
 
 func answered(t *testing.T, conn net.Conn) {
@@ -93,9 +102,12 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 }
 
 // TestSilentConnectionsMakeRoom shows that connections which send nothing, or only
-// the beginning of a header, do not block new ones.
+// the beginning of a header, or no body, do not block new ones.
 func TestSilentConnectionsMakeRoom(t *testing.T) {
-	for name, sent := range map[string]string{"nothing": "", "half a header": "GET / HTTP/1.1\r\nHost: loc"} {
+	for name, sent := range map[string]string{
+		"nothing": "", "half a header": "GET / HTTP/1.1\r\nHost: loc",
+		"no body": "POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n",
+	} {
 		t.Run(name, func(t *testing.T) {
 			addr, _, _, _ := limitedServer(t, 2)
 			for range 20 {
@@ -104,13 +116,30 @@ func TestSilentConnectionsMakeRoom(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { _ = conn.Close() })
-				if _, err := io.WriteString(conn, sent); err != nil {
-					t.Fatal(err)
-				}
+				write(t, conn, sent)
 			}
 			answered(t, request(t, addr, "/"))
 		})
 	}
+}
+
+// TestConnectionsWithABodyAreBusy shows that a connection whose body has arrived is not
+// closed for another one, also if it had requests before whose bodies only the server has read.
+func TestConnectionsWithABodyAreBusy(t *testing.T) {
+	addr, answer, entered, _ := limitedServer(t, 2)
+	conn := request(t, addr, "/")
+	answered(t, conn)
+	for range 2 {
+		write(t, conn, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx")
+		answered(t, conn)
+	}
+	write(t, conn, "POST /wait HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx")
+	<-entered
+	for range 3 {
+		answered(t, request(t, addr, "/"))
+	}
+	answer <- struct{}{}
+	answered(t, conn)
 }
 
 // TestWaitingConnectionsEndWithTheListener shows that Accept returns although

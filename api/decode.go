@@ -24,6 +24,10 @@ const (
 	// to arrive.
 	defaultBodyWait = 30 * time.Second
 
+	// lingerWait is how long the server reads a body after an answer that has not waited
+	// for it. A client that sends its body before it reads has to find the answer.
+	lingerWait = 5 * time.Second
+
 	maxNoBody = 64 << 10 // bytes of a body on a route that takes none
 	maxUnread = 32 << 20 // bytes of a refused body that are discarded
 )
@@ -31,16 +35,32 @@ const (
 // rawBody is where guard leaves the body, a *heldBody, for decode.
 const rawBody = "body"
 
-// boundBody gives the request's body a deadline. The deadline stays when the
-// handler does not read the body to its end: then the server itself reads the
-// rest.
+// boundBody gives the request's body a deadline. An answer to a request whose body has not
+// been read does not wait for it: the server would read the body first if it did not close
+// the connection.
 func (s *server) boundBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if hasBody(c.Request()) {
-			_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(s.BodyWait)) // not every writer in a test has one
+			s.watchBody(c)
 		}
 		return next(c)
 	}
+}
+
+// watchBody is a function of its own to keep the caller's stack frame small, which lasts as
+// long as a stream.
+//
+//go:noinline
+func (s *server) watchBody(c echo.Context) {
+	wire, arrived := http.NewResponseController(c.Response()), false
+	_ = wire.SetReadDeadline(time.Now().Add(s.BodyWait)) // not every writer in a test has one
+	c.SetRequest(withBody(c.Request(), &arrivingBody{ReadCloser: c.Request().Body, arrived: func() { arrived = true }}))
+	c.Response().Before(func() {
+		if !arrived {
+			c.Response().Header().Set(echo.HeaderConnection, "close")
+			_ = wire.SetReadDeadline(time.Now().Add(min(s.BodyWait, lingerWait)))
+		}
+	})
 }
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -176,6 +177,45 @@ func TestRefusedBodyOfAClientThatOnlySends(t *testing.T) {
 				t.Errorf("got %.100q, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestAnswersDoNotWaitForABody sends headers that announce a body and nothing more.
+func TestAnswersDoNotWaitForABody(t *testing.T) {
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.BodyWait = time.Hour })
+	for _, tt := range []struct {
+		request string
+		want    int
+	}{
+		{"GET /healthz", http.StatusOK},
+		{"GET /metrics", http.StatusOK},
+		{"GET /assets/index.js", http.StatusOK},
+		{"POST /api/chat", http.StatusUnauthorized},
+		{"GET /api/me", http.StatusUnauthorized},
+		{"POST /nope", http.StatusNotFound},
+		{"POST /healthz", http.StatusMethodNotAllowed},
+	} {
+		for _, length := range []string{"Content-Length: 1", "Content-Length: 100000000", "Transfer-Encoding: chunked"} {
+			t.Run(tt.request+" "+length, func(t *testing.T) {
+				conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", ts.Listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = conn.Close() }()
+				if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+					t.Fatal(err)
+				}
+				write(t, conn, tt.request+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+length+"\r\n\r\n")
+				res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = res.Body.Close()
+				if res.StatusCode != tt.want || !res.Close {
+					t.Errorf("got %d, close %t; want %d and a connection that is closed", res.StatusCode, res.Close, tt.want)
+				}
+			})
+		}
 	}
 }
 

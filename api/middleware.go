@@ -108,7 +108,7 @@ func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // guard does what a route's row in the table asks for: the user, their rate,
-// then the body.
+// then the body. Public routes take no body and do not wait for one.
 func (s *server) guard(r route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !r.public {
@@ -127,9 +127,9 @@ func (s *server) guard(r route) echo.HandlerFunc {
 			if err := s.count(c, r.starts); err != nil {
 				return err
 			}
-		}
-		if err := s.takeBody(c, r.body); err != nil {
-			return err
+			if err := s.takeBody(c, r.body); err != nil {
+				return err
+			}
 		}
 		defer dropBody(c)
 		if r.public || r.stream {
