@@ -44,4 +44,3 @@ func (s *server) postMCP(c echo.Context) error {
 
 // errCallExpired answers a call that has no result when its token expires.
 var errCallExpired = schemas.NewError(schemas.CodeUnauthorized, "the token has expired; whether the call had an effect is unknown")
-

@@ -14,6 +14,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -102,20 +103,38 @@ func (f *file) pack() []byte {
 	return bytes.Clone(b.Bytes())
 }
 
+// serve sends the file whole: a Range, which a server may ignore, is no reason to refuse.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if f.kind != "" {
 		h.Set("Content-Type", f.kind)
 	}
 	h.Set("Cache-Control", f.cache)
-	h.Set("Vary", "Accept-Encoding")
+	h.Add("Vary", "Accept-Encoding")
 	content, etag := f.open(), f.etag()
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && r.Header.Get("Range") == "" {
+	if takesGzip(r.Header) {
 		if packed := f.packed(); packed != nil {
 			content, etag = bytes.NewReader(packed), strings.TrimSuffix(etag, `"`)+`-gzip"`
 			h.Set("Content-Encoding", "gzip")
 		}
 	}
 	h.Set("ETag", etag)
+	if r.Header.Get("Range") != "" {
+		r = r.Clone(r.Context())
+		r.Header.Del("Range")
+	}
 	http.ServeContent(w, r, "", time.Time{}, content)
+}
+
+// takesGzip reports whether a client accepts a body that is compressed with gzip.
+func takesGzip(h http.Header) bool {
+	for part := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
+		coding, weight, weighted := strings.Cut(strings.ReplaceAll(strings.ToLower(part), " ", ""), ";q=")
+		if coding != "gzip" {
+			continue
+		}
+		q, err := strconv.ParseFloat(weight, 64)
+		return !weighted || err == nil && q > 0
+	}
+	return false
 }

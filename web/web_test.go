@@ -91,3 +91,31 @@ func TestFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadersOfFiles has headers that other programs than browsers send.
+func TestHeadersOfFiles(t *testing.T) {
+	h, err := web.Handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := read(t, get(t, h, "/").Body)
+	script := regexp.MustCompile(`/assets/index-[^"]+\.js`).FindString(page)
+	for accepted, want := range map[string]string{
+		"gzip": "gzip", "br, GZIP;q=0.5": "gzip", "gzip; q=1.0": "gzip", "gzip;q=0": "", "gzip; q=0.000, br": "", "gzip;q=x": "", "x-gzip-not": "", "": "",
+	} {
+		if got := get(t, h, script, "Accept-Encoding", accepted); got.Header.Get("Content-Encoding") != want {
+			t.Errorf("a client that accepts %q gets %q, want %q", accepted, got.Header.Get("Content-Encoding"), want)
+		}
+	}
+	for _, bytes := range []string{"bytes=999999999-", "bytes=0-1", "lines=1"} {
+		if got := get(t, h, "/", "Range", bytes); got.StatusCode != http.StatusOK || read(t, got.Body) != page {
+			t.Errorf("the range %s gives %d, want the whole page", bytes, got.StatusCode)
+		}
+	}
+	w := httptest.NewRecorder()
+	w.Header().Set("Vary", "Origin")
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	if got := strings.Join(w.Header().Values("Vary"), ","); got != "Origin,Accept-Encoding" {
+		t.Errorf("Vary is %q, want Origin,Accept-Encoding", got)
+	}
+}

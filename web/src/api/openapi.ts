@@ -6311,6 +6311,7 @@ export interface operations {
                     "text/html": unknown;
                 };
             };
+            412: components["responses"]["Stale"];
             421: components["responses"]["Misdirected"];
         };
     };
@@ -6332,6 +6333,7 @@ export interface operations {
                     "text/html": unknown;
                 };
             };
+            412: components["responses"]["Stale"];
             421: components["responses"]["Misdirected"];
         };
     };
@@ -6353,6 +6355,7 @@ export interface operations {
                     "text/html": unknown;
                 };
             };
+            412: components["responses"]["Stale"];
             421: components["responses"]["Misdirected"];
         };
     };
