@@ -229,7 +229,7 @@ func (w hastyWriter) SetReadDeadline(d time.Time) error {
 	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(d)
 }
 
-// TestCORSOfWires asks for headers that only clients of wires send.
+// TestCORSOfWires asks for headers that only clients of wires and of MCP send.
 func TestCORSOfWires(t *testing.T) {
 	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.CORSOrigins = []string{"https://app.example"} })
 	for _, tt := range []struct {
@@ -240,6 +240,8 @@ func TestCORSOfWires(t *testing.T) {
 		{"/v1/responses", "https://app.example", true},
 		{"/v1/responses/resp_1", "https://app.example", true},
 		{"/api/ui", "https://app.example", true},
+		{"/mcp", "https://app.example", true},
+		{"/mcp", "https://evil.example", false},
 		{"/v1/chat/completions", "https://evil.example", false},
 		{"/api/chat/stream", "https://app.example", false},
 	} {
@@ -264,6 +266,9 @@ func TestCORS(t *testing.T) {
 				"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type")
 			if got.status != http.StatusNoContent || got.header.Get("Access-Control-Allow-Origin") != tt.want {
 				t.Errorf("preflight gives %d %q, want 204 %q", got.status, got.header.Get("Access-Control-Allow-Origin"), tt.want)
+			}
+			if allowed := got.header.Get("Access-Control-Allow-Headers"); tt.want != "" && !strings.Contains(allowed, "Traceparent,Tracestate") {
+				t.Errorf("preflight allows %q, want the headers of traces too", allowed)
 			}
 			if h := got.header.Get("X-Content-Type-Options"); h != "nosniff" {
 				t.Errorf("preflight has X-Content-Type-Options %q", h)

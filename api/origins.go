@@ -18,8 +18,8 @@ import (
 const preflightWait = 600
 
 // cors lets pages of the configured origins call; without any it does nothing.
-// Origins are compared as a whole. Cookies are not used. Clients of wires send headers of
-// their own: there every header is allowed.
+// Origins are compared as a whole. Cookies are not used. Clients of wires and of MCP send
+// headers of their own: there every header is allowed.
 func (s *server) cors() echo.MiddlewareFunc {
 	if len(s.CORSOrigins) == 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
@@ -35,16 +35,17 @@ func (s *server) cors() echo.MiddlewareFunc {
 		},
 		MaxAge: preflightWait,
 	}
-	ofWires := middleware.CORSWithConfig(config) // the headers that the preflight asks for
+	others := middleware.CORSWithConfig(config) // the headers that the preflight asks for
 	config.AllowHeaders = []string{
 		echo.HeaderAuthorization, echo.HeaderContentType, "Idempotency-Key", ifMatch, "Last-Event-ID", echo.HeaderXRequestID,
+		"Traceparent", "Tracestate", "Baggage",
 	}
 	own := middleware.CORSWithConfig(config)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		own, ofWires := own(next), ofWires(next)
+		own, others := own(next), others(next)
 		return func(c echo.Context) error {
-			if s.wireOf(c.Request().URL.Path) != nil {
-				return ofWires(c)
+			if path := c.Request().URL.Path; path == mcpPath || s.wireOf(path) != nil {
+				return others(c)
 			}
 			return own(c)
 		}

@@ -111,11 +111,11 @@ func TestSettings(t *testing.T) {
 		{
 			"lists",
 			sources{
-				environ: []string{"CHATTRAY_CORS_ORIGINS=https://a.example, http://b.example:81", "CHATTRAY_MODELS=m1,m2"},
+				environ: []string{"CHATTRAY_CORS_ORIGINS=HTTPS://A.Example:443, http://b.example:81,http://[::1]:80,https://c.example:80", "CHATTRAY_MODELS=m1,m2"},
 				file:    "fetch: {allow: [10.1.2.3/16, '::1/128']}",
 			},
 			func(c *Config) {
-				c.CORSOrigins = []string{"https://a.example", "http://b.example:81"}
+				c.CORSOrigins = []string{"https://a.example", "http://b.example:81", "http://[::1]", "https://c.example:80"}
 				c.FetchAllow = []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("::1/128")}
 				c.Model, c.Models = "m1", []Model{{Name: "m1"}, {Name: "m2"}}
 			},

@@ -295,21 +295,42 @@ func names(field func(*Config) *[]string) binder {
 	}
 }
 
+// origins parses a list of origins, which become the form that browsers send.
 func origins(field func(*Config) *[]string) binder {
 	return func(c *Config, raw any) error {
 		list, err := texts(raw)
 		if err != nil {
 			return err
 		}
+		var found []string
 		for _, s := range list {
-			u, err := url.Parse(s)
-			if err != nil || (u.Scheme != "http" && u.Scheme != "https") || s != u.Scheme+"://"+u.Host || u.Host == "" {
+			origin, ok := originOf(s)
+			if !ok {
 				return fmt.Errorf("%q is not an origin such as https://app.example.com", s)
 			}
+			found = append(found, origin)
 		}
-		*field(c) = list
+		*field(c) = found
 		return nil
 	}
+}
+
+// originOf returns an origin in lower case and without the default port of its scheme.
+func originOf(s string) (origin string, ok bool) {
+	s = strings.ToLower(s)
+	u, err := url.Parse(s)
+	if err != nil || s != u.Scheme+"://"+u.Host || u.Hostname() == "" {
+		return "", false
+	}
+	switch u.Scheme {
+	case "http":
+		s = strings.TrimSuffix(s, ":80")
+	case "https":
+		s = strings.TrimSuffix(s, ":443")
+	default:
+		return "", false
+	}
+	return strings.TrimSuffix(s, ":"), true
 }
 
 func logLevel(c *Config, raw any) error {
