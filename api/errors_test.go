@@ -159,3 +159,23 @@ func TestAccessLog(t *testing.T) {
 		t.Errorf("the log has content: %s", log.String())
 	}
 }
+
+// TestAccessLogIsBounded has clients without a token that send the longest headers: their log
+// lines stay short.
+func TestAccessLogIsBounded(t *testing.T) {
+	const size, most = 30_000, 6_000 // a byte takes up to six in JSON
+	for name, asked := range map[string][2]string{
+		"path": {"GET", "/" + strings.Repeat("%01", size/3)}, "method": {strings.Repeat("A", size), "/healthz"},
+		"characters": {"GET", "/api/chats/" + strings.Repeat("ü", size/6)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+			got, _ := send(t, ts.URL, asked[0], asked[1], "", "Authorization", "-")
+			ts.Close()
+			if log.Len() == 0 || log.Len() > most || strings.Contains(log.String(), "\ufffd") {
+				t.Errorf("a request that is answered with %d logs %d bytes, want 1 to %d", got.status, log.Len(), most)
+			}
+		})
+	}
+}

@@ -22,6 +22,9 @@ import (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// maxLogged bounds each text of a request in the access log, in bytes.
+const maxLogged = 300
+
 // accessLog gives the request an id, answers its error and logs the outcome. An answer that
 // has begun when the error comes is cut: its clean end would look like success. So is one to
 // a client that has disconnected: if it has only stopped sending, it would get an empty 200.
@@ -64,8 +67,8 @@ func (s *server) logAccess(c echo.Context, start time.Time) {
 		level = slog.LevelDebug // probes, scrapes and files of the page
 	}
 	attrs := []slog.Attr{
-		slog.String("request_id", requestID(c)), slog.String("method", c.Request().Method),
-		slog.String("path", c.Request().URL.Path), slog.String("route", c.Path()), slog.Int("status", c.Response().Status),
+		slog.String("request_id", requestID(c)), slog.String("method", text.Bytes(c.Request().Method, maxLogged)),
+		slog.String("path", text.Bytes(c.Request().URL.Path, maxLogged)), slog.String("route", text.Bytes(c.Path(), maxLogged)), slog.Int("status", c.Response().Status),
 		slog.Int64("bytes", c.Response().Size), slog.Int64("duration_ms", took.Milliseconds()),
 	}
 	if id.user.ID != "" {

@@ -76,7 +76,7 @@ var table = []setting{
 	{"pubmed.email", vars("PUBMED_EMAIL"), "", "contact that NCBI asks for", plain, text(func(c *Config) *string { return &c.PubMed.Email })},
 	{"searxng_url", vars("SEARXNG_URL"), "", "SearXNG with JSON answers; without it `web_search` is not offered", dsn, httpURL(func(c *Config) *string { return &c.SearXNG })},
 	{"fetch.allow", vars("FETCH_ALLOW"), "", "CIDRs exempt from the public-address and port rules", plain, prefixes(func(c *Config) *prefixList { return &c.FetchAllow })},
-	{"cors_origins", vars("CORS_ORIGINS"), "", "origins whose pages may call the API, as browsers send them (case and the default port do not matter)", plain, origins(func(c *Config) *[]string { return &c.CORSOrigins })},
+	{"cors_origins", vars("CORS_ORIGINS"), "", "origins whose pages may call the API; case and a default port do not matter", plain, origins(func(c *Config) *[]string { return &c.CORSOrigins })},
 	{"keepalive", vars("KEEPALIVE"), "15s", "silence on a stream before a comment is sent; the React package takes a stream that is silent for 45 s for lost", plain, duration(func(c *Config) *span { return &c.KeepAlive })},
 	{"on_disconnect_grace", vars("ON_DISCONNECT_GRACE"), "5s", "how long a run with `on_disconnect: cancel` waits for a reader to come back", plain, duration(func(c *Config) *span { return &c.DisconnectGrace })},
 	{"session.idle", vars("SESSION_IDLE"), "15m", "time without events after which a websocket is closed; a websocket that watches 32 chats drops one that has been idle for as long when it watches a new one", plain, duration(func(c *Config) *span { return &c.SessionIdle })},
