@@ -117,6 +117,9 @@ func (s *Service) Close() error {
 	if s.titles != nil {
 		s.titles.Close()
 	}
+	if provider, ok := s.auth.(*api.OIDC); ok {
+		provider.Close()
+	}
 	s.mcp.stop()
 	if s.relay != nil {
 		s.relay.Close()

@@ -51,6 +51,7 @@ type Service struct {
 	titles    *chats.Titles // nil if titles are the first words of chats
 	mcp       *mcpParts
 	sockets   *api.Sockets
+	auth      authenticator
 	relay     *relay.NATS // nil without NATS
 	handler   http.Handler
 	deleted   func(kind string, n int) // counts old data that is deleted
@@ -107,7 +108,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if s.store, err = store.Open(ctx, c.DatabaseURL, storeOptions(c, log)); err != nil {
 		return nil, err
 	}
-	s.sockets = newSockets(c, s.store)
+	s.sockets, s.auth = newSockets(c, s.store), newAuthenticator(c)
 	if err := addSample(ctx, s.store, log); err != nil {
 		return nil, err
 	}
@@ -235,7 +236,7 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 	}
 	conversations := chats.New(s.store, s.store, s.store, s.runs, offers)
 	return api.New(api.Options{
-		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: conversations, UserData: userdata.New(s.store, s.store, s.store, s.documents, conversations), Models: modelOffers(c), Research: research.New(s.store),
+		Auth: s.auth, Runs: s.runs, Streams: s.runs, Chats: conversations, UserData: userdata.New(s.store, s.store, s.store, s.documents, conversations), Models: modelOffers(c), Research: research.New(s.store),
 		Documents: s.documents, Usage: usage.NewReports(s.store, time.Now), Admin: admin.New(operator), Pages: offers, Ready: s.ready, Remark: s.remark, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
 		KeepAlive:  c.KeepAlive, StreamWait: c.Timeouts.StreamWrite, SessionIdle: c.SessionIdle, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,

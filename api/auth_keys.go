@@ -1,0 +1,272 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/time/rate"
+)
+
+// The limits of requests to an identity provider.
+const (
+	// keyFetchEvery and keyFetchBurst bound how often keys are fetched,
+	// whatever key ids tokens name.
+	keyFetchEvery = 10 * time.Second
+	keyFetchBurst = 4
+	// keyRequestTimeout bounds one of the two requests of a fetch, maxKeyDocument
+	// its answer in bytes.
+	keyRequestTimeout = 5 * time.Second
+	maxKeyDocument    = 1 << 20
+)
+
+var (
+	// errKeysUnavailable says that the provider's keys could not be fetched.
+	errKeysUnavailable = errors.New("signing keys unavailable")
+	errBadSignature    = errors.New("no key of the provider verifies the signature")
+)
+
+// providerKeys are the signing keys of an identity provider. They are fetched
+// when a token asks for a key that they lack, by one fetch for all callers that
+// wait. It is safe for concurrent use.
+type providerKeys struct {
+	issuer  string // for discovery
+	jwksURL string // takes the place of discovery, if not empty
+	client  *http.Client
+	limit   *rate.Limiter
+
+	mu      sync.Mutex
+	known   *keySet
+	current *keyFetch // nil, if there is none
+	// notBefore is when the next fetch may begin: after a failed one there is a
+	// pause as long as that took, so that callers do not always wait.
+	notBefore time.Time
+	closed    bool
+}
+
+// keySet is the result of a fetch. It does not change.
+type keySet struct {
+	url  string
+	keys []jose.JSONWebKey
+}
+
+// keyFetch is a fetch that goes on. After done is closed it has a result.
+type keyFetch struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	set    *keySet
+	err    error
+}
+
+func newProviderKeys(issuer, jwksURL string, transport http.RoundTripper) *providerKeys {
+	return &providerKeys{
+		issuer: issuer, jwksURL: jwksURL,
+		client: &http.Client{Transport: transport},
+		limit:  rate.NewLimiter(rate.Every(keyFetchEvery), keyFetchBurst),
+		known:  &keySet{},
+	}
+}
+
+// payload returns the payload of a token signed with one of the keys. If a key
+// may be missing and cannot be fetched, the error is errKeysUnavailable.
+func (p *providerKeys) payload(ctx context.Context, token *jose.JSONWebSignature) ([]byte, error) {
+	p.mu.Lock()
+	known := p.known
+	p.mu.Unlock()
+	payload, err := known.verify(token)
+	if err == nil {
+		return payload, nil
+	}
+	fetched, fetchErr := p.fetch(ctx, known)
+	switch {
+	case fetchErr == nil:
+		return fetched.verify(token)
+	case known.has(token):
+		return nil, err
+	default:
+		return nil, fmt.Errorf("%w: %w", errKeysUnavailable, fetchErr)
+	}
+}
+
+// fetch returns keys that are newer than known.
+func (p *providerKeys) fetch(ctx context.Context, known *keySet) (*keySet, error) {
+	f, err := p.join(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-f.done:
+		return f.set, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// join returns the fetch that goes on or has ended since known, or begins one.
+// It does not end with the caller's context: others wait for it too.
+func (p *providerKeys) join(ctx context.Context, known *keySet) (*keyFetch, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.known != known:
+		ended := &keyFetch{done: make(chan struct{}), set: p.known}
+		close(ended.done)
+		return ended, nil
+	case p.current != nil:
+		return p.current, nil
+	case p.closed:
+		return nil, errors.New("the service is stopping")
+	case time.Now().Before(p.notBefore):
+		return nil, errors.New("the last fetch has just failed")
+	case !p.limit.Allow():
+		return nil, errors.New("keys were fetched too often")
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.current = &keyFetch{cancel: cancel, done: make(chan struct{})}
+	go p.run(ctx, p.current)
+	return p.current, nil
+}
+
+// run fetches keys. If that fails, the known ones stay.
+func (p *providerKeys) run(ctx context.Context, f *keyFetch) {
+	defer close(f.done)
+	defer f.cancel()
+	begun := time.Now()
+	f.set, f.err = p.request(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.current = nil
+	if f.err != nil {
+		p.notBefore = time.Now().Add(time.Since(begun))
+		return
+	}
+	p.known = f.set
+}
+
+// close ends the fetch that goes on, and prevents others.
+func (p *providerKeys) close() {
+	p.mu.Lock()
+	p.closed = true
+	f := p.current
+	p.mu.Unlock()
+	if f != nil {
+		f.cancel()
+		<-f.done
+	}
+}
+
+// request asks the provider where its keys are, and for the keys. As a
+// provider may move them, it asks both each time; if it does not say where, they
+// are looked for where they were.
+func (p *providerKeys) request(ctx context.Context) (*keySet, error) {
+	at, discoverErr := p.jwksURL, error(nil)
+	if at == "" {
+		if at, discoverErr = p.discover(ctx); discoverErr != nil {
+			p.mu.Lock()
+			at = p.known.url
+			p.mu.Unlock()
+		}
+	}
+	if at == "" {
+		return nil, discoverErr
+	}
+	var document struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := p.get(ctx, at, &document); err != nil {
+		return nil, errors.Join(discoverErr, err)
+	}
+	set := &keySet{url: at}
+	for _, raw := range document.Keys {
+		// RFC 7517, section 5: keys that are not understood are ignored.
+		var key jose.JSONWebKey
+		if json.Unmarshal(raw, &key) == nil && key.Valid() && key.IsPublic() && key.Use != "enc" {
+			set.keys = append(set.keys, key)
+		}
+	}
+	if len(set.keys) == 0 {
+		return nil, errors.Join(discoverErr, fmt.Errorf("%s has no key that signatures can be checked with", at))
+	}
+	return set, nil
+}
+
+// discover returns the URL of the keys of the issuer (OpenID Connect Discovery
+// 1.0, section 4).
+func (p *providerKeys) discover(ctx context.Context) (string, error) {
+	var document struct {
+		Issuer  string `json:"issuer"`
+		JWKSURL string `json:"jwks_uri"`
+	}
+	if err := p.get(ctx, strings.TrimSuffix(p.issuer, "/")+"/.well-known/openid-configuration", &document); err != nil {
+		return "", fmt.Errorf("discovery: %w", err)
+	}
+	if document.Issuer != p.issuer {
+		return "", fmt.Errorf("discovery: the provider calls itself %q, not %q", document.Issuer, p.issuer)
+	}
+	u, err := url.Parse(document.JWKSURL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return "", fmt.Errorf("discovery: jwks_uri %q is not a URL of keys", document.JWKSURL)
+	}
+	return document.JWKSURL, nil
+}
+
+// get reads a JSON object.
+func (p *providerKeys) get(ctx context.Context, from string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, keyRequestTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Cache-Control", "no-cache")
+	answer, err := p.client.Do(r)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxKeyDocument+1))
+	if err = errors.Join(err, answer.Body.Close()); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	if answer.StatusCode != http.StatusOK || len(body) > maxKeyDocument || json.Unmarshal(body, into) != nil {
+		return fmt.Errorf("%s answers %s with %d bytes", from, answer.Status, len(body))
+	}
+	return nil
+}
+
+// candidates are the keys that may have signed a token: those with its key id,
+// all if it has none.
+func (s *keySet) candidates(token *jose.JSONWebSignature) []jose.JSONWebKey {
+	id := token.Signatures[0].Header.KeyID
+	if id == "" {
+		return s.keys
+	}
+	var found []jose.JSONWebKey
+	for _, key := range s.keys {
+		if key.KeyID == id {
+			found = append(found, key)
+		}
+	}
+	return found
+}
+
+// has returns whether one of the keys has the key id of the token.
+func (s *keySet) has(token *jose.JSONWebSignature) bool {
+	return token.Signatures[0].Header.KeyID != "" && len(s.candidates(token)) > 0
+}
+
+func (s *keySet) verify(token *jose.JSONWebSignature) ([]byte, error) {
+	for _, key := range s.candidates(token) {
+		if payload, err := token.Verify(&key); err == nil {
+			return payload, nil
+		}
+	}
+	return nil, errBadSignature
+}
