@@ -62,8 +62,8 @@ func (c claims) user(audience string) (schemas.User, time.Time, error) {
 	switch {
 	case c.ExpiresAt == nil:
 		return none, time.Time{}, errors.New("exp is missing")
-	case c.ExpiresAt.Year() < 1970 || c.ExpiresAt.Year() > 9999: // a number beyond the range of time wraps around
-		return none, time.Time{}, errors.New("exp is not a time")
+	case !isTime(c.ExpiresAt) || !isTime(c.NotBefore) || !isTime(c.IssuedAt):
+		return none, time.Time{}, errors.New("exp, nbf or iat is not a time")
 	case !now.Before(c.ExpiresAt.Time):
 		return none, time.Time{}, errExpired
 	case c.NotBefore != nil && now.Add(clockSkew).Before(c.NotBefore.Time):
@@ -82,6 +82,12 @@ func (c claims) user(audience string) (schemas.User, time.Time, error) {
 		Name:  cmp.Or(c.Name, c.PreferredUsername, c.Subject),
 		Roles: append(slices.Clone([]string(c.Roles)), c.Role...),
 	}, c.ExpiresAt.Time, nil
+}
+
+// isTime returns whether a claim that may be missing is a time. A number beyond
+// the range of time wraps around to a distant year.
+func isTime(t *jwt.NumericDate) bool {
+	return t == nil || t.UTC().Year() > 0 && t.UTC().Year() <= 9999
 }
 
 func isName(s string) bool {

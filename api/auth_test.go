@@ -63,6 +63,11 @@ var badClaims = map[string]func() jwt.MapClaims{
 	"exp beyond all time":      func() jwt.MapClaims { return good("exp", 1e300) },
 	"not yet good":             func() jwt.MapClaims { return good("nbf", ago(-2*time.Minute)) },
 	"issued in the future":     func() jwt.MapClaims { return good("iat", ago(-2*time.Minute)) },
+	"nbf beyond all time":      func() jwt.MapClaims { return good("nbf", 1e19) },
+	"nbf far beyond all time":  func() jwt.MapClaims { return good("nbf", 1e30) },
+	"nbf before all time":      func() jwt.MapClaims { return good("nbf", -1e19) },
+	"iat beyond all time":      func() jwt.MapClaims { return good("iat", 1e19) },
+	"iat far beyond all time":  func() jwt.MapClaims { return good("iat", 1e30) },
 	"other audience":           func() jwt.MapClaims { return good("aud", "other") },
 	"without audience":         func() jwt.MapClaims { return good("aud", nil) },
 	"without subject":          func() jwt.MapClaims { return good("sub", nil) },
@@ -152,6 +157,7 @@ func TestHS256TellsUsers(t *testing.T) {
 		{"roles of another shape give none", good("roles", map[string]any{"admin": true}), schemas.User{Name: "Una"}},
 		{"user name of OpenID Connect", good("name", nil, "preferred_username", "una"), schemas.User{Name: "una"}},
 		{"subject as name", good("name", nil), schemas.User{Name: "u1"}},
+		{"times long ago", good("iat", 0, "nbf", -62135596800), schemas.User{Name: "Una"}},
 		{"issuer's clock a little ahead", good("iat", ago(-30*time.Second), "nbf", ago(-30*time.Second)), schemas.User{Name: "Una"}},
 	}
 	auth := api.NewHS256(testSecret, testAudience)
