@@ -1,14 +1,17 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -36,6 +39,53 @@ type claims struct {
 	PreferredUsername string           `json:"preferred_username,omitempty"`
 	Roles             roles            `json:"roles,omitempty"`
 	Role              roles            `json:"role,omitempty"`
+}
+
+// claimNames are the names of the members of claims.
+var claimNames = func() (names []string) {
+	for field := range reflect.TypeFor[claims]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}()
+
+// UnmarshalJSON refuses a token that others may read in another way (RFC 7519,
+// section 4): a name that occurs twice, and one of claimNames in other letter
+// case, which encoding/json takes for the same.
+func (c *claims) UnmarshalJSON(data []byte) error {
+	if err := checkNames(data); err != nil {
+		return err
+	}
+	type plain claims
+	return json.Unmarshal(data, (*plain)(c))
+}
+
+func checkNames(object []byte) error {
+	members := json.NewDecoder(bytes.NewReader(object))
+	if begin, err := members.Token(); err != nil || begin != json.Delim('{') {
+		return errors.Join(errors.New("the claims are not an object"), err)
+	}
+	seen := map[string]bool{}
+	for members.More() {
+		token, err := members.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string)
+		if seen[name] {
+			return fmt.Errorf("claim %q occurs twice", name)
+		}
+		seen[name] = true
+		if i := slices.IndexFunc(claimNames, func(known string) bool { return strings.EqualFold(known, name) }); i >= 0 && claimNames[i] != name {
+			return fmt.Errorf("claim %q is not %q", name, claimNames[i])
+		}
+		var value json.RawMessage
+		if err := members.Decode(&value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // roles is a list of strings, or a string with spaces. Anything else gives none.
@@ -90,6 +140,8 @@ func isTime(t *jwt.NumericDate) bool {
 	return t == nil || t.UTC().Year() > 0 && t.UTC().Year() <= 9999
 }
 
+// isName returns whether s may be part of a user's id. Different texts that are
+// no valid Unicode are all read with U+FFFD, and would be the same user.
 func isName(s string) bool {
-	return len(s) <= maxSubject && !strings.ContainsFunc(s, unicode.IsControl)
+	return len(s) <= maxSubject && !strings.ContainsFunc(s, unicode.IsControl) && !strings.ContainsRune(s, utf8.RuneError)
 }
