@@ -2,12 +2,11 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/chattray/chattray/schemas"
@@ -15,16 +14,10 @@ import (
 
 // signingAlgorithms are the algorithms with public keys. The kind of the key
 // that a token names decides which of them the token may use.
-var signingAlgorithms = []jose.SignatureAlgorithm{
-	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512,
-	jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
+var signingAlgorithms = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512,
+	oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
 }
-
-// Google's tokens may name their issuer in either way.
-const (
-	googleIssuer      = "https://accounts.google.com"
-	googleIssuerShort = "accounts.google.com"
-)
 
 // OIDC accepts tokens signed by an identity provider.
 type OIDC struct {
@@ -67,24 +60,41 @@ func (o *OIDC) verify(ctx context.Context, bearer string) (schemas.User, time.Ti
 	if err := checkLength(bearer); err != nil {
 		return schemas.User{}, time.Time{}, err
 	}
-	token, err := jose.ParseSignedCompact(bearer, signingAlgorithms)
+	lookup := &keyLookup{keys: o.keys}
+	verifier := oidc.NewVerifier(o.issuer, lookup, &oidc.Config{
+		SkipClientIDCheck: true, SkipExpiryCheck: true, // claims.user checks both, for all kinds of tokens
+		SkipIssuerCheck:      o.issuer == "",
+		SupportedSigningAlgs: signingAlgorithms,
+	})
+	token, err := verifier.Verify(ctx, bearer)
 	if err != nil {
-		return schemas.User{}, time.Time{}, err
-	}
-	payload, err := o.keys.payload(ctx, token)
-	if err != nil {
-		return schemas.User{}, time.Time{}, err
+		// The verifier keeps only the text of the lookup's error.
+		return schemas.User{}, time.Time{}, errors.Join(err, lookup.err)
 	}
 	var c claims
-	if err := json.Unmarshal(payload, &c); err != nil {
+	if err := token.Claims(&c); err != nil {
 		return schemas.User{}, time.Time{}, err
-	}
-	if !o.accepts(c.Issuer) {
-		return schemas.User{}, time.Time{}, fmt.Errorf("iss %q is not ours", c.Issuer)
 	}
 	return c.user(o.audience)
 }
 
-func (o *OIDC) accepts(issuer string) bool {
-	return o.issuer == "" || issuer == o.issuer || o.issuer == googleIssuer && issuer == googleIssuerShort
+// keyLookup is the key set of one verification; it remembers why it failed.
+type keyLookup struct {
+	keys *providerKeys
+	err  error
+}
+
+// VerifySignature returns the payload of a token signed with one of the keys.
+func (l *keyLookup) VerifySignature(ctx context.Context, bearer string) ([]byte, error) {
+	algorithms := make([]jose.SignatureAlgorithm, len(signingAlgorithms))
+	for i, name := range signingAlgorithms {
+		algorithms[i] = jose.SignatureAlgorithm(name)
+	}
+	token, err := jose.ParseSignedCompact(bearer, algorithms)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := l.keys.payload(ctx, token)
+	l.err = err
+	return payload, err
 }

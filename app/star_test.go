@@ -29,6 +29,7 @@ var homes = map[string][]string{
 	"github.com/r3labs/sse":                  {"api"},
 	"github.com/go-playground/validator":     {"api"},
 	"github.com/coder/websocket":             {"api", "app/apptest"},
+	"github.com/coreos/go-oidc":              {"api"},
 	"github.com/go-jose":                     {"api"},
 	"github.com/golang-jwt":                  {"api"},
 	"gorm.io":                                {"store"},
