@@ -3721,7 +3721,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The database or the identity provider cannot be reached, or the service is about to stop */
+        /** @description The database cannot be reached, the token's key cannot be had from the identity provider now, or the service is about to stop */
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
