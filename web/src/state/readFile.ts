@@ -1,13 +1,21 @@
 import type { Attachment } from '../api/types'
 import { ATTACHMENT_LIMITS } from './files'
 
+/** How the files begin that are sent in base64. The images are those that models take. */
+const BINARY: readonly [mime: string, begins: RegExp][] = [
+  ['image/png', /^\x89PNG\r\n/], ['image/jpeg', /^\xff\xd8\xff/], ['image/gif', /^GIF8[79]a/], ['image/webp', /^RIFF[^]{4}WEBP/],
+  ['application/pdf', /^%PDF-/],
+]
+const IMAGES = BINARY.map(([mime]) => mime).filter((mime) => mime.startsWith('image/'))
+
 /** Reads a file for a request: text unchanged, images and PDF files in base64. It rejects with "large" or "kind". */
 export default async function readFile(file: File): Promise<Attachment> {
   if (file.size > ATTACHMENT_LIMITS.bytes) return Promise.reject('large')
   const bytes = new Uint8Array(await file.arrayBuffer())
-  if (file.type.startsWith('image/') && file.type !== 'image/svg+xml') return { name: file.name, mime: file.type, content: base64(bytes) }
-  // The first bytes decide, because browsers do not know every file's type.
-  if (String.fromCharCode(...bytes.subarray(0, 5)) === '%PDF-') return { name: file.name, mime: 'application/pdf', content: base64(bytes) }
+  // The first bytes decide, because browsers tell a file's type by its name.
+  const start = String.fromCharCode(...bytes.subarray(0, 12))
+  const binary = BINARY.find(([, begins]) => begins.test(start))?.[0] ?? IMAGES.find((mime) => mime === file.type)
+  if (binary) return { name: file.name, mime: binary, content: base64(bytes) }
   try {
     const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     if (content === '' || content.includes('\0')) return Promise.reject('kind')
