@@ -41,7 +41,8 @@ type claims struct {
 	Role              roles            `json:"role,omitempty"`
 }
 
-// claimNames are the names of the members of claims.
+// claimNames are the names of the members of claims. The first registered of them decide
+// who the user is, and when.
 var claimNames = func() (names []string) {
 	for field := range reflect.TypeFor[claims]().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -50,42 +51,54 @@ var claimNames = func() (names []string) {
 	return names
 }()
 
-// UnmarshalJSON refuses a token that others may read in another way (RFC 7519,
-// section 4): a name that occurs twice, and one of claimNames in other letter
-// case, which encoding/json takes for the same.
+const registered = 6
+
+// UnmarshalJSON takes exact names only; encoding/json ignores letter case. It refuses a
+// token that others may read in another way (RFC 7519, section 4): a name that occurs
+// twice, and a registered one in other letter case.
 func (c *claims) UnmarshalJSON(data []byte) error {
-	if err := checkNames(data); err != nil {
+	named, err := members(data)
+	if err != nil {
+		return err
+	}
+	exact, err := json.Marshal(named)
+	if err != nil {
 		return err
 	}
 	type plain claims
-	return json.Unmarshal(data, (*plain)(c))
+	return json.Unmarshal(exact, (*plain)(c))
 }
 
-func checkNames(object []byte) error {
-	members := json.NewDecoder(bytes.NewReader(object))
-	if begin, err := members.Token(); err != nil || begin != json.Delim('{') {
-		return errors.Join(errors.New("the claims are not an object"), err)
+// members returns the members of an object with a name of claimNames.
+func members(object []byte) (map[string]json.RawMessage, error) {
+	list := json.NewDecoder(bytes.NewReader(object))
+	if begin, err := list.Token(); err != nil || begin != json.Delim('{') {
+		return nil, errors.Join(errors.New("the claims are not an object"), err)
 	}
-	seen := map[string]bool{}
-	for members.More() {
-		token, err := members.Token()
+	named, seen := make(map[string]json.RawMessage), make(map[string]bool)
+	for list.More() {
+		token, err := list.Token()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		name, _ := token.(string)
 		if seen[name] {
-			return fmt.Errorf("claim %q occurs twice", name)
+			return nil, fmt.Errorf("claim %q occurs twice", name)
 		}
 		seen[name] = true
-		if i := slices.IndexFunc(claimNames, func(known string) bool { return strings.EqualFold(known, name) }); i >= 0 && claimNames[i] != name {
-			return fmt.Errorf("claim %q is not %q", name, claimNames[i])
-		}
 		var value json.RawMessage
-		if err := members.Decode(&value); err != nil {
-			return err
+		if err := list.Decode(&value); err != nil {
+			return nil, err
+		}
+		switch at := slices.IndexFunc(claimNames, func(known string) bool { return strings.EqualFold(known, name) }); {
+		case at < 0:
+		case claimNames[at] == name:
+			named[name] = value
+		case at < registered:
+			return nil, fmt.Errorf("claim %q is not %q", name, claimNames[at])
 		}
 	}
-	return nil
+	return named, nil
 }
 
 // roles is a list of strings, or a string with spaces. Anything else gives none.
