@@ -13,7 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// endless has runs that go on until their readers leave, or until end is closed.
+// endless has runs that go on until their readers leave, or fail when end is closed.
 type endless struct {
 	fakeStreams
 
@@ -31,7 +31,9 @@ func (e endless) Follow(ctx context.Context, _ schemas.User, _ string, _ int64, 
 		case <-ctx.Done():
 			yield(nil, ctx.Err())
 		case <-e.end:
-			yield([]runlog.Event{{Seq: 1, Body: &runlog.Cancelled{}}}, nil)
+			batch := []runlog.Event{{Seq: 1, Body: &runlog.Failed{Code: schemas.CodeUpstreamError}}}
+			yield(batch, nil)
+			clear(batch) // as a log uses its batch again
 		}
 	}, nil
 }
@@ -58,11 +60,11 @@ func TestChatCountsAsAStream(t *testing.T) {
 		t.Errorf("a second request gives %d %s, want %s", p.Status, p.Code, schemas.CodeTooManyStreams)
 	}
 	close(runs.end)
-	if first := <-done; first.status != http.StatusConflict {
-		t.Errorf("the first request gives %d, want 409 of the cancelled run", first.status)
+	if first := <-done; first.status != http.StatusBadGateway {
+		t.Errorf("the first request gives %d, want 502 of the failed run", first.status)
 	}
-	if got, _ := send(t, ts.URL, "POST", "/api/chat", anyChat); got.status != http.StatusConflict {
-		t.Errorf("a request after the first gives %d, want 409 of the cancelled run", got.status)
+	if got, _ := send(t, ts.URL, "POST", "/api/chat", anyChat); got.status != http.StatusBadGateway {
+		t.Errorf("a request after the first gives %d, want 502 of the failed run", got.status)
 	}
 }
 

@@ -296,7 +296,8 @@ func (s *server) lastEvent(ctx context.Context, user schemas.User, run string) (
 		}
 		for i := range events {
 			if events[i].Terminal() {
-				return &events[i], nil
+				last := events[i] // the sequence uses the slice again
+				return &last, nil
 			}
 		}
 	}
