@@ -193,7 +193,7 @@ func (p *providerKeys) request(ctx context.Context) (*keySet, error) {
 		}
 	}
 	if len(set.keys) == 0 {
-		return nil, errors.Join(discoverErr, fmt.Errorf("%s has no key that signatures can be checked with", at))
+		return nil, errors.Join(discoverErr, errors.New("there is no key that signatures can be checked with"))
 	}
 	return set, nil
 }
@@ -218,7 +218,7 @@ func (p *providerKeys) discover(ctx context.Context) (string, error) {
 	return document.JWKSURL, nil
 }
 
-// get reads a JSON object.
+// get reads a JSON object. Its errors have no query of the URL, which may be secret.
 func (p *providerKeys) get(ctx context.Context, from string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, keyRequestTimeout)
 	defer cancel()
@@ -227,7 +227,11 @@ func (p *providerKeys) get(ctx context.Context, from string, into any) error {
 		return err
 	}
 	r.Header.Set("Cache-Control", "no-cache")
+	from = r.URL.Scheme + "://" + r.URL.Host + r.URL.Path
 	answer, err := p.client.Do(r)
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = fmt.Errorf("%s: %w", from, e.Err)
+	}
 	if err != nil {
 		return err
 	}

@@ -255,6 +255,20 @@ func TestOIDCIgnoresUnknownKeys(t *testing.T) {
 	wantSignedIn(t, api.NewOIDC(testIssuer, "", "", p), rs256(t, "one", key))
 }
 
+// The log says where the keys cannot be fetched, without the query of the URL.
+func TestOIDCErrorsHaveNoQuery(t *testing.T) {
+	key := newRSA(t)
+	p := newScripted(t, "one", key)
+	for _, answer := range []string{"", `<html>`, `{"keys":[]}`} { // "" cannot be reached
+		p.set(keysPath, answer)
+		_, _, err := api.NewOIDC(testIssuer, testIssuer+keysPath+"?k=S3CRET", "", p).Authenticate(t.Context(), rs256(t, "one", key))
+		wantUnavailable(t, err)
+		if text := err.Error(); strings.Contains(text, "S3CRET") || answer != `{"keys":[]}` && !strings.Contains(text, testIssuer+keysPath) {
+			t.Errorf("the keys are %q: the error is %s", answer, text)
+		}
+	}
+}
+
 // A token with a known key id needs no provider to be refused.
 func TestOIDCBadSignatureWithoutProvider(t *testing.T) {
 	key, other := newRSA(t), newRSA(t)
