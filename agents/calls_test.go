@@ -125,9 +125,10 @@ func TestToolFailuresAreResults(t *testing.T) {
 // as may be have not ended.
 func TestAbandonedCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		begun, free := 0, make(chan struct{})
+		var begun atomic.Int32
+		free := make(chan struct{})
 		stuck := tool("stuck", func(context.Context, *turn.Call) (turn.Result, error) {
-			begun++
+			begun.Add(1)
 			<-free
 			return turn.Result{Text: "done"}, nil
 		})
@@ -145,8 +146,8 @@ func TestAbandonedCallsAreBounded(t *testing.T) {
 				t.Fatalf("got %q, want that it did not finish", got)
 			}
 		}
-		if got := result(); got != "complete 0 a error: "+turn.Stuck || begun != concurrent.MaxAbandoned {
-			t.Errorf("with %d calls that have not ended: got %q, want %q", begun, got, turn.Stuck)
+		if got := result(); got != "complete 0 a error: "+turn.Stuck || begun.Load() != concurrent.MaxAbandoned {
+			t.Errorf("with %d calls that have not ended: got %q, want %q", begun.Load(), got, turn.Stuck)
 		}
 		if n := strings.Count(log.String(), "ignores its context"); n != concurrent.MaxAbandoned {
 			t.Errorf("%d abandoned calls are in the log, want %d", n, concurrent.MaxAbandoned)
