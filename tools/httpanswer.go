@@ -23,10 +23,6 @@ const (
 	maxHTTPError  = 500
 )
 
-// unknownEffect is the end of a sentence about a request that the server may have
-// received, and of which it did not say what it did.
-const unknownEffect = "; whether it had an effect is unknown"
-
 // failed explains the error of an exchange. sent is true if the server may have the whole
 // request. If a request that must not be repeated was sent, the code is
 // CodeEffectUnknown. If the context of the call has ended for a reason that is no
@@ -41,7 +37,7 @@ func (h *httpTool) failed(ctx context.Context, err error, sent bool) error {
 	if seen.Code == schemas.CodeUpstreamUnavailable {
 		message = h.service() + " did not answer"
 	}
-	return schemas.NewError(h.unknown(seen.Code), message+unknownEffect).Because(err)
+	return schemas.NewError(h.unknown(seen.Code), message+turn.UnknownEffect).Because(err)
 }
 
 // unknown is the code of an error after which the effect is unknown: code itself if the
@@ -78,7 +74,7 @@ func (h *httpTool) unsuccessful(content string, resp *http.Response) (Result, er
 	message := fmt.Sprintf("%s answered with status %d", h.service(), resp.StatusCode)
 	refused := resp.StatusCode/100 == 4 && (resp.Request == nil || resp.Request.Method == h.method)
 	if h.effects && !refused {
-		message += unknownEffect
+		message += turn.UnknownEffect
 	}
 	if isText(resp) && strings.TrimSpace(content) != "" {
 		message += ": " + text.Ellipsis(oneLine(content), maxHTTPError)

@@ -2,6 +2,9 @@ package turn
 
 import "time"
 
+// UnknownEffect ends a sentence about a call that may have done its work.
+const UnknownEffect = "; whether it had an effect is unknown"
+
 // What a caller reads about a call of a tool that failed without a text of its own.
 const (
 	// Panicked is for a tool that panicked.
@@ -14,5 +17,5 @@ const (
 
 // Late returns what a caller reads about a call that did not end in its time.
 func Late(timeout time.Duration) string {
-	return "the tool did not finish within " + timeout.String() + "; whether it had an effect is unknown"
+	return "the tool did not finish within " + timeout.String() + UnknownEffect
 }

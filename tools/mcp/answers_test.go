@@ -33,7 +33,7 @@ type rawServer struct {
 	live     string // the id of the live session
 }
 
-// rawTool answers a call; id is that of the request.
+// rawTool writes the HTTP response to a call of the tool. The id is the JSON-RPC id of the call.
 type rawTool func(w http.ResponseWriter, r *http.Request, id string)
 
 func writes(status int, kind, body string) rawTool {

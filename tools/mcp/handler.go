@@ -167,7 +167,7 @@ func (h *Handler) fault(ctx context.Context, t turn.Tool, timeout time.Duration,
 		return turn.Panicked
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return "the call was cancelled; whether it had an effect is unknown"
+		return "the call was cancelled" + turn.UnknownEffect
 	}
 	h.Logger.WarnContext(ctx, "tool failed", "tool", t.Name, "error", err)
 	if ctx.Err() != nil {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // The codes of JSON-RPC 2.0, section 5.1, for refused requests.
@@ -147,7 +149,7 @@ func (w *rpcWriter) cut() {
 	if w.begun || w.held != 0 || len(w.id) == 0 {
 		return
 	}
-	late := newRPCError(w.id, codeInternal, "the call took too long; whether it had an effect is unknown")
+	late := newRPCError(w.id, codeInternal, "the call took too long"+turn.UnknownEffect)
 	late.status = http.StatusOK // clients read a JSON-RPC error only from a successful response
 	late.send(w.ResponseWriter)
 }
