@@ -1,6 +1,7 @@
 package endtoend
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,13 +22,21 @@ func TestChatDeletedUnderItsAnswer(t *testing.T) {
 			c := apptest.ServeOn(t, fixed, app.Options{Models: up.Transport()}, apptest.Scripted())
 			db, asked, gate := apptest.Open(t, url), make(chan struct{}, 1), make(chan struct{})
 			up.Push(upstream.Open(upstream.Say("Half an "), upstream.Signal(asked), upstream.Wait(gate), upstream.Say("answer"), upstream.Finish("stop"), upstream.Done()))
-			streams := make(chan apptest.Reply, 2)
-			ask := func(text string) {
-				streams <- c.Ask("ann", http.MethodPost, "/api/chat/stream", "", map[string]any{"message": text, "chat_id": "one", "if_busy": "queue"})
+			ask := func(text string) *http.Response { // returns when the answer is being read
+				req, err := apptest.NewRequest(t.Context(), http.MethodPost, c.URL+"/api/chat/stream", map[string]any{"message": text, "chat_id": "one", "if_busy": "queue"},
+					"Authorization", "Bearer "+c.Tokens["ann"])
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { answer.Body.Close() })
+				return answer
 			}
-			go ask("first?")
+			streams := []*http.Response{ask("first?"), ask("second?")}
 			<-asked
-			go ask("second?")
 			count := func(statement string) (n int) {
 				if err := db.QueryRowContext(t.Context(), statement).Scan(&n); err != nil {
 					t.Fatal(err)
@@ -41,8 +50,12 @@ func TestChatDeletedUnderItsAnswer(t *testing.T) {
 				}
 			}
 			close(gate)
-			for range 2 {
-				if got := (<-streams).Body; strings.Count(got, `"type":"cancelled"`) != 1 || strings.Contains(got, "interrupted") {
+			for _, stream := range streams {
+				body, err := io.ReadAll(stream.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				if got := string(body); strings.Count(got, `"type":"cancelled"`) != 1 || strings.Contains(got, "interrupted") {
 					t.Errorf("the stream is\n%s\nwant that it ends as cancelled", got)
 				}
 			}
