@@ -1,6 +1,8 @@
 // Package porttest gives tests ports of this machine that they may close and open again,
 // or name before a program listens on them. The system gives nobody a port of this range
 // who does not ask for that one; it would do so with the ports that it chooses itself.
+// Until the test ends no other test is given its port: its UDP port of the same number,
+// which nothing else uses, is held as the sign of that.
 package porttest
 
 import (
@@ -27,10 +29,18 @@ func Listen(t testing.TB) net.Listener {
 		if port == blocked {
 			continue
 		}
-		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		sign, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", address)
+		if err != nil {
+			failed = err
+			continue
+		}
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
 		if err == nil {
+			t.Cleanup(func() { sign.Close() })
 			return listener
 		}
+		sign.Close()
 		failed = err
 	}
 	t.Fatalf("no port is free: %v", failed)
