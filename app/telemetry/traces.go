@@ -21,6 +21,11 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
+// maxAttribute is how many characters of an attribute a span has, unless
+// OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT says another number: a caller may send a path of
+// a megabyte, and a full queue has 2,048 spans.
+const maxAttribute = 4 << 10
+
 // newTracer returns a tracer that exports over OTLP; the exporter and the sampler
 // read the rest of the OTEL_* variables themselves. Without an endpoint it traces
 // nothing. Variables that CheckEnvironment refuses are an error.
@@ -42,7 +47,11 @@ func newTracer(ctx context.Context, o Options) (trace.Tracer, func(context.Conte
 	if err != nil {
 		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	limits := sdktrace.NewSpanLimits() // of the environment
+	if limits.AttributeValueLengthLimit < 0 {
+		limits.AttributeValueLengthLimit = maxAttribute
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(limits))
 	return provider.Tracer(namespace), provider.Shutdown, nil
 }
 
@@ -78,8 +87,14 @@ func (t *Telemetry) Traced(next http.Handler) http.Handler {
 //
 //go:noinline
 func (t *Telemetry) startRequest(r *http.Request) (*http.Request, trace.Span) {
-	ctx, span := t.tracer.Start(propagated.Extract(r.Context(), propagation.HeaderCarrier(r.Header)), r.Method,
-		trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path)))
+	name, method := r.Method, r.Method
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace:
+	default:
+		name, method = "HTTP", "_OTHER" // the conventions' words for what a caller made up
+	}
+	ctx, span := t.tracer.Start(propagated.Extract(r.Context(), propagation.HeaderCarrier(r.Header)), name,
+		trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", r.URL.Path)))
 	return r.WithContext(ctx), span
 }
 

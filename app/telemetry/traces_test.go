@@ -2,8 +2,14 @@ package telemetry
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/chattray/chattray/app/telemetry/telemetrytest"
 	"github.com/chattray/chattray/schemas"
@@ -41,5 +47,26 @@ func TestProtocolsOfTheCollector(t *testing.T) {
 		if _, span := telemetry.tracer.Start(t.Context(), "x"); !span.IsRecording() {
 			t.Errorf("%s: nothing is recorded", protocol)
 		}
+	}
+}
+
+// What a caller sends does not make spans large.
+func TestSpansAreBounded(t *testing.T) {
+	telemetry, err := New(t.Context(), Options{Environ: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 1<<20)
+	_, started := telemetry.startRequest(httptest.NewRequestWithContext(t.Context(), long, "/api/"+long, http.NoBody))
+	span, ok := started.(sdktrace.ReadOnlySpan)
+	if !ok {
+		t.Fatalf("the span is %T", started)
+	}
+	if span.Name() != "HTTP" {
+		t.Errorf("the span's name has %d bytes", len(span.Name()))
+	}
+	got := telemetrytest.Attributes(tracetest.SpanStubFromReadOnlySpan(span))
+	if path := got["url.path"]; got["http.request.method"] != "_OTHER" || len(path) != maxAttribute || !strings.HasPrefix("/api/"+long, path) {
+		t.Errorf("the method is %.20q and the path has %d bytes, want _OTHER and the first %d", got["http.request.method"], len(path), maxAttribute)
 	}
 }
