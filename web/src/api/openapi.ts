@@ -3266,7 +3266,7 @@ export interface components {
             document_id?: string;
             chat_id?: string;
             /**
-             * @description The authenticated user, if given: `ISSUER|SUBJECT`, as `id` in the response of `GET /api/me`. An event
+             * @description The authenticated user, if given: `ISSUER|SUBJECT`, as `user_id` in the response of `GET /api/me`. An event
              *     with a different one is refused with `forbidden`
              */
             user_id?: string;
