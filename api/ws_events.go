@@ -144,11 +144,15 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	if err := k.server.rate.allow(k.user.ID); err != nil {
 		return err
 	}
+	watches := k.watches(chat)
 	if err := k.listen(ctx, chat); err != nil {
 		return err
 	}
 	run, err := k.server.Streams.Start(ctx, k.user, &req, o)
 	if err != nil {
+		if !watches {
+			k.unlisten(chat)
+		}
 		return err
 	}
 	if run.ChatID != chat { // the run was started before, in a chat that had no id yet

@@ -33,6 +33,13 @@ func (k *socket) listens(chat string) bool {
 	return k.chats[chat] != nil
 }
 
+// watches reports whether the socket watches a chat and has not left it.
+func (k *socket) watches(chat string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.chats[chat] != nil && !k.chats[chat].left
+}
+
 // listen makes the socket watch a chat.
 func (k *socket) listen(ctx context.Context, chat string) error {
 	after, err := k.server.Sockets.mark(ctx, k.user.ID, chat)
