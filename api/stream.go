@@ -124,7 +124,7 @@ func (s *server) start(c echo.Context) (schemas.Run, error) {
 		o.BodyHash = hex.EncodeToString(sum[:])
 	}
 	run, err := s.Streams.Start(ctx, user, &req, o)
-	if err == nil {
+	if err == nil && run.Begun {
 		s.Sockets.started(c.Request().Context(), user, run.ChatID, run.RunID)
 	}
 	return run, err

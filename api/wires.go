@@ -89,7 +89,7 @@ type wireRuns struct {
 // Start implements wires.Runs. The websockets of the user learn of the run.
 func (w wireRuns) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
 	run, err := w.streams.Start(ctx, user, req, o)
-	if err == nil {
+	if err == nil && run.Begun {
 		w.sockets.started(ctx, user, run.ChatID, run.RunID)
 	}
 	return run, err

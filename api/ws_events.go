@@ -162,6 +162,10 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 		}
 	}
 	k.done(ctx, e, schemas.Chunk{RunID: run.RunID, ChatID: run.ChatID, ConversationID: run.ConversationID})
+	if !run.Begun { // the others have it already
+		k.watchOnce(run.ChatID, run.RunID)
+		return nil
+	}
 	k.server.Sockets.started(ctx, k.user, run.ChatID, run.RunID)
 	return nil
 }

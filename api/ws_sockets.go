@@ -110,6 +110,6 @@ func (l *Sockets) show(owner, chat, run string) {
 	}
 	l.mu.Unlock()
 	for _, k := range list {
-		k.watch(chat, run, 0)
+		k.watchOnce(chat, run)
 	}
 }

@@ -18,6 +18,12 @@ type watched struct {
 	running bool
 	left    bool      // the chat is watched only until these runs have been shown
 	since   time.Time // when the last run had been shown
+	shown   []string  // the newest runs that have been shown to their end
+}
+
+// has reports whether a run is shown, waits to be shown, or has been shown.
+func (w *watched) has(run string) bool {
+	return slices.Contains(w.shown, run) || slices.ContainsFunc(w.runs, func(f followed) bool { return f.id == run })
 }
 
 type followed struct {
@@ -85,8 +91,8 @@ func (k *socket) unlisten(chat string) {
 	}
 }
 
-// watch shows a run after the runs of its chat that are in progress. A run that
-// already waits to be shown starts from the larger of the two numbers.
+// watch shows a run after the runs of its chat that are in progress, also one that has been
+// shown. A run that already waits to be shown starts from the larger of the two numbers.
 func (k *socket) watch(chat, run string, after int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,7 +107,25 @@ func (k *socket) watch(chat, run string, after int64) {
 	if len(w.runs) >= maxFollowed {
 		return
 	}
-	w.runs = append(w.runs, followed{id: run, after: after})
+	k.add(chat, w, followed{id: run, after: after})
+}
+
+// watchOnce shows a run of a chat from its beginning, unless it has been shown.
+func (k *socket) watchOnce(chat, run string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	w := k.chats[chat]
+	switch {
+	case w == nil, k.ended, w.has(run):
+	case len(w.runs) >= maxFollowed:
+	default:
+		k.add(chat, w, followed{id: run})
+	}
+}
+
+// add adds a run to those of a chat. The caller has k.mu.
+func (k *socket) add(chat string, w *watched, f followed) {
+	w.runs = append(w.runs, f)
 	if !w.running {
 		w.running = true
 		k.work.Go(func() { k.follow(chat) })
@@ -125,6 +149,10 @@ func (k *socket) showAll(ctx context.Context, chat string) {
 		k.mu.Unlock()
 		k.show(ctx, chat, next)
 		k.mu.Lock()
+		if w.runs[0].over {
+			w.shown = append(w.shown, next.id)
+			w.shown = w.shown[max(0, len(w.shown)-maxFollowed):]
+		}
 		w.runs = w.runs[1:]
 		k.mu.Unlock()
 	}
