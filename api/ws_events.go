@@ -274,26 +274,27 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 	if err := k.listen(ctx, chat); err != nil {
 		return err
 	}
-	more, err := k.server.Streams.Live(ctx, k.user, chat)
+	live, err := k.server.Streams.Live(ctx, k.user, chat)
 	if err != nil {
 		return err
 	}
 	if e.RunID != "" {
-		more = more[slices.Index(more, e.RunID)+1:]
-	} else if len(more) == 0 {
+		live = live[slices.Index(live, e.RunID)+1:]
+		if err := k.watch(chat, e.RunID, e.After); err != nil {
+			return err
+		}
+	} else if len(live) == 0 {
 		text := "Nothing is under way."
 		k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat})
 	}
 	if back {
-		if more, err = k.server.Streams.Later(ctx, k.user, e.RunID); err != nil {
+		k.catchUp(chat, e.RunID)
+		return nil
+	}
+	for _, id := range live {
+		if err := k.watch(chat, id, 0); err != nil {
 			return err
 		}
-	}
-	if e.RunID != "" {
-		k.watch(chat, e.RunID, e.After)
-	}
-	for _, id := range more {
-		k.watch(chat, id, 0)
 	}
 	return nil
 }

@@ -19,6 +19,10 @@ type watched struct {
 	left    bool      // the chat is watched only until these runs have been shown
 	since   time.Time // when the last run had been shown
 	shown   []string  // the newest runs that have been shown to their end
+	// behind is the run whose later ones are looked for when runs is empty; "" if none is
+	// missing. Missed reports that one was started after the last look.
+	behind string
+	missed bool
 }
 
 // has reports whether a run is shown, waits to be shown, or has been shown.
@@ -93,31 +97,36 @@ func (k *socket) unlisten(chat string) {
 
 // watch shows a run after the runs of its chat that are in progress, also one that has been
 // shown. A run that already waits to be shown starts from the larger of the two numbers.
-func (k *socket) watch(chat, run string, after int64) {
+func (k *socket) watch(chat, run string, after int64) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	w := k.chats[chat]
 	if w == nil || k.ended {
-		return
+		return nil
 	}
 	if i := slices.IndexFunc(w.runs, func(f followed) bool { return f.id == run && !f.over }); i >= 0 {
 		w.runs[i].after = max(w.runs[i].after, after) // the run being shown has already read its number
-		return
+		return nil
 	}
 	if len(w.runs) >= maxFollowed {
-		return
+		return schemas.NewError(schemas.CodeTooManyStreams, "too many answers of this chat wait to be shown; read some first")
 	}
 	k.add(chat, w, followed{id: run, after: after})
+	return nil
 }
 
-// watchOnce shows a run of a chat from its beginning, unless it has been shown.
+// watchOnce shows a run of a chat from its beginning, unless it has been shown. While
+// runs are missing before it, it is found with them.
 func (k *socket) watchOnce(chat, run string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	w := k.chats[chat]
 	switch {
 	case w == nil, k.ended, w.has(run):
+	case w.behind != "":
+		w.missed = true
 	case len(w.runs) >= maxFollowed:
+		w.behind = w.runs[len(w.runs)-1].id
 	default:
 		k.add(chat, w, followed{id: run})
 	}
@@ -132,11 +141,51 @@ func (k *socket) add(chat string, w *watched, f followed) {
 	}
 }
 
+// catchUp makes a chat's later runs follow those that are shown now.
+func (k *socket) catchUp(chat, run string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w := k.chats[chat]; w != nil && w.behind == "" {
+		w.behind = run
+	}
+}
+
+// lookBehind adds the next runs of a chat that have been missed.
+func (k *socket) lookBehind(ctx context.Context, chat string) {
+	k.mu.Lock()
+	w := k.chats[chat]
+	behind := w.behind
+	w.missed = false
+	k.mu.Unlock()
+	list, err := k.server.Streams.Later(ctx, k.user, behind)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, schemas.ErrNotFound) {
+		k.fail(ctx, err, schemas.Chunk{ChatID: chat, End: true})
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case err == nil && len(list) > 0:
+		w.behind = list[len(list)-1]
+	case err != nil || !w.missed:
+		w.behind = ""
+	}
+	for _, run := range list {
+		if !w.has(run) {
+			w.runs = append(w.runs, followed{id: run})
+		}
+	}
+}
+
 // showAll shows the runs of a chat in their order, until there is none left.
 func (k *socket) showAll(ctx context.Context, chat string) {
 	for {
 		k.mu.Lock()
 		w := k.chats[chat]
+		if len(w.runs) == 0 && w.behind != "" && ctx.Err() == nil {
+			k.mu.Unlock()
+			k.lookBehind(ctx, chat)
+			continue
+		}
 		if len(w.runs) == 0 || ctx.Err() != nil {
 			w.running, w.since = false, time.Now()
 			if w.left {

@@ -3,6 +3,7 @@ package sockets
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,4 +74,42 @@ func watching(d *apptest.Client, chat string) *apptest.Socket {
 	s.Send(fmt.Sprintf(`{"name":"resume","id":"watch","chat_id":%q}`, chat))
 	s.Until(func(c schemas.Chunk) bool { return c.Type == schemas.ChunkAck })
 	return s
+}
+
+// A socket that comes back after many answers gets all of them, in their order, and then
+// the next one.
+func TestSocketComesBackAfterManyRuns(t *testing.T) {
+	const missed = 70
+	d, up := apptest.ServeScripted(t)
+	up.On(upstream.Any, upstream.Text("Answer."))
+	ask := func(n int) { d.Must("POST", "/api/chat", map[string]any{"message": fmt.Sprint(n), "chat_id": "c1"}) }
+	first := watching(d, "c1")
+	ask(0)
+	run := first.Until(apptest.IsRunEnd)[0].RunID
+	for n := range missed {
+		ask(n + 1)
+	}
+	back := d.Dial("ann")
+	back.Send(fmt.Sprintf(`{"name":"resume","id":"back","run_id":%q,"after":1}`, run))
+	back.Until(func(c schemas.Chunk) bool { return c.Type == schemas.ChunkAck })
+	ask(missed + 1)
+	for range missed + 1 {
+		first.Until(apptest.IsRunEnd)
+	}
+	want := ended(first)
+	back.Until(func(c schemas.Chunk) bool { return apptest.IsRunEnd(c) && c.RunID == want[len(want)-1] })
+	got := ended(back)
+	if !slices.Equal(got, want) {
+		t.Errorf("the socket that comes back shows %d runs\n%s\nwant %d\n%s", len(got), strings.Join(got, "\n"), len(want), strings.Join(want, "\n"))
+	}
+}
+
+// ended returns the runs whose ends a socket has got.
+func ended(s *apptest.Socket) (runs []string) {
+	for _, c := range s.Seen {
+		if apptest.IsRunEnd(c) {
+			runs = append(runs, c.RunID)
+		}
+	}
+	return runs
 }
