@@ -103,9 +103,10 @@ func (r *documentBlockRow) block() schemas.Block {
 // CreateDocument makes a document. An id that the owner already uses is
 // schemas.ErrTaken.
 func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error) {
-	err := s.write(ctx, func(tx *gorm.DB) error {
-		made, err := s.makeDocument(tx, owner, &d)
-		if err == nil && !made {
+	row := documentRow{Owner: owner, ID: d.ID, Title: clean(d.Title), CreatedAt: micros(d.CreatedAt)}
+	err := s.write(ctx, func(tx *gorm.DB) (err error) {
+		row.Revision, err = s.makeDocument(tx, owner, &d)
+		if err == nil && row.Revision == 0 {
 			return schemas.ErrTaken
 		}
 		return err
@@ -113,20 +114,22 @@ func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDo
 	if err != nil {
 		return schemas.Document{}, s.fault("create document", err)
 	}
-	row := documentRow{Owner: owner, ID: d.ID, Title: clean(d.Title), Revision: 1, CreatedAt: micros(d.CreatedAt)}
 	made := row.document(0, 0)
 	made.Blocks = []schemas.Block{}
 	return made, nil
 }
 
-// makeDocument returns false if a document with this id already exists.
-func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (bool, error) {
+// makeDocument returns the revision of the document, 0 if one with this id already exists.
+func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (revision int64, err error) {
 	done := tx.Exec("INSERT INTO documents (owner, id, title, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING",
 		owner, d.ID, clean(d.Title), micros(d.CreatedAt))
 	if done.Error != nil || done.RowsAffected == 0 {
-		return false, done.Error
+		return 0, done.Error
 	}
-	return true, (&allowance{quota: s.quota}).taken(tx, owner)
+	if revision, err = followDocument(tx, owner, d.ID); err != nil {
+		return 0, err
+	}
+	return revision, (&allowance{quota: s.quota}).taken(tx, owner)
 }
 
 // Documents returns a page of the owner's documents, the newest first, without
@@ -248,6 +251,9 @@ func (s *Store) DeleteDocument(ctx context.Context, owner, id string, match reco
 			return err
 		}
 		if _, err := d.remove(""); err != nil {
+			return err
+		}
+		if err := d.noteDocument(); err != nil {
 			return err
 		}
 		if err := d.exec("DELETE FROM document_versions WHERE owner = ? AND document_id = ?", owner, id); err != nil {

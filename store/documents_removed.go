@@ -7,8 +7,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// maxRemoved is how many ids of an owner's removed blocks are stored at least, the
-// newest ones. One change may remove as many again.
+// maxRemoved is how many ids of an owner's removed blocks and documents are stored at
+// least, the newest ones. One change may remove as many again.
 const maxRemoved = 10_000
 
 // The statements of removed blocks.
@@ -61,6 +61,30 @@ func (d *change) follow(scope string, args ...any) error {
 	}
 	d.revision, d.changed = revision+1, true
 	return d.exec("UPDATE blocks SET revision = ? WHERE owner = ? AND document_id = ?"+scope, append([]any{d.revision}, args...)...)
+}
+
+// removedDocument is the id under which the last revision of a deleted document is stored
+// beside those of blocks, whose ids have no slash.
+func removedDocument(id string) string { return "/" + id }
+
+// noteDocument notes the revision of a document that is about to be deleted.
+func (d *change) noteDocument() error {
+	if err := d.exec("INSERT INTO removed_blocks (owner, id, revision, removed_at) VALUES (?, ?, ?, ?)"+noteAgain,
+		d.owner, removedDocument(d.row.ID), d.revision, d.now); err != nil {
+		return err
+	}
+	return d.exec(dropRemoved, d.owner, d.owner, maxRemoved)
+}
+
+// followDocument gives a new document a greater revision than any deleted one with its id,
+// and returns it. It reads in a statement after the one that has added the document, so
+// that it sees a deletion for which that one has waited.
+func followDocument(tx *gorm.DB, owner, id string) (revision int64, err error) {
+	err = scanRow(tx.Raw("SELECT COALESCE(MAX(revision), 0) + 1 FROM removed_blocks WHERE owner = ? AND id = ?", owner, removedDocument(id)), &revision)
+	if err != nil || revision == 1 {
+		return revision, err
+	}
+	return revision, tx.Exec("UPDATE documents SET revision = ? WHERE owner = ? AND id = ?", revision, owner, id).Error
 }
 
 // Removed returns which of these ids blocks of the owner had that were removed, each

@@ -10,6 +10,7 @@ import (
 func init() { //nolint:gochecknoinits // the list of the suite, continued beside what it lists
 	sharedTests["ids of removed blocks"] = testRemovedIDs
 	sharedTests["ids of a deleted chat's answers"] = testRemovedAnswers
+	sharedTests["ids of deleted documents"] = testRemovedDocuments
 }
 
 // removed returns what the store says about the id of a removed block, 0 for nothing.
@@ -112,4 +113,54 @@ func testRemovedAnswers(f *fixture) {
 	if got := f.removed(id); got <= block {
 		f.Errorf("the later answer counts as %d, the block before it as %d", got, block)
 	}
+}
+
+// testRemovedDocuments makes a document again under the id of a deleted one. No revision
+// of an earlier one fits the later one, however it is made.
+func testRemovedDocuments(f *fixture) {
+	id := newID()
+	other := f.anotherUser()
+	var old record.Match
+	for i, create := range []func() error{
+		func() error {
+			d, err := f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: id, Title: "T", CreatedAt: f.now()})
+			equal(f, "the revision that is returned", f.document(id).Revision, d.Revision)
+			return err
+		},
+		func() error {
+			_, err := f.store.WriteBlock(f.ctx, f.owner, id, record.BlockWrite{
+				NewBlock: record.NewBlock{ID: newID(), Content: "text"}, Create: &record.NewDocument{ID: id, Title: "T", CreatedAt: f.now()},
+			})
+			return err
+		},
+		func() error {
+			_, err := f.store.PlanDocument(f.ctx, f.owner, id, record.Plan{
+				Blocks: []record.NewBlock{{ID: newID(), Type: "md"}}, Create: &record.NewDocument{ID: id, Title: "T", CreatedAt: f.now()},
+			})
+			return err
+		},
+		func() error {
+			_, err := f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: id, Title: "T", CreatedAt: f.now()})
+			return err
+		},
+	} {
+		must(f, create())
+		if i > 0 {
+			_, err := f.store.RenameDocument(f.ctx, f.owner, id, "lost", old)
+			fails(f, fmt.Sprint("rename with a revision of an earlier document, ", i), err, schemas.ErrStale)
+			fails(f, fmt.Sprint("delete with one, ", i), f.store.DeleteDocument(f.ctx, f.owner, id, old), schemas.ErrStale)
+		}
+		if i == 0 {
+			equal(f, "the first revision", f.document(id).Revision, 1)
+		}
+		old = append(old, f.document(id).Revision)
+		f.write(id, newID(), "more")
+		last := f.document(id).Revision
+		old = append(old, last)
+		must(f, f.store.DeleteDocument(f.ctx, f.owner, id, record.Match{last}))
+		equal(f, "removed blocks with the document's id", f.removed(id), 0)
+	}
+	_, err := other.store.CreateDocument(f.ctx, other.owner, record.NewDocument{ID: id, Title: "T", CreatedAt: f.now()})
+	must(f, err)
+	equal(f, "the first revision of another user's", other.document(id).Revision, 1)
 }
