@@ -3137,7 +3137,7 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Grows with every change of the document or a block of it; also its `ETag`
+             * @description Grows with every change of the document or a block of it; also its `ETag`. A document under the id of a deleted one has a greater one than that had
              */
             revision: number;
             /** @description In order of their positions; present if one document is requested */
@@ -3253,7 +3253,8 @@ export interface components {
             /**
              * @description The client's name for the event. One chunk, `ack` or `error`, with this `event_id` answers an event that has
              *     an id. A message with the id of an earlier one attaches to the run that the earlier one started, as with an
-             *     `Idempotency-Key`: a client that was cut off sends it again.
+             *     `Idempotency-Key`: a client that was cut off sends it again. Its socket gets the chunks of that run, unless it
+             *     has had them to their end; other sockets do not get them again.
              */
             id?: string;
             message?: components["schemas"]["SocketMessage"];
