@@ -20,7 +20,7 @@ func (s *Store) WriteBlock(ctx context.Context, owner, document string, w record
 		}
 		h, err := d.head(w.ID)
 		switch {
-		case err == nil && !w.Match.Holds(h.Revision), isMissing(err) && !w.Only && !w.Match.Holds(d.revision):
+		case err == nil && w.Only && !w.Match.Holds(h.Revision), !w.Only && !w.Match.Holds(d.revision):
 			return schemas.ErrStale
 		case err == nil:
 			if err = d.propose(h, &w); err == nil && w.Moves && w.After != nil {

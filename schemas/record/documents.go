@@ -49,7 +49,7 @@ type BlockWrite struct {
 	// Moves is true if an existing block moves to the place of After, if that
 	// is given; otherwise it keeps its place.
 	Moves bool
-	// Match is for the block, or for the document if a block is added.
+	// Match is for the block with Only, else for the document, also if the block exists.
 	Match Match
 	// Create, when not nil, is the document to create if it does not exist.
 	Create *NewDocument

@@ -342,9 +342,9 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 
 // Apply puts a chat's block into a document, without its tool markers: as the
 // pending content of the target, whose type stays, else as a pending block after
-// another one, by default at the end. The match is for the target's revision, or the
-// document's. Applying the same block to a document again moves it to the given
-// place instead of adding it twice.
+// another one, by default at the end. The match is for the target's revision, or, without
+// a target, for the document's. Applying the same block to a document again moves it to
+// the given place instead of adding it twice.
 func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a schemas.BlockApply, match record.Match) (schemas.Block, error) {
 	source, err := d.AnyBlock(ctx, user, id)
 	if err != nil {

@@ -310,4 +310,26 @@ func testWritesRepeated(f *fixture) {
 	equal(f, "type", first.Type, "csv")
 	_, err = f.store.WriteBlock(f.ctx, f.owner, id, record.BlockWrite{NewBlock: record.NewBlock{ID: "3" + newID()}, Match: record.Match{1}})
 	fails(f, "a block added at a stale revision", err, schemas.ErrStale)
+
+	// Without Only the revision is the document's, also when the block exists.
+	again := record.BlockWrite{NewBlock: record.NewBlock{ID: first.ID, Type: first.Type, Content: "again"}}
+	first = f.write(id, first.ID, "before")
+	f.write(id, newID(), "another block")
+	for _, tt := range []struct {
+		what     string
+		only     bool
+		revision int64
+		stale    bool
+	}{
+		{"only the block, at the document's revision", true, f.document(id).Revision, true},
+		{"at the block's revision", false, first.Revision, true},
+		{"at the document's revision", false, f.document(id).Revision, false},
+	} {
+		again.Only, again.Match = tt.only, record.Match{tt.revision}
+		if _, err := f.store.WriteBlock(f.ctx, f.owner, id, again); tt.stale {
+			fails(f, tt.what, err, schemas.ErrStale)
+		} else if err != nil {
+			f.Errorf("%s: %v", tt.what, err)
+		}
+	}
 }
