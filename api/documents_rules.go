@@ -11,7 +11,7 @@ import (
 )
 
 // blockTypeForm is the form of a block's type. Any type of this form is stored
-// and passed on.
+// and passed on, except those of chunks.
 var blockTypeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+/-]*$`)
 
 // maxMeta is the size of a block's meta in bytes.

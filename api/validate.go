@@ -34,7 +34,9 @@ func newValidator(maxMessage int) *validator.Validate {
 	must(v.RegisterValidation("blockref", func(fl validator.FieldLevel) bool {
 		return fl.Field().String() == "" || text.IsID(fl.Field().String())
 	}))
-	must(v.RegisterValidation("blocktype", func(fl validator.FieldLevel) bool { return blockTypeForm.MatchString(fl.Field().String()) }))
+	must(v.RegisterValidation("blocktype", func(fl validator.FieldLevel) bool {
+		return blockTypeForm.MatchString(fl.Field().String()) && !schemas.IsChunkType(fl.Field().String())
+	}))
 	v.RegisterStructValidation(func(sl validator.StructLevel) { requestRules(sl, maxMessage) }, schemas.ChatRequest{})
 	registerDocumentRules(v)
 	v.RegisterStructValidation(attachmentRules, schemas.Attachment{})
@@ -161,7 +163,7 @@ func detailOf(f validator.FieldError) string {
 	case "blockref":
 		return "must be empty or the id of a block"
 	case "blocktype":
-		return "must be a type such as md, csv or image/png"
+		return "must be a type such as md, csv or image/png, and not one that a websocket's chunks have, such as status"
 	case "metasize":
 		return "must have at most 64 KiB"
 	case "something":

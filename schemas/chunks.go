@@ -76,6 +76,17 @@ const (
 	ChunkAck              = "ack"
 )
 
+// IsChunkType reports whether a chunk of this type is something else than content of a
+// block, so that no block may have the type.
+func IsChunkType(name string) bool {
+	switch name {
+	case ChunkStatus, ChunkReset, ChunkError, ChunkRunEnd, ChunkTool, ChunkApprovalRequest, ChunkApprovalResolved, ChunkClientToolCall,
+		ChunkPayload, ChunkSuggestions, ChunkWarning, ChunkAck:
+		return true
+	}
+	return false
+}
+
 // The events of a chunk of type tool.
 const (
 	ToolStarts    = "start"

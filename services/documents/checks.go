@@ -31,6 +31,8 @@ func checkWrite(b *record.NewBlock) error {
 		return schemas.NewError(schemas.CodeInvalid, "a block_id must be 1 to 64 letters, digits, - or _")
 	case b.Type != "" && !typeForm.MatchString(b.Type):
 		return schemas.NewError(schemas.CodeInvalid, "a block's type must be a short name such as md, csv or image/png")
+	case schemas.IsChunkType(b.Type):
+		return schemas.NewError(schemas.CodeInvalid, "a block cannot be of the type "+b.Type+", which has another meaning for its readers")
 	}
 	return checkMeta(b.Meta)
 }

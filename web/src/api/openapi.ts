@@ -3221,6 +3221,7 @@ export interface components {
         };
         BlockCreate: {
             id?: string;
+            /** @description Any but those that a `Chunk` has for something else than a block's content, such as `status` */
             type: string;
             content?: string;
             meta?: {
