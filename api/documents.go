@@ -74,7 +74,8 @@ func matching(c echo.Context) (record.Match, error) {
 		if len(tag) < 2 || tag[0] != '"' || tag[len(tag)-1] != '"' {
 			continue // a weak tag never matches
 		}
-		if n, err := strconv.ParseInt(tag[1:len(tag)-1], 10, 64); err == nil {
+		// Another spelling of the number is another tag.
+		if n, err := strconv.ParseInt(tag[1:len(tag)-1], 10, 64); err == nil && tag == `"`+strconv.FormatInt(n, 10)+`"` {
 			match = append(match, n)
 		}
 	}

@@ -27,7 +27,7 @@ func TestRevisions(t *testing.T) {
 	} {
 		w, ts := newTestEnv(t, nil)
 		for match, ok := range map[string]bool{
-			"-": true, "*": true, `"7"`: true, `"1", "7"`: true, `"1"`: false, `W/"7"`: false, `7`: false, `"x"`: false, `""`: false, `"1",`: false,
+			"-": true, "*": true, `"7"`: true, `"1", "7"`: true, `"1"`: false, `W/"7"`: false, `7`: false, `"x"`: false, `""`: false, `"1",`: false, `"07"`: false, `"+7"`: false,
 		} {
 			got, req := send(t, ts.URL, tt.method, tt.path, tt.body, "If-Match", match)
 			w.CheckResponse(t, req, got.status, got.header, got.body)
