@@ -103,7 +103,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const shown = open === 'yes'
   const unread = useUnread(state, shown)
 
-  useEffect(() => onThemeChange?.(theme), [onThemeChange, theme])
+  useEffect(() => tell(() => onThemeChange?.(theme)), [onThemeChange, theme])
   useEffect(() => (shown ? whenIdle(loadParts) : undefined), [shown])
 
   const handlerOf = useCallback((type: string) => payloadHandlerFor(type, payloadHandlers), [payloadHandlers])
@@ -206,6 +206,15 @@ const HeaderSlot = slot('Header', Header)
 const EmptySlot = slot('Empty', Empty)
 const ComposerSlot = slot('Composer', Composer)
 
+/** Calls a function of the page. What it throws must not remove the tray, and the page with it. */
+function tell(call: () => void): void {
+  try {
+    call()
+  } catch (error) {
+    console.error(error)
+  }
+}
+
 /** Tells the page about each answer that was completed while it was mounted. */
 function useCompleted(messages: readonly GeneralChatMessage[], busy: boolean, onComplete?: (message: GeneralChatMessage) => void): void {
   const was = useRef(false)
@@ -215,7 +224,7 @@ function useCompleted(messages: readonly GeneralChatMessage[], busy: boolean, on
   })
   useEffect(() => {
     const last = messages.at(-1)
-    if (was.current && !busy && last?.role === 'assistant' && last.status === 'complete') latest.current?.(last)
+    if (was.current && !busy && last?.role === 'assistant' && last.status === 'complete') tell(() => latest.current?.(last))
     was.current = busy
   }, [messages, busy])
 }

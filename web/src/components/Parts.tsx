@@ -1,6 +1,7 @@
 import { memo, useId, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { failureWords } from '../labels/tray'
 import { Markdown } from '../markdown/Markdown'
+import { Boundary } from '../state/Boundary'
 import { slot } from '../state/slots'
 import { piecesOf } from '../state/trail'
 import { useLabels, useTray } from '../state/tray'
@@ -68,7 +69,7 @@ function Tool({ tool, runId }: { tool: ToolView; runId?: string }) {
   const { toolRenderers } = useTray()
   const Own = Object.hasOwn(toolRenderers, tool.name) ? toolRenderers[tool.name] : undefined
   const usual = <ToolCallSlot tool={tool} runId={runId} />
-  return Own ? <div className="ct-own ct-tool-own" data-tool={tool.name} data-status={tool.status}><Own tool={tool} runId={runId}>{usual}</Own></div> : usual
+  return Own ? <div className="ct-own ct-tool-own" data-tool={tool.name} data-status={tool.status}><Boundary of={tool.status} instead={usual}><Own tool={tool} runId={runId}>{usual}</Own></Boundary></div> : usual
 }
 
 function Failed({ code, message }: { code: string; message: string }) {

@@ -2,6 +2,7 @@ import { toJsxRuntime } from 'hast-util-to-jsx-runtime'
 import { memo, useEffect, useRef, useState, type ReactNode } from 'react'
 import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import { ExpandIcon, WrapIcon } from '../components/icons'
+import { Boundary } from '../state/Boundary'
 import { useLabels } from '../state/tray'
 import { whenIdle } from '../state/whenIdle'
 import { CopyButton } from './copy'
@@ -13,7 +14,7 @@ import { Tool, Whole } from './TableFrame'
 export const CodeBlock = memo(function CodeBlock({ language, code, streaming = false }: { language: string; code: string; streaming?: boolean }) {
   const { components } = useMarkdownParts({})
   const shown = <Block language={language} code={code} streaming={streaming} />
-  return components?.Code ? <span className="ct-own"><components.Code {...{ language, code, streaming } satisfies Omit<CodeProps, 'children'>}>{shown}</components.Code></span> : shown
+  return components?.Code ? <span className="ct-own"><Boundary of={streaming} instead={shown}><components.Code {...{ language, code, streaming } satisfies Omit<CodeProps, 'children'>}>{shown}</components.Code></Boundary></span> : shown
 })
 
 function Block({ language, code, streaming }: { language: string; code: string; streaming: boolean }) {

@@ -1,9 +1,10 @@
 import type { Element } from 'hast'
 import { toJsxRuntime, type Components as AllComponents } from 'hast-util-to-jsx-runtime'
-import { Component, createContext, memo, useContext, useMemo, useRef, useState, type MouseEvent, type ReactNode } from 'react'
+import { createContext, memo, useContext, useMemo, useRef, useState, type MouseEvent, type ReactNode } from 'react'
 import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import remend from 'remend'
 import { ExternalIcon, ImageIcon } from '../components/icons'
+import { Boundary } from '../state/Boundary'
 import { useLabels } from '../state/tray'
 import { CodeBlock } from './Code'
 import { OutsideLink } from './Link'
@@ -76,7 +77,8 @@ const Chunk = memo(function Chunk({ text, streaming, definitions, most, more = n
   if (tooMuch(text, most)) return <pre className="ct-plain">{text}</pre>
   const marked = markMath(text, streaming)
   const source = streaming ? remend(marked, { katex: false }) : definitions ? `${marked}\n\n${definitions}` : marked
-  return <Boundary text={text}><Growing.Provider value={streaming}><Tree source={source} more={more} /></Growing.Provider></Boundary>
+  // Text that the parser cannot handle is shown unchanged.
+  return <Boundary instead={<pre className="ct-plain">{text}</pre>}><Growing.Provider value={streaming}><Tree source={source} more={more} /></Growing.Provider></Boundary>
 })
 
 function Tree({ source, more }: { source: string; more: readonly TreePlugin[] }) {
@@ -121,13 +123,13 @@ function codeOf(node: Element | undefined): { language: string; code: string } {
 function Link({ href, text, children }: { href: string; text: string; children: ReactNode }) {
   const { components } = useMarkdownParts({})
   const shown = <OutsideLink href={href} text={text}>{children}</OutsideLink>
-  return components?.Link ? <span className="ct-own"><components.Link href={href} text={text}>{shown}</components.Link></span> : shown
+  return components?.Link ? <span className="ct-own"><Boundary of={href} instead={shown}><components.Link href={href} text={text}>{shown}</components.Link></Boundary></span> : shown
 }
 
 function Image({ src, alt }: { src: string; alt: string }) {
   const { components } = useMarkdownParts({})
   const shown = <RemoteImage src={src} alt={alt} />
-  return components?.Image && safeUrl(src) !== '' ? <span className="ct-own"><components.Image src={src} alt={alt}>{shown}</components.Image></span> : shown
+  return components?.Image && safeUrl(src) !== '' ? <span className="ct-own"><Boundary of={src} instead={shown}><components.Image src={src} alt={alt}>{shown}</components.Image></Boundary></span> : shown
 }
 
 /** The visible text of an element, including descriptions of images. */
@@ -168,23 +170,5 @@ function hostOf(src: string): string {
     return new URL(src, globalThis.location?.href).host
   } catch {
     return ''
-  }
-}
-
-/** Text that the parser cannot handle is shown unchanged. */
-class Boundary extends Component<{ text: string; children: ReactNode }, { failed: string | null }> {
-  override state = { failed: null as string | null }
-
-  override componentDidCatch() {
-    this.setState({ failed: this.props.text })
-  }
-
-  static getDerivedStateFromError() {
-    return { failed: '' }
-  }
-
-  override render() {
-    if (this.state.failed === null) return this.props.children
-    return <pre className="ct-plain">{this.props.text}</pre>
   }
 }

@@ -1,9 +1,10 @@
-import { Component, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import type { CustomPayload } from '../api/types'
+import { Boundary } from '../state/Boundary'
 import { useChatStore } from '../state/context'
 import { useTray } from '../state/tray'
 import type { PayloadHandler } from './registry'
-import type { SchemaResult } from './standardSchema'
+import type { SchemaResult, StandardSchema } from './standardSchema'
 import type { Decided } from './useDecision'
 
 export interface PayloadContentProps {
@@ -35,7 +36,7 @@ export function PayloadContent({ payload, place, decide, close, onOwnButtons }: 
   if (!handler || !show || checked === 'misfit') return plain
   if (checked === 'checking') return null
   return (
-    <CardBoundary key={payload.payload_id ?? payload.type} fallback={plain}>
+    <Boundary key={payload.payload_id ?? payload.type} instead={plain}>
       <div className="ct-own">
         <Card render={() => show.call(handler, checked.data, {
           get onAccept() {
@@ -49,7 +50,7 @@ export function PayloadContent({ payload, place, decide, close, onOwnButtons }: 
           outcome: payload.outcome, close, sendMessage: (message) => void store.sendMessage(message), payload,
         })} />
       </div>
-    </CardBoundary>
+    </Boundary>
   )
 }
 
@@ -59,7 +60,7 @@ type Checked = { data: unknown } | 'misfit' | 'checking'
 function useChecked(handler: PayloadHandler | undefined, data: unknown): Checked {
   const [late, setLate] = useState<{ of: unknown; result: Checked } | null>(null)
   const schema = handler?.schema
-  const result = useMemo(() => (schema ? schema['~standard'].validate(data) : null), [schema, data])
+  const result = useMemo(() => (schema ? resultOf(schema, data) : null), [schema, data])
   useEffect(() => {
     if (!(result instanceof Promise)) return
     let here = true
@@ -74,6 +75,16 @@ function useChecked(handler: PayloadHandler | undefined, data: unknown): Checked
   return checkedOf(result)
 }
 
+/** What a schema says; a schema that throws takes nothing. */
+function resultOf(schema: StandardSchema, data: unknown) {
+  try {
+    return schema['~standard'].validate(data)
+  } catch (error) {
+    console.error(error)
+    return { issues: [] }
+  }
+}
+
 const checkedOf = (result: SchemaResult<unknown>): Checked => (result.issues ? 'misfit' : { data: result.value })
 
 /** Calls render inside the error boundary, so that a payload whose card fails is shown as JSON. */
@@ -84,16 +95,4 @@ function Card({ render }: { render: () => ReactNode }) {
 /** Any data as formatted JSON. */
 export function JsonCard({ value }: { value: unknown }) {
   return <pre className="ct-json" dir="ltr" tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
-}
-
-class CardBoundary extends Component<{ fallback: ReactNode; children: ReactNode }, { failed: boolean }> {
-  override state = { failed: false }
-
-  static getDerivedStateFromError() {
-    return { failed: true }
-  }
-
-  override render() {
-    return this.state.failed ? this.props.fallback : this.props.children
-  }
 }

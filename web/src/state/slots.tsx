@@ -7,6 +7,7 @@ import type { MessageProps } from '../components/Message'
 import type { SuggestionsProps } from '../components/Suggestions'
 import type { ToolCallCardProps } from '../components/ToolCallCard'
 import type { HeaderProps } from '../components/TrayHeader'
+import { Boundary } from './Boundary'
 import { MarkdownPartsProvider, type CodeProps, type ImageProps, type LinkProps } from '../markdown/plugins'
 import type { ToolView } from './view'
 
@@ -48,12 +49,13 @@ export function ComponentsProvider({ components, children }: { components?: Tray
   return <Components.Provider value={components ?? above}><MarkdownPartsProvider components={components}>{children}</MarkdownPartsProvider></Components.Provider>
 }
 
-/** A part: the page's own component if it has one, which gets the default as children, else the default. */
+/** A part: the page's own component if it has one, which gets the default as children, else the default. It is the default also where the page's component throws. */
 export function slot<K extends Exclude<keyof SlotProps, 'Code' | 'Link' | 'Image'>>(name: K, Usual: ComponentType<SlotProps[K]>): ComponentType<SlotProps[K]> {
   function Slot(props: SlotProps[K]) {
     const Own = useContext(Components)[name] as ComponentType<object> | undefined
     const usual = <Usual {...props} />
-    return Own ? createElement(Own, props, usual) : usual
+    const { message, tool } = props as { message?: { status: string }; tool?: { status: string } }
+    return Own ? <Boundary of={(message ?? tool)?.status} instead={usual}>{createElement(Own, props, usual)}</Boundary> : usual
   }
   Slot.displayName = name
   return Slot

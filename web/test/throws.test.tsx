@@ -1,0 +1,70 @@
+import { screen, waitFor } from '@testing-library/react'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { ChatTrayProps, TrayComponents } from '../src'
+import { answerFrames, event, gave, json, runs, sse } from './fakes'
+import { input, live, settled, show } from './shown'
+
+/** What a page gives the tray may throw: the tray and the page stay, and the error is logged. */
+const fails = () => {
+  throw new Error('the page fails')
+}
+
+beforeEach(() => {
+  vi.spyOn(console, 'error').mockImplementation(() => undefined)
+})
+afterEach(() => {
+  expect(vi.mocked(console.error).mock.calls.flat().map(String).join('\n')).toContain('the page fails')
+  vi.restoreAllMocks()
+})
+
+const text = 'Read [this](https://example.com/a).\n\n```js\nconst one = 1\n```\n\n![An image](https://example.com/i.png)'
+const more = { suggested_values: [{ label: 'Go on', value: 'go on' }] }
+const answers = (payload: object = {}) => ({ method }: { method: string }) => (method === 'POST' ? sse(answerFrames(text, { ...more, ...payload })) : undefined)
+
+describe('a part of the page that throws', () => {
+  it.each(['Message', 'Answer', 'UserMessage', 'Composer', 'Header', 'Code', 'Link', 'Image', 'Suggestions', 'Actions'] satisfies (keyof TrayComponents)[])('is the usual part: %s', async (name) => {
+    const { user } = show(answers(), { components: { [name]: fails } })
+    await user.type(input(), 'one{Enter}')
+    await settled()
+    expect(await screen.findByRole('link', { name: 'this' })).toBeTruthy()
+    expect(document.querySelector('.ct-code code')?.textContent).toBe('const one = 1')
+    expect(screen.getByText(/An image/)).toBeTruthy()
+    for (const usual of ['Go on', 'Good answer', 'New chat', 'Edit']) expect(screen.getByRole('button', { name: usual })).toBeTruthy()
+    expect(document.querySelector('.ct-plain')).toBe(null)
+  })
+
+  it('is the usual welcome of an empty chat', async () => {
+    show(() => undefined, { components: { Empty: fails } })
+    expect(screen.getByText('How can I help?')).toBeTruthy()
+  })
+
+  it('is tried again when its call or its message has ended', async () => {
+    const { response, send } = live('r')
+    const { user } = show(({ method }) => (method === 'POST' ? response : undefined), {
+      toolRenderers: { find_orders: ({ tool }) => <b>{tool.output === '' ? fails() : `Found ${tool.output}`}</b> },
+      components: { Answer: ({ message, children }) => message.content === '' ? fails() : <section aria-label="own">{children}</section> },
+    })
+    await user.type(input(), 'one{Enter}')
+    send([event('stream_start', { run_id: 'r', conversation_id: 7, user_message_id: 'q' }), runs('c1', 'find_orders', { q: 'open' })])
+    await waitFor(() => expect(document.querySelector('[data-tool=find_orders] .ct-tool-head')).toBeTruthy())
+    send(gave('c1', '3 orders'))
+    expect(await screen.findByText('Found 3 orders')).toBeTruthy()
+    expect(screen.queryByRole('region', { name: 'own' })).toBe(null)
+    send([event('stream_end', { status: 'completed', payload: { message: '[[tool:0]]\nDone.', conversation_id: 7, message_id: 'a', run_id: 'r', stop_reason: 'end_turn' } })], true)
+    expect(await screen.findByRole('region', { name: 'own' })).toBeTruthy()
+  })
+
+  it('is JSON where it is the schema of a payload', async () => {
+    const schema = { '~standard': { version: 1 as const, vendor: 'page', validate: fails } }
+    const { user } = show(answers({ payloads: [{ type: 'orders', payload_id: 'p', data: { n: 5 }, source: 'tool' }] }), { payloadHandlers: { orders: { schema, inline: () => <p>never</p> } } })
+    await user.type(input(), 'one{Enter}')
+    expect(await screen.findByText(/"n": 5/)).toBeTruthy()
+  })
+})
+
+it.each(['onComplete', 'onThemeChange'] satisfies (keyof ChatTrayProps)[])('a function of the page that throws leaves the tray: %s', async (name) => {
+  const { user } = show(({ method }) => (method === 'POST' ? sse(answerFrames('One.')) : json({}, 404)), { [name]: fails })
+  await user.type(input(), 'one{Enter}')
+  await settled()
+  expect(await screen.findByText('One.')).toBeTruthy()
+})
