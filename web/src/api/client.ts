@@ -1,4 +1,4 @@
-import { ApiError, problemOf, signedOut, unreachable } from './errors'
+import { ApiError, checked, jsonIn, signedOut, unreachable } from './errors'
 import { follow, type Connection, type StreamEvent } from './stream'
 import type {
   Chat, ChatEventFrame, ChatList, ChatPatch, ChatRequest, ChatResponsePayload, CustomPayload, Diagnostics, Feedback, Message, MessageFrame,
@@ -130,11 +130,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
     listChats: (query = {}, signal) => get(`/api/chats${queryOf(query)}`, signal),
     getChat: (id, query = {}, signal) => get(`/api/chats/${id}${queryOf(query)}`, signal),
     patchChat: (id, patch) => decide('PATCH', `/api/chats/${id}`, patch),
-    exportChat: async (id, format) => {
-      const response = await send('GET', `/api/chats/${id}/export?format=${format}`)
-      if (!response.ok) throw await problemOf(response)
-      return response.blob()
-    },
+    exportChat: async (id, format) => (await checked(await send('GET', `/api/chats/${id}/export?format=${format}`))).blob(),
     listVersions: (id, message) => get(`/api/chats/${id}/messages/${encodeURIComponent(message)}/versions`),
     selectVersion: (id, message) => json('POST', `/api/chats/${id}/messages/${encodeURIComponent(message)}/select`),
     deleteChat: (id) => decide('DELETE', `/api/chats/${id}`),
@@ -188,11 +184,7 @@ async function tokenOf(options: ChatApiOptions) {
 
 /** Sends a request and reads the JSON of its answer; a refusal is thrown as ApiError. */
 export function jsonOf(send: Send) {
-  return async <T>(method: string, path: string, body?: unknown, init?: SendOptions): Promise<T> => {
-    const response = await send(method, path, body, init)
-    if (!response.ok) throw await problemOf(response)
-    return (response.status === 204 ? undefined : await response.json()) as T
-  }
+  return async <T>(method: string, path: string, body?: unknown, init?: SendOptions): Promise<T> => jsonIn(await send(method, path, body, init))
 }
 
 export function queryOf(query: Record<string, string | number | undefined>): string {

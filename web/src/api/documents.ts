@@ -1,4 +1,4 @@
-import { problemOf } from './errors'
+import { checked, jsonIn } from './errors'
 import type { Send } from './client'
 import type { Props } from './types'
 
@@ -77,14 +77,9 @@ export interface DocumentApi {
 /** Makes the client of documents, which sends as a client of chats does. */
 export function createDocumentApi({ send }: { send: Send }): DocumentApi {
   const call = async (method: string, path: string, body?: unknown, revision?: number): Promise<Response> => {
-    const response = await send(method, path, body, revision === undefined ? {} : { headers: { 'If-Match': `"${revision}"` } })
-    if (!response.ok) throw await problemOf(response)
-    return response
+    return checked(await send(method, path, body, revision === undefined ? {} : { headers: { 'If-Match': `"${revision}"` } }))
   }
-  const json = async <T>(method: string, path: string, body?: unknown, revision?: number): Promise<T> => {
-    const response = await call(method, path, body, revision)
-    return (response.status === 204 ? null : await response.json()) as T
-  }
+  const json = async <T>(method: string, path: string, body?: unknown, revision?: number): Promise<T> => (await jsonIn<T | undefined>(await call(method, path, body, revision))) ?? (null as T)
   const doc = (id: string) => `/api/documents/${encodeURIComponent(id)}`
   const block = (id: string) => `/api/blocks/${encodeURIComponent(id)}`
   return {

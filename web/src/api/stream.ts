@@ -1,4 +1,4 @@
-import { ApiError, problemOf, unreachable } from './errors'
+import { ApiError, checked, unreachable } from './errors'
 import { eventReader } from './events'
 
 /** One event of a stream: its cursor and its JSON. */
@@ -64,7 +64,7 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
       line.heard(size / STREAM_LIMITS.sent)
       const response = await next(line.signal)
       if (response.status === 204) return
-      if (!response.ok) throw await problemOf(response)
+      await checked(response, /html|json/)
       line.heard()
       options.onResponse?.(response)
       options.onConnection?.('live', 0, line.close)

@@ -1,4 +1,4 @@
-import { ApiError, problemOf } from '../api/errors'
+import { ApiError, jsonIn } from '../api/errors'
 import { newKey, type ChatApi } from '../api/client'
 import { waitAfter } from '../api/stream'
 import type { SocketChunk, SocketEvent } from '../api/types'
@@ -240,8 +240,7 @@ class Socket implements ChatSocket {
     this.set({ link: this.failures > 0 || this.state.runs.length > 0 ? 'reconnecting' : 'connecting' })
     try {
       const response = await this.options.api.send('POST', '/api/ws/ticket', undefined, { signal: attempt.signal })
-      if (!response.ok) throw await problemOf(response)
-      const { ticket } = (await response.json()) as { ticket: string }
+      const { ticket } = await jsonIn<{ ticket: string }>(response)
       if (attempt.signal.aborted) return
       const Line = this.options.WebSocket ?? globalThis.WebSocket
       const line = new Line(`${addressOf(this.options.api.baseUrl)}/api/ws?ticket=${encodeURIComponent(ticket)}`)
