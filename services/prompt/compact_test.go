@@ -140,6 +140,47 @@ func TestOlderTurnsAreCompacted(t *testing.T) {
 	}
 }
 
+// What a chat costs may be in its files and its tools, and not in its texts.
+func TestSummaryOfFilesAndNotesIsMadeOnce(t *testing.T) {
+	many := strings.Repeat("alpha beta gamma ", 400)
+	for name, add := range map[string]func(*storedChat){
+		"file": func(c *storedChat) {
+			m := c.say("user", "what does it say")
+			m.Attachments = []schemas.AttachmentInfo{{Name: "a.md", MIME: "text/markdown", Size: len(many)}}
+			c.files[m.ID] = []schemas.Attachment{{Name: "a.md", MIME: "text/markdown", Content: many}}
+			c.say("assistant", "much")
+		},
+		"tools": func(c *storedChat) {
+			for range 4 {
+				c.say("user", "search")
+				m := c.say("assistant", "found")
+				for range 10 {
+					m.ToolHistory = append(m.ToolHistory, schemas.ToolCall{ToolName: "search", Input: []byte("{}"), Output: many})
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &storedChat{files: map[string][]schemas.Attachment{}}
+			add(c)
+			c.say("user", "next")
+			var given []string
+			ask := func() []turn.Message {
+				return historyOf(t, c, prompt.HistoryOptions{Budget: 1000, Keep: 200}, func(_ context.Context, text string) (string, error) {
+					given = append(given, text)
+					return "the summary", nil
+				})
+			}
+			first := ask()
+			c.say("assistant", "fine")
+			c.say("user", "and now")
+			if second := ask(); len(given) != 1 || len(second) != len(first)+2 || !strings.HasPrefix(second[0].Content, first[0].Content) {
+				t.Errorf("after %d summaries, want 1, the history is\n%safter\n%s", len(given), conversation(second), conversation(first))
+			}
+		})
+	}
+}
+
 func TestSummaryOfSupersededTurnsIsNotUsed(t *testing.T) {
 	c := longChat(3)
 	c.pageSize = 3

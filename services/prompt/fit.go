@@ -1,12 +1,14 @@
 package prompt
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -125,6 +127,18 @@ func (h *History) newest(turns []historyTurn, budget int) int {
 		from++
 	}
 	return from
+}
+
+// cover takes a summary that was read after the messages, and returns the turns that it
+// does not cover. A summary of none of the messages is not taken.
+func (r *historyRead) cover(s record.Summary, turns []historyTurn) []historyTurn {
+	last := slices.IndexFunc(r.list, func(m pastMessage) bool { return m.ID == s.Through })
+	if last < 0 {
+		return turns
+	}
+	place := r.list[last].place
+	r.summary = s
+	return slices.DeleteFunc(turns, func(t historyTurn) bool { return t.place <= place })
 }
 
 // historyHead replaces the messages that are left out.

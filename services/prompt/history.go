@@ -149,6 +149,9 @@ func (h *History) Messages(ctx context.Context, in HistoryInput) (list []turn.Me
 	}
 	turns := h.render(ctx, in, past.list)
 	budget := max(h.Budget-h.cost(current), h.Budget/4)
+	if !past.summed && !h.CompactOff && !h.fits(turns, budget) { // the texts are short, but not the files or the notes
+		turns = past.cover(h.summary(ctx, in), turns)
+	}
 	head := historyHead{summary: past.summary.Text, unread: past.unread}
 	room := budget - min(h.tokens.upper(past.summary.Text), budget/2)
 	if !past.unread && h.fits(turns, room) {
@@ -174,6 +177,8 @@ type historyRead struct {
 	// pending is the place of the oldest message that has no answer yet.
 	pending int
 	summary record.Summary
+	// summed is true if the running summary was read.
+	summed bool
 	// unread is true if there are older messages that neither list nor summary
 	// covers.
 	unread bool
@@ -194,7 +199,7 @@ func (h *History) read(ctx context.Context, in HistoryInput) (historyRead, error
 			newestFirst = append(newestFirst, m)
 		}
 		if page == 0 && (next != "" || size/2 > h.Budget) && !h.CompactOff {
-			r.summary = h.summary(ctx, in)
+			r.summary, r.summed = h.summary(ctx, in), true
 			through = r.summary.Through
 		}
 		cursor = next
