@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -110,6 +112,41 @@ func (p protocol) requests(t *testing.T) {
 		}
 		if body["max_completion_tokens"] != 100.0 {
 			t.Errorf("max_completion_tokens is %v, want 100", body["max_completion_tokens"])
+		}
+	})
+	t.Run("calls that no tool has", func(t *testing.T) {
+		accepted := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+		for _, call := range []turn.ToolCall{
+			{Name: ""},
+			{Name: " f "},
+			{Name: "functions.f"},
+			{Name: "größe"},
+			{Name: strings.Repeat("f", 200)},
+			{Name: "f", Arguments: "null"},
+			{Name: "f", Arguments: "[1]"},
+			{Name: "f", Arguments: `"{}"`},
+			{Name: "f", Arguments: " {"},
+		} {
+			call.ID = "a"
+			req := full()
+			req.Messages[1].ToolCalls = []turn.ToolCall{call, {ID: "b", Name: "f", Arguments: " {\"x\":1}"}}
+			var body struct {
+				Messages []struct {
+					Calls []struct {
+						Function struct{ Name, Arguments string }
+					} `json:"tool_calls"`
+				}
+			}
+			if err := json.Unmarshal(send(t, req)[0].Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			calls := body.Messages[2].Calls
+			if got := calls[0].Function; !accepted.MatchString(got.Name) || got.Arguments != "{}" {
+				t.Errorf("the call %q with %q is sent as %q with %q", call.Name, call.Arguments, got.Name, got.Arguments)
+			}
+			if got := calls[1].Function; got.Name != "f" || got.Arguments != " {\"x\":1}" {
+				t.Errorf("a call of a tool is sent as %q with %q", got.Name, got.Arguments)
+			}
 		}
 	})
 	t.Run("the request stays as it was", func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
@@ -132,15 +133,30 @@ func appendCalls(dst []byte, calls []turn.ToolCall) []byte {
 			dst = append(dst, ',')
 		}
 		arguments := c.Arguments
-		if !json.Valid([]byte(arguments)) {
-			arguments = "{}" // the model wrote no arguments or invalid JSON, which servers refuse in a later request
+		if !strings.HasPrefix(strings.TrimLeft(arguments, " \t\r\n"), "{") || !json.Valid([]byte(arguments)) {
+			arguments = "{}" // the model wrote no arguments or no object, which servers refuse in a later request
 		}
 		dst = schemas.AppendString(append(dst, `{"id":`...), c.ID)
-		dst = schemas.AppendString(append(dst, `,"type":"function","function":{"name":`...), c.Name)
+		dst = schemas.AppendString(append(dst, `,"type":"function","function":{"name":`...), callName(c.Name))
 		dst = schemas.AppendString(append(dst, `,"arguments":`...), arguments)
 		dst = append(dst, "}}"...)
 	}
 	return append(dst, ']')
+}
+
+// maxCallName is the length of a name that servers accept, in bytes.
+const maxCallName = 64
+
+// callName returns the name of a call as servers accept it in a later request. Names of
+// tools are unchanged; a model may have written something else.
+func callName(name string) string {
+	seen := strings.Map(func(r rune) rune {
+		if r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {
+			return r
+		}
+		return '_'
+	}, name)
+	return cmp.Or(seen[:min(len(seen), maxCallName)], "_")
 }
 
 // appendParts appends the content of a message with images.
