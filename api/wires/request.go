@@ -17,9 +17,10 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 )
 
-// Limits of requests. maxInstructions is in characters, maxKey in bytes.
+// Limits of requests. maxInstructions and maxKind are in characters, maxKey in bytes.
 const (
 	maxItems        = 100_000 // messages, their parts and tools of a body
 	itemDepth       = 4       // the parts of a message are nested as deep: {"messages":[{"parts":[
@@ -27,6 +28,7 @@ const (
 	maxInstructions = 16_000
 	maxHistory      = 200 // messages; the newest are kept
 	maxKey          = 255
+	maxKind         = 40 // of a part's type that the model reads
 )
 
 // Decode reads the body into v. It ignores members that v does not have: new versions of
@@ -185,6 +187,11 @@ func Text(parts, files []string) string {
 		names[i] = fileName(name, i+1)
 	}
 	return strings.Join(names, ", ")
+}
+
+// LeftOut is what the model reads in the place of a part of a tool's result that is no text.
+func LeftOut(kind string) string {
+	return "[" + cmp.Or(text.Line(kind, maxKind), "a part without a type") + " is left out: the result of a tool of the client is text here]"
 }
 
 // fileName returns the name of the n-th file of a message.

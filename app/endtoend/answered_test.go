@@ -108,3 +108,40 @@ func TestAnAnswerAfterTheChatHasGoneOn(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsOfResultsOnWires answers a call of the page with a text and an image: the model
+// reads the text, and that there was more.
+func TestPartsOfResultsOnWires(t *testing.T) {
+	client := apptest.Serve(t)
+	type object = map[string]any
+	for name, answer := range map[string]func(chat, call string) (path string, body object){
+		"agui": func(chat, call string) (string, object) {
+			image := object{"type": "image", "source": object{"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
+			return "/api/agui", object{"threadId": chat, "runId": "b", "messages": []object{{"id": "t", "role": "tool", "toolCallId": call, "content": []object{{"type": "text", "text": "Basel"}, image}}}}
+		},
+		"completions": func(_, call string) (string, object) {
+			image := object{"type": "image_url", "image_url": object{"url": "data:image/png;base64,iVBORw0KGgo="}}
+			return "/v1/chat/completions", object{"model": "chattray", "messages": []object{{"role": "tool", "tool_call_id": call, "content": []object{{"type": "text", "text": "Basel"}, image}}}}
+		},
+		"responses": func(_, call string) (string, object) {
+			image := object{"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
+			return "/v1/responses", object{"model": "chattray", "input": []object{{"type": "function_call_output", "call_id": call, "output": []object{{"type": "input_text", "text": "Basel"}, image}}}}
+		},
+		"responses, other JSON": func(_, call string) (string, object) {
+			return "/v1/responses", object{"model": "chattray", "input": []object{{"type": "function_call_output", "call_id": call, "output": []object{{"city": "Basel"}, {"image": 7}}}}}
+		},
+	} {
+		chat := strings.NewReplacer(" ", "-", ",", "").Replace(name)
+		run := client.Must(http.MethodPost, "/api/ui", object{
+			"id": chat, "client_tools": []object{{"name": "pick"}}, "messages": []object{{"id": chat, "role": "user", "parts": []object{{"type": "text", "text": "call pick {}"}}}},
+		}).Header.Get("X-Run-Id")
+		path, body := answer(chat, run+"-0")
+		client.Must(http.MethodPost, path, body)
+		got := client.Must(http.MethodGet, "/api/chat/runs/"+run+"/tools/0", nil).Body
+		for _, want := range []string{"Basel", "image"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: the result is\n%s\nwithout %q", name, got, want)
+			}
+		}
+	}
+}

@@ -130,14 +130,18 @@ func (m *asked) decode() error {
 	return json.Unmarshal(m.Content, &m.parts[0].Text)
 }
 
-// text returns the message's text.
+// text returns the message's text; that of a tool's result has a note for each other part.
 func (m *asked) text() string {
 	var lines, files []string
 	for i := range m.parts {
 		p := &m.parts[i]
-		if p.Type == "text" {
+		_, _, file := p.file()
+		switch {
+		case p.Type == "text":
 			lines = append(lines, p.Text)
-		} else if _, _, ok := p.file(); ok && m.Role == "user" {
+		case m.Role == "tool":
+			lines = append(lines, wires.LeftOut(p.Type))
+		case file && m.Role == "user":
 			files = append(files, p.name())
 		}
 	}

@@ -222,7 +222,7 @@ func (r *request) answers() (run string, list []record.CallAnswer, ok bool) {
 			continue
 		}
 		run = of
-		list = wires.WithAnswer(list, record.CallAnswer{Index: index, Output: schemas.Encode(m.Content.Plain())})
+		list = wires.WithAnswer(list, record.CallAnswer{Index: index, Output: schemas.Encode(m.Content.Result())})
 	}
 	return run, list, ok
 }

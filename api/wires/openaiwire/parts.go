@@ -84,6 +84,17 @@ func (c Content) Plain() string {
 	return strings.Join(lines, "\n")
 }
 
+// Result returns the text of a tool's result, with a note for each part that is no text.
+func (c Content) Result() string {
+	lines := make([]string, len(c))
+	for i := range c {
+		if lines[i] = c[i].Text; !c[i].isText() {
+			lines[i] = wires.LeftOut(c[i].Type)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Asked returns the text of a message of the user.
 func (c Content) Asked() string {
 	var lines, files []string

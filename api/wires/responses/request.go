@@ -281,11 +281,12 @@ func (e *entry) answer() (run string, a record.CallAnswer, ok bool) {
 	}
 }
 
-// outcome returns the text of a tool's output, which is a string or parts.
+// outcome returns the text of a tool's output, which is a string or parts. Other JSON stays
+// as it is.
 func outcome(raw json.RawMessage) json.RawMessage {
 	var content openaiwire.Content
-	if err := json.Unmarshal(raw, &content); err != nil || wires.Null(raw) {
+	if err := json.Unmarshal(raw, &content); err != nil || wires.Null(raw) || slices.ContainsFunc(content, func(p openaiwire.Part) bool { return p.Type == "" }) {
 		return raw
 	}
-	return schemas.Encode(content.Plain())
+	return schemas.Encode(content.Result())
 }
