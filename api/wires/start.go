@@ -2,6 +2,7 @@ package wires
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -16,7 +17,7 @@ func (c *Call) Start(chat schemas.Chat, req *schemas.ChatRequest) (schemas.Run, 
 		switch {
 		case err != nil:
 			return run, err
-		case run.State == schemas.RunWaiting:
+		case run.State == schemas.RunWaiting && isIfBusy(req.IfBusy):
 			req.IfBusy = "cancel"
 		}
 	}
@@ -42,6 +43,10 @@ func (c *Call) Start(chat schemas.Chat, req *schemas.ChatRequest) (schemas.Run, 
 	}
 	return run, err
 }
+
+// isIfBusy reports whether the value is one of those of if_busy: only they are replaced, so that
+// others are refused.
+func isIfBusy(s string) bool { return slices.Contains([]string{"", "reject", "queue", "cancel"}, s) }
 
 // StartAt starts the run of a request for a message at a place of the chat, or returns the
 // run that the place says to follow.
@@ -91,7 +96,7 @@ func (c *Call) StartPlaced(req *schemas.ChatRequest, chat string, find func() (s
 			return run, err
 		}
 		asked, free := *req, chat.ActiveRunID == "" && !c.Behind
-		if free {
+		if free && isIfBusy(asked.IfBusy) {
 			asked.IfBusy = "reject"
 		}
 		run, err = c.StartAt(chat, &asked, at)

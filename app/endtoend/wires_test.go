@@ -130,6 +130,7 @@ func TestRequestsOfUI(t *testing.T) {
 		{name: "messages", path: "/api/ui/one/messages", says: []string{`"type":"data-payload"`, `"sickle"`, `"type":"data-suggestions"`, `"Show more"`, `full\nsecond line`}, lacks: []string{"next_cursor"}},
 		{name: "the last page", path: "/api/ui/one/messages?limit=1", says: []string{"data-payload", "next_cursor"}, lacks: []string{"second line"}},
 		{name: "the page before", path: "/api/ui/one/messages?limit=1&cursor=CURSOR", says: []string{"second line"}, lacks: []string{"data-payload", "next_cursor"}},
+		{name: "no if_busy", path: "/api/ui?if_busy=maybe", body: ask("one", "", "hello"), status: 422, says: []string{"/if_busy must be one of"}},
 		{name: "a page of nothing", path: "/api/ui/one/messages?limit=0", status: 422, says: []string{"limit"}},
 		{name: "long instructions", path: "/api/ui", body: strings.Replace(ask("two", "", "hello"), "Be a pirate", "LONG", 1), status: 422, says: []string{"16000"}},
 		{name: "a tool twice", path: "/api/ui", body: ask("three", `"client_tools": [{"name": "pick"}, {"name": "pick"}], `, "hello"), status: 422, says: []string{"/client_tools/1/name is the name of another tool"}},
@@ -149,6 +150,7 @@ func TestRequestsOfCompletions(t *testing.T) {
 		{name: "without tools", path: "/v1/chat/completions", body: ask(pick+`"tool_choice": "none", `, "hello"), unread: []string{"tool pick"}},
 		{name: "a tool twice", path: "/v1/chat/completions", body: ask(picks, "hello"), status: 400, says: []string{`"param":"/tools/1/function/name"`}},
 		{name: "audio", path: "/v1/chat/completions", body: ask(`"audio": {"voice": "alloy"}, `, "hello"), status: 400, says: []string{`"code":"unsupported_parameter"`}},
+		{name: "no if_busy", path: "/v1/chat/completions?if_busy=maybe", body: ask("", "hello"), status: 400, says: []string{"/if_busy must be one of"}},
 		{name: "usage at a wait", path: "/v1/chat/completions", body: ask(pick+`"stream": true, "stream_options": {"include_usage": true}, `, "pick"), says: []string{`"finish_reason":"tool_calls"`, `"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}`}},
 		{name: "usage at a wait, whole", path: "/v1/chat/completions", body: ask(pick, "pick"), says: []string{`"finish_reason":"tool_calls"`, `"total_tokens":12`}},
 	})
@@ -170,6 +172,7 @@ func TestRequestsOfAGUI(t *testing.T) {
 		{name: "the page before", path: "/api/agui?threadId=one&limit=2&before=CURSOR", says: []string{"second line"}, lacks: []string{"What is in it?"}},
 		{name: "long instructions", path: "/api/agui", body: strings.Replace(ask("two", "r", "", user("m", "hello")), "Be a pirate", "LONG", 1), status: 422, says: []string{"16000"}},
 		{name: "a tool twice", path: "/api/agui", body: ask("two", "r", picks, user("m", "hello")), status: 422, says: []string{`"pointer":"/tools/1/name"`}},
+		{name: "no if_busy", path: "/api/agui?if_busy=maybe", body: ask("one", "r9", "", user("m9", "hello")), status: 422, says: []string{"/if_busy must be one of"}},
 		{name: "a call that never waited", path: "/api/agui", body: ask("one", "r4", "", `{"id": "t", "role": "tool", "toolCallId": "RUN-0", "content": "x"}`), status: 409, says: []string{"does not wait"}},
 		{name: "a call of the page", path: "/api/agui", body: ask("three", "r5", pick, user("m5", "pick")), says: []string{"TOOL_CALL_END", "RUN_FINISHED"}},
 		{name: "its tool fails", path: "/api/agui", body: ask("three", "r6", pick, user("m5", "pick")+`, {"id": "a", "role": "assistant", "content": ""}, {"id": "t", "role": "tool", "toolCallId": "RUN-0", "content": "", "error": "no such button"}`), says: []string{"Yes.", "RUN_FINISHED"}, reads: []string{"no such button"}},
@@ -177,6 +180,8 @@ func TestRequestsOfAGUI(t *testing.T) {
 		{name: "the request that continued it", path: "/api/agui?offset=-1&runId=r6&threadId=three", status: 404},
 		{name: "another call of the page", path: "/api/agui", body: ask("four", "r7", pick, user("m7", "pick")), says: []string{"RUN_FINISHED"}},
 		{name: "its user cancels it", path: "/api/agui", body: ask("four", "r8", pick+`"resume": [{"interruptId": "RUN-0", "status": "cancelled"}], `, user("m7", "pick")+`, {"id": "a", "role": "assistant", "content": ""}`), says: []string{"Yes.", "RUN_FINISHED"}, reads: []string{"The user cancelled this call."}},
+		{name: "a third call of the page", path: "/api/agui", body: ask("five", "r10", pick, user("m10", "pick")), says: []string{"RUN_FINISHED"}},
+		{name: "no if_busy, and a call that waits", path: "/api/agui?if_busy=maybe", body: ask("five", "r11", pick, user("m10", "pick")+`, {"id": "a", "role": "assistant", "content": ""}, `+user("m11", "hello")), status: 422, says: []string{"/if_busy must be one of"}},
 	})
 }
 
@@ -190,6 +195,7 @@ func TestRequestsOfResponses(t *testing.T) {
 		{name: "long instructions", path: "/v1/responses", body: ask(`"instructions": "LONG", `, "hello"), status: 400, says: []string{"16000", `"param":"/instructions"`}},
 		{name: "a tool twice", path: "/v1/responses", body: ask(picks, "hello"), status: 400, says: []string{`"param":"/tools/1/name"`}},
 		{name: "a file", path: "/v1/responses", body: `{"model": "chattray", "input": [{"role": "user", "content": [{"type": "input_text", "text": "What is in it?"}, {"type": "input_file", "filename": "notes.txt", "file_data": "data:text/plain;base64,c2VjcmV0IHdvcmQ="}]}]}`, reads: []string{"notes.txt", "secret word"}},
+		{name: "no if_busy", path: "/v1/responses?if_busy=maybe", body: ask("", "hello"), status: 400, says: []string{"/if_busy must be one of"}},
 		{name: "usage at a wait", path: "/v1/responses", body: ask(pick, "pick"), says: []string{`"input_tokens":10`, `"output_tokens":2`, `"total_tokens":12`}},
 		{name: "usage of a run that was cancelled", path: "/v1/responses/resp_DIGITS_0/cancel", body: `{}`, says: []string{`"total_tokens":12`}},
 		{name: "in the background", path: "/v1/responses", body: ask(`"background": true, "metadata": {"chat_id": "busy"}, `, "gated"), says: []string{`"background":true`, `"output":[]`, `"usage":null`, `"id":"resp_`}, lacks: []string{`"status":"completed"`}},
