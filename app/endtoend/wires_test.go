@@ -182,6 +182,7 @@ func TestRequestsOfAGUI(t *testing.T) {
 		{name: "its user cancels it", path: "/api/agui", body: ask("four", "r8", pick+`"resume": [{"interruptId": "RUN-0", "status": "cancelled"}], `, user("m7", "pick")+`, {"id": "a", "role": "assistant", "content": ""}`), says: []string{"Yes.", "RUN_FINISHED"}, reads: []string{"The user cancelled this call."}},
 		{name: "a third call of the page", path: "/api/agui", body: ask("five", "r10", pick, user("m10", "pick")), says: []string{"RUN_FINISHED"}},
 		{name: "no if_busy, and a call that waits", path: "/api/agui?if_busy=maybe", body: ask("five", "r11", pick, user("m10", "pick")+`, {"id": "a", "role": "assistant", "content": ""}, `+user("m11", "hello")), status: 422, says: []string{"/if_busy must be one of"}},
+		{name: "two answers to it", path: "/api/agui", body: ask("five", "r12", pick+`"resume": [{"interruptId": "RUN-0", "status": "resolved", "payload": "Basel"}, {"interruptId": "RUN-0", "status": "cancelled"}], `, user("m10", "pick")), says: []string{"Yes.", "RUN_FINISHED"}, reads: []string{"Basel"}, unread: []string{"The user cancelled this call."}},
 	})
 }
 

@@ -56,7 +56,7 @@ func (in *input) answers(c *wires.Call) (*answers, error) {
 			a.list = wires.WithAnswer(a.list, m.answer(index))
 		}
 	}
-	for i, r := range in.Resume {
+	for i, r := range slices.Backward(in.Resume) { // the first of two entries for a call counts
 		run, index, _ := wires.ParseCall(r.InterruptID)
 		if run != a.run {
 			continue
