@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -55,7 +59,7 @@ func (h *httpTool) answer(ctx context.Context, resp *http.Response) (Result, err
 	if err == nil && len(body) > maxHTTPAnswer {
 		body, err = body[:maxHTTPAnswer], outbound.ErrTooLarge
 	}
-	content := strings.ToValidUTF8(h.secrets.Replace(string(body)), "\uFFFD")
+	content := strings.ToValidUTF8(h.secrets.Replace(decoded(body, resp)), "\uFFFD")
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return h.unsuccessful(content, resp)
@@ -65,6 +69,20 @@ func (h *httpTool) answer(ctx context.Context, resp *http.Response) (Result, err
 		return Text(fmt.Sprintf("The service answered with status %d. Its answer is cut off:\n\n%s", resp.StatusCode, content)), nil
 	}
 	return Result{}, h.failed(ctx, err, true)
+}
+
+// decoded returns a body as UTF-8 without a byte order mark. JSON is UTF-8 whatever its
+// charset says, if it is valid.
+func decoded(body []byte, resp *http.Response) string {
+	kind, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid type has no charset
+	if !strings.HasSuffix(kind, "json") || !utf8.Valid(body) {
+		if r, err := charset.NewReaderLabel(params["charset"], bytes.NewReader(body)); err == nil {
+			if all, err := io.ReadAll(r); err == nil {
+				body = all
+			}
+		}
+	}
+	return strings.TrimPrefix(string(body), "\uFEFF")
 }
 
 // unsuccessful returns the result for an answer that is not a success. Only a status

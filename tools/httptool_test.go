@@ -162,6 +162,37 @@ func TestHTTPToolAnswer(t *testing.T) {
 	}
 }
 
+func TestHTTPToolReadsEncodings(t *testing.T) {
+	const bom = "\uFEFF"
+	for _, tc := range []struct{ name, kind, body, want string }{
+		{"UTF-8", "text/plain; charset=utf-8", "café", "café"},
+		{"Latin 1", "text/plain; charset=ISO-8859-1", "caf\xe9", "café"},
+		{"UTF-16", "text/csv; charset=utf-16le", "c\x00a\x00f\x00\xe9\x00", "café"},
+		{"no encoding", "text/plain", "caf\xe9", "caf\uFFFD"},
+		{"an encoding that nobody knows", "text/plain; charset=none", "café", "café"},
+		{"a byte order mark", "text/plain", bom + "café", "café"},
+		{"JSON after a byte order mark", "application/json", bom + `{"a":"é"}`, `{"a":"é"}`},
+		{"JSON is UTF-8", "application/json; charset=iso-8859-1", `{"a":"é"}`, `{"a":"é"}`},
+		{"JSON that is not", "application/json; charset=iso-8859-1", "{\"a\":\"\xe9\"}", `{"a":"é"}`},
+	} {
+		def := turn.HTTPTool{URL: "/"}
+		if strings.Contains(tc.kind, "json") {
+			def.Payload, def.PayloadType = "#", "things"
+		}
+		tool, _ := declared(t, def, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", tc.kind)
+			_, _ = io.WriteString(w, tc.body)
+		})
+		got, err := call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
+		if err != nil || got.Text != tc.want {
+			t.Errorf("%s: got %q, %v, want %q", tc.name, got.Text, err, tc.want)
+		}
+		if def.Payload != "" && (got.Payload == nil || string(got.Payload.Data) != tc.want) {
+			t.Errorf("%s: got the payload %+v, want %s", tc.name, got.Payload, tc.want)
+		}
+	}
+}
+
 func TestHTTPToolHidesSecrets(t *testing.T) {
 	def := turn.HTTPTool{URL: "/", Payload: "#", PayloadType: "things", Headers: map[string]string{"Authorization": `Bearer s3cr3t"token`, "X-Key": "another-secret"}}
 	for _, status := range []int{200, 401} {
