@@ -94,7 +94,9 @@ func asking(facts turn.Facts, system, message string, tools []turn.Tool) turn.Re
 	}
 }
 
-var listMark = regexp.MustCompile(`^\s*(?:[-*•]|\d{1,2}[.)])\s*`)
+// listMark is the mark of an entry of a list. A number or a sign that a question begins
+// with is none: "1.5 degrees", "-40 °C".
+var listMark = regexp.MustCompile(`^\s*(?:[-*]\s+|•\s*|\d{1,2}\)\s*|\d{1,2}\.\s+)`)
 
 // subQuestions reads a plan: one question on each line, with or without list
 // marks. Without any it returns the question itself.

@@ -79,6 +79,36 @@ func TestResearch(t *testing.T) {
 	}
 }
 
+func TestResearchReadsPlans(t *testing.T) {
+	for plan, want := range map[string][]string{
+		"1. one\n2) two\n 3.  three\n10)ten":       {"one", "two", "three", "ten"},
+		"- one\n* two\n• three\n•four":             {"one", "two", "three", "four"},
+		"1.5 °C or 2.0 °C?\n1. 0.5 mg?\n- -40 °C?": {"1.5 °C or 2.0 °C?", "0.5 mg?", "-40 °C?"},
+		"-40 °C?\n**two**\n16S rRNA?\n2024: what?": {"-40 °C?", "**two**", "16S rRNA?", "2024: what?"},
+	} {
+		k := &fakeThreads{answer: func(label string) (turn.Conclusion, error) {
+			if label == "Plan" {
+				return conclusion(plan)
+			}
+			return conclusion("fine")
+		}}
+		if _, err := call(t, tools.Questions(), "research", `{"question":"what?"}`, k.call()); err != nil {
+			t.Fatal(err)
+		}
+		var parts []string
+		for _, asked := range k.asked {
+			if label, _, _ := strings.Cut(asked, "|"); label != "Plan" && label != "Merge" {
+				parts = append(parts, label)
+			}
+		}
+		slices.Sort(parts)
+		slices.Sort(want)
+		if d := cmp.Diff(want, parts); d != "" {
+			t.Errorf("the sub-questions of %q (-want +got):\n%s", plan, d)
+		}
+	}
+}
+
 func TestResearchFaults(t *testing.T) {
 	sub := strings.Repeat("a question\n", 1) + "b\nc\nd\ne\nf\ng"
 	for _, tt := range []struct {
