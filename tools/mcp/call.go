@@ -51,7 +51,7 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 	if inner.Err() != nil {
 		err = context.Cause(inner)
 	}
-	return tools.Result{}, c.failure(ctx, d, active, err)
+	return tools.Result{}, c.failure(ctx, d, active, l.why(err))
 }
 
 // failure logs why a call has no result, and returns the error that the model reads. It has
@@ -64,6 +64,8 @@ func (c *client) failure(ctx context.Context, d definition, call *activeCall, er
 		what = "gave an answer that cannot be used (" + plainText(bad.Error(), maxFault) + ")"
 	case call.isAnswered.Load():
 		what = "gave an answer that is not a tool's result"
+	case errors.Is(err, errLongMessage):
+		what = "sent a message that is too large"
 	default:
 		code, what = schemas.CodeUpstreamUnavailable, "disconnected during the call"
 	}

@@ -111,7 +111,7 @@ func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 		case <-ctx.Done():
 			return true, ctx.Err()
 		case <-l.ended:
-			return true, errEnded
+			return true, l.why(errEnded)
 		case <-tick.C:
 		case <-c.bell:
 		}

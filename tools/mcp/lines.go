@@ -21,7 +21,7 @@ const (
 )
 
 // errLongMessage ends the connection to a server that sends a message over maxMessage.
-var errLongMessage = errors.New("mcp: a message is too large")
+var errLongMessage = errors.New("mcp: the server sent a message that is too large")
 
 // messageLines is the output of a local server without the lines that are not
 // JSON-RPC messages: many programs also print banners and logs. Those lines are

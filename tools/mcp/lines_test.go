@@ -51,7 +51,7 @@ func TestLongMessagesEndTheConnection(t *testing.T) {
 	server := local(t, "srv")
 	server.Env = append(server.Env, asNoise+"=endless")
 	w := newTestEnv(t, nil, server)
-	w.await("MCP server is not connected")
+	w.await("MCP server is not connected", "the server sent a message that is too large")
 }
 
 // A remote server that restarts repeatedly is found again soon each time.

@@ -26,6 +26,8 @@ type link struct {
 	process *process // nil for a remote server
 	// ended is closed when the connection has ended.
 	ended chan struct{}
+	// tooLong is true if it ended because of a message over maxMessage.
+	tooLong atomic.Bool
 
 	mu     sync.Mutex
 	gone   bool
@@ -79,6 +81,14 @@ func (c *activeCall) resumes(event string) int {
 
 // errGone is the cause of calls that end because their connection ended.
 var errGone = errors.New("mcp: the server disconnected during the call")
+
+// why returns the cause of the connection's end, or otherwise if that is not known.
+func (l *link) why(otherwise error) error {
+	if l.tooLong.Load() {
+		return errLongMessage
+	}
+	return otherwise
+}
 
 // watch closes ended when the session or the process does; end joins it.
 func (l *link) watch() {

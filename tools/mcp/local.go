@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -47,6 +48,9 @@ func (c *notingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if a, ok := m.(*jsonrpc.Response); ok {
 		c.link.answered(a.ID)
+	}
+	if errors.Is(err, errLongMessage) {
+		c.link.tooLong.Store(true)
 	}
 	return m, err
 }

@@ -197,10 +197,11 @@ func TestHugeResults(t *testing.T) {
 		t.Errorf("a result over the limit: %d bytes, ending %q", len(text), text[len(text)-80:])
 	}
 	_, err := w.call("srv__huge", `{"size":"`+strconv.Itoa(mcp.MaxMessage+2)+`"}`)
-	if !strings.Contains(visible(err), "disconnected during the call") {
-		t.Errorf("a message over the limit: got %v", err)
+	if got := visible(err); got != "the server srv sent a message that is too large; whether the call had an effect is unknown" {
+		t.Errorf("a message over the limit: got %q", got)
 	}
 	w.await("MCP server is connected")
+	w.await("MCP server is not connected", "the server sent a message that is too large")
 	w.await("MCP server is connected")
 	if got := w.text("srv__huge", `{"size":"4"}`); got != "éé" {
 		t.Errorf("afterwards got %q", got)
