@@ -84,7 +84,7 @@ func (b *batch) inner(ctx context.Context, req turn.Request, show func(turn.Even
 		}
 		switch e := e.(type) {
 		case turn.Reply:
-			answer.Text = e.Text
+			answer.Text, answer.Model = e.Text, e.Model
 		case turn.ToolComplete:
 			if e.Result.Payload != nil {
 				answer.Payloads = append(answer.Payloads, *e.Result.Payload)

@@ -69,7 +69,7 @@ func TestThread(t *testing.T) {
 	m := modeltest.NewScript(
 		modeltest.Ask("", ask("1", "talk", "")),
 		modeltest.Ask("", ask("1", "nested", "")),
-		modeltest.Then(modeltest.Raw(agents.Delta{Thinking: "hm"}), modeltest.Say("in", "side")),
+		modeltest.Then(modeltest.Raw(agents.Delta{Thinking: "hm", Model: "other"}), modeltest.Say("in", "side")),
 		modeltest.Say("done"),
 	)
 	lines := runThreads(t.Context(), agents.New(m, agents.Options{}), request(talk))
@@ -84,7 +84,7 @@ func TestThread(t *testing.T) {
 	if d := cmp.Diff(want, lines); d != "" {
 		t.Errorf("events (-want +got):\n%s", d)
 	}
-	if got.Text != "inside" || got.StopReason != schemas.EndTurn || len(got.Payloads) != 1 {
+	if got.Text != "inside" || got.Model != "other" || got.StopReason != schemas.EndTurn || len(got.Payloads) != 1 {
 		t.Errorf("the conclusion is %+v", got)
 	}
 }

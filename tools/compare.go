@@ -62,8 +62,17 @@ type modelQuestion struct {
 	Mode     string   `json:"mode,omitempty" jsonschema:"all (default) waits for every answer; any takes the first good answer, race whatever ends first, and both stop the other models at once"`
 }
 
-// modelAnswer is a model's part of a comparison.
-type modelAnswer struct{ model, text string }
+// modelAnswer is a model's part of a comparison; by is the model that answered in its place, if
+// one did.
+type modelAnswer struct{ model, text, by string }
+
+// heading names who answered.
+func heading(model, by string) string {
+	if by != "" {
+		return "## " + model + " did not answer; " + by + " answered in its place"
+	}
+	return "## " + model
+}
 
 var errNoText = schemas.NewError(schemas.CodeUpstreamError, "the model gave no answer")
 
@@ -85,7 +94,7 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 			req := asking(turn.Facts{Purpose: turn.AnswerPart}, comparePrompt, in.Question, nil)
 			req.Model = model
 			reply, err := call.Converse(ctx, model, req)
-			answer := modelAnswer{model, text.Ellipsis(strings.TrimSpace(reply.Text), maxModelAnswer)}
+			answer := modelAnswer{model, text.Ellipsis(strings.TrimSpace(reply.Text), maxModelAnswer), reply.Model}
 			if err == nil && answer.text == "" {
 				err = errNoText
 			}
@@ -124,7 +133,7 @@ func allAnswers(ctx context.Context, models []string, results []concurrent.Resul
 			failed++
 			answer = "(This model failed: " + schemas.Visible(r.Err).Message + ".)"
 		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", models[i], answer)
+		fmt.Fprintf(&b, "%s\n\n%s\n\n", heading(models[i], r.Value.by), answer)
 	}
 	if failed == len(results) {
 		return Result{}, noAnswer(last)
@@ -156,7 +165,7 @@ func firstAnswer(ctx context.Context, models []string, failed []atomic.Bool, fir
 	if len(others) > 0 {
 		rule += "; not waited for: " + strings.Join(others, ", ")
 	}
-	return Text("## " + first.model + "\n\n" + first.text + "\n\n(" + rule + ".)"), nil
+	return Text(heading(first.model, first.by) + "\n\n" + first.text + "\n\n(" + rule + ".)"), nil
 }
 
 func noAnswer(err error) error {

@@ -212,6 +212,26 @@ func TestCompareModels(t *testing.T) {
 	}
 }
 
+// A model that fails may have been replaced by another one.
+func TestCompareModelsSaysWhoAnswered(t *testing.T) {
+	k := &fakeThreads{answer: func(label string) (turn.Conclusion, error) {
+		if label == "a" {
+			return turn.Conclusion{Text: "I am c", Model: "c"}, nil
+		}
+		return turn.Conclusion{}, errModelAway
+	}}
+	const a, b = "## a did not answer; c answered in its place\n\nI am c", "\n\n## b\n\n(This model failed: the model's server is not available.)"
+	for input, want := range map[string]string{
+		`{"question":"who?"}`:              a + b,
+		`{"question":"who?","mode":"any"}`: a + "\n\n(The first good answer counted; ",
+	} {
+		got, err := call(t, tools.CompareModels([]string{"a", "b"}), "compare_models", input, k.call())
+		if err != nil || !strings.HasPrefix(got.Text, want) {
+			t.Errorf("%s: got %q, %v, want %q", input, got.Text, err, want)
+		}
+	}
+}
+
 func TestCompareModelsSaysWhoGaveNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &fakeThreads{answer: func(label string) (turn.Conclusion, error) {

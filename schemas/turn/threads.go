@@ -9,8 +9,10 @@ import (
 
 // Conclusion is the result of a conversation in a thread.
 type Conclusion struct {
-	// Text is the text of the last reply.
-	Text       string
+	// Text is the text of the last reply, and Model the model that wrote it, if it is not
+	// the requested one.
+	Text, Model string
+
 	StopReason schemas.StopReason
 	// Payloads came from the tools that ran, in the order in which the tools
 	// ended.
