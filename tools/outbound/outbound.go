@@ -130,9 +130,11 @@ func (t *checked) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	if r.Header.Get("User-Agent") == "" {
+	query := sendable(r.URL.RawQuery)
+	if r.Header.Get("User-Agent") == "" || query != r.URL.RawQuery {
 		r = r.Clone(r.Context())
-		r.Header.Set("User-Agent", defaultUserAgent)
+		r.Header.Set("User-Agent", cmp.Or(r.Header.Get("User-Agent"), defaultUserAgent))
+		r.URL.RawQuery = query
 	}
 	resp, err := t.next.RoundTrip(r)
 	if err != nil {
@@ -140,6 +142,21 @@ func (t *checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &bounded{resp.Body, t.max}
 	return resp, nil
+}
+
+// sendable escapes what a query may not have in a request, as browsers do. A URL is parsed with
+// its query as it is, and a space would end the request's line before its end.
+func sendable(query string) string {
+	refused := func(b byte) bool { return b <= ' ' || b >= 0x7f || strings.IndexByte(`"<>`, b) >= 0 }
+	var out strings.Builder
+	for i := range len(query) {
+		if refused(query[i]) {
+			fmt.Fprintf(&out, "%%%02X", query[i])
+		} else {
+			out.WriteByte(query[i])
+		}
+	}
+	return out.String()
 }
 
 // check refuses a URL that is wrong by itself, with a clear message and without

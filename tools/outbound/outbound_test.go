@@ -216,6 +216,30 @@ func TestRefusesRedirects(t *testing.T) {
 	}
 }
 
+func TestQueriesAreEscaped(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to := r.URL.Query().Get("to"); to != "" {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		_, _ = io.WriteString(w, r.RequestURI)
+	}))
+	t.Cleanup(srv.Close)
+	c := outbound.New(outbound.Config{Allow: loopback})
+	for path, want := range map[string]string{
+		"/a b?q=two words":                      "/a%20b?q=two%20words",
+		`/?q=é&r="<x>"`:                         "/?q=%C3%A9&r=%22%3Cx%3E%22",
+		"/?q=%41+b%20c&d=e;f#g h":               "/?q=%41+b%20c&d=e;f",
+		"/?to=/there%3Fq=a%2520b%2526c%3Dd%20e": "/there?q=a%20b%26c=d%20e",
+		"/":                                     "/",
+	} {
+		if got, err := get(t, c, srv.URL+path); err != nil || got != want {
+			t.Errorf("%s asks for %q, %v, want %q", path, got, err, want)
+		}
+	}
+}
+
 func TestIgnoresProxies(t *testing.T) {
 	proxy, tg := listen(t), listen(t)
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
