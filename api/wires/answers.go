@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -30,8 +31,9 @@ func (g Given) Names(index int) bool { return g.Calls[index] || g.Again[index] }
 
 // Answers gives answers to the calls of a user's run. Answers to calls that do not wait
 // have no effect. An answer that is late or differs from an earlier one is not an error:
-// the response shows what happened.
-func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Run, latest func() (string, error), list []record.CallAnswer) (given Given, err error) {
+// the response shows what happened. At returns where the client's body has the answer to a
+// call, for errors.
+func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Run, latest func() (string, error), list []record.CallAnswer, at func(index int) string) (given Given, err error) {
 	waits, err := s.Runs.Waits(ctx, user, run.RunID)
 	if err != nil {
 		return given, err
@@ -57,7 +59,7 @@ func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Ru
 		case ok && (seen.Code == schemas.CodeConflict || seen.Code == schemas.CodeInvalid && w.Answer != ""):
 			set(&given.Differ, w.Index, true)
 		default:
-			return given, failed[i]
+			return given, pointedAnswer(failed[i], at(w.Index))
 		}
 		if w.Answer == "" && !run.State.Terminal() {
 			set(&given.Calls, w.Index, true)
@@ -84,6 +86,26 @@ func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Ru
 	}
 	set(&given.Calls, last.Index, true)
 	return given, nil
+}
+
+// pointedAnswer returns the error of an answer with pointers into the client's body, in which
+// the answer has the pointer at.
+func pointedAnswer(err error, at string) error {
+	seen, ok := errors.AsType[*schemas.Error](err)
+	if !ok || len(seen.Fields) == 0 {
+		return err
+	}
+	moved := *seen
+	moved.Fields = slices.Clone(seen.Fields)
+	for i, f := range moved.Fields {
+		switch {
+		case f.Pointer == "/output":
+			moved.Fields[i].Pointer = at
+		case strings.HasPrefix(f.Pointer, "/input"): // only AG-UI lets users change it
+			moved.Fields[i].Pointer = at + "/editedArgs" + strings.TrimPrefix(f.Pointer, "/input")
+		}
+	}
+	return &moved
 }
 
 // WithAnswer adds an answer to a list, in which it takes the place of another one to the

@@ -60,7 +60,7 @@ func at(milli int64, events ...runlog.Event) []runlog.Event {
 // send sends a request with answers and returns its response.
 func (r *answering) send(t *testing.T, v wires.Version, answers []record.CallAnswer) string {
 	t.Helper()
-	given, err := (&wires.Service{Runs: r}).Answers(t.Context(), schemas.User{}, r.run, func() (string, error) { return "r", nil }, answers)
+	given, err := (&wires.Service{Runs: r}).Answers(t.Context(), schemas.User{}, r.run, func() (string, error) { return "r", nil }, answers, func(int) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}

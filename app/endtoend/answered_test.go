@@ -145,3 +145,49 @@ func TestPartsOfResultsOnWires(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedAnswersOnWires has answers that are refused: the error says where they are in
+// the client's body.
+func TestRefusedAnswersOnWires(t *testing.T) {
+	client := apptest.Serve(t)
+	type object = map[string]any
+	large := strings.Repeat("x", 300<<10)
+	const order = `Order 2 printed copies of report 1`
+	for _, tt := range []struct {
+		name, question string
+		answer         func(chat, call string) (path string, body object)
+		pointer        string
+	}{
+		{"ui", "call pick {}", func(chat, call string) (string, object) {
+			part := object{"type": "tool-pick", "toolCallId": call, "state": "output-available", "input": object{}, "output": large}
+			return "/api/ui", object{"id": chat, "messages": []object{{"id": "u", "role": "user", "parts": []object{}}, {"id": "a", "role": "assistant", "parts": []object{{"type": "step-start"}, part}}}}
+		}, "/messages/1/parts/1/output"},
+		{"agui", "call pick {}", func(chat, call string) (string, object) {
+			return "/api/agui", object{"threadId": chat, "runId": "b", "messages": []object{{"id": "u", "role": "user", "content": "x"}, {"id": "t", "role": "tool", "toolCallId": call, "content": large}}}
+		}, "/messages/1/content"},
+		{"agui, resume", "call pick {}", func(chat, call string) (string, object) {
+			return "/api/agui", object{"threadId": chat, "runId": "b", "messages": []object{}, "resume": []object{{"interruptId": call, "status": "resolved", "payload": large}}}
+		}, "/resume/0/payload"},
+		{"agui, edited", order, func(chat, call string) (string, object) {
+			payload := object{"approved": true, "editedArgs": object{"report_id": "one"}}
+			return "/api/agui", object{"threadId": chat, "runId": "b", "messages": []object{}, "resume": []object{{"interruptId": call, "status": "resolved", "payload": payload}}}
+		}, "/resume/0/payload/editedArgs"},
+		{"completions", "call pick {}", func(_, call string) (string, object) {
+			return "/v1/chat/completions", object{"model": "chattray", "messages": []object{{"role": "user", "content": "x"}, {"role": "tool", "tool_call_id": call, "content": large}}}
+		}, "/messages/1/content"},
+		{"responses", "call pick {}", func(_, call string) (string, object) {
+			return "/v1/responses", object{"model": "chattray", "input": []object{{"type": "function_call", "call_id": call}, {"type": "function_call_output", "call_id": call, "output": large}}}
+		}, "/input/1/output"},
+	} {
+		chat := strings.NewReplacer(" ", "-", ",", "").Replace(tt.name)
+		run := client.Must(http.MethodPost, "/api/ui", object{
+			"id": chat, "client_tools": []object{{"name": "pick"}}, "context": object{"current_page": "reports"},
+			"messages": []object{{"id": chat, "role": "user", "parts": []object{{"type": "text", "text": tt.question}}}},
+		}).Header.Get("X-Run-Id")
+		path, body := tt.answer(chat, run+"-0")
+		got := client.Ask("ann", http.MethodPost, path, "", body)
+		if got.Status != http.StatusUnprocessableEntity && got.Status != http.StatusBadRequest || !strings.Contains(got.Body, tt.pointer+`"`) && !strings.Contains(got.Body, tt.pointer+" ") {
+			t.Errorf("%s: got %d %s, want an error at %s", tt.name, got.Status, got.Body, tt.pointer)
+		}
+	}
+}

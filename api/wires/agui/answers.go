@@ -18,6 +18,8 @@ type answers struct {
 	brought map[int]bool
 	// resolves says that an answer is more than a cancellation.
 	resolves bool
+	// at returns where the input has the answer to a call.
+	at func(index int) string
 }
 
 // cancelled is the outcome of a call of the page that its user has cancelled.
@@ -27,6 +29,7 @@ const cancelled = "The user cancelled this call."
 // the request answers nothing.
 func (in *input) answers(c *wires.Call) (*answers, error) {
 	a := &answers{brought: make(map[int]bool)}
+	a.at = func(index int) string { return in.answerTo(wires.CallID(a.run, index)) }
 	messages := in.results()
 	for _, m := range messages {
 		if run, _, ok := wires.ParseCall(m.ToolCallID); ok {
@@ -73,6 +76,15 @@ func (in *input) answers(c *wires.Call) (*answers, error) {
 		a.list = wires.WithAnswer(a.list, answer)
 	}
 	return a, nil
+}
+
+// answerTo returns the pointer of the answer to a call: an entry of resume, or a tool message.
+func (in *input) answerTo(call string) string {
+	if i := slices.IndexFunc(in.Resume, func(r resume) bool { return r.InterruptID == call }); i >= 0 {
+		return "/resume/" + strconv.Itoa(i) + "/payload"
+	}
+	i := slices.IndexFunc(in.Messages, func(m asked) bool { return m.Role == "tool" && m.ToolCallID == call })
+	return "/messages/" + strconv.Itoa(i) + "/content"
 }
 
 // results returns the tool messages at the end of the list.

@@ -263,6 +263,13 @@ func pointer(message, part int) string {
 	return "/messages/" + strconv.Itoa(message) + "/content/" + strconv.Itoa(part)
 }
 
+// forwards reports whether a member of the chat request is one of forwardedProps.
+func (in *input) forwards(name string) bool {
+	var props schemas.Object
+	return slices.Contains([]string{"context", "model", "if_busy", "on_disconnect"}, name) &&
+		json.Unmarshal(in.ForwardedProps, &props) == nil && !wires.Null(props[name])
+}
+
 // pointed returns the error with pointers into the client's body.
 func (in *input) pointed(err error, at int) error {
 	var files []string
@@ -274,8 +281,12 @@ func (in *input) pointed(err error, at int) error {
 	err = wires.Pointed(err, "/messages/"+strconv.Itoa(at)+"/content", files)
 	if seen, ok := errors.AsType[*schemas.Error](err); ok {
 		for i, f := range seen.Fields {
-			if rest, ok := strings.CutPrefix(f.Pointer, "/client_tools"); ok {
-				seen.Fields[i].Pointer = "/tools" + rest
+			name, _, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
+			switch {
+			case name == "client_tools":
+				seen.Fields[i].Pointer = "/tools" + strings.TrimPrefix(f.Pointer, "/client_tools")
+			case in.forwards(name):
+				seen.Fields[i].Pointer = "/forwardedProps" + f.Pointer
 			}
 		}
 	}

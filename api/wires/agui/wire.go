@@ -285,7 +285,7 @@ func proceed(c *wires.Call, chat schemas.Chat, a *answers) (run schemas.Run, giv
 		}
 		return have[len(have)-1].RunID, nil
 	}
-	given, err = c.Service.Answers(c.Context(), c.User, run, latest, a.list)
+	given, err = c.Service.Answers(c.Context(), c.User, run, latest, a.list, a.at)
 	if errors.Is(err, schemas.ErrNotFound) && len(a.brought) > 0 {
 		err = errNothingFollows
 	}

@@ -209,6 +209,12 @@ func (r *request) ask(req *schemas.ChatRequest) (files []string, err error) {
 	return files, err
 }
 
+// answerTo returns the pointer of the outcome of a call.
+func (r *request) answerTo(call string) string {
+	i := slices.IndexFunc(r.Messages, func(m message) bool { return m.ToolCallID == call })
+	return "/messages/" + strconv.Itoa(i) + "/content"
+}
+
 // answers returns the run whose calls the trailing messages answer, with the answers; ok is
 // false if the last message is the user's.
 func (r *request) answers() (run string, list []record.CallAnswer, ok bool) {

@@ -143,7 +143,7 @@ func proceed(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatReques
 	if err != nil {
 		return err
 	}
-	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list)
+	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list, func(index int) string { return r.answerTo(wires.CallID(id, index)) })
 	if err != nil {
 		return err
 	}

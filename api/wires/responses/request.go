@@ -266,6 +266,15 @@ func answersIn(items []entry) (run string, list []record.CallAnswer) {
 	return run, list
 }
 
+// answerTo returns where the input has the outcome of a call of a run.
+func (r *request) answerTo(run string) func(index int) string {
+	return func(index int) string {
+		call := wires.CallID(run, index)
+		i := slices.IndexFunc(r.Input, func(e entry) bool { return e.CallID == call && e.Type == "function_call_output" })
+		return "/input/" + strconv.Itoa(i) + "/output"
+	}
+}
+
 // answer returns the answer that an item is, with its run. A call that is not known has the
 // run "": it is not found.
 func (e *entry) answer() (run string, a record.CallAnswer, ok bool) {

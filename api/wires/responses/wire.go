@@ -63,7 +63,7 @@ func post(c *wires.Call) error {
 	} else if asks {
 		return ask(c, to, r, req, id, list)
 	}
-	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list)
+	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list, r.answerTo(run.RunID))
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func ask(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, i
 	leave := func() {}
 	defer func() { leave() }()
 	run, err := c.Once(func() (schemas.Run, error) {
-		before, err := settle(c, id, list)
+		before, err := settle(c, r, id, list)
 		if err != nil {
 			return schemas.Run{}, err
 		}
@@ -105,12 +105,12 @@ func ask(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, i
 
 // settle gives the answers that come with a new message. It returns their run, for whose
 // end the message waits. Clients also send the results of earlier calls again.
-func settle(c *wires.Call, id string, list []record.CallAnswer) (run schemas.Run, err error) {
+func settle(c *wires.Call, r *request, id string, list []record.CallAnswer) (run schemas.Run, err error) {
 	if id == "" {
 		return run, nil
 	}
 	if run, err = c.Service.Runs.Run(c.Context(), c.User, id); err == nil {
-		_, err = c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list)
+		_, err = c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list, r.answerTo(run.RunID))
 	}
 	if e, ok := errors.AsType[*schemas.Error](err); ok && (e.Code == schemas.CodeConflict || e.Code == schemas.CodeNotFound) {
 		return schemas.Run{}, nil

@@ -148,6 +148,13 @@ func (r *request) answers() (run string, list []record.CallAnswer, ok bool) {
 	return run, list, true
 }
 
+// answerTo returns the pointer of the outcome of a call in the last message.
+func (r *request) answerTo(call string) string {
+	last := len(r.Messages) - 1
+	i := slices.IndexFunc(r.Messages[last].Parts, func(p part) bool { return p.ToolCallID == call })
+	return "/messages/" + strconv.Itoa(last) + "/parts/" + strconv.Itoa(i) + "/output"
+}
+
 // asked returns the chat request with all that the body says except the messages.
 func (r *request) asked(c *wires.Call, chat schemas.Chat, system []string) (*schemas.ChatRequest, error) {
 	req := &schemas.ChatRequest{

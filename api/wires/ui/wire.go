@@ -139,7 +139,7 @@ func proceed(c *wires.Call, to wires.Stream, r *request, chat schemas.Chat, id s
 		}
 		return have[len(have)-1].RunID, nil
 	}
-	given, err := c.Service.Answers(c.Context(), c.User, run, latest, list)
+	given, err := c.Service.Answers(c.Context(), c.User, run, latest, list, func(index int) string { return r.answerTo(wires.CallID(id, index)) })
 	if err != nil {
 		return err
 	}
