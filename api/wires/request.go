@@ -165,10 +165,10 @@ func Instruct(req *schemas.ChatRequest, texts []string, pointer string) error {
 }
 
 // Tools completes the tools of the page: a missing description becomes the name, a missing
-// schema one that accepts any object.
+// schema one that accepts any object. A tool without a name lacks only that.
 func Tools(list []schemas.ClientTool) {
 	for i := range list {
-		list[i].Description = cmp.Or(list[i].Description, list[i].Name)
+		list[i].Description = cmp.Or(list[i].Description, list[i].Name, "none")
 		if Null(list[i].InputSchema) {
 			list[i].InputSchema = json.RawMessage(`{"type":"object"}`)
 		}

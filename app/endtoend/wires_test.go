@@ -198,6 +198,7 @@ func TestRequestsOfResponses(t *testing.T) {
 		{name: "context", path: "/v1/responses", body: ask(`"stream": true, "instructions": "Be a pirate", "metadata": {"current_page": "reports", "active_tab": "files", "active_subtab": "drafts"}, `, "hello"), says: []string{"response.completed"}, reads: []string{"Be a pirate", "hello\nsecond line", "reports", "files", "drafts"}},
 		{name: "long instructions", path: "/v1/responses", body: ask(`"instructions": "LONG", `, "hello"), status: 400, says: []string{"16000", `"param":"/instructions"`}},
 		{name: "a tool twice", path: "/v1/responses", body: ask(picks, "hello"), status: 400, says: []string{`"param":"/tools/1/name"`}},
+		{name: "a tool without a name", path: "/v1/responses", body: ask(`"tools": [{"type": "mcp", "server_label": "chattray"}, {"type": "function"}], `, "hello"), status: 400, says: []string{`"param":"/tools/1/name"`}, lacks: []string{"description"}},
 		{name: "a file", path: "/v1/responses", body: `{"model": "chattray", "input": [{"role": "user", "content": [{"type": "input_text", "text": "What is in it?"}, {"type": "input_file", "filename": "notes.txt", "file_data": "data:text/plain;base64,c2VjcmV0IHdvcmQ="}]}]}`, reads: []string{"notes.txt", "secret word"}},
 		{name: "no if_busy", path: "/v1/responses?if_busy=maybe", body: ask("", "hello"), status: 400, says: []string{"/if_busy must be one of"}},
 		{name: "usage at a wait", path: "/v1/responses", body: ask(pick, "pick"), says: []string{`"input_tokens":10`, `"output_tokens":2`, `"total_tokens":12`}},

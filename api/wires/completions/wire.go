@@ -89,7 +89,7 @@ func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, er
 		return r.chat, at, err
 	})
 	if err != nil {
-		err = openaiwire.Pointed(err, r.content(), files, "function")
+		err = openaiwire.Pointed(err, r.content(), files, "function", nil)
 	}
 	return run, err
 }

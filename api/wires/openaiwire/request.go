@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/chattray/chattray/api/wires"
@@ -88,8 +89,9 @@ func (e *Extra) Complete(p *schemas.ChatResponsePayload) {
 }
 
 // Pointed returns an error of Start with pointers into the client's body. Function is the
-// member of a tool that has its name, "" for the tool itself.
-func Pointed(err error, message string, files []string, function string) error {
+// member of a tool that has its name, "" for the tool itself. Functions are the places of the
+// tools of the client among the tools; nil means that there are no others.
+func Pointed(err error, message string, files []string, function string, functions []int) error {
 	err = wires.Pointed(err, message, files)
 	seen, ok := errors.AsType[*schemas.Error](err)
 	if !ok {
@@ -108,6 +110,9 @@ func Pointed(err error, message string, files []string, function string) error {
 		member := strings.Replace(parts[3], "input_schema", "parameters", 1)
 		if function != "" {
 			member = function + "/" + member
+		}
+		if n, err := strconv.Atoi(parts[2]); err == nil && n < len(functions) {
+			parts[2] = strconv.Itoa(functions[n])
 		}
 		moved.Fields[i].Pointer = "/tools/" + parts[2] + "/" + member
 	}

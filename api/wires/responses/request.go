@@ -33,9 +33,10 @@ type request struct {
 		} `json:"format"`
 	} `json:"text"`
 
-	options  options
-	previous string // the run that the request continues, "" for none
-	thread   string // the client's key of the chat, "" for none
+	options   options
+	functions []int  // the places of the functions among the tools
+	previous  string // the run that the request continues, "" for none
+	thread    string // the client's key of the chat, "" for none
 }
 
 // input is a text, which is one message of the user, or a list of items.
@@ -178,6 +179,7 @@ func (r *request) asked(c *wires.Call) (*schemas.ChatRequest, error) {
 		switch {
 		case v.Type == "function":
 			req.ClientTools = append(req.ClientTools, schemas.ClientTool{Name: v.Name, Description: v.Description, InputSchema: v.Parameters})
+			r.functions = append(r.functions, i)
 		case v.Type == "mcp" && v.Label == server: // the service's own tools, by which clients answer approvals
 		default:
 			return nil, &openaiwire.Refusal{Status: http.StatusBadRequest, Code: "unsupported_tool", Param: pointer + "/type", Text: "tools must be functions; the service adds its own"}

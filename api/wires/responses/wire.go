@@ -139,7 +139,7 @@ func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, er
 		return chat, place, err
 	})
 	if err != nil {
-		err = openaiwire.Pointed(err, pointer, files, "")
+		err = openaiwire.Pointed(err, pointer, files, "", r.functions)
 	}
 	return run, err
 }
