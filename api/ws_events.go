@@ -144,13 +144,13 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	if err := k.server.rate.allow(k.user.ID); err != nil {
 		return err
 	}
-	watches := k.watches(chat)
+	shown := k.shown()
 	if err := k.listen(ctx, chat); err != nil {
 		return err
 	}
 	run, err := k.server.Streams.Start(ctx, k.user, &req, o)
 	if err != nil {
-		if !watches {
+		if chat != e.ChatID && chat != e.DocumentID { // the client cannot name the chat to stop it
 			k.unlisten(chat)
 		}
 		return err
@@ -162,11 +162,14 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 		}
 	}
 	k.done(ctx, e, schemas.Chunk{RunID: run.RunID, ChatID: run.ChatID, ConversationID: run.ConversationID})
-	if !run.Begun { // the others have it already
+	switch { // the other sockets have a run that was started before
+	case run.Begun:
+		k.server.Sockets.started(ctx, k.user, run.ChatID, run.RunID)
+	case slices.Contains(shown, run.RunID): // it is asked for again
+		return k.watch(run.ChatID, run.RunID, 0)
+	default:
 		k.watchOnce(run.ChatID, run.RunID)
-		return nil
 	}
-	k.server.Sockets.started(ctx, k.user, run.ChatID, run.RunID)
 	return nil
 }
 

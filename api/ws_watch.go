@@ -43,11 +43,14 @@ func (k *socket) listens(chat string) bool {
 	return k.chats[chat] != nil
 }
 
-// watches reports whether the socket watches a chat and has not left it.
-func (k *socket) watches(chat string) bool {
+// shown returns the newest runs of each chat that have been shown to their end.
+func (k *socket) shown() (runs []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.chats[chat] != nil && !k.chats[chat].left
+	for _, w := range k.chats {
+		runs = append(runs, w.shown...)
+	}
+	return runs
 }
 
 // listen makes the socket watch a chat.

@@ -9,7 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Refused messages leave no chat that a socket watches.
+// Refused messages that name no chat leave none that a socket watches.
 func TestRefusedMessagesWatchNothing(t *testing.T) {
 	d, up := apptest.ServeScripted(t)
 	up.On(upstream.Any, upstream.Text("Answer."))

@@ -29,10 +29,6 @@ func TestRepeatedQuestionIsShownOnce(t *testing.T) {
 	if got := apptest.JoinContent(back.Until(apptest.IsRunEnd), ""); got != "Once. " {
 		t.Errorf("the socket that asks again gets %q, want the answer", got)
 	}
-	for range 2 {
-		back.Send(question)
-		back.Until(func(c schemas.Chunk) bool { return c.Type == schemas.ChunkAck })
-	}
 	up.Push(upstream.Text("Over HTTP. "))
 	for range 3 {
 		again(d)
