@@ -263,8 +263,8 @@ func (s *Store) AddBlock(ctx context.Context, owner, document string, b record.N
 }
 
 // PatchBlock makes the user's own edit: it changes the current content and
-// meta; a move takes effect at once and settles a pending one. A patch that
-// changes nothing keeps the revision.
+// meta; a move takes effect at once and settles a pending one. A planned block that
+// has no text yet is filled by it. A patch that changes nothing keeps the revision.
 func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
 	var patched schemas.Block
 	err := s.changeBlock(ctx, owner, id, match, func(d *change, h *head) error {
@@ -279,7 +279,10 @@ func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.Bloc
 				return errLongBlock
 			case !same:
 				size := int64(len(content))
-				changed, set, args, h.CurrentSize = true, ", current = ?", []any{content}, &size
+				if h.CurrentSize == nil && h.NewSize != nil && *h.NewSize == 0 { // else accepting it would empty the block
+					set, h.NewSize = ", new = NULL", nil
+				}
+				changed, set, args, h.CurrentSize = true, set+", current = ?", []any{content}, &size
 			}
 		}
 		if p.Meta != nil && (h.Meta == nil || !bytes.Equal([]byte(*h.Meta), p.Meta)) {

@@ -274,6 +274,25 @@ func testPlanRepeated(f *fixture) {
 	equal(f, "and nothing planned", f.document(foreign).NewTitle, "")
 }
 
+// A planned block that the user fills before the model does is the user's: accepting the
+// document does not empty it. What the model writes later is a proposal.
+func testPlanFilledByUser(f *fixture) {
+	id, x, y := f.doc(), newID(), newID()
+	_, err := f.store.PlanDocument(f.ctx, f.owner, id, record.Plan{Title: "Plan", Blocks: []record.NewBlock{{ID: x, Type: "md"}, {ID: y, Type: "md"}}})
+	must(f, err)
+	text := "The user's text."
+	filled, err := f.store.PatchBlock(f.ctx, f.owner, x, schemas.BlockPatch{Content: &text}, nil)
+	must(f, err)
+	equal(f, "state", filled.State, schemas.BlockClean)
+	_, err = f.store.PatchBlock(f.ctx, f.owner, y, schemas.BlockPatch{Content: &text}, nil)
+	must(f, err)
+	f.write(id, y, "The model's text.")
+	for _, b := range f.document(id).Blocks {
+		equal(f, "current text of "+b.ID, *b.Current, text)
+		equal(f, "a proposal in "+b.ID, b.New != nil, b.ID == y)
+	}
+}
+
 func testWritesRepeated(f *fixture) {
 	id := f.doc("1" + newID())
 	x := "2" + newID()
