@@ -188,6 +188,7 @@ func (p protocol) streams(t *testing.T) {
 			Result{Thinking: "hm", Text: "Hello", Stop: schemas.EndTurn},
 		},
 		{"length", hel + lo + chunk(`{}`, `"length"`), Result{Text: "Hello", Stop: schemas.MaxTokens}},
+		{"finish_reason in capitals", hel + lo + chunk(`{}`, `"MAX_TOKENS"`), Result{Text: "Hello", Stop: schemas.MaxTokens}},
 		{"content_filter", hel + lo + chunk(`{}`, `"content_filter"`), Result{Text: "Hello", Stop: schemas.ContentFilter}},
 		{"refusal", chunk(`{"refusal":"I "}`, "null") + chunk(`{"refusal":"won't."}`, "null") + stop, Result{Text: "I won't.", Stop: schemas.Refusal}},
 		{"unknown finish_reason", hel + lo + chunk(`{}`, `"bored"`), Result{Text: "Hello", Code: schemas.CodeUpstreamError}},

@@ -120,7 +120,7 @@ func storable(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") 
 
 // stopReason maps a finish_reason. False means that it is unknown.
 func stopReason(finish string) (schemas.StopReason, bool) {
-	switch finish {
+	switch strings.ToLower(finish) { // gateways to other servers write STOP
 	case "stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "tool_use", "eos":
 		return schemas.EndTurn, true
 	case "length", "max_tokens", "model_length":
