@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react'
 import type { Attachment } from '../api/types'
-import { useChatStore } from '../state/context'
+import { useChatState, useChatStore } from '../state/context'
 import { useKeptShort, useShort } from '../state/longText'
 import type { GeneralChatMessage } from '../state/state'
 import { useLabels } from '../state/tray'
@@ -24,7 +24,9 @@ export default function EditMessage({ message, done }: EditMessageProps) {
   const [whole, setWhole] = useState(message.content)
   const [text, setText] = useShort(whole, setWhole, addText)
   useKeptShort(field, setText)
-  const canSend = text.trim() !== '' || files.length + keeps.length > 0
+  // A question cannot be changed while another one is answered; the text stays here.
+  const busy = useChatState((state) => state.isLoading || state.isOpening)
+  const canSend = !busy && (text.trim() !== '' || files.length + keeps.length > 0)
   const send = () => {
     if (!canSend) return
     done()

@@ -147,10 +147,10 @@ export class ChatStore extends WaitingChat {
     return this.pageContext.get()
   }
 
-  /** Sends a message and follows the answer to its end. It never throws: errors are in the state. */
+  /** Sends a message and follows the answer to its end; while another answer is written it waits. It never throws: errors are in the state. */
   async sendMessage(message: string, options: SendOptions = {}): Promise<void> {
     if (this.state.isOpening) await this.opened()
-    if (this.state.isLoading) return
+    if (this.state.isLoading) return this.wait(message, options)
     const left = this.takeBack()
     const { conversationId } = this.state
     const tools = this.clientTools.specs()

@@ -95,6 +95,11 @@ export abstract class WaitingChat extends KeptChat {
     return true
   }
 
+  /** Queues a message. If too many wait, it goes to the composer. An action, and what changes an earlier message, cannot wait and is not sent. */
+  protected wait(message: string, { action, editMessageId, regenerateMessageId, attachments = [] }: SendOptions): void {
+    if (!action && !editMessageId && !regenerateMessageId && !this.enqueue(message, attachments)) this.giveBack({ message, attachments })
+  }
+
   /** Takes a message out of the queue and returns it. */
   unqueue(id: string): Queued | undefined {
     const taken = this.state.queue.find((m) => m.id === id)
