@@ -277,22 +277,22 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 	if err := k.listen(ctx, chat); err != nil {
 		return err
 	}
+	if back {
+		return k.watchFrom(chat, e.RunID, e.After)
+	}
 	live, err := k.server.Streams.Live(ctx, k.user, chat)
 	if err != nil {
 		return err
 	}
-	if e.RunID != "" {
+	switch {
+	case e.RunID != "":
 		live = live[slices.Index(live, e.RunID)+1:]
 		if err := k.watch(chat, e.RunID, e.After); err != nil {
 			return err
 		}
-	} else if len(live) == 0 {
+	case len(live) == 0:
 		text := "Nothing is under way."
 		k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat})
-	}
-	if back {
-		k.catchUp(chat, e.RunID)
-		return nil
 	}
 	for _, id := range live {
 		if err := k.watch(chat, id, 0); err != nil {

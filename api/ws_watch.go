@@ -103,6 +103,22 @@ func (k *socket) unlisten(chat string) {
 func (k *socket) watch(chat, run string, after int64) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	return k.place(chat, run, after)
+}
+
+// watchFrom shows a run as watch does, and then all later runs of its chat.
+func (k *socket) watchFrom(chat, run string, after int64) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	err := k.place(chat, run, after)
+	if w := k.chats[chat]; err == nil && w != nil && w.behind == "" {
+		w.behind = run
+	}
+	return err
+}
+
+// place does what watch does. The caller has k.mu.
+func (k *socket) place(chat, run string, after int64) error {
 	w := k.chats[chat]
 	if w == nil || k.ended {
 		return nil
@@ -141,15 +157,6 @@ func (k *socket) add(chat string, w *watched, f followed) {
 	if !w.running {
 		w.running = true
 		k.work.Go(func() { k.follow(chat) })
-	}
-}
-
-// catchUp makes a chat's later runs follow those that are shown now.
-func (k *socket) catchUp(chat, run string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if w := k.chats[chat]; w != nil && w.behind == "" {
-		w.behind = run
 	}
 }
 
