@@ -91,21 +91,15 @@ func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Ru
 // pointedAnswer returns the error of an answer with pointers into the client's body, in which
 // the answer has the pointer at.
 func pointedAnswer(err error, at string) error {
-	seen, ok := errors.AsType[*schemas.Error](err)
-	if !ok || len(seen.Fields) == 0 {
-		return err
-	}
-	moved := *seen
-	moved.Fields = slices.Clone(seen.Fields)
-	for i, f := range moved.Fields {
-		switch {
-		case f.Pointer == "/output":
-			moved.Fields[i].Pointer = at
-		case strings.HasPrefix(f.Pointer, "/input"): // only AG-UI lets users change it
-			moved.Fields[i].Pointer = at + "/editedArgs" + strings.TrimPrefix(f.Pointer, "/input")
+	return Repointed(err, func(pointer string) string {
+		if pointer == "/output" {
+			return at
 		}
-	}
-	return &moved
+		if rest, ok := strings.CutPrefix(pointer, "/input"); ok { // only AG-UI lets users change it
+			return at + "/editedArgs" + rest
+		}
+		return pointer
+	})
 }
 
 // WithAnswer adds an answer to a list, in which it takes the place of another one to the

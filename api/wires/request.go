@@ -62,9 +62,8 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// Pointed returns an error of Start with pointers into the client's body, where the
-// message has the pointer message, and its files have the pointers files.
-func Pointed(err error, message string, files []string) error {
+// Repointed returns an error whose pointers are moved.
+func Repointed(err error, move func(pointer string) string) error {
 	seen, ok := errors.AsType[*schemas.Error](err)
 	if !ok || len(seen.Fields) == 0 {
 		return err
@@ -72,22 +71,29 @@ func Pointed(err error, message string, files []string) error {
 	moved := *seen
 	moved.Fields = slices.Clone(seen.Fields)
 	for i, f := range moved.Fields {
-		parts := strings.Split(f.Pointer, "/")
+		moved.Fields[i].Pointer = move(f.Pointer)
+	}
+	return &moved
+}
+
+// Pointed returns an error of Start with pointers into the client's body, where the
+// message has the pointer message, and its files have the pointers files.
+func Pointed(err error, message string, files []string) error {
+	return Repointed(err, func(pointer string) string {
+		parts := strings.Split(pointer, "/")
 		switch {
-		case f.Pointer == "/message":
-			moved.Fields[i].Pointer = message
+		case pointer == "/message", pointer == "/attachments", pointer == "/message_id":
+			return message
 		case len(parts) > 2 && parts[1] == "attachments":
 			if n, err := strconv.Atoi(parts[2]); err == nil && n < len(files) {
-				moved.Fields[i].Pointer = files[n]
+				return files[n]
 			}
 		case len(parts) > 1 && parts[1] == "conversation_history": // some of the client's messages are left out of it
 			list, _, _ := strings.Cut(strings.TrimPrefix(message, "/"), "/")
-			moved.Fields[i].Pointer = "/" + list
-		case f.Pointer == "/attachments" || f.Pointer == "/message_id":
-			moved.Fields[i].Pointer = message
+			return "/" + list
 		}
-	}
-	return &moved
+		return pointer
+	})
 }
 
 // hasNUL reports whether JSON has an escaped NUL, which cannot be stored. A text may be

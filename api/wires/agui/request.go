@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -278,17 +277,13 @@ func (in *input) pointed(err error, at int) error {
 			files = append(files, pointer(at, i))
 		}
 	}
-	err = wires.Pointed(err, "/messages/"+strconv.Itoa(at)+"/content", files)
-	if seen, ok := errors.AsType[*schemas.Error](err); ok {
-		for i, f := range seen.Fields {
-			name, _, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
-			switch {
-			case name == "client_tools":
-				seen.Fields[i].Pointer = "/tools" + strings.TrimPrefix(f.Pointer, "/client_tools")
-			case in.forwards(name):
-				seen.Fields[i].Pointer = "/forwardedProps" + f.Pointer
-			}
+	return wires.Repointed(wires.Pointed(err, "/messages/"+strconv.Itoa(at)+"/content", files), func(pointer string) string {
+		if rest, ok := strings.CutPrefix(pointer, "/client_tools"); ok {
+			return "/tools" + rest
 		}
-	}
-	return err
+		if name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/"); in.forwards(name) {
+			return "/forwardedProps" + pointer
+		}
+		return pointer
+	})
 }

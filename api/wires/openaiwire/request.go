@@ -2,8 +2,6 @@ package openaiwire
 
 import (
 	"encoding/json"
-	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -92,29 +90,22 @@ func (e *Extra) Complete(p *schemas.ChatResponsePayload) {
 // member of a tool that has its name, "" for the tool itself. Functions are the places of the
 // tools of the client among the tools; nil means that there are no others.
 func Pointed(err error, message string, files []string, function string, functions []int) error {
-	err = wires.Pointed(err, message, files)
-	seen, ok := errors.AsType[*schemas.Error](err)
-	if !ok {
-		return err
-	}
-	moved := *seen
-	moved.Fields = slices.Clone(seen.Fields)
-	for i, f := range moved.Fields {
-		if f.Pointer == "/client_tools" {
-			moved.Fields[i].Pointer = "/tools"
+	return wires.Repointed(wires.Pointed(err, message, files), func(pointer string) string {
+		rest, ok := strings.CutPrefix(pointer, "/client_tools")
+		if !ok {
+			return pointer
 		}
-		parts := strings.SplitN(f.Pointer, "/", 4)
-		if len(parts) < 4 || parts[1] != "client_tools" {
-			continue
+		parts := strings.SplitN(rest, "/", 3)
+		if len(parts) < 3 {
+			return "/tools" + rest
 		}
-		member := strings.Replace(parts[3], "input_schema", "parameters", 1)
+		member := strings.Replace(parts[2], "input_schema", "parameters", 1)
 		if function != "" {
 			member = function + "/" + member
 		}
-		if n, err := strconv.Atoi(parts[2]); err == nil && n < len(functions) {
-			parts[2] = strconv.Itoa(functions[n])
+		if n, err := strconv.Atoi(parts[1]); err == nil && n < len(functions) {
+			parts[1] = strconv.Itoa(functions[n])
 		}
-		moved.Fields[i].Pointer = "/tools/" + parts[2] + "/" + member
-	}
-	return &moved
+		return "/tools/" + parts[1] + "/" + member
+	})
 }
