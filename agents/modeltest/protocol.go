@@ -40,6 +40,7 @@ func Protocol(t *testing.T, dial func(t *testing.T, d Dial) agents.Model) {
 	p := protocol{dial}
 	t.Run("streams", p.streams)
 	t.Run("tool calls", p.toolCalls)
+	t.Run("oddities", p.oddities)
 	t.Run("errors in the stream", p.streamErrors)
 	t.Run("bodies", p.bodies)
 	t.Run("statuses", p.statuses)

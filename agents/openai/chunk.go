@@ -56,33 +56,60 @@ func (u *usage) tokens() schemas.Usage {
 
 // completion reports whether body is a whole completion.
 func completion(body []byte) bool {
-	var c chunk
-	return json.Unmarshal(body, &c) == nil && len(c.Choices) > 0 && c.Choices[0].Message != nil
+	c, err := decode(body)
+	return err == nil && len(c.Choices) > 0 && c.Choices[0].Message != nil
 }
 
-// written returns the text and the reasoning of a content value, which is a
-// string or a list of parts.
-func written(content json.RawMessage) (words, thought string) {
-	if len(content) == 0 || content[0] != '[' {
-		return plainText(content), ""
+// written returns the text and the reasoning of a content value: a string, a
+// number, a part, or a list of these. False means that it is something else.
+func written(content json.RawMessage) (words, thought string, ok bool) {
+	if !isSet(content) {
+		return "", "", true
 	}
-	var parts []struct {
-		Type     string          `json:"type"`
-		Text     string          `json:"text"`
+	switch c := content[0]; {
+	case c == '"':
+		return plainText(content), "", true
+	case c == '-' || '0' <= c && c <= '9':
+		return string(content), "", true
+	case c == '[':
+		var parts []json.RawMessage
+		if json.Unmarshal(content, &parts) != nil {
+			return "", "", false
+		}
+		for _, p := range parts {
+			w, t, ok := written(p)
+			if !ok {
+				return "", "", false
+			}
+			words, thought = words+w, thought+t
+		}
+		return words, thought, true
+	case c == '{':
+		return part(content)
+	}
+	return "", "", false
+}
+
+// part returns the text and the reasoning of a part. One without text, such as
+// a reference, has none.
+func part(raw json.RawMessage) (words, thought string, ok bool) {
+	var p struct {
+		Type     json.RawMessage `json:"type"`
+		Text     json.RawMessage `json:"text"`
+		Value    json.RawMessage `json:"value"`
 		Thinking json.RawMessage `json:"thinking"`
 	}
-	if json.Unmarshal(content, &parts) != nil {
-		return "", ""
+	if json.Unmarshal(raw, &p) != nil {
+		return "", "", false
 	}
-	for _, p := range parts {
-		if p.Type == "thinking" {
-			t, _ := written(p.Thinking)
-			thought += t
-			continue
-		}
-		words += storable(p.Text)
+	if text(p.Type) == "thinking" {
+		thought, _, ok = written(p.Thinking)
+		return "", thought, ok
 	}
-	return words, thought
+	if !isSet(p.Text) {
+		p.Text = p.Value // of the text of other APIs: {"value":"…"}
+	}
+	return written(p.Text)
 }
 
 // plainText returns a string's value, and "" for anything else.
@@ -97,10 +124,11 @@ func plainText(raw json.RawMessage) string {
 // thinking returns a piece's reasoning. Servers that have both fields repeat
 // one in the other.
 func (p *piece) thinking() string {
-	if s := plainText(p.ReasoningContent); s != "" {
+	if s, _, _ := written(p.ReasoningContent); s != "" {
 		return s
 	}
-	return plainText(p.Reasoning)
+	s, _, _ := written(p.Reasoning) // an unknown form of reasoning is not worth the answer
+	return s
 }
 
 // arguments returns the text of arguments, which some servers give as an object.

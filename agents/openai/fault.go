@@ -44,6 +44,7 @@ var (
 	errTail       = errors.New("openai: the reply is complete, but its stream did not end")
 	errTruncated  = errors.New("openai: the stream ended without a finish_reason")
 	errTooLarge   = errors.New("openai: the reply is larger than allowed")
+	errUnreadable = errors.New("openai: a chunk of the stream cannot be read")
 
 	errUnreachable = errors.New("openai: the server cannot be reached")
 )

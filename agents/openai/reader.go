@@ -23,13 +23,16 @@ type reader struct {
 
 	buf        []byte // raw bytes; buf[from:to] is not yet read
 	from, to   int
-	scan       int   // buf[from:scan] has no newline
+	scan       int   // buf[from:scan] has no line end
 	ended      error // the error that ended the body
+	eol        byte  // what ends a line; 0 until it is known
 	memo       memo
+	held       []byte // the lines of an object that is not whole, if there are any
 	whole      []byte // a JSON body that is being collected
 	some       bool   // a data line has been seen
 	errorEvent bool   // the next data line is an error
-	cut        bool   // the last line had no newline
+	otherEvent bool   // the event has a name that the protocol does not have
+	cut        bool   // the last line had no line end
 	done       bool   // [DONE] has been seen
 	err        error  // the error that ends the stream
 }
@@ -81,10 +84,41 @@ func (r *reader) Close() error {
 	return r.body.Close()
 }
 
+// holds keeps an object that is not whole, so that the next data line goes on
+// with it. False means that the next one cannot.
+func (r *reader) holds(object []byte) bool {
+	if r.whole != nil || r.cut || len(object) > r.limits.Line {
+		return false
+	}
+	r.held = append(bytes.Clone(object), '\n')
+	return true
+}
+
+// lineEnd finds out what ends a line: a newline, also after a carriage return,
+// or a carriage return alone. False means that it is not known yet.
+func (r *reader) lineEnd() bool {
+	i := bytes.IndexAny(r.buf[r.scan:r.to], "\r\n")
+	if i < 0 {
+		i = r.to - r.scan
+	}
+	r.scan += i
+	rest := r.buf[r.scan:r.to]
+	switch {
+	case bytes.HasPrefix(rest, []byte("\n")), bytes.HasPrefix(rest, []byte("\r\n")), len(rest) == 0 && r.ended != nil:
+		r.eol = '\n'
+	case len(rest) > 1, r.ended != nil:
+		r.eol = '\r'
+	}
+	return r.eol != 0
+}
+
 // line takes the next line from the buffer. The last one may end without a
-// newline.
+// line end.
 func (r *reader) line() ([]byte, bool) {
-	if i := bytes.IndexByte(r.buf[r.scan:r.to], '\n'); i >= 0 {
+	if r.eol == 0 && !r.lineEnd() {
+		return nil, false
+	}
+	if i := bytes.IndexByte(r.buf[r.scan:r.to], r.eol); i >= 0 {
 		line := r.buf[r.from : r.scan+i]
 		r.from = r.scan + i + 1
 		r.scan = r.from
@@ -109,7 +143,7 @@ func (r *reader) fill() bool {
 		}
 	case r.to == len(r.buf) && r.from > 0:
 		r.to = copy(r.buf, r.buf[r.from:r.to])
-		r.from, r.scan = 0, r.to
+		r.from, r.scan = 0, r.scan-r.from
 	case r.to == len(r.buf) && len(r.buf) > r.limits.Line:
 		r.err = fmt.Errorf("%w: a line of more than %d bytes", errTooLarge, r.limits.Line)
 		return true
@@ -136,9 +170,13 @@ func (r *reader) read(line []byte) (object, text []byte) {
 	case !r.some && bytes.HasPrefix(line, []byte("\uFEFF")):
 		return r.read(line[len("\uFEFF"):])
 	case len(line) == 0:
-		r.errorEvent = false
+		r.errorEvent, r.otherEvent = false, false
+		if r.held != nil {
+			r.fail(r.held)
+		}
 	case bytes.HasPrefix(line, []byte("event:")):
-		r.errorEvent = string(bytes.TrimSpace(line[len("event:"):])) == "error"
+		name := string(bytes.TrimSpace(line[len("event:"):]))
+		r.errorEvent, r.otherEvent = name == "error", name != "error" && name != "message"
 	case bytes.HasPrefix(line, []byte("error:")):
 		r.fail(line[len("error:"):])
 	case !r.some && line[0] == '<':
@@ -147,12 +185,15 @@ func (r *reader) read(line []byte) (object, text []byte) {
 	return nil, nil
 }
 
-// data returns the chunk in a data line.
+// data returns the chunk in a data line, or that ends with it.
 func (r *reader) data(payload []byte) (object, text []byte) {
 	if len(payload) == 0 {
 		return nil, nil
 	}
 	r.some = true
+	if r.held != nil {
+		payload, r.held = append(r.held, payload...), nil
+	}
 	if !r.errorEvent {
 		if text, ok := r.memo.match(payload); ok {
 			return payload, text
@@ -169,6 +210,8 @@ func (r *reader) data(payload []byte) (object, text []byte) {
 	case r.cut && !r.errorEvent && !json.Valid(payload): // the body was cut off here
 	case failed:
 		r.err = f.without(r.key)
+	case r.errorEvent && payload[0] == '{' && !json.Valid(payload) && r.holds(payload):
+	case r.otherEvent && payload[0] != '{': // such as a ping
 	case r.errorEvent || payload[0] != '{':
 		r.fail(payload)
 	default:

@@ -2,7 +2,7 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -46,7 +46,12 @@ func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks)
 		if err != nil {
 			return c.end(reason(ctx, err))
 		}
-		if err := c.take(object, text); err != nil {
+		err = c.take(object, text)
+		switch {
+		case err == nil:
+		case unfinished(err, object) && r.holds(object): // the next line goes on with it
+		case c.finish != "" && errors.Is(err, errUnreadable): // the reply is complete without it
+		default:
 			return err
 		}
 	}
@@ -101,9 +106,12 @@ func (c *modelCall) give(d agents.Delta, size int) error {
 
 // chunk handles a chunk that is not plain.
 func (c *modelCall) chunk(line []byte) error {
-	var ch chunk
-	if err := json.Unmarshal(line, &ch); err != nil {
-		return fmt.Errorf("a chunk of the stream: %w", err)
+	ch, err := decode(line)
+	if err != nil {
+		if f, ok := errors.AsType[*fault](err); ok {
+			err = f.without(c.cfg.APIKey)
+		}
+		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	if ch.Usage != nil {
 		if used := ch.Usage.tokens(); used != (schemas.Usage{}) { // some servers end with a usage of zeros
@@ -145,7 +153,10 @@ func (c *modelCall) choice(ch *choice) error {
 
 // piece yields the content of a delta or a message.
 func (c *modelCall) piece(p *piece, full bool) error {
-	words, thought := written(p.Content)
+	words, thought, ok := written(p.Content)
+	if !ok {
+		return protocol("content %.100q", p.Content).without(c.cfg.APIKey)
+	}
 	thought += p.thinking()
 	if p.Refusal != nil && *p.Refusal != "" {
 		c.refused = true
