@@ -122,10 +122,11 @@ func (t *answers) answered(message []byte, id jsonrpc.ID) error {
 	if err != nil {
 		return errNoMessage
 	}
-	if a, ok := m.(*jsonrpc.Response); !ok || a.ID != id {
+	a, ok := m.(*jsonrpc.Response)
+	if !ok || a.ID != id {
 		return errOtherMessage
 	}
-	t.link.answered(id)
+	t.link.answered(a)
 	return nil
 }
 

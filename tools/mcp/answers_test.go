@@ -235,14 +235,14 @@ func TestAnswersOfARawServer(t *testing.T) {
 
 // An answer of the right form that is not a result of a tool is not called a lost connection.
 func TestAnswerThatIsNoResult(t *testing.T) {
-	video := `{"content":[{"type":"video"}]}`
+	number := `{"content":7}`
 	server := local(t, "srv")
-	server.Env = append(server.Env, asMangler+"="+video)
+	server.Env = append(server.Env, asMangler+"="+number)
 	onHTTP := &rawServer{tools: map[string]rawTool{
-		"mangle": writes(200, "application/json", `{"jsonrpc":"2.0","id":ID,"result":`+video+`}`),
+		"mangle": writes(200, "application/json", `{"jsonrpc":"2.0","id":ID,"result":`+number+`}`),
 	}}
 	onStream := &rawServer{tools: map[string]rawTool{
-		"mangle": writes(200, "text/event-stream", `data: {"jsonrpc":"2.0","id":ID,"result":`+video+"}\n\n"),
+		"mangle": writes(200, "text/event-stream", `data: {"jsonrpc":"2.0","id":ID,"result":`+number+"}\n\n"),
 	}}
 	for name, open := range map[string]func() *testEnv{
 		"stdio":      func() *testEnv { return newTestEnv(t, nil, server) },
@@ -255,7 +255,7 @@ func TestAnswerThatIsNoResult(t *testing.T) {
 			if got := visible(err); got != "the server srv gave an answer that is not a tool's result; whether the call had an effect is unknown" {
 				t.Errorf("got %q", got)
 			}
-			w.await("call of an MCP server's tool failed", "tool=mangle", `unrecognized content type "video"`)
+			w.await("call of an MCP server's tool failed", "tool=mangle", `cannot unmarshal`)
 		})
 	}
 }
@@ -317,5 +317,54 @@ func TestBadAnswerToACancellation(t *testing.T) {
 	}
 	if n := s.sessions.Load(); n != 1 {
 		t.Errorf("there were %d sessions, want 1", n)
+	}
+}
+
+// A result with a part that cannot be read keeps the others, and the model reads what is
+// missing.
+func TestPartsThatCannotBeRead(t *testing.T) {
+	const video = "[a part of the type video was left out: it cannot be read here]"
+	for name, tt := range map[string]struct{ result, want string }{
+		"an unknown type":               {`{"content":[{"type":"text","text":"So."},{"type":"video","data":"x"},{"type":"text","text":"Yes."}]}`, "So.\n\n" + video + "\n\nYes."},
+		"an unknown type alone":         {`{"content":[{"type":"video"}]}`, video},
+		"an unknown type with text":     {`{"content":[{"type":"video","text":"A cat."}]}`, video + "\n\nA cat."},
+		"an unknown type and structure": {`{"content":[{"type":"video"}],"structuredContent":{"a":1}}`, video + "\n\n" + `{"a":1}`},
+		"an unknown type in an error":   {`{"isError":true,"content":[{"type":"video"},{"type":"text","text":"no luck"}]}`, video + "\n\nno luck"},
+		"no type":                       {`{"content":[{"type":"text","text":"So."},{},null,7]}`, "So." + strings.Repeat("\n\n[a part without a type was left out]", 3)},
+		"an odd field":                  {`{"content":[{"type":"text","text":"So."},{"type":"image","data":7}]}`, "So.\n\n[a part of the type image was left out: it cannot be read here]"},
+		"many":                          {`{"content":[` + strings.Repeat(`{"type":"text","text":"a"},`, 1_000) + `{"type":"video"}]}`, strings.Repeat("a\n\n", 1_000) + "[the result has more than 1000 parts; the rest was left out]"},
+		"content that is a part":        {`{"content":{"type":"text","text":"So."}}`, "So."},
+		"content that is text":          {`{"content":"So."}`, "So."},
+		"a call as content":             {`{"content":[{"type":"text","text":"So."},{"type":"tool_use","id":"1","name":"f","input":{}}]}`, "So.\n\n[a part that is no result of a tool was left out]"},
+		"structure without content":     {`{"structuredContent":{"a":1}}`, `{"a":1}`},
+		"structure and an image":        {`{"content":[{"type":"image","mimeType":"image/png","data":"cG5n"}],"structuredContent":{"a":1}}`, "[an image of type image/png and 3 bytes, shown to the user]\n\n" + `{"a":1}`},
+		"structure and a link":          {`{"content":[{"type":"resource_link","uri":"file:///a","name":"a"}],"structuredContent":{"a":1}}`, "[link to a resource, a, file:///a]\n\n" + `{"a":1}`},
+		"structure and text":            {`{"content":[{"type":"text","text":"one"}],"structuredContent":{"a":1}}`, "one"},
+		"audio":                         {`{"content":[{"type":"audio","mimeType":"audio/wav","data":"d2F2"}]}`, "[audio, audio/wav, 3 bytes]"},
+		"a resource without content":    {`{"content":[{"type":"resource"}]}`, "[a resource without content]"},
+		"nothing":                       {`{"content":[]}`, "The tool returned no content."},
+		"an error with nothing in it":   {`{"content":[],"isError":true}`, "The tool failed and did not say why."},
+		"an error with structure":       {`{"isError":true,"structuredContent":{"a":1}}`, `{"a":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			message := `{"jsonrpc":"2.0","id":ID,"result":` + tt.result + `}`
+			server := local(t, "srv")
+			server.Env = append(server.Env, asMangler+"="+tt.result)
+			w, _ := raw(t, &rawServer{tools: map[string]rawTool{
+				"json":   writes(200, "application/json", message),
+				"stream": writes(200, "text/event-stream", "data: "+message+"\n\n"),
+			}})
+			stdio := newTestEnv(t, nil, server)
+			for how, call := range map[string]func() (tools.Result, error){
+				"stdio":      func() (tools.Result, error) { return stdio.call("srv__mangle", "") },
+				"HTTP":       func() (tools.Result, error) { return w.call("srv__json", "") },
+				"SSE stream": func() (tools.Result, error) { return w.call("srv__stream", "") },
+			} {
+				got, err := call()
+				if err != nil || got.Text != tt.want || got.IsError != strings.Contains(tt.result, "isError") {
+					t.Errorf("%s: got %q, error %t, %v; want %q", how, got.Text, got.IsError, err, tt.want)
+				}
+			}
+		})
 	}
 }

@@ -50,6 +50,10 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 	}
 	if inner.Err() != nil {
 		err = context.Cause(inner)
+	} else if active.isAnswered.Load() {
+		if answer, readable := partly(active.result); readable {
+			return c.result(d.name, answer), nil
+		}
 	}
 	return tools.Result{}, c.failure(ctx, d, active, l.why(err))
 }

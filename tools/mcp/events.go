@@ -112,7 +112,7 @@ func (b *events) endEvent() {
 			return
 		}
 		if a, ok := m.(*jsonrpc.Response); ok {
-			b.link.answered(a.ID)
+			b.link.answered(a)
 		}
 	}
 	b.resumable = b.resumable || b.id

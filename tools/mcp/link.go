@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"strconv"
@@ -42,8 +43,10 @@ type activeCall struct {
 	cancel context.CancelCauseFunc
 	steps  int
 	id     jsonrpc.ID // of its request, once that is sent
-	// isAnswered is true once the server has answered the request.
+	// isAnswered is true once the server has answered the request. The result of the answer
+	// is set before, nil for an error.
 	isAnswered atomic.Bool
+	result     json.RawMessage
 	// resumed is the event after which the stream of the answer was opened again, as often as
 	// attempts says. Only the goroutine that reads the stream uses them.
 	resumed  string
@@ -157,12 +160,13 @@ func (l *link) sends(c *activeCall, id jsonrpc.ID) {
 	}
 }
 
-// answered notes that the server has answered the request with this id.
-func (l *link) answered(id jsonrpc.ID) {
+// answered notes the server's answer to a request.
+func (l *link) answered(a *jsonrpc.Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.calls {
-		if c.id == id {
+		if c.id == a.ID && !c.isAnswered.Load() {
+			c.result = a.Result
 			c.isAnswered.Store(true)
 		}
 	}

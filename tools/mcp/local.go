@@ -47,7 +47,7 @@ func (c *notingConn) Write(ctx context.Context, m jsonrpc.Message) error {
 func (c *notingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if a, ok := m.(*jsonrpc.Response); ok {
-		c.link.answered(a.ID)
+		c.link.answered(a)
 	}
 	if errors.Is(err, errLongMessage) {
 		c.link.tooLong.Store(true)

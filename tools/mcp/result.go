@@ -66,6 +66,7 @@ type mapping struct {
 	imageSize  int
 	textSize   int // bytes of the resources
 	overflowed bool
+	worded     bool // the tool gave text
 }
 
 // result converts an answer: everything that the model can use becomes text,
@@ -81,7 +82,11 @@ func (c *client) result(tool string, answer *sdk.CallToolResult) tools.Result {
 	}
 	m.structure(answer.StructuredContent)
 	out := tools.Result{Text: strings.Join(m.parts, "\n\n"), IsError: answer.IsError}
-	if out.Text == "" {
+	switch {
+	case out.Text != "":
+	case out.IsError:
+		out.Text = "The tool failed and did not say why."
+	default:
 		out.Text = "The tool returned no content."
 	}
 	if answer.IsError || m.Structured == nil && m.Images == nil && m.Resources == nil {
@@ -96,7 +101,7 @@ func (c *client) result(tool string, answer *sdk.CallToolResult) tools.Result {
 func (m *mapping) add(content sdk.Content) {
 	switch v := content.(type) {
 	case *sdk.TextContent:
-		m.text(v.Text)
+		m.words(v.Text)
 	case *sdk.ImageContent:
 		m.image(v.MIMEType, v.Data)
 	case *sdk.AudioContent:
@@ -108,10 +113,22 @@ func (m *mapping) add(content sdk.Content) {
 		}
 		m.resource(r, "link to a resource")
 	case *sdk.EmbeddedResource:
-		if v.Resource != nil {
-			m.embedded(v.Resource)
+		if v.Resource == nil {
+			m.note("a resource without content")
+			return
 		}
+		m.embedded(v.Resource)
+	case unreadable:
+		m.note("%s", v.Text)
+	default:
+		m.note("a part that is no result of a tool was left out")
 	}
+}
+
+// words adds text of the tool to the model's text.
+func (m *mapping) words(s string) {
+	m.worded = m.worded || strings.TrimSpace(s) != ""
+	m.text(s)
 }
 
 // text adds to the model's text, up to maxResult.
@@ -176,11 +193,11 @@ func (m *mapping) embedded(v *sdk.ResourceContents) {
 	if strings.HasPrefix(v.MIMEType, "image/") && len(v.Blob) > 0 {
 		m.image(v.MIMEType, v.Blob)
 	}
-	m.text(v.Text)
+	m.words(v.Text)
 }
 
-// structure adds the structured content. The model gets it only if there is no
-// text, which servers should also send.
+// structure adds the structured content. The model gets it only if the tool gave
+// no text, which servers should also send.
 func (m *mapping) structure(v any) {
 	if v == nil {
 		return
@@ -189,7 +206,7 @@ func (m *mapping) structure(v any) {
 	if err != nil {
 		return // it was decoded from JSON
 	}
-	if len(m.parts) == 0 {
+	if !m.worded {
 		m.text(string(raw))
 	}
 	if len(raw) > maxStructured {
