@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -43,23 +42,7 @@ func (c *Call) Decode(v any) error {
 	case items(c.Body) > maxItems:
 		return schemas.NewError(schemas.CodeInvalid, "the body has more than "+strconv.Itoa(maxItems)+" messages, parts and tools")
 	}
-	err := json.Unmarshal(c.Body, v)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return schemas.NewError(schemas.CodeBadRequest, fmt.Sprintf("the body has %s at %s, where another type is expected", article(wrong.Value), cmp.Or(wrong.Field, "its top level")))
-	}
-	if err != nil {
-		return bad("the body is not valid JSON")
-	}
-	return nil
-}
-
-// article returns the name of a JSON type with its article.
-func article(kind string) string {
-	kind, _, _ = strings.Cut(kind, " ") // "number 1.5"
-	if strings.HasPrefix(kind, "a") || strings.HasPrefix(kind, "o") {
-		return "an " + kind
-	}
-	return "a " + kind
+	return Unmarshal(c.Body, v, "")
 }
 
 // Repointed returns an error whose pointers are moved.

@@ -225,8 +225,8 @@ func TestTheBodyOverridesDefaults(t *testing.T) {
 
 func TestBodiesThatAreRefused(t *testing.T) {
 	for body, want := range map[string]string{
-		"": "not valid JSON", "no JSON": "not valid JSON", `{"id":1.5}`: "has a number at id", `{"id":["x"]}`: "has an array at id", `{"id":{}}`: "has an object at id",
-		"{\"id\":\"\xff\"}": "UTF-8", `{"id":"\u0000"}`: "NUL", `[]`: "has an array at its top level",
+		"": "not valid JSON", "no JSON": "not valid JSON", `{"id":1.5}`: "does not have the shape", `[]`: "must not be an array",
+		"{\"id\":\"\xff\"}": "UTF-8", `{"id":"\u0000"}`: "NUL",
 	} {
 		c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Body: []byte(body)}
 		var v struct {

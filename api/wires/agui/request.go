@@ -105,8 +105,8 @@ func decode(c *wires.Call) (*input, error) {
 		if m.Role == "activity" || m.Role == "reasoning" { // their content has other types
 			continue
 		}
-		if err := m.decode(); err != nil {
-			return nil, schemas.Invalid("/messages/"+strconv.Itoa(i)+"/content", "must be a text or a list of parts")
+		if err := m.decode("/messages/" + strconv.Itoa(i) + "/content"); err != nil {
+			return nil, err
 		}
 	}
 	for i, r := range in.Resume {
@@ -117,16 +117,19 @@ func decode(c *wires.Call) (*input, error) {
 	return &in, nil
 }
 
-// decode reads the content, which is a text or a list of parts.
-func (m *asked) decode() error {
+// decode reads the content, which is a text or a list of parts and has the pointer at.
+func (m *asked) decode(at string) error {
 	if wires.Null(m.Content) {
 		return nil
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(m.Content), []byte("[")) {
-		return json.Unmarshal(m.Content, &m.parts)
+		return wires.Unmarshal(m.Content, &m.parts, at)
 	}
 	m.parts = []part{{Type: "text"}}
-	return json.Unmarshal(m.Content, &m.parts[0].Text)
+	if json.Unmarshal(m.Content, &m.parts[0].Text) != nil {
+		return schemas.Invalid(at, "must be a text or a list of parts")
+	}
+	return nil
 }
 
 // text returns the message's text; that of a tool's result has a note for each other part.
@@ -174,8 +177,8 @@ func (in *input) last() int {
 func (in *input) request(c *wires.Call, chat schemas.Chat, system []string) (*schemas.ChatRequest, error) {
 	var props forwarded
 	if raw := bytes.TrimSpace(in.ForwardedProps); bytes.HasPrefix(raw, []byte("{")) {
-		if err := json.Unmarshal(raw, &props); err != nil {
-			return nil, schemas.Invalid("/forwardedProps", "has a member of another type than expected")
+		if err := wires.Unmarshal(raw, &props, "/forwardedProps"); err != nil {
+			return nil, err
 		}
 	}
 	req := &schemas.ChatRequest{

@@ -173,8 +173,8 @@ func (r *request) asked(c *wires.Call) (*schemas.ChatRequest, error) {
 	for i, raw := range r.Tools {
 		pointer := "/tools/" + strconv.Itoa(i)
 		var v tool
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return nil, schemas.Invalid(pointer, "must be a tool")
+		if err := wires.Unmarshal(raw, &v, pointer); err != nil {
+			return nil, err
 		}
 		switch {
 		case v.Type == "function":
