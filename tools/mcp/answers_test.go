@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
@@ -25,6 +26,8 @@ type rawServer struct {
 	resume func(w http.ResponseWriter, r *http.Request)
 	// notified answers notifications, if it is not nil.
 	notified func(w http.ResponseWriter)
+	// listed gets the time of each request for the list of tools, if it is not nil.
+	listed chan time.Time
 	// refused makes the server refuse every request but those of a call.
 	refused atomic.Bool
 
@@ -88,6 +91,9 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(m.ID) == 0:
 		w.WriteHeader(http.StatusAccepted)
 	case m.Method == "tools/list":
+		if s.listed != nil {
+			s.listed <- time.Now()
+		}
 		var list []string
 		for _, name := range slices.Sorted(maps.Keys(s.tools)) {
 			list = append(list, `{"name":"`+name+`","inputSchema":{"type":"object"}}`)

@@ -89,7 +89,8 @@ func backoff(first, last time.Duration, failures int) time.Duration {
 var errEnded = errors.New("the server has ended the connection")
 
 // follow connects and keeps the list of the server's tools up to date until the
-// connection or ctx ends. It reports whether the connection worked.
+// connection or ctx ends. It reports whether the connection worked. A server that
+// keeps saying that its list has changed is asked for it less and less often.
 func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 	l, err := c.connect(ctx)
 	if err != nil {
@@ -106,17 +107,33 @@ func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 	c.log.InfoContext(ctx, "MCP server is connected", "tools", len(c.offered))
 	tick := time.NewTicker(c.opts.Refresh)
 	defer tick.Stop()
+	var rest <-chan time.Time // while it is set, the bell is not heard
+	rings := 0                // in a row, each at the end of a rest
 	for {
+		bell, rang := c.bell, false
+		if rest != nil {
+			bell = nil
+		}
 		select {
 		case <-ctx.Done():
 			return true, ctx.Err()
 		case <-l.ended:
 			return true, l.why(errEnded)
+		case <-rest:
+			if rest = nil; len(c.bell) == 0 {
+				rings = 0
+			}
+			continue
 		case <-tick.C:
-		case <-c.bell:
+		case <-bell:
+			rang = true
 		}
 		if err := c.refresh(ctx, l); err != nil {
 			return true, err
+		}
+		if rang {
+			rest = time.After(backoff(c.opts.FirstDelay, min(c.opts.LastDelay, c.opts.Refresh), rings))
+			rings++
 		}
 	}
 }

@@ -82,7 +82,8 @@ type Options struct {
 	// Refresh is how often the list of tools is requested, which also shows
 	// that the server works. Connect bounds the start of a connection, and each
 	// list. FirstDelay and LastDelay are the shortest and the longest time
-	// between two attempts to connect. 0 is the default.
+	// between two attempts to connect, and between two lists that the server
+	// asks for. 0 is the default.
 	Refresh, Connect, FirstDelay, LastDelay time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
