@@ -2,9 +2,11 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,22 +96,38 @@ func TestMCPIsLimited(t *testing.T) {
 	<-done
 }
 
-func TestMCPEndsWithTheToken(t *testing.T) {
-	ended := make(chan error, 1)
-	w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
-		o.Auth = shortLived{}
+// A call with progress whose token expires after its first step has its result. The next
+// request is refused.
+func TestMCPCallOutlivesItsToken(t *testing.T) {
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
+		o.Auth = &lastCall{}
 		o.MCP = func(schemas.User) http.Handler {
-			return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done(); ended <- r.Context().Err() })
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, "data: step\n\n")
+				_ = http.NewResponseController(w).Flush()
+				if r.Context().Err() == nil {
+					_, _ = io.WriteString(w, "data: result\n\n")
+				}
+			})
 		}
 	})
-	got, req := send(t, ts.URL, "POST", "/mcp", toolsList)
-	w.CheckResponse(t, req, got.status, got.header, got.body)
-	if p := got.problem(t); p.Code != schemas.CodeUnauthorized || !strings.HasPrefix(p.Detail, "the token has expired") {
-		t.Errorf("got %d %s", got.status, got.body)
+	if got, _ := send(t, ts.URL, "POST", "/mcp", toolsList); got.status != http.StatusOK || string(got.body) != "data: step\n\ndata: result\n\n" {
+		t.Errorf("got %d %q, want the step and the result", got.status, got.body)
 	}
-	if err := <-ended; err != context.DeadlineExceeded { //nolint:errorlint // it is that one
-		t.Errorf("the exchange ended with %v", err)
+	if got, _ := send(t, ts.URL, "POST", "/mcp", toolsList); got.problem(t).Code != schemas.CodeUnauthorized {
+		t.Errorf("the next request: got %d %s", got.status, got.body)
 	}
+}
+
+// lastCall knows alice for one request, during which the token expires.
+type lastCall struct{ made atomic.Bool }
+
+func (l *lastCall) Authenticate(context.Context, string) (schemas.User, time.Time, error) {
+	if l.made.Swap(true) {
+		return schemas.User{}, time.Time{}, errors.New("the token has expired")
+	}
+	return alice, time.Now(), nil
 }
 
 // shortLived knows alice for a short time.
