@@ -91,3 +91,31 @@ func TestMCPSettingsArePrintedWithoutSecrets(t *testing.T) {
 		t.Errorf("printed:\n%s", out.String())
 	}
 }
+
+// TestMCPArgumentsArePrinted shows arguments as the process gets them, without the secrets
+// that their names tell.
+func TestMCPArgumentsArePrinted(t *testing.T) {
+	for args, want := range map[string]string{
+		`[-y, "@scope/server", /srv/a b, "a&b <c>", ""]`:                                         `["-y","@scope/server","/srv/a b","a&b <c>",""]`,
+		`[--api-key, hunter2, --level, 3]`:                                                       `["--api-key","********","--level",3]`,
+		`[--pin-token, 1234]`:                                                                    `["--pin-token","********"]`,
+		`[--token, --verbose, x]`:                                                                `["--token","--verbose","x"]`,
+		`[--token=hunter2, "PASSWORD=hunter2", --level=3]`:                                       `["--token=********","PASSWORD=********","--level=3"]`,
+		`[--header, "Authorization: Bearer hunter2", -H, "X-Team: a"]`:                           `["--header","Authorization:********","-H","X-Team: a"]`,
+		`["postgres://me:hunter2@db/x", "--db=postgres://me:hunter2@db/x", "http://h/?a=1&b=2"]`: `["postgres://me:xxxxx@db/x","--db=postgres://me:xxxxx@db/x","http://h/?a=1&b=2"]`,
+		`["auth://h", "C:\\data", "host:80"]`:                                                    `["auth://h","C:\\data","host:80"]`,
+	} {
+		_, origins, err := sources{file: "mcp_servers: [{name: a, command: x, args: " + args + "}]"}.load(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := Print(&out, origins); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), `"args":`+want+`,"command"`) {
+			i := strings.Index(out.String(), `"args"`)
+			t.Errorf("%s is printed as %.200s, want %s", args, out.String()[max(i, 0):], want)
+		}
+	}
+}

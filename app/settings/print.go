@@ -82,14 +82,19 @@ func (o Origin) shown() string {
 		} else if ok || err != nil {
 			return mask
 		}
-		shown, err := json.Marshal(redact(raw, o.setting.kind == vault))
-		if err != nil {
+		var shown strings.Builder
+		encoder := json.NewEncoder(&shown)
+		encoder.SetEscapeHTML(false) // it is read by people
+		if encoder.Encode(redact(raw, o.setting.kind == vault)) != nil {
 			return mask
 		}
-		return string(shown)
+		return strings.TrimSpace(shown.String())
 	case plain:
 	}
 	if list, err := texts(o.raw); err == nil {
+		for i := range list {
+			list[i] = redactURLs(list[i])
+		}
 		return strings.Join(list, ",")
 	}
 	return fmt.Sprint(o.raw)
@@ -106,6 +111,8 @@ func redact(raw any, all bool) any {
 				shown[key] = mask
 			case isText && (key == "base_url" || key == "url"):
 				shown[key] = redactURL(s)
+			case key == "args" && !all:
+				shown[key] = redactArgs(value)
 			default:
 				shown[key] = redact(value, all || key == "headers" || key == "env")
 			}
@@ -123,6 +130,44 @@ func redact(raw any, all bool) any {
 		}
 		return raw
 	}
+}
+
+// redactArgs masks the secrets in the arguments of a command: the value of an option or a
+// header that is named like a secret, and those in URLs. Nobody can tell that another argument
+// is a secret.
+func redactArgs(raw any) any {
+	list, ok := raw.([]any)
+	if !ok {
+		return raw
+	}
+	shown := make([]any, len(list))
+	named := false // the argument before is an option with such a name
+	for i, arg := range list {
+		s, isText := arg.(string)
+		at := strings.IndexAny(s, "=:")
+		switch {
+		case named && !strings.HasPrefix(s, "-"):
+			shown[i] = mask
+		case !isText:
+			shown[i] = arg
+		case at > 0 && secretName.MatchString(s[:at]) && !strings.HasPrefix(s[at:], "://"):
+			shown[i] = s[:at+1] + mask
+		case at > 0 && s[at] == '=':
+			shown[i] = s[:at+1] + redactURLs(s[at+1:])
+		default:
+			shown[i] = redactURLs(s)
+		}
+		named = strings.HasPrefix(s, "-") && at < 0 && secretName.MatchString(s)
+	}
+	return shown
+}
+
+// redactURLs is redactURL for a value that may be a URL. Another value is unchanged.
+func redactURLs(s string) string {
+	if u, err := url.Parse(s); err == nil && u.Host == "" || !strings.Contains(s, "://") {
+		return s
+	}
+	return redactURL(s)
 }
 
 // redactURL hides the password of a URL, a user name without a password, and
@@ -153,7 +198,7 @@ func redactURL(s string) string {
 // urlMask replaces a secret in a URL.
 const urlMask = "xxxxx"
 
-var secretName = regexp.MustCompile(`(?i)pass|secret|token|key|user`)
+var secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|key|user|auth|cookie|credential`)
 
 // Help returns the table of settings for a terminal.
 func Help() string {

@@ -271,6 +271,7 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"little memory for PDF files", []string{"CHATTRAY_MAX_PDF_MEMORY=16MiB"}, ""},
 		{"a URL without a host", []string{"CHATTRAY_PUBLIC_URL=http://:80"}, "public_url: must be a URL"},
 		{"a public URL with a query", []string{"CHATTRAY_PUBLIC_URL=https://tray.example/?a=b"}, "public_url: must have no query"},
+		{"a public URL with a password", []string{"CHATTRAY_PUBLIC_URL=https://me:pw@tray.example"}, "public_url: must have no user"},
 		{"a public URL with a fragment", []string{"CHATTRAY_PUBLIC_URL=https://tray.example/#a"}, "public_url: must have no query"},
 		{"model not in the list", []string{"CHATTRAY_MODEL=c", "CHATTRAY_MODELS=a,b"}, `"c" is not in models`},
 		{"several processes on a file", []string{"CHATTRAY_REPLICAS=many"}, "many needs Postgres"},
@@ -376,6 +377,31 @@ func TestPrintConfigMasksSecrets(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(out.String())
+	}
+}
+
+// TestPrintConfigMasksURLs has URLs in settings that are otherwise shown as they are, and
+// which the start may refuse.
+func TestPrintConfigMasksURLs(t *testing.T) {
+	for environ, want := range map[string]string{
+		"CHATTRAY_PUBLIC_URL=https://tray.example/base":                        "https://tray.example/base",
+		"CHATTRAY_PUBLIC_URL=https://me:hunter2@tray.example":                  "https://me:xxxxx@tray.example",
+		"CHATTRAY_PUBLIC_URL=https://tray.example?token=hunter2":               "https://tray.example?token=xxxxx",
+		"CHATTRAY_PUBLIC_URL=https://me:hunter2@tray .example":                 mask,
+		"CHATTRAY_OIDC_ISSUER=https://me:hunter2@login.example/":               "https://me:xxxxx@login.example/",
+		"CHATTRAY_CORS_ORIGINS=https://a.example,https://me:hunter2@b.example": "https://a.example,https://me:xxxxx@b.example",
+		"CHATTRAY_CORS_ORIGINS=*":                                              "*",
+		"CHATTRAY_PAGES=/srv/pages":                                            "/srv/pages",
+		"CHATTRAY_FETCH_ALLOW=fd00::/8":                                        "fd00::/8",
+	} {
+		_, origins, _ := sources{environ: []string{environ}}.load(t)
+		var out bytes.Buffer
+		if err := Print(&out, origins); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), " "+want+" ") {
+			t.Errorf("%s: %q is not shown:\n%s", environ, want, out.String())
+		}
 	}
 }
 

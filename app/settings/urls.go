@@ -28,6 +28,9 @@ func publicURL(s string) (string, error) {
 	if strings.ContainsAny(s, "?#") {
 		return "", errors.New("must have no query and no fragment")
 	}
+	if u, err := url.Parse(s); err == nil && u.User != nil {
+		return "", errors.New("must have no user and no password")
+	}
 	return parseHTTPURL(s)
 }
 
