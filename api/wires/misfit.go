@@ -54,29 +54,46 @@ type misfit struct {
 func (m *misfit) next() bool {
 	d := json.NewDecoder(bytes.NewReader(m.raw))
 	open, err := d.Token()
+	opens, closes := "[", "]"
+	switch open {
+	case json.Delim('{'):
+		opens, closes = "{", "}"
+	case json.Delim('['):
+	default:
+		return false
+	}
+	if m.try(m.before, []byte(opens+closes), m.left) != nil { // whatever is in it
+		return false
+	}
+	left := join([]byte(closes), m.left)
 	for i := 0; err == nil && d.More(); i++ {
-		name, before, left := strconv.Itoa(i), "[", "]"
-		if open == json.Delim('{') {
+		name, before := strconv.Itoa(i), opens
+		if opens == "{" {
 			key, _ := d.Token() // the value has been decoded
 			name, _ = key.(string)
-			before, left = `{`+string(schemas.Encode(name))+`:`, "}"
+			before += string(schemas.Encode(name)) + ":"
 		}
 		var child json.RawMessage
 		if err = d.Decode(&child); err != nil {
 			return false
 		}
-		around := misfit{before: join(m.before, []byte(before)), left: join([]byte(left), m.left)}
 		if m.tries++; m.tries > maxTries {
 			return false
 		}
-		err := json.Unmarshal(join(around.before, child, around.left), reflect.New(m.kind).Interface())
-		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			m.raw, m.wrong, m.before, m.left = child, wrong, around.before, around.left
+		around := join(m.before, []byte(before))
+		if wrong := m.try(around, child, left); wrong != nil {
+			m.raw, m.wrong, m.before, m.left = child, wrong, around, left
 			m.pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 			return true
 		}
 	}
 	return false
+}
+
+// try returns the error of the type for a value of which these parts are the whole.
+func (m *misfit) try(parts ...[]byte) *json.UnmarshalTypeError {
+	wrong, _ := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(join(parts...), reflect.New(m.kind).Interface()))
+	return wrong
 }
 
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }

@@ -37,6 +37,8 @@ func TestValuesOfAWrongType(t *testing.T) {
 		{"ui", "/api/ui", `{"id":"c","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"a"},{"type":"text","text":5}]}]}`, refused{"/messages/0/parts/1/text", "must not be a number"}},
 		{"ui", "/api/ui", `{"id":"c","client_tools":[{"name":"a/b~","description":1}]}`, refused{"/client_tools/0/description", "must not be a number"}},
 		{"agui", "/api/agui", `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":[{"type":"text","text":5}]}]}`, refused{"/messages/0/content/0/text", "must not be a number"}},
+		{"agui", "/api/agui", `{"threadId":"t","runId":"r","context":[{"description":"d","value":{"a":1}}]}`, refused{"/context/0/value", "must not be an object"}},
+		{"agui", "/api/agui", `{"threadId":["t"]}`, refused{"/threadId", "must not be an array"}},
 		{"agui", "/api/agui", `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":5}]}`, refused{"/messages/0/content", "must be a text or a list of parts"}},
 		{"agui", "/api/agui", `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"a"}],"resume":[{"interruptId":5}]}`, refused{"/resume/0/interruptId", "must not be a number"}},
 	} {
