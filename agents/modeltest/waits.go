@@ -30,6 +30,9 @@ func (p protocol) timers(t *testing.T) {
 	}
 	role := upstream.Data(upstream.Chunk(`{"role":"assistant","content":""}`, "null"))
 	so := upstream.Say("So")
+	each := func(text string) upstream.Part {
+		return upstream.Data(upstream.Chunk(`{"content":"`+text+`"}`, `"stop"`))
+	}
 	for _, tt := range []struct {
 		name  string
 		reply upstream.Reply
@@ -44,6 +47,16 @@ func (p protocol) timers(t *testing.T) {
 		{"silence", upstream.Open(upstream.Delay(2*s), so, upstream.Hang()), Result{Text: "So", Code: schemas.CodeUpstreamTimeout}, 7 * s},
 		{"comments count as activity", upstream.Open(so).Then(comments...).Then(upstream.Finish("stop")), Result{Text: "So", Stop: schemas.EndTurn}, 80 * s},
 		{"reasoning is a token", upstream.Open(upstream.Think("hm"), upstream.Hang()), Result{Thinking: "hm", Code: schemas.CodeUpstreamTimeout}, 5 * s},
+		{
+			"finish_reason in every chunk", upstream.Open(each("He"), upstream.Delay(s), each("l"), upstream.Delay(4*s), each("l"), upstream.Delay(4*s), each("o")),
+			Result{Text: "Hello", Stop: schemas.EndTurn},
+			9 * s,
+		},
+		{
+			"finish_reason before the end", upstream.Open(each("He"), upstream.Delay(s), upstream.Say("l"), upstream.Delay(4*s), upstream.Say("lo"), upstream.Delay(4*s), upstream.Finish("length"), upstream.Done()),
+			Result{Text: "Hello", Stop: schemas.MaxTokens},
+			9 * s,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

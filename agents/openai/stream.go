@@ -23,6 +23,7 @@ type modelCall struct {
 	tools   assembly
 	size    int
 	finish  schemas.StopReason
+	early   bool // there was more after a finish_reason
 	refused bool
 	usage   schemas.Usage
 }
@@ -100,6 +101,10 @@ func (c *modelCall) give(d agents.Delta, size int) error {
 		c.shown = true
 		c.watch.token()
 	}
+	if c.finish != "" && !c.early { // some servers write it in every chunk
+		c.early = true
+		c.watch.token()
+	}
 	c.gone = !c.yield(d, nil)
 	return nil
 }
@@ -147,7 +152,9 @@ func (c *modelCall) choice(ch *choice) error {
 		return protocol("finish_reason %.100q", *ch.FinishReason).without(c.cfg.APIKey)
 	}
 	c.finish = stop
-	c.watch.phase(errTail, tailWait)
+	if !c.early {
+		c.watch.phase(errTail, tailWait)
+	}
 	return nil
 }
 

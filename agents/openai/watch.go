@@ -71,7 +71,7 @@ func (w *watch) fired() {
 func (w *watch) wait() { w.waits.Store(int64(time.Since(w.begun)) + 1) }
 func (w *watch) got()  { w.waits.Store(0) }
 
-// token records the first token: from now on silences are limited.
+// token records a token: from now on silences are limited.
 func (w *watch) token() { w.phase(errIdle, w.idle) }
 
 // phase ends the call with cause after d.
