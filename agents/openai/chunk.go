@@ -149,11 +149,11 @@ func storable(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") 
 // stopReason maps a finish_reason. False means that it is unknown.
 func stopReason(finish string) (schemas.StopReason, bool) {
 	switch strings.ToLower(finish) { // gateways to other servers write STOP
-	case "stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "tool_use", "eos":
+	case "stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "tool_use", "eos", "eos_token", "complete":
 		return schemas.EndTurn, true
 	case "length", "max_tokens", "model_length":
 		return schemas.MaxTokens, true
-	case "content_filter":
+	case "content_filter", "safety", "recitation", "blocklist", "prohibited_content":
 		return schemas.ContentFilter, true
 	case "refusal":
 		return schemas.Refusal, true
