@@ -27,8 +27,7 @@ func (s *server) postMCP(c echo.Context) error {
 	defer cancel()
 	r := c.Request().Clone(ctx)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	r.Header.Del(echo.HeaderAuthorization)                                 // the handler needs no token
-	r.Header.Set(echo.HeaderAccept, "application/json, text/event-stream") // the handler requires both
+	r.Header.Del(echo.HeaderAuthorization) // the handler needs no token
 	s.MCP(user).ServeHTTP(c.Response(), r)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,6 +51,7 @@ type offered interface {
 type Handler struct {
 	HandlerOptions
 	stream    http.Handler
+	whole     http.Handler // for callers that take no stream
 	abandoned concurrent.Abandoned
 }
 
@@ -66,9 +68,20 @@ func NewHandler(o HandlerOptions) *Handler {
 		s, _ := r.Context().Value(serverKey{}).(*sdk.Server)
 		return s
 	}
-	return &Handler{HandlerOptions: o, stream: sdk.NewStreamableHTTPHandler(server, &sdk.StreamableHTTPOptions{
+	options := sdk.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: o.Body, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
-	})}
+	}
+	h := &Handler{HandlerOptions: o, stream: sdk.NewStreamableHTTPHandler(server, &options)}
+	options.JSONResponse = true
+	h.whole = sdk.NewStreamableHTTPHandler(server, &options)
+	return h
+}
+
+// takesStreams reports whether a caller takes an event stream. The protocol wants callers to
+// take both forms, but simple programs name only JSON, or nothing.
+func takesStreams(h http.Header) bool {
+	accept := strings.ToLower(strings.Join(h.Values("Accept"), ","))
+	return !strings.Contains(accept, typeJSON) || strings.Contains(accept, typeEvents) || strings.Contains(accept, "text/*") || strings.Contains(accept, "*/*")
 }
 
 // For returns the handler for one request of an authenticated user. When the request's
@@ -90,7 +103,12 @@ func (h *Handler) For(user schemas.User) http.Handler {
 			server.AddTool(described(t), h.handler(ctx, user, t))
 		}
 		answer := &rpcWriter{ResponseWriter: w, id: id}
-		h.stream.ServeHTTP(answer, r.WithContext(context.WithValue(ctx, serverKey{}, server)))
+		to := h.whole
+		if takesStreams(r.Header) {
+			to = h.stream
+		}
+		r.Header.Set("Accept", typeJSON+", "+typeEvents) // the library requires both
+		to.ServeHTTP(answer, r.WithContext(context.WithValue(ctx, serverKey{}, server)))
 		if r.Context().Err() == nil && ctx.Err() != nil {
 			answer.cut()
 		}

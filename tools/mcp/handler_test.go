@@ -353,3 +353,26 @@ func TestHandlerAnswersCutCalls(t *testing.T) {
 		})
 	}
 }
+
+// TestHandlerAnswersAsAccepted has callers that name both forms, one or none.
+func TestHandlerAnswersAsAccepted(t *testing.T) {
+	registry, _ := served(t)
+	h := mcp.NewHandler(mcp.HandlerOptions{Tools: registry}).For(schemas.User{})
+	for accept, want := range map[string]string{
+		"application/json, text/event-stream": "text/event-stream", "application/json,*/*;q=0.1": "text/event-stream", "*/*": "text/event-stream", "": "text/event-stream",
+		"text/event-stream": "text/event-stream", "application/json": "application/json", "Application/JSON; q=1": "application/json",
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(
+			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{},"_meta":{"progressToken":1}}}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", accept)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != want || !strings.Contains(w.Body.String(), `"id":7,"result":{"content":[`) {
+			t.Errorf("to %q it answers %d %s %q, want %s", accept, w.Code, got, w.Body, want)
+		}
+		if want == "application/json" && !json.Valid(w.Body.Bytes()) {
+			t.Errorf("the body is %q, want JSON", w.Body)
+		}
+	}
+}

@@ -1180,8 +1180,8 @@ export interface paths {
         put?: never;
         /**
          * Call tools over the Model Context Protocol
-         * @description Streamable HTTP without sessions: one JSON-RPC message per request, the answer as JSON or as a stream of events that
-         *     ends with it; a notification is answered with 202. It offers the tools that every page has and that need neither a
+         * @description Streamable HTTP without sessions: one JSON-RPC message per request, the answer as a stream of events that
+         *     ends with it, or as JSON to callers that accept only JSON; a notification is answered with 202. It offers the tools that every page has and that need neither a
          *     chat nor an approval, as far as the user may call them. Progress is sent to callers that ask for it. A request
          *     counts towards the limits of streams and of requests that start runs. A call during which the token expires
          *     has its result; the next request is refused. Errors about a message are JSON-RPC errors: -32700 and -32600 with 400,
