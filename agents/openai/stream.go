@@ -23,7 +23,8 @@ type modelCall struct {
 	tools   assembly
 	size    int
 	finish  schemas.StopReason
-	early   bool // there was more after a finish_reason
+	early   bool   // there was more after a finish_reason
+	half    []byte // the escape of half a character, with which the last text ended
 	refused bool
 	usage   schemas.Usage
 }
@@ -62,7 +63,7 @@ func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks)
 // take handles a chunk.
 func (c *modelCall) take(object, text []byte) error {
 	if text != nil {
-		if text, ok := textOf(text); ok {
+		if text, ok := textOf(c.joined(text)); ok {
 			return c.give(agents.Delta{Text: text}, len(text))
 		}
 	}
@@ -160,7 +161,7 @@ func (c *modelCall) choice(ch *choice) error {
 
 // piece yields the content of a delta or a message.
 func (c *modelCall) piece(p *piece, full bool) error {
-	words, thought, ok := written(p.Content)
+	words, thought, ok := written(c.joined(p.Content))
 	if !ok {
 		return protocol("content %.100q", p.Content).without(c.cfg.APIKey)
 	}
@@ -200,6 +201,11 @@ func (c *modelCall) end(err error) error {
 	}
 	if c.refused && c.finish == schemas.EndTurn {
 		c.finish = schemas.Refusal
+	}
+	if c.half != nil {
+		if err := c.give(agents.Delta{Text: "\uFFFD"}, 1); err != nil {
+			return err
+		}
 	}
 	for _, f := range c.tools.nameless() {
 		if err := c.give(agents.Delta{Call: f}, 1); err != nil {
