@@ -26,6 +26,8 @@ type rawServer struct {
 	resume func(w http.ResponseWriter, r *http.Request)
 	// notified answers notifications, if it is not nil.
 	notified func(w http.ResponseWriter)
+	// list is the list of tools, if it is not empty.
+	list string
 	// listed gets the time of each request for the list of tools, if it is not nil.
 	listed chan time.Time
 	// refused makes the server refuse every request but those of a call.
@@ -97,6 +99,9 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var list []string
 		for _, name := range slices.Sorted(maps.Keys(s.tools)) {
 			list = append(list, `{"name":"`+name+`","inputSchema":{"type":"object"}}`)
+		}
+		if s.list != "" {
+			list = []string{s.list}
 		}
 		answer(`{"jsonrpc":"2.0","id":ID,"result":{"tools":[` + strings.Join(list, ",") + `]}}`)
 	default:
@@ -338,6 +343,7 @@ func TestPartsThatCannotBeRead(t *testing.T) {
 		"an unknown type in an error":   {`{"isError":true,"content":[{"type":"video"},{"type":"text","text":"no luck"}]}`, video + "\n\nno luck"},
 		"no type":                       {`{"content":[{"type":"text","text":"So."},{},null,7]}`, "So." + strings.Repeat("\n\n[a part without a type was left out]", 3)},
 		"an odd field":                  {`{"content":[{"type":"text","text":"So."},{"type":"image","data":7}]}`, "So.\n\n[a part of the type image was left out: it cannot be read here]"},
+		"text with odd annotations":     {`{"content":[{"type":"text","text":"So.","annotations":{"audience":"user"}}],"_meta":[]}`, "So."},
 		"many":                          {`{"content":[` + strings.Repeat(`{"type":"text","text":"a"},`, 1_000) + `{"type":"video"}]}`, strings.Repeat("a\n\n", 1_000) + "[the result has more than 1000 parts; the rest was left out]"},
 		"content that is a part":        {`{"content":{"type":"text","text":"So."}}`, "So."},
 		"content that is text":          {`{"content":"So."}`, "So."},

@@ -38,8 +38,8 @@ type link struct {
 
 // activeCall is a running call. A nil one is no call.
 type activeCall struct {
-	call   *tools.Call
-	token  string // of its progress
+	call   *tools.Call // nil for a request for the list of tools
+	token  string      // of its progress
 	cancel context.CancelCauseFunc
 	steps  int
 	id     jsonrpc.ID // of its request, once that is sent
@@ -131,7 +131,7 @@ func (l *link) end() {
 
 // begin registers a call. The context, of which callOf returns the call, ends with the
 // connection or when the call fails; done is called when the call is over, and from then on
-// nothing is reported.
+// nothing is reported. A nil call is a request for the list of tools; there is one at a time.
 func (l *link) begin(ctx context.Context, call *tools.Call) (_ context.Context, c *activeCall, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
@@ -139,8 +139,11 @@ func (l *link) begin(ctx context.Context, call *tools.Call) (_ context.Context, 
 	if l.gone {
 		cancel(errGone)
 	}
-	l.number++
-	c = &activeCall{call: call, token: strconv.Itoa(l.number), cancel: cancel}
+	c = &activeCall{call: call, cancel: cancel}
+	if call != nil {
+		l.number++
+		c.token = strconv.Itoa(l.number)
+	}
 	l.calls[c.token] = c
 	return context.WithValue(ctx, callKey{}, c), c, func() {
 		l.mu.Lock()
@@ -181,7 +184,7 @@ func (l *link) progress(p *sdk.ProgressNotificationParams) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.calls[token]
-	if c == nil || c.steps >= maxSteps {
+	if c == nil || c.call == nil || c.steps >= maxSteps {
 		return
 	}
 	c.steps++

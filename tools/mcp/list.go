@@ -52,7 +52,7 @@ type Definition struct {
 func (c *client) refresh(ctx context.Context, l *link) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Connect)
 	defer cancel()
-	listed, err := c.list(ctx, l.session)
+	listed, err := c.list(ctx, l)
 	if err != nil {
 		return fmt.Errorf("list tools: %w", err)
 	}
@@ -74,15 +74,15 @@ func (c *client) refresh(ctx context.Context, l *link) error {
 
 // list returns the server's tools by name. Of two tools with the same name the
 // first one counts.
-func (c *client) list(ctx context.Context, session *sdk.ClientSession) (map[string]definition, error) {
+func (c *client) list(ctx context.Context, l *link) (map[string]definition, error) {
 	found := map[string]definition{}
-	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
-		return found, session.Ping(ctx, nil)
+	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
+		return found, l.session.Ping(ctx, nil)
 	}
 	params := &sdk.ListToolsParams{}
 	n := 0
 	for range maxPages {
-		page, err := session.ListTools(ctx, params)
+		page, err := c.page(ctx, l, params)
 		if err != nil {
 			return nil, err
 		}
@@ -98,6 +98,25 @@ func (c *client) list(ctx context.Context, session *sdk.ClientSession) (map[stri
 		}
 	}
 	return nil, errEndless
+}
+
+// page returns a page of the list. Of one that the library refuses because of a part of it the
+// tools that can be read are returned.
+func (c *client) page(ctx context.Context, l *link, params *sdk.ListToolsParams) (*sdk.ListToolsResult, error) {
+	inner, active, done := l.begin(ctx, nil)
+	defer done()
+	page, err := l.session.ListTools(inner, params)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return page, err
+	case inner.Err() != nil:
+		return nil, context.Cause(inner)
+	case active.isAnswered.Load():
+		if page, readable := partlyListed(active.result); readable {
+			return page, nil
+		}
+	}
+	return nil, err
 }
 
 // add adds a tool to those found, if it can be used.
@@ -116,6 +135,11 @@ func (c *client) add(ctx context.Context, found map[string]definition, t *sdk.To
 // covers all of it, including text that is cut off and hints that differ from
 // the protocol's defaults.
 func define(t *sdk.Tool) (definition, error) {
+	if schema, ok := t.InputSchema.(map[string]any); ok {
+		if list, ok := schema["properties"].([]any); ok && len(list) == 0 {
+			schema["properties"] = map[string]any{} // some languages write it as a list
+		}
+	}
 	schema, err := json.Marshal(t.InputSchema) // keys are sorted, because it is a map
 	if err != nil {
 		return definition{}, err
