@@ -19,6 +19,7 @@ import (
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
+	"github.com/chattray/chattray/services/trace"
 )
 
 // maxWarnings bounds the warnings of one run.
@@ -38,8 +39,7 @@ type Writer struct {
 	levels   *levels.Levels
 	filter   TextFilter
 	payloads payloads.List
-
-	visible visible.Text
+	visible  visible.Text
 
 	steps   []turn.Step
 	calls   []*call
@@ -49,7 +49,7 @@ type Writer struct {
 	values    []schemas.SuggestedValue
 	actions   []schemas.SuggestedAction
 	warnings  []string
-	dropped   []schemas.DroppedPart
+	dropped   trace.Dropped
 	writing   strings.Builder // the model's text of the reply under way, see turn.Request
 	spoke     bool            // the reply under way has text
 	asksAgain bool            // it is shown that the model is asked again

@@ -6,10 +6,11 @@ import (
 	"github.com/chattray/chattray/services/trace"
 )
 
-// drop keeps a part that is not shown for the trace, and logs why.
+// drop keeps a part that is not shown for the trace, and logs why, unless there are too many.
 func (wr *Writer) drop(d schemas.DroppedPart) {
-	wr.dropped = append(wr.dropped, d)
-	wr.deps.Logger.Warn("a part of an answer is not shown", "run_id", wr.run.ID, "type", d.Type, "reason", d.Reason)
+	if wr.dropped.Add(d) {
+		wr.deps.Logger.Warn("a part of an answer is not shown", "run_id", wr.run.ID, "type", d.Type, "reason", d.Reason)
+	}
 }
 
 // diagnostics returns the trace in its stored form. A call of the model that
@@ -17,9 +18,9 @@ func (wr *Writer) drop(d schemas.DroppedPart) {
 // run ended.
 func (wr *Writer) diagnostics(state schemas.RunState) schemas.Diagnostics {
 	if wr.prepared == nil {
-		return trace.New(wr.run.Request.Context, nil, wr.dropped)
+		return trace.New(wr.run.Request.Context, nil, wr.dropped.All())
 	}
-	d := trace.New(wr.run.Request.Context, &wr.prepared.Request, wr.dropped)
+	d := trace.New(wr.run.Request.Context, &wr.prepared.Request, wr.dropped.All())
 	d.Model = wr.model()
 	for i := range wr.steps {
 		reply := &wr.steps[i].Reply

@@ -2553,7 +2553,7 @@ export interface components {
             context: components["schemas"]["Object"];
             raw_llm_response: string;
             iterations: components["schemas"]["TraceIteration"][];
-            /** @description What the model or a tool wrote for the page and is not shown */
+            /** @description What the model or a tool wrote for the page and is not shown; the first 64 parts, with at most 2 MiB of text */
             dropped_payloads?: components["schemas"]["DroppedPart"][];
         };
         /** @description A part of a reply, or of a tool's result, that is not shown */
