@@ -3,6 +3,7 @@ import type { SuggestedAction } from '../api/types'
 import type { Labels } from '../labels/tray'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { useChatState, useChatStore } from '../state/context'
+import { keyOf } from '../state/keys'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
 import { TrayContextProvider, useLabels, type Command, type TrayContext } from '../state/tray'
@@ -148,7 +149,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
 
   const payload = side?.kind === 'payload' && room.panel > 0 ? (currentPayload(state, side.id) ?? side.payload) : null
   const onKeyDown = (e: React.KeyboardEvent) => {
-    if (e.key !== 'Escape' || e.defaultPrevented) return
+    if (keyOf(e) !== 'Escape' || e.defaultPrevented) return
     // While a call waits for the user's decision, Escape neither denies the
     // call nor stops the run.
     if (waitingApproval(state.run)) return

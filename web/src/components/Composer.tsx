@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { askedFor } from '../state/asked'
+import { keyOf } from '../state/keys'
 import { useKeptShort } from '../state/longText'
 import { classes, type PartProps } from '../state/slots'
 import { useLabels } from '../state/tray'
@@ -63,13 +64,13 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
             }
           }}
           onKeyDown={(e) => {
-            if (!composes(e) && palette.keys.current?.(e)) {
+            if (palette.keys.current?.(e)) {
               e.preventDefault()
               e.stopPropagation()
               return
             }
-            if (!composes(e) && recall(e)) return e.preventDefault()
-            if (e.key !== 'Enter' || e.shiftKey || composes(e)) return
+            if (recall(e)) return e.preventDefault()
+            if (keyOf(e) !== 'Enter' || e.shiftKey) return
             e.preventDefault()
             send()
           }}
@@ -129,10 +130,3 @@ function usePalette(text: string, setText: (text: string) => void, input: React.
 
 /** The most lines of the field if it cannot take the height of its text by itself. */
 const MAX_ROWS = 8
-
-/** Whether a key belongs to a word that is still being composed; Safari shows it only by the key's code. */
-export function composes(e: React.KeyboardEvent): boolean {
-  return e.nativeEvent.isComposing || e.nativeEvent.keyCode === COMPOSING
-}
-
-const COMPOSING = 229

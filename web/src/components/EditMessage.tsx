@@ -1,11 +1,11 @@
 import { useRef, useState } from 'react'
 import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
+import { keyOf } from '../state/keys'
 import { useKeptShort, useShort } from '../state/longText'
 import type { GeneralChatMessage } from '../state/state'
 import { useLabels } from '../state/tray'
 import { useFiles, type FileHolder } from '../state/useFiles'
-import { composes } from './Composer'
 import { AttachmentList } from './laterParts'
 
 export interface EditMessageProps {
@@ -45,10 +45,10 @@ export default function EditMessage({ message, done }: EditMessageProps) {
         ref={field} className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto"
         onChange={(e) => setText(e.target.value)}
         onKeyDown={(e) => {
-          if (e.key === 'Escape') {
+          if (keyOf(e) === 'Escape') {
             e.stopPropagation()
             done()
-          } else if (e.key === 'Enter' && !e.shiftKey && !composes(e)) {
+          } else if (keyOf(e) === 'Enter' && !e.shiftKey) {
             e.preventDefault()
             send()
           }

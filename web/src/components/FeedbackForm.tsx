@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { Feedback } from '../api/types'
 import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
+import { keyOf } from '../state/keys'
 import type { GeneralChatMessage } from '../state/state'
 import { useTray } from '../state/tray'
 
@@ -25,7 +26,7 @@ export default function FeedbackForm({ message, done }: FeedbackFormProps) {
     <form
       className="ct-feedback"
       onKeyDown={(e) => {
-        if (e.key !== 'Escape') return
+        if (keyOf(e) !== 'Escape') return
         e.stopPropagation()
         done()
       }}

@@ -4,6 +4,7 @@ import { problemWords } from '../labels/tray'
 import { classes, type PartProps } from '../state/slots'
 import { useAllLabels } from '../state/allLabels'
 import { useChatState } from '../state/context'
+import { keyOf } from '../state/keys'
 import { useThreads } from '../state/useThreads'
 import type { Labels } from '../labels/tray'
 import { waitingApproval } from '../state/view'
@@ -31,7 +32,7 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
   }, [lent])
   return (
     <section ref={box} className={classes('ct-history', className)} tabIndex={-1} aria-label={labels.history} onKeyDown={(e) => {
-      if (e.key === 'Escape' && onClose) {
+      if (keyOf(e) === 'Escape' && onClose) {
         e.stopPropagation()
         onClose()
       }
@@ -102,7 +103,7 @@ function ChatRow({ chat, current, waits, onOpen, onRename, onDelete, onPin, onAr
   }
   const act = (doing: Promise<void>) => void doing.then(() => setMode('show'), (error: unknown) => setProblem(problemWords(labels, error)))
   const leave = (e: React.KeyboardEvent) => {
-    if (e.key !== 'Escape') return
+    if (keyOf(e) !== 'Escape') return
     e.stopPropagation()
     setMode('show')
   }

@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'react'
+import { keyOf } from '../state/keys'
 import { CheckIcon, MoreIcon } from './icons'
 
 export type MenuItem = { label: string; checked?: boolean; act: () => void } | null
@@ -31,15 +32,16 @@ export default function Menu({ label, items }: MenuProps) {
   const onKeyDown = (e: React.KeyboardEvent) => {
     const all = [...(box.current?.querySelectorAll<HTMLElement>('[role^=menuitem]') ?? [])]
     const at = all.indexOf(document.activeElement as HTMLElement)
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[e.key]
+    const key = keyOf(e)
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[key]
     if (to !== undefined) {
       e.preventDefault()
       all[(to + all.length) % all.length]?.focus()
-    } else if (e.key === 'Escape') {
+    } else if (key === 'Escape') {
       e.stopPropagation()
       e.preventDefault()
       close(true)
-    } else if (e.key === 'Tab') {
+    } else if (key === 'Tab') {
       close(false)
     }
   }

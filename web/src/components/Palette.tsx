@@ -1,6 +1,7 @@
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react'
 import { createDocumentApi } from '../api/documents'
 import { useChatState, useChatStore } from '../state/context'
+import { keyOf } from '../state/keys'
 import type { Asked } from '../state/asked'
 import type { ChatStore } from '../state/store'
 import { nameWords } from '../state/trail'
@@ -55,11 +56,12 @@ export default function Palette({ asked, keys, onPick, onClose, onActive }: Pale
   }
   useEffect(() => {
     keys.current = (e) => {
-      if (e.key === 'Escape') return onClose(), true
+      const key = keyOf(e)
+      if (key === 'Escape') return onClose(), true
       if (found.length === 0) return false
-      const to = { ArrowDown: active + 1, ArrowUp: active - 1 }[e.key]
+      const to = { ArrowDown: active + 1, ArrowUp: active - 1 }[key]
       if (to !== undefined) return setAt((to + found.length) % found.length), true
-      if ((e.key !== 'Enter' && e.key !== 'Tab') || e.shiftKey) return false
+      if ((key !== 'Enter' && key !== 'Tab') || e.shiftKey) return false
       return pick(found[active]), true
     }
     return () => {

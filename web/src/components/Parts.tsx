@@ -2,6 +2,7 @@ import { memo, useId, useState, type KeyboardEvent, type ReactNode } from 'react
 import { failureWords } from '../labels/tray'
 import { Markdown } from '../markdown/Markdown'
 import { Boundary } from '../state/Boundary'
+import { keyOf } from '../state/keys'
 import { slot } from '../state/slots'
 import { piecesOf } from '../state/trail'
 import { useLabels, useTray } from '../state/tray'
@@ -103,7 +104,8 @@ function Threads({ part, ...shown }: { part: Extract<Part, { kind: 'threads' }> 
   const thread = threads.find((t) => t.id === chosen) ?? threads[0]!
   const busy = ({ status }: ThreadView) => status === '' && streaming
   const onKeyDown = (e: KeyboardEvent<HTMLElement>) => {
-    const step = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0
+    const key = keyOf(e)
+    const step = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0
     if (step === 0) return
     e.preventDefault()
     const next = threads[(threads.indexOf(thread) + (getComputedStyle(e.currentTarget).direction === 'rtl' ? -step : step) + threads.length) % threads.length]!

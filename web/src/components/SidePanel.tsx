@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
+import { keyOf } from '../state/keys'
 import { useLabels } from '../state/tray'
 import { CloseIcon } from './icons'
 import { IconButton } from './IconButton'
@@ -16,7 +17,7 @@ export function SidePanel({ title, width, focus = true, onClose, footer, childre
     <section
       ref={panel} className="ct-panel" aria-label={title} tabIndex={-1} style={{ '--ct-panel-width': size ? `${size}px` : (width ?? '480px') } as React.CSSProperties}
       onKeyDown={(e) => {
-        if (e.key !== 'Escape') return
+        if (keyOf(e) !== 'Escape') return
         e.stopPropagation()
         onClose()
       }}

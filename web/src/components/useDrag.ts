@@ -1,4 +1,5 @@
 import { useCallback, type KeyboardEvent, type PointerEvent, type RefObject } from 'react'
+import { keyOf } from '../state/keys'
 
 /** Limits of a width that is dragged, in pixels. */
 export const WIDTH_LIMITS = { min: 320, max: 1200, step: 24 }
@@ -29,9 +30,10 @@ export function useDrag(box: RefObject<HTMLElement | null>, edge: 'left' | 'righ
     handle.addEventListener('pointercancel', up)
   }, [box, limited, sign])
   const onKeyDown = useCallback((e: KeyboardEvent<HTMLElement>) => {
-    if ((e.key !== 'ArrowLeft' && e.key !== 'ArrowRight') || !box.current) return
+    const key = keyOf(e)
+    if ((key !== 'ArrowLeft' && key !== 'ArrowRight') || !box.current) return
     e.preventDefault()
-    const step = (e.key === 'ArrowRight' ? 1 : -1) * WIDTH_LIMITS.step
+    const step = (key === 'ArrowRight' ? 1 : -1) * WIDTH_LIMITS.step
     limited(box.current.getBoundingClientRect().width + sign() * step)
   }, [box, limited, sign])
   return { onPointerDown, onKeyDown, 'aria-valuemin': WIDTH_LIMITS.min, 'aria-valuemax': WIDTH_LIMITS.max, 'aria-valuenow': width }

@@ -1,5 +1,6 @@
 import { useRef } from 'react'
 import { useChatStore } from '../state/context'
+import { keyOf } from '../state/keys'
 
 /**
  * Recalls the last questions in an empty input: ↑ an earlier one, ↓ a later
@@ -9,9 +10,10 @@ export function useRecall(text: string, setText: (text: string) => void): (e: Re
   const store = useChatStore()
   const shown = useRef({ at: 0, text: '' })
   return (e) => {
-    if ((e.key !== 'ArrowUp' && e.key !== 'ArrowDown') || e.shiftKey || e.altKey || e.ctrlKey || e.metaKey) return false
+    const key = keyOf(e)
+    if ((key !== 'ArrowUp' && key !== 'ArrowDown') || e.shiftKey || e.altKey || e.ctrlKey || e.metaKey) return false
     const { value, selectionStart, selectionEnd } = e.currentTarget
-    const up = e.key === 'ArrowUp'
+    const up = key === 'ArrowUp'
     const within = up ? value.slice(0, selectionStart) : value.slice(selectionEnd)
     const at = text === '' ? 0 : text === shown.current.text ? shown.current.at : -1
     if (at < 0 || within.includes('\n')) return false

@@ -1,4 +1,5 @@
 import { useEffect, useRef, type RefObject } from 'react'
+import { keyOf } from '../state/keys'
 
 /** The key that opens and closes a tray if the page names none. */
 export const SHORTCUT = 'Mod+/'
@@ -24,7 +25,7 @@ function isPressed(e: KeyboardEvent, shortcut: string): boolean {
   const { key, ctrl, meta, alt, shift } = parse(shortcut)
   // On some keyboards a sign such as / needs Shift.
   const shifted = e.shiftKey === shift || !/[a-z0-9]/.test(key)
-  return e.key.toLowerCase() === key && e.ctrlKey === ctrl && e.metaKey === meta && e.altKey === alt && shifted
+  return keyOf(e).toLowerCase() === key && e.ctrlKey === ctrl && e.metaKey === meta && e.altKey === alt && shifted
 }
 
 export interface Shortcut {
@@ -52,7 +53,7 @@ export function useShortcut(now: Shortcut): void {
   useEffect(() => {
     const pressed = (e: KeyboardEvent) => {
       const { shortcut, root, input, shown, show } = latest.current
-      if (!shortcut || e.defaultPrevented || e.repeat || e.isComposing || !isPressed(e, shortcut)) return
+      if (!shortcut || e.defaultPrevented || e.repeat || !isPressed(e, shortcut)) return
       e.preventDefault()
       const active = document.activeElement
       if (shown && root.current?.contains(active)) {

@@ -4,6 +4,7 @@ import { CheckIcon, CloseIcon, EditIcon, TrashIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
+import { keyOf } from '../state/keys'
 import { MAX_EDITED, useKeptShort } from '../state/longText'
 import { BlockContent } from './BlockContent'
 import { firstWords, type Place } from './places'
@@ -64,7 +65,7 @@ export const BlockView = memo(function BlockView({ block, state, previous, place
           </span>
         )}
         {removing && (
-          <span className="ct-row ct-block-sure" role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => e.key === 'Escape' && setRemoving(false)}>
+          <span className="ct-row ct-block-sure" role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => keyOf(e) === 'Escape' && setRemoving(false)}>
             <span>{labels.blockRemoveSure}</span>
             <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => void state.remove(block).then(() => setRemoving(false))}>{labels.remove}</button>
             <button type="button" className="ct-button ct-small" onClick={() => setRemoving(false)}>{labels.cancel}</button>
@@ -121,7 +122,7 @@ export function EditBlock({ block, save, close }: { block: Block; save: (content
         if (done) close()
       })
     }}>
-      <textarea ref={field} className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && content === begun && close()} />
+      <textarea ref={field} className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => keyOf(e) === 'Escape' && content === begun && close()} />
       {!saving && block.current !== undefined && block.current !== begun && (
         <>
           <p className="ct-composer-problem" role="alert">{labels.docStale}</p>

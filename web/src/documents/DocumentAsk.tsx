@@ -9,6 +9,7 @@ import { Markdown } from '../markdown/Markdown'
 import type { PayloadHandlers } from '../payloads/registry'
 import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
+import { keyOf } from '../state/keys'
 import { useKeptShort, useShort } from '../state/longText'
 import type { SocketRun } from '../socket/chunks'
 import { underWay, type ChatSocket, type SocketQuestion, type SocketState } from '../socket/socket'
@@ -85,7 +86,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
         <textarea
           ref={field} className="ct-input" rows={Math.min(6, text.split('\n').length)} value={text} placeholder={labels.docAsk} aria-label={labels.docAsk} dir={text ? 'auto' : undefined} onChange={(e) => setText(e.target.value)}
           onKeyDown={(e) => {
-            if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return
+            if (keyOf(e) !== 'Enter' || e.shiftKey) return
             e.preventDefault()
             void submit()
           }}

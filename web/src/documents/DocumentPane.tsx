@@ -5,6 +5,7 @@ import { Skeleton } from '../components/Skeleton'
 import { useFocusKept } from '../components/useFocusKept'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
+import { keyOf } from '../state/keys'
 import { LabelsProvider } from '../state/words'
 import { BlockView, EditBlock, goTo, useName } from './BlockView'
 import { placesOf, type Place } from './places'
@@ -92,13 +93,14 @@ function review(e: KeyboardEvent<HTMLElement>, state: DocumentState): void {
   const waiting = [...e.currentTarget.querySelectorAll<HTMLElement>('.ct-block[data-waits]')]
   const focused = e.target.closest<HTMLElement>('.ct-block')
   const at = focused ? waiting.indexOf(focused) : -1
-  if (e.key === 'j') goTo(at >= 0 ? waiting[at + 1] : (waiting.find((b) => focused && focused.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING) ?? waiting[0]))
-  else if (e.key === 'k') goTo(at >= 0 ? waiting[at - 1] : waiting.at(-1))
-  else if (e.key === 'u') void state.undo()
-  else if ((e.key === 'a' || e.key === 'r') && at >= 0) {
+  const key = keyOf(e)
+  if (key === 'j') goTo(at >= 0 ? waiting[at + 1] : (waiting.find((b) => focused && focused.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING) ?? waiting[0]))
+  else if (key === 'k') goTo(at >= 0 ? waiting[at - 1] : waiting.at(-1))
+  else if (key === 'u') void state.undo()
+  else if ((key === 'a' || key === 'r') && at >= 0) {
     const block = state.blocks.find((b) => b.id === focused?.dataset.block)
     goTo(waiting[at + 1] ?? waiting[at - 1])
-    if (block) void (e.key === 'a' ? state.accept(block) : state.revert(block))
+    if (block) void (key === 'a' ? state.accept(block) : state.revert(block))
   } else return
   e.preventDefault()
 }
@@ -118,7 +120,7 @@ function Title({ state }: { state: DocumentState }) {
         e.preventDefault()
         save()
       }}>
-        <input className="ct-input" value={editing} maxLength={200} autoFocus aria-label={labels.docTitle} onChange={(e) => setEditing(e.target.value)} onBlur={save} onKeyDown={(e) => e.key === 'Escape' && setEditing(null)} />
+        <input className="ct-input" value={editing} maxLength={200} autoFocus aria-label={labels.docTitle} onChange={(e) => setEditing(e.target.value)} onBlur={save} onKeyDown={(e) => keyOf(e) === 'Escape' && setEditing(null)} />
       </form>
     )
   }

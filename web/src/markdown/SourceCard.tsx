@@ -1,4 +1,5 @@
 import { useEffect, useRef, type RefObject } from 'react'
+import { keyOf } from '../state/keys'
 import { useLabels } from '../state/tray'
 import { OutsideLink } from './Link'
 import type { Source } from './sources'
@@ -27,7 +28,7 @@ export default function SourceCard({ id, source, button, onClose }: SourceCardPr
     element.showPopover?.()
     const leave = follow(number, element, () => latest.current())
     const close = (e: Event) => {
-      if (e instanceof KeyboardEvent ? e.key === 'Escape' : !(e.target instanceof Node && (element.contains(e.target) || number.contains(e.target)))) {
+      if (e instanceof KeyboardEvent ? keyOf(e) === 'Escape' : !(e.target instanceof Node && (element.contains(e.target) || number.contains(e.target)))) {
         if (e instanceof KeyboardEvent) e.stopPropagation()
         latest.current()
       }

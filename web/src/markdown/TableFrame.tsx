@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'react'
 import { CloseIcon, DownloadIcon, ExpandIcon } from '../components/icons'
+import { keyOf } from '../state/keys'
 import { useLabels } from '../state/tray'
 import { CopyButton, download } from './copy'
 import { toCsv, toHtml, type Rows } from './grid'
@@ -45,7 +46,7 @@ export function Whole({ title, onClose, children }: { title: string; onClose: ()
     <dialog
       ref={dialog} className="ct-whole" aria-label={title} onClose={onClose}
       onKeyDown={(e) => {
-        if (e.key !== 'Escape') return
+        if (keyOf(e) !== 'Escape') return
         e.stopPropagation()
         e.preventDefault()
         onClose()
