@@ -36,21 +36,18 @@ export function useThreads(): ThreadsState {
   const current = useChatState((state) => state.conversationId)
   const [query, setQuery] = useState('')
   const [archived, setArchived] = useState(false)
-  const place = `${archived} ${query}`
-  const [items, setItems] = useState<Chat[]>([])
-  const [cursor, setCursor] = useState<string | undefined>()
+  const [{ items, cursor }, setList] = useState<{ items: Chat[]; cursor?: string }>({ items: [] })
   const [status, setStatus] = useState<ThreadsState['status']>('loading')
   const [error, setError] = useState<ApiError | null>(null)
   const failed = useCallback((problem: unknown) => {
     setError(problem instanceof ApiError ? problem : null)
     setStatus('error')
   }, [])
-  const wanted = useRef(place)
   // A list that was requested before a change may lack it, so it is read again.
   const reading = useRef(false)
   const [stale, setStale] = useState(0)
   const change = useCallback((to: (list: Chat[]) => Chat[]) => {
-    setItems(to)
+    setList((list) => ({ ...list, items: to(list.items) }))
     if (reading.current) setStale((n) => n + 1)
   }, [])
   // A chat that is not in the list is new, so the list is read again after its first answer.
@@ -58,7 +55,6 @@ export function useThreads(): ThreadsState {
   const [made, setMade] = useState<number | null>(null)
   if (settled !== null && settled !== made && status === 'ready' && query === '' && !archived && !items.some((c) => c.conversation_id === settled)) setMade(settled)
   useEffect(() => {
-    wanted.current = place
     const request = new AbortController()
     const timer = setTimeout(() => {
       setStatus('loading')
@@ -67,8 +63,7 @@ export function useThreads(): ThreadsState {
         (list) => {
           if (request.signal.aborted) return
           reading.current = false
-          setItems(list.items)
-          setCursor(list.next_cursor)
+          setList({ items: list.items, cursor: list.next_cursor })
           setStatus('ready')
         },
         (problem: unknown) => {
@@ -82,7 +77,7 @@ export function useThreads(): ThreadsState {
       clearTimeout(timer)
       request.abort()
     }
-  }, [store, query, archived, place, made, stale])
+  }, [store, query, archived, made, stale])
   const reload = useCallback(() => setStale((n) => n + 1), [])
   useEffect(() => {
     addEventListener('online', reload)
@@ -90,14 +85,13 @@ export function useThreads(): ThreadsState {
   }, [reload])
   const loadMore = useCallback(() => {
     store.api.listChats({ q: query.trim(), limit: THREADS.page, cursor, ...(archived && { archived: 'true' }) }).then(
-      (list) => {
-        if (wanted.current !== place) return
-        setItems((before) => [...before, ...list.items])
-        setCursor(list.next_cursor)
-      },
+      // A page counts once, and only while the list ends where it begins. A chat that was moved meanwhile may be in it again.
+      (list) => setList((before) => (before.cursor !== cursor ? before : {
+        items: [...before.items, ...list.items.filter((c) => before.items.every((b) => b.conversation_id !== c.conversation_id))], cursor: list.next_cursor,
+      })),
       failed,
     )
-  }, [store, query, archived, place, cursor])
+  }, [store, query, archived, cursor])
   return {
     items, current, query, setQuery, status, error, hasMore: cursor !== undefined, loadMore, reload, archived, setArchived,
     open: useCallback((id) => void store.open(id), [store]),

@@ -1,0 +1,68 @@
+import { act, render, screen, waitFor } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { expect, it } from 'vitest'
+import { ChatProvider, useChatContext } from '../src'
+import HistoryPanel from '../src/components/HistoryPanel'
+import { answerFrames, fakeApi, json, sse } from './fakes'
+import { slow } from './shown'
+
+const chatOf = (id: number) => ({ conversation_id: id, chat_id: `c${id}`, title: `chat ${id}`, created_at: '', updated_at: `2026-01-01T00:00:${String(id).padStart(2, '0')}Z` })
+const titles = () => screen.getAllByText(/^chat \d+$/).map((title) => title.textContent)
+
+/** The list of the chats, whose second page the test gives, and each later one is as given. */
+function listed(newer: number[] = []) {
+  const pages: ReturnType<typeof slow>[] = []
+  let first = [5, 4]
+  const { api } = fakeApi(({ method, path }) => {
+    if (method === 'POST') {
+      first = [...newer, 5]
+      return sse(answerFrames('Answer.'))
+    }
+    if (!path.startsWith('/api/chats?')) return undefined
+    if (!path.includes('cursor=')) return json({ items: first.map(chatOf), next_cursor: `after ${first.at(-1)}` })
+    pages.push(slow())
+    return pages.at(-1)!.response
+  })
+  let send: ReturnType<typeof useChatContext>['sendMessage'] = () => Promise.reject()
+  function Page() {
+    send = useChatContext().sendMessage
+    return null
+  }
+  render(<ChatProvider api={api} storageKey=""><Page /><HistoryPanel /></ChatProvider>)
+  return { pages, user: userEvent.setup(), send: () => act(() => send('hello')), give: (page: number, ids: number[], next?: string) => act(async () => pages[page]!.go(json({ items: ids.map(chatOf), next_cursor: next }))) }
+}
+const more = () => screen.findByRole('button', { name: 'More' })
+
+it('a page that is asked for twice is shown once, and the next one follows it', async () => {
+  const { pages, user, give } = listed()
+  await user.dblClick(await more())
+  await waitFor(() => expect(pages).toHaveLength(2))
+  await give(0, [3, 2], 'after 2')
+  await waitFor(() => expect(titles()).toHaveLength(4))
+  await give(1, [3, 2], 'after 2')
+  await user.click(await more())
+  await waitFor(() => expect(pages).toHaveLength(3))
+  await give(2, [1])
+  await waitFor(() => expect(titles()).toEqual([5, 4, 3, 2, 1].map((id) => `chat ${id}`)))
+})
+
+it('a page that is asked for before a chat is created does not follow the list that is read after', async () => {
+  const { pages, user, send, give } = listed([7])
+  await user.click(await more())
+  await waitFor(() => expect(pages).toHaveLength(1))
+  await send()
+  await screen.findByText('chat 7')
+  await give(0, [3, 2])
+  await user.click(await more())
+  await waitFor(() => expect(pages).toHaveLength(2))
+  await give(1, [4, 3])
+  await waitFor(() => expect(titles()).toEqual([7, 5, 4, 3].map((id) => `chat ${id}`)))
+})
+
+it('a chat that is on two pages, as it was changed between them, is shown once', async () => {
+  const { pages, user, give } = listed()
+  await user.click(await more())
+  await waitFor(() => expect(pages).toHaveLength(1))
+  await give(0, [4, 3])
+  await waitFor(() => expect(titles()).toEqual([5, 4, 3].map((id) => `chat ${id}`)))
+})
