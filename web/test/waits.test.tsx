@@ -13,7 +13,7 @@ const start = [event('stream_start', { run_id: 'run-1', conversation_id: 7, user
 
 describe('what is sent while an answer is written', () => {
   /** A tray whose first answer is being written, and the function with which a card of the page sends. */
-  async function answering() {
+  async function answering(storageKey = '') {
     const { response, send } = live('run-1')
     let asked = 0
     let page: ReturnType<typeof useChatContext>['sendMessage'] = () => Promise.reject()
@@ -21,7 +21,7 @@ describe('what is sent while an answer is written', () => {
       page = useChatContext().sendMessage
       return null
     }
-    const shown = show(({ method, path }) => (method === 'POST' && path.startsWith('/api/chat/stream') ? (++asked === 1 ? response : sse(answerFrames(`Answer ${asked}.`))) : undefined), { components: { Header: () => <Page /> } })
+    const shown = show(({ method, path }) => (method === 'POST' && path.startsWith('/api/chat/stream') ? (++asked === 1 ? response : sse(answerFrames(`Answer ${asked}.`))) : undefined), { components: { Header: () => <Page /> } }, storageKey)
     await shown.user.type(input(), 'one{Enter}')
     act(() => send(start))
     return { ...shown, page, end: () => act(() => send(answerFrames('Answer 1.').slice(-1), true)) }
@@ -34,6 +34,16 @@ describe('what is sent while an answer is written', () => {
     end()
     await screen.findByText('Answer 2.')
     expect(posts(calls)).toMatchObject([{ message: 'one' }, { message: 'two', attachments: [{ name: 'a.txt' }] }])
+  })
+
+  it.each(['', 'k'])('keeps how the page has sent it, in the storage %j', async (storageKey) => {
+    const { calls, page, end } = await answering(storageKey)
+    await act(() => page('Blue', { interactionType: 'value_selected' }))
+    await act(() => page('why'))
+    if (storageKey) expect(JSON.parse(sessionStorage.getItem('chattray:k:queue:7')!)).toMatchObject([{ message: 'Blue', interactionType: 'value_selected' }, { message: 'why' }])
+    end()
+    await screen.findByText('Answer 3.')
+    expect(posts(calls)).toMatchObject([{ interaction_type: 'text_input' }, { message: 'Blue', interaction_type: 'value_selected' }, { message: 'why', interaction_type: 'text_input' }])
   })
 
   it('goes to the input if too many wait', async () => {

@@ -1,5 +1,6 @@
 import type { Attachment, Chat, CustomPayload, Message, MessageFrame, Usage } from '../api/types'
 import { emptyRun, payloadsOf, reduceRun, statusLine, textOf, type Outcome, type RunView } from './run'
+import type { SendOptions } from './request'
 import { sectionsOf } from './view'
 
 /** A message as the tray shows it: what the service stores, and for answers of this visit the run that made it. */
@@ -28,6 +29,8 @@ export interface Unsent {
 /** A message that waits until the current answer has ended. */
 export interface Queued extends Unsent {
   id: string
+  /** How the page has sent it; absent for a text of the user. */
+  interactionType?: SendOptions['interactionType']
 }
 
 export type Link = 'idle' | 'connecting' | 'live' | 'reconnecting'

@@ -87,17 +87,17 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   /** Queues a message until the current answer has ended; false if too many wait. */
-  enqueue(message: string, attachments: Unsent['attachments'] = []): boolean {
+  enqueue(message: string, attachments: Unsent['attachments'] = [], interactionType?: Queued['interactionType']): boolean {
     const { queue } = this.state
     if (queue.length >= MAX_QUEUED) return false
-    this.setQueue([...queue, { id: newKey(), message, attachments }])
+    this.setQueue([...queue, { id: newKey(), message, attachments, interactionType }])
     void this.sendQueued()
     return true
   }
 
   /** Queues a message. If too many wait, it goes to the composer. An action, and what changes an earlier message, cannot wait and is not sent. */
-  protected wait(message: string, { action, editMessageId, regenerateMessageId, attachments = [] }: SendOptions): void {
-    if (!action && !editMessageId && !regenerateMessageId && !this.enqueue(message, attachments)) this.giveBack({ message, attachments })
+  protected wait(message: string, { action, editMessageId, regenerateMessageId, attachments = [], interactionType }: SendOptions): void {
+    if (!action && !editMessageId && !regenerateMessageId && !this.enqueue(message, attachments, interactionType)) this.giveBack({ message, attachments })
   }
 
   /** Takes a message out of the queue and returns it. */
@@ -120,7 +120,7 @@ export abstract class WaitingChat extends KeptChat {
     const held = error !== null || last?.status === 'cancelled' || last?.status === 'error' || last?.role === 'user'
     if (!next || isLoading || isOpening || (held && !anyway)) return
     this.unqueue(next.id)
-    await this.sendMessage(next.message, { attachments: next.attachments, waits: true })
+    await this.sendMessage(next.message, { attachments: next.attachments, interactionType: next.interactionType, waits: true })
   }
 
   protected readQueue(conversationId: number): void {
