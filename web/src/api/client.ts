@@ -8,9 +8,9 @@ import type {
 export interface ChatApiOptions {
   /** Where the service is; the page's own origin when empty. */
   baseUrl?: string
-  /** Called before every request; return a fresh token, or nothing. If it throws, the request fails as one without a sign-in: status 401, code `signed_out`. */
+  /** Called before every request; return a fresh token, or nothing. If it throws, the request fails as one without a sign-in: status 401, code `signed_out`; after 30 s with code `token_timeout`. */
   getToken?: () => string | null | undefined | Promise<string | null | undefined>
-  /** More headers for every request. */
+  /** More headers for every request; with the token they may take 30 s. */
   headers?: () => Record<string, string> | Promise<Record<string, string>>
   fetch?: typeof fetch
 }
@@ -157,8 +157,8 @@ export function isStreamEnd(frame: MessageFrame): boolean {
 function createSend(options: ChatApiOptions): Send {
   const base = (options.baseUrl ?? '').replace(/\/$/, '')
   return async (method, path, body, init = {}) => {
-    const token = await tokenOf(options)
-    const headers: Record<string, string> = { ...(await options.headers?.()), ...init.headers }
+    const [token, more] = await inTime(fromHost(options), init.signal)
+    const headers: Record<string, string> = { ...more, ...init.headers }
     if (token) headers.Authorization = `Bearer ${token}`
     if (body !== undefined) headers['Content-Type'] = 'application/json'
     const call = options.fetch ?? globalThis.fetch.bind(globalThis)
@@ -168,6 +168,20 @@ function createSend(options: ChatApiOptions): Send {
       throw error instanceof TypeError ? unreachable() : error
     }
   }
+}
+
+/** The longest time that a host may take for the token and the headers of a request, in milliseconds. */
+export const HOST_LIMIT = 30_000
+
+const fromHost = async (options: ChatApiOptions) => [await tokenOf(options), await options.headers?.()] as const
+
+/** Waits for what the host gives, for a limited time and while the request is wanted. */
+function inTime<T>(given: Promise<T>, signal?: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new ApiError('The page takes too long to sign you in.', 401, 'token_timeout')), HOST_LIMIT)
+    signal?.addEventListener('abort', () => reject(signal.reason))
+    given.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 /** Returns the host's token. A TypeError, which fetch throws when there is no connection, is not taken for a missing sign-in. */

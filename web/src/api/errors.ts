@@ -2,7 +2,7 @@ import type { Problem } from './types'
 
 /**
  * An answer other than a success. `code` is the service's, or one of the client's: `network` when there was no answer, `signed_out` when the host has no
- * token. Of an answer that is not the service's, but a proxy's, it is `signed_out` (401, or a page that the request was redirected to), `refused` (4xx, or a
+ * token, `token_timeout` when it takes too long for one. Of an answer that is not the service's, but a proxy's, it is `signed_out` (401, or a page that the request was redirected to), `refused` (4xx, or a
  * page in place of an answer) or `http`; its text is not shown.
  */
 export class ApiError extends Error {
