@@ -14,7 +14,7 @@ const StoreContext = createContext<ChatStore | null>(null)
 
 export interface ChatProviderProps extends ChatApiOptions {
   children: ReactNode
-  /** A client of your own; the options of createChatApi are then ignored. */
+  /** A client of your own, that of the first render; the options of createChatApi are then ignored. */
   api?: ChatApi
   /** The page's context; sent with every message. */
   context?: PageContext
@@ -43,7 +43,7 @@ export function ChatProvider({ children, api, context, storageKey = 'default', m
     place,
     store: new ChatStore({
       api: api ?? createChatApi({
-        baseUrl: options.baseUrl, getToken: () => latest.options.getToken?.(), headers: async () => (await latest.options.headers?.()) ?? {}, fetch: options.fetch,
+        baseUrl: options.baseUrl, getToken: () => latest.options.getToken?.(), headers: () => latest.options.headers?.() ?? {}, fetch: (...call) => (latest.options.fetch ?? fetch)(...call),
       }),
       storageKey: name, model: () => latest.model,
     }),
