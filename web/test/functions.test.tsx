@@ -33,3 +33,13 @@ describe('a function that changes with a render', () => {
     expect(first).not.toHaveBeenCalled()
   })
 })
+
+it('onThemeChange is called when the theme changes, not when the function does', async () => {
+  const themes: string[] = []
+  const tree = (theme: 'light' | 'dark', name: string) => <ChatProvider storageKey="" fetch={(async () => json({}, 404)) as typeof fetch}><ChatTray theme={theme} onThemeChange={(to) => void themes.push(`${name} ${to}`)} /></ChatProvider>
+  const { rerender } = render(tree('light', 'first'))
+  rerender(tree('light', 'second'))
+  rerender(tree('dark', 'third'))
+  await act(async () => undefined)
+  expect(themes).toEqual(['first light', 'third dark'])
+})

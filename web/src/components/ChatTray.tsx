@@ -7,6 +7,7 @@ import { keyOf } from '../state/keys'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
 import { TrayContextProvider, useLabels, type Command, type TrayContext } from '../state/tray'
+import { useLatest } from '../state/useLatest'
 import { waitingApproval } from '../state/view'
 import { whenIdle } from '../state/whenIdle'
 import { LabelsProvider } from '../state/words'
@@ -104,7 +105,8 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const shown = open === 'yes'
   const unread = useUnread(state, shown)
 
-  useEffect(() => tell(() => onThemeChange?.(theme)), [onThemeChange, theme])
+  const onTheme = useLatest(onThemeChange)
+  useEffect(() => tell(() => onTheme.current?.(theme)), [onTheme, theme])
   useEffect(() => (shown ? whenIdle(loadParts) : undefined), [shown])
 
   const handlerOf = useCallback((type: string) => payloadHandlerFor(type, payloadHandlers), [payloadHandlers])
@@ -219,13 +221,10 @@ function tell(call: () => void): void {
 /** Tells the page about each answer that was completed while it was mounted. */
 function useCompleted(messages: readonly GeneralChatMessage[], busy: boolean, onComplete?: (message: GeneralChatMessage) => void): void {
   const was = useRef(false)
-  const latest = useRef(onComplete)
-  useEffect(() => {
-    latest.current = onComplete
-  })
+  const latest = useLatest(onComplete)
   useEffect(() => {
     const last = messages.at(-1)
     if (was.current && !busy && last?.role === 'assistant' && last.status === 'complete') tell(() => latest.current?.(last))
     was.current = busy
-  }, [messages, busy])
+  }, [messages, busy, latest])
 }

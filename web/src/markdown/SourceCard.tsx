@@ -1,6 +1,7 @@
 import { useEffect, useRef, type RefObject } from 'react'
 import { keyOf } from '../state/keys'
 import { useLabels } from '../state/tray'
+import { useLatest } from '../state/useLatest'
 import { OutsideLink } from './Link'
 import type { Source } from './sources'
 
@@ -17,10 +18,7 @@ export interface SourceCardProps {
 export default function SourceCard({ id, source, button, onClose }: SourceCardProps) {
   const labels = useLabels()
   const card = useRef<HTMLSpanElement>(null)
-  const latest = useRef(onClose)
-  useEffect(() => {
-    latest.current = onClose
-  })
+  const latest = useLatest(onClose)
   useEffect(() => {
     const element = card.current
     const number = button.current
@@ -40,7 +38,7 @@ export default function SourceCard({ id, source, button, onClose }: SourceCardPr
       document.removeEventListener('keydown', close, true)
       document.removeEventListener('pointerdown', close, true)
     }
-  }, [button])
+  }, [button, latest])
   return (
     <span ref={card} id={id} className="ct-cite-card" popover="manual" role="group" aria-label={labels.source(source.number, source.title)} dir="auto">
       <strong>{source.title}</strong>

@@ -1,4 +1,4 @@
-import { createContext, useContext, useEffect, useInsertionEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
+import { createContext, useContext, useEffect, useInsertionEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react'
 import { createChatApi, type ChatApi, type ChatApiOptions } from '../api/client'
 import type { CustomPayload, PageContext } from '../api/types'
 import type { Labels } from '../labels/tray'
@@ -8,6 +8,7 @@ import { specOf, type ClientTool, type SchemaTool } from './clientTools'
 import type { SendOptions } from './request'
 import { ChatStore } from './store'
 import type { ChatState, GeneralChatMessage } from './state'
+import { useLatest } from './useLatest'
 import { LabelsProvider } from './words'
 
 const StoreContext = createContext<ChatStore | null>(null)
@@ -87,10 +88,7 @@ export function useClientTool<S extends StandardSchema>(tool: SchemaTool<S>): vo
 export function useClientTool<I = unknown>(tool: ClientTool<I>): void
 export function useClientTool(tool: ClientTool): void {
   const store = useChatStore()
-  const latest = useRef(tool)
-  useEffect(() => {
-    latest.current = tool
-  })
+  const latest = useLatest(tool)
   const spec = JSON.stringify(specOf(tool))
   useEffect(() => store.clientTools.register({ ...latest.current, handler: (input, call) => latest.current.handler(input, call) }), [store, spec])
 }
