@@ -1,0 +1,73 @@
+import { act, render, screen } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { StrictMode, useState } from 'react'
+import { expect, it } from 'vitest'
+import { ChatProvider, ChatTray, useGeneralChat } from '../src'
+import { answerFrames, event, fakeApi, frame, json } from './fakes'
+import { chat, input, live, message } from './shown'
+
+const payload = { type: 'card', payload_id: 'p1', data: { n: 1 }, summary: 'A card', source: 'tool' }
+
+it('a page that gives new props at every render, in strict mode, asks for everything once and renders no more than it must', async () => {
+  const stream = live('run-1')
+  const { api, calls } = fakeApi(({ method, path }) => (method === 'POST' && path.startsWith('/api/chat/stream') ? stream.response : undefined))
+  let renders = 0
+  let completed = 0
+  let themes = 0
+  function Page() {
+    renders++
+    const [, told] = useState({})
+    useGeneralChat()
+    return (
+      <ChatTray
+        layout="sidebar" labels={{ title: 'Help' }} starters={[]} commands={[]} openPayloads="all" shortcut="Alt+K"
+        payloadHandlers={{ card: { render: () => <p>A card of the page</p> } as never }}
+        onClientAction={() => true} onApplyToDocument={async () => undefined}
+        onThemeChange={() => {
+          if (++themes < 200) told({})
+        }}
+        onComplete={() => {
+          completed++
+          told({})
+        }}
+      />
+    )
+  }
+  render(<StrictMode><ChatProvider api={api} storageKey="" context={{ current_page: 'p' }} labels={{ send: 'Send' }} clientTools={[{ name: 't', description: 'd', handler: () => 1 }]}><Page /></ChatProvider></StrictMode>)
+  const user = userEvent.setup()
+  await user.type(input(), 'one{Enter}')
+  act(() => stream.send([event('stream_start', { run_id: 'run-1', conversation_id: 7, user_message_id: 'q0' })]))
+  for (const content of 'abcdefgh') act(() => stream.send([frame('text', { content }, { message_id: 'M1', block_id: 'B1', delta: true })]))
+  act(() => stream.send(answerFrames('Answer.', { custom_payload: payload, payloads: [payload] }).slice(-1), true))
+  await screen.findByText('abcdefgh')
+  expect(await screen.findByText('A card of the page')).toBeTruthy()
+  expect(calls.filter((c) => c.method === 'POST')).toHaveLength(1)
+  expect(calls.find((c) => c.method === 'POST')!.body.client_tools).toHaveLength(1)
+  expect(completed).toBe(1)
+  expect(renders).toBeLessThan(100)
+})
+
+it('a tray that is removed in the middle of an answer leaves nothing running, and another one follows the run', async () => {
+  sessionStorage.setItem('chattray:k:conversation', '7')
+  const [first, second] = [live('run-1'), live('run-1')]
+  let signal: AbortSignal | null | undefined
+  const { api, calls } = fakeApi(({ method, path }, given) => {
+    if (method === 'POST') return ((signal = given), first.response)
+    if (path.startsWith('/api/chats/7')) return calls.some((c) => c.method === 'POST') ? chat([message('q0', 'user', 'one')], { active_run_id: 'run-1' }) : chat([])
+    if (path.includes('/runs/run-1/stream')) return second.response
+    return path.startsWith('/api/chats') ? json({ items: [] }) : undefined
+  })
+  const tree = (on: boolean) => <StrictMode>{on && <ChatProvider api={api} storageKey="k"><ChatTray layout="sidebar" /></ChatProvider>}</StrictMode>
+  const { rerender } = render(tree(true))
+  const user = userEvent.setup()
+  await user.type(input(), 'one{Enter}')
+  act(() => first.send([event('stream_start', { run_id: 'run-1', conversation_id: 7, user_message_id: 'q0' }), frame('text', { content: 'Begun' }, { message_id: 'M1', block_id: 'B1', delta: true })]))
+  await screen.findByText('Begun')
+  rerender(tree(false))
+  expect(signal?.aborted).toBe(true)
+  rerender(tree(true))
+  await screen.findByText('one')
+  act(() => second.send(answerFrames('Answer.').slice(1), true))
+  await screen.findByText('Answer.')
+  expect(calls.filter((c) => c.method === 'POST')).toHaveLength(1)
+})
