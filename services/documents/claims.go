@@ -44,8 +44,9 @@ type place struct{ owner, id string }
 
 // claims are what runs write. A run holds its claims until it releases them: no
 // other run writes a block that it holds or plans a document in which it holds
-// one, and no other run writes in a document that it plans. It is safe for
-// concurrent use.
+// one, and no other run writes in a document that it plans. A run waits for one claim
+// at a time, so only a new wait can close a circle of waits. It is safe for concurrent
+// use.
 type claims struct {
 	mu      sync.Mutex
 	blocks  map[place]claimed
@@ -78,17 +79,42 @@ func (c *claims) take(w Claim) (holder string) {
 }
 
 // await is like take, but queues a claim that cannot be granted; waits is then
-// not nil.
-func (c *claims) await(w Claim) (waits *waiter) {
+// not nil. A claim whose holder waits for this run is neither granted nor queued:
+// await returns the holder.
+func (c *claims) await(w Claim) (waits *waiter, holder string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.holder(&w) == "" {
+	holders := c.holders(&w)
+	if len(holders) == 0 {
 		c.give(&w)
-		return nil
+		return nil, ""
+	}
+	if holder := c.deadlock(w.Run, holders); holder != "" {
+		return nil, holder
 	}
 	waits = &waiter{w, make(chan struct{})}
 	c.waiters = append(c.waiters, waits)
-	return waits
+	return waits, ""
+}
+
+// deadlock returns one of the holders that waits for the run, through others or
+// directly; "" for none.
+func (c *claims) deadlock(run string, holders []string) string {
+	seen := make(map[string]bool)
+	var waitsFor func(holder string) bool
+	waitsFor = func(holder string) bool {
+		if holder == run || seen[holder] {
+			return holder == run
+		}
+		seen[holder] = true
+		return slices.ContainsFunc(c.waiters, func(w *waiter) bool {
+			return w.claim.Run == holder && slices.ContainsFunc(c.holders(&w.claim), waitsFor)
+		})
+	}
+	if at := slices.IndexFunc(holders, waitsFor); at >= 0 {
+		return holders[at]
+	}
+	return ""
 }
 
 // give grants the run all that it claims.
@@ -116,22 +142,32 @@ func (c *claims) leave(waits *waiter) (holder string) {
 
 // holder returns another run that holds some of what is claimed, "" for none.
 func (c *claims) holder(w *Claim) string {
-	if run := c.plans[place{w.Owner, w.Document}]; run != "" && run != w.Run {
-		return run
+	if list := c.holders(w); len(list) > 0 {
+		return list[0]
 	}
-	for _, id := range w.Blocks {
-		if has := c.blocks[place{w.Owner, id}]; has.run != "" && has.run != w.Run {
-			return has.run
+	return ""
+}
+
+// holders returns the other runs that hold some of what is claimed. A run may be there
+// several times.
+func (c *claims) holders(w *Claim) (list []string) {
+	add := func(run string) {
+		if run != "" && run != w.Run {
+			list = append(list, run)
 		}
+	}
+	add(c.plans[place{w.Owner, w.Document}])
+	for _, id := range w.Blocks {
+		add(c.blocks[place{w.Owner, id}].run)
 	}
 	if w.Plan {
 		for at, has := range c.blocks {
-			if at.owner == w.Owner && has.document == w.Document && has.run != w.Run {
-				return has.run
+			if at.owner == w.Owner && has.document == w.Document {
+				add(has.run)
 			}
 		}
 	}
-	return ""
+	return list
 }
 
 // document returns the document for which a run holds the block, "" for none.
@@ -190,14 +226,16 @@ func (d *Documents) Holder(w Claim) string {
 // Await is like Claim, but waits for other runs, at most for limit; a limit of
 // 0 waits as long as ctx lasts. A released claim goes to those that wait for
 // it, in their order, before a later Claim. Await returns the run that still
-// holds the claim when the wait ends, "" if the claim was granted.
+// holds the claim when the wait ends, "" if the claim was granted. It ends at once if
+// that run waits for this one, because neither would end; the waits of other processes are
+// not known, so there it is the limit that ends the wait.
 func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (holder string) {
 	if d.shared != nil {
 		return d.shared.await(ctx, w, limit)
 	}
-	waits := d.claims.await(w)
+	waits, holder := d.claims.await(w)
 	if waits == nil {
-		return ""
+		return holder
 	}
 	var late <-chan time.Time
 	if limit > 0 {

@@ -40,7 +40,7 @@ type Claims interface {
 // Share makes claims hold for the runs of all processes; replica returns the name under
 // which runs are this process's now. It is called before the first run.
 func (d *Documents) Share(claims Claims, replica func() string) {
-	d.shared = &sharedClaims{claims: claims, replica: replica, taken: make(map[string]bool)}
+	d.shared = &sharedClaims{claims: claims, replica: replica, taken: make(map[string]bool), waits: make(map[string]string)}
 }
 
 // sharedClaims are the claims of this process's runs among those of all. It is safe for
@@ -50,7 +50,8 @@ type sharedClaims struct {
 	replica func() string
 
 	mu    sync.Mutex
-	taken map[string]bool // runs that have taken something
+	taken map[string]bool   // runs that have taken something
+	waits map[string]string // by run, the holder for which it waits
 }
 
 func (s *sharedClaims) take(ctx context.Context, w Claim) (holder string, err error) {
@@ -63,6 +64,28 @@ func (s *sharedClaims) take(ctx context.Context, w Claim) (holder string, err er
 	return s.claims.TakeClaim(ctx, w, s.replica())
 }
 
+// waitFor notes that a run waits for a holder, and reports whether the waits that lead on
+// from there lead back to the run. Those of other processes are not known here.
+func (s *sharedClaims) waitFor(run, holder string) (deadlock bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waits[run] = holder
+	for range len(s.waits) {
+		if holder == run {
+			delete(s.waits, run)
+			return true
+		}
+		holder = s.waits[holder]
+	}
+	return false
+}
+
+func (s *sharedClaims) waitOver(run string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.waits, run)
+}
+
 // await tries again and again, also while the database is not available.
 func (s *sharedClaims) await(ctx context.Context, w Claim, limit time.Duration) (holder string) {
 	if limit > 0 {
@@ -72,6 +95,7 @@ func (s *sharedClaims) await(ctx context.Context, w Claim, limit time.Duration) 
 	}
 	tick := time.NewTicker(claimEvery)
 	defer tick.Stop()
+	defer s.waitOver(w.Run)
 	for {
 		found, err := s.take(ctx, w)
 		switch {
@@ -79,6 +103,9 @@ func (s *sharedClaims) await(ctx context.Context, w Claim, limit time.Duration) 
 			return ""
 		case err == nil:
 			holder = found
+			if s.waitFor(w.Run, holder) {
+				return holder
+			}
 		case holder == "":
 			holder = unknownHolder
 		}
