@@ -309,26 +309,24 @@ func (d *Documents) Patch(ctx context.Context, user schemas.User, id string, p s
 	return d.blocks.PatchBlock(ctx, user.ID, id, p, match)
 }
 
-// DeleteBlock deletes a block of a document; what unfinished runs have written into it, or
-// are writing, is withdrawn.
+// DeleteBlock deletes a block of a document; text that is being written into it
+// is withdrawn.
 func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error {
 	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	_, err = undoing(ctx, d, user, id, true, func() (struct{}, error) {
-		return withdrawing(d.writing.of(user.ID, "", id), func() (struct{}, error) {
-			return struct{}{}, d.blocks.DeleteBlock(ctx, user.ID, id, match)
-		})
+	_, err = withdrawing(d.writing.of(user.ID, "", id), func() (struct{}, error) {
+		return struct{}{}, d.blocks.DeleteBlock(ctx, user.ID, id, match)
 	})
 	return err
 }
 
 // Settle accepts or reverts what is pending in a block. If nothing is pending,
 // or the block is in a chat, the block is returned unchanged. While the block
-// is being written, accepting is an error of code being_written. Reverting withdraws what
-// unfinished runs have written into it, or are writing.
+// is being written, accepting is an error of code being_written, and reverting
+// withdraws the text.
 func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
@@ -339,13 +337,7 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 	if decision == record.Accept && len(written) > 0 {
 		return record.Settled{}, record.ErrBeingWritten
 	}
-	settle := func() (record.Settled, error) {
-		return withdrawing(written, func() (record.Settled, error) { return d.blocks.SettleBlock(ctx, user.ID, id, decision, match) })
-	}
-	if decision == record.Accept {
-		return settle()
-	}
-	return undoing(ctx, d, user, id, false, settle)
+	return withdrawing(written, func() (record.Settled, error) { return d.blocks.SettleBlock(ctx, user.ID, id, decision, match) })
 }
 
 // Apply puts a chat's block into a document, without its tool markers: as the

@@ -17,7 +17,7 @@ import (
 var seed = maphash.MakeSeed()
 
 // Watch knows what a run has shown in blocks of documents. When the user reverts or
-// deletes a block or a document, the blocks that no longer have the text are withdrawn: readers of
+// deletes a document, the blocks that no longer have the text are withdrawn: readers of
 // the run are told. A nil Watch knows nothing. It is safe for concurrent use.
 type Watch struct {
 	docs      *Documents
@@ -158,68 +158,28 @@ func (w *Watch) blocks(document string) []string {
 	return ids
 }
 
-// compare withdraws the shown blocks of a document that no longer have the shown text.
-// The caller holds the owner's lock.
+// compare withdraws the shown blocks of a document that no longer have the shown text. A
+// block that is being written is left to its draft. The caller holds the owner's lock.
 func (w *Watch) compare(ctx context.Context, document string) {
 	for _, id := range w.blocks(document) {
-		w.compareBlock(ctx, id, document)
-	}
-}
-
-// compareBlock withdraws a shown block that no longer has the shown text. A block that is
-// being written is left to its draft. The caller holds the owner's lock.
-func (w *Watch) compareBlock(ctx context.Context, id, document string) {
-	if len(w.docs.writing.of(w.owner.ID, "", id)) > 0 {
-		return
-	}
-	b, err := w.docs.blocks.Block(ctx, w.owner.ID, id)
-	if err != nil && !errors.Is(err, schemas.ErrNotFound) {
-		return // the next Look decides
-	}
-	w.mu.Lock()
-	t := w.shown[id]
-	gone := t != nil && (err != nil || b.DocumentID != document || !t.equals(&b))
-	if gone {
-		delete(w.shown, id)
-	}
-	w.mu.Unlock()
-	if gone {
-		w.withdrawn(&t.reset)
-	}
-}
-
-// showing returns the watches of the owner's runs that have shown text in the block.
-func (d *Documents) showing(owner schemas.User, id string) []*Watch {
-	return d.watched.where(func(w *Watch) bool { return w.owner.ID == owner.ID && w.document(id) != "" })
-}
-
-// document returns the document of a shown block, "" if nothing is shown there.
-func (w *Watch) document(id string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if t := w.shown[id]; t != nil {
-		return t.reset.Place.DocumentID
-	}
-	return ""
-}
-
-// undoing calls change, which reverts or deletes a block, and withdraws what runs have
-// shown there if the block has lost it. If nothing is pending, a revert changes nothing
-// and withdraws nothing. The caller holds the owner's lock.
-func undoing[T any](ctx context.Context, d *Documents, owner schemas.User, id string, deletes bool, change func() (T, error)) (T, error) {
-	shown := d.showing(owner, id)
-	if len(shown) > 0 && !deletes {
-		if b, err := d.blocks.Block(ctx, owner.ID, id); err == nil && b.State == schemas.BlockClean {
-			shown = nil
+		if len(w.docs.writing.of(w.owner.ID, "", id)) > 0 {
+			continue
+		}
+		b, err := w.docs.blocks.Block(ctx, w.owner.ID, id)
+		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+			continue // the next Look decides
+		}
+		w.mu.Lock()
+		t := w.shown[id]
+		gone := t != nil && (err != nil || b.DocumentID != document || !t.equals(&b))
+		if gone {
+			delete(w.shown, id)
+		}
+		w.mu.Unlock()
+		if gone {
+			w.withdrawn(&t.reset)
 		}
 	}
-	v, err := change()
-	for _, w := range shown {
-		if err == nil {
-			w.compareBlock(context.WithoutCancel(ctx), id, w.document(id))
-		}
-	}
-	return v, err
 }
 
 // equals reports whether the block has the shown text, pending or accepted.
