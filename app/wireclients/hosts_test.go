@@ -15,13 +15,13 @@ import (
 	"github.com/chattray/chattray/app/apptest"
 )
 
-// host is a process that runs the cases of one client, one after the other: host.mjs.
+// host is a process that runs the cases of one driver, one after the other: host.mjs.
 type host struct {
-	driver, client string
-	node           *exec.Cmd
-	in             io.WriteCloser
-	said           *bufio.Scanner
-	complaints     apptest.Buffer // what it writes beside its results, of all its cases
+	driver     string
+	node       *exec.Cmd
+	in         io.WriteCloser
+	said       *bufio.Scanner
+	complaints apptest.Buffer // what it writes beside its results, of all its cases
 }
 
 // hosts are the hosts without a case, the one that was used last at the end.
@@ -30,22 +30,23 @@ var hosts struct {
 	idle []*host
 }
 
-// maxIdle bounds the memory of idle hosts: a client with its modules takes up to 200 MiB.
+// maxIdle bounds the memory of idle hosts: one with the modules of all clients takes up to
+// 200 MiB.
 const maxIdle = 8
 
-// hostOf returns an idle host of the client, or starts one.
-func hostOf(t *testing.T, driver, client string) *host {
+// hostOf returns an idle host of the driver, or starts one.
+func hostOf(t *testing.T, driver string) *host {
 	t.Helper()
 	hosts.mu.Lock()
 	defer hosts.mu.Unlock()
 	for i, h := range slices.Backward(hosts.idle) {
-		if h.driver == driver && h.client == client {
+		if h.driver == driver {
 			hosts.idle = slices.Delete(hosts.idle, i, i+1)
 			return h
 		}
 	}
 	node := exec.Command("node", "host.mjs", driver) // it outlives the test, and ends with its input
-	h := &host{driver: driver, client: client, node: node}
+	h := &host{driver: driver, node: node}
 	node.Dir, node.Stderr = clients, &h.complaints
 	h.in, h.said = started(t, node)
 	return h
@@ -71,9 +72,9 @@ func started(t *testing.T, c *exec.Cmd) (in io.WriteCloser, said *bufio.Scanner)
 // run runs a case with the service at url and returns what the client shows and what the
 // chat has. It calls at where the client waits for the test. The client knows the run of
 // another user, "" for none.
-func (h *host) run(t *testing.T, url, name, others string, at func(point string)) (shown, stored []string) {
+func (h *host) run(t *testing.T, client, url, name, others string, at func(point string)) (shown, stored []string) {
 	t.Helper()
-	begin, err := json.Marshal(map[string]string{"client": h.client, "url": url, "name": name, "run": others})
+	begin, err := json.Marshal(map[string]string{"client": client, "url": url, "name": name, "run": others})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func (h *host) run(t *testing.T, url, name, others string, at func(point string)
 func (h *host) say(t *testing.T, line string) {
 	t.Helper()
 	if _, err := io.WriteString(h.in, line+"\n"); err != nil {
-		t.Fatalf("the host of %s is gone: %v\n%s", h.client, err, h.complaints.String())
+		t.Fatalf("the host of %s is gone: %v\n%s", h.driver, err, h.complaints.String())
 	}
 }
 

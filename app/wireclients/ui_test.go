@@ -134,7 +134,7 @@ func script(s *apptest.System, c *uiCase, gate chan struct{}) {
 // the case wants.
 func runClient(t *testing.T, s *apptest.System, c *uiCase, driver, client string, gate chan struct{}) {
 	t.Helper()
-	shown, stored := hostOf(t, driver, client).run(t, s.URL(t), c.name, c.run, func(point string) {
+	shown, stored := hostOf(t, driver).run(t, client, s.URL(t), c.name, c.run, func(point string) {
 		if c.at != nil {
 			c.at(t, s, gate, point)
 		}
