@@ -19,7 +19,7 @@ import (
 
 // storeOptions are how the service opens its database.
 func storeOptions(c settings.Config, log *slog.Logger) store.Options {
-	o := store.Options{Logger: log, ReadTimeout: c.Timeouts.Database, Quota: c.Limits.StoragePerUser}
+	o := store.Options{Alone: true, Logger: log, ReadTimeout: c.Timeouts.Database, Quota: c.Limits.StoragePerUser}
 	if !strings.HasPrefix(c.DatabaseURL, "sqlite:") {
 		o.Conns = c.DatabaseConns
 	}

@@ -43,6 +43,7 @@ const (
 // sqliteDB is a database file: a pool of readers and one writer.
 type sqliteDB struct {
 	path    string
+	lock    *sqliteLock // nil unless this process serves the file
 	file    sqliteFile
 	readers *sql.DB
 	reads   *gorm.DB
@@ -74,12 +75,11 @@ type sqliteWriter struct {
 	statements map[string]*sql.Stmt
 }
 
-func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) {
+func openSQLite(ctx context.Context, path string, conns int, alone bool) (_ *sqliteDB, err error) {
 	if path == "" || strings.HasPrefix(path, ":memory:") {
 		return nil, errors.New("sqlite: needs the path of a file")
 	}
-	path, err := filepath.Abs(path)
-	if err != nil {
+	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -100,6 +100,16 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	}
 	if d.file.opened, err = os.Stat(path); err != nil {
 		return nil, errors.Join(err, d.writers.Close())
+	}
+	if alone {
+		if d.lock, err = lockSQLite(path); err != nil {
+			return nil, errors.Join(err, d.writers.Close())
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, d.lock.release())
+			}
+		}()
 	}
 	if d.readers, err = sql.Open("sqlite", sqliteDSN(path, sqliteReadCache, sqliteBusy)+"&_pragma=query_only(1)"); err != nil {
 		return nil, errors.Join(err, d.writers.Close())
@@ -160,7 +170,7 @@ func (d *sqliteDB) close() error {
 		_, _ = d.tryEmptyLog(context.Background()) // nothing is lost without it
 	}
 	d.drop()
-	return errors.Join(d.readers.Close(), d.writers.Close())
+	return errors.Join(d.readers.Close(), d.writers.Close(), d.lock.release())
 }
 
 func (d *sqliteDB) write(ctx context.Context, fn func(tx *gorm.DB) error) error {

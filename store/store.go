@@ -46,6 +46,10 @@ type Options struct {
 	// Existing makes Open fail, and change nothing, if the database does not exist or has
 	// no tables of chattray. It goes with NoMigrate.
 	Existing bool
+	// Alone makes Open fail, and change nothing, if another store that was opened with it
+	// has the same SQLite file, in this process or another one, until that is closed or its
+	// process has ended. On Postgres the table of replicas tells who serves it.
+	Alone bool
 	// Conns bounds the connections; 0 means defaultSQLiteConns or
 	// DefaultPostgresConns. SQLite has one more, for writing.
 	Conns int
@@ -166,7 +170,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 			err = existing(ctx, rest)
 		}
 		if err == nil {
-			db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns))
+			db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns), opts.Alone)
 		}
 	case "postgres", "postgresql":
 		db, err = openPostgres(ctx, url, opts, logger)
