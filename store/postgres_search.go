@@ -78,20 +78,24 @@ var nearLetters = map[rune]string{'i': "[iIİı]\u0307?", '\u0307': "\u0307?", '
 
 // nearPatterns returns a regular expression, and a pattern of LIKE, that both match if the
 // text is there, and maybe if it is not. pg_trgm has no entries for a part of an expression
-// that has a character above its limit: so the first one is without capitals such as the
-// Kelvin sign, and the second one has the characters that have no case.
+// that has a character above its limit: so the first one has any character for a letter with
+// a capital such as the Kelvin sign, and the second one has the characters that have no case.
 func nearPatterns(text string) []any {
 	const limit = 0x7ff
 	var expression, like strings.Builder
 	like.WriteByte('%')
 	for _, r := range text {
-		low := slices.DeleteFunc(slices.Clone(capitals()[r]), func(c rune) bool { return c > limit && r <= limit })
+		capitals := capitals()[r]
 		near, known := nearLetters[r]
-		if !known {
-			near = letter(r, low)
+		switch {
+		case known:
+		case r <= limit && slices.ContainsFunc(capitals, func(c rune) bool { return c > limit }):
+			near = "."
+		default:
+			near = letter(r, capitals)
 		}
 		expression.WriteString(near)
-		if known || len(low) > 0 {
+		if known || len(capitals) > 0 {
 			like.WriteByte('%')
 		} else {
 			like.WriteString(escapeLike.Replace(string(r)))

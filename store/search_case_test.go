@@ -43,12 +43,13 @@ func onServer(t *testing.T, statement string) {
 }
 
 // cases are the messages of the oldest chats, and what finds which of them, by their place.
-var cases = []string{"caseprobe Über", "caseprobe über", "Istanbul", "İSTANBUL", "istanbul", "ıstanbul", "ΟΔΥΣΣΕΥΣ", "οδυσσεύς, Οδυσσευσ", "Вики", "ВИКИ", "AIモデル", "Tiếng VIỆT", "σίσυφος", "ΣΊΣΥΦΟΣ"}
+var cases = []string{"caseprobe Über", "caseprobe über", "Istanbul", "İSTANBUL", "istanbul", "ıstanbul", "ΟΔΥΣΣΕΥΣ", "οδυσσεύς, Οδυσσευσ", "Вики", "ВИКИ", "AIモデル", "Tiếng VIỆT", "σίσυφος", "ΣΊΣΥΦΟΣ", "groß gesagt", "GROẞ GESAGT", "kelvinprobe", "\u212AELVINPROBE"}
 
 var caseSearches = map[string][]int64{
 	"caseprobe über": {2, 1}, "CASEPROBE ÜBER": {2, 1}, "istanbul": {5, 4, 3}, "ISTANBUL": {5, 4, 3}, "İst": {5, 4, 3}, "ıstan": {6},
 	"οδυσσευσ": {8, 7}, "οδυσσεύς": {8}, "вики": {10, 9}, "aiモデ": {11}, "モデル": {11}, "việt": {12}, "be ü": {2, 1}, "üb": {2, 1},
 	"σίσυφος": {14, 13}, "ΣΊΣΥΦΟΣ": {14, 13}, "σίσυφοσ": {14, 13}, "ος": {14, 13}, "ΟΣ": {14, 13}, "οδυσσευς": {8, 7},
+	"groß": {16, 15}, "GROẞ": {16, 15}, "gross": nil, "kelvinprobe": {18, 17}, "KELVINPROBE": {18, 17}, "\u212Aelvinpr": {18, 17},
 }
 
 // testSearchCases searches in many messages, so that an index is used.
@@ -90,7 +91,7 @@ func testSearchCases(t *testing.T, url, explain, index string) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q finds %v, %v; want %v", text, got, err, want)
 		}
-		if !strings.Contains(text, "istanbul") && !strings.Contains(text, "caseprobe") {
+		if !strings.Contains(text, "istanbul") && !strings.Contains(text, "caseprobe") && !strings.Contains(text, "kelvinprobe") {
 			continue // with the locale C an index has entries of a to z alone
 		}
 		found := slices.IndexFunc(read, func(statement string) bool { return strings.Contains(statement, "AS found") })
