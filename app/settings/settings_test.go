@@ -226,6 +226,12 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	)
 }
 
+// What the start refuses, the check refuses too.
+func TestDatabaseInMemory(t *testing.T) {
+	_, _, err := sources{environ: []string{"CHATTRAY_DATABASE_URL=sqlite::memory:"}}.load(t)
+	reportsAll(t, err, "database_url: must be the path of a file")
+}
+
 func TestFileOfSeveralDocuments(t *testing.T) {
 	for file, want := range map[string]string{
 		"addr: localhost:1\n---\naddr: localhost:2\n": "line 2: there is a second document",

@@ -41,6 +41,8 @@ func database(c *Config, raw any) error {
 	}
 	path, isFile := strings.CutPrefix(s, "sqlite:")
 	switch u, err := url.Parse(s); {
+	case isFile && strings.HasPrefix(path, ":memory:"):
+		return errors.New("must be the path of a file: a database in memory is not supported")
 	case isFile && path != "":
 	case err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"):
 	default:
