@@ -25,8 +25,9 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// unknownTool replaces names that a model made up: labels must come from a fixed set.
-const unknownTool = "unknown"
+// Labels must come from a fixed set: unknownTool replaces names that a model made up, and
+// clientTool those of tools that clients define in their requests.
+const unknownTool, clientTool = "unknown", "client"
 
 // NewLogger returns the logger of the service. Format auto is text if w is a
 // terminal, else json.
@@ -356,14 +357,17 @@ func (s *callTracer) callEnded(ctx context.Context, outcome string, reply turn.R
 
 // toolEnded counts and traces a tool call.
 func (s *callTracer) toolEnded(ctx context.Context, e turn.ToolComplete) {
-	name, outcome := e.Name, "ok"
-	if !slices.ContainsFunc(s.req.Tools, func(t turn.Tool) bool { return t.Name == name }) {
-		name = unknownTool
+	name, label, outcome := e.Name, e.Name, "ok"
+	switch i := slices.IndexFunc(s.req.Tools, func(t turn.Tool) bool { return t.Name == name }); {
+	case i < 0:
+		name, label = unknownTool, unknownTool
+	case s.req.Tools[i].Client:
+		label = clientTool
 	}
 	if e.Result.IsError {
 		outcome = "error"
 	}
-	s.ToolCall(name, outcome, e.Result.Duration)
+	s.ToolCall(label, outcome, e.Result.Duration)
 	_, span := s.tracer.Start(ctx, "execute_tool "+name, trace.WithTimestamp(time.Now().Add(-e.Result.Duration)),
 		trace.WithAttributes(
 			attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", name),

@@ -103,11 +103,13 @@ func TestWatchedAgent(t *testing.T) {
 		turn.ToolStart{ID: "c1", Name: "search"},
 		turn.ToolComplete{ID: "c1", Name: "search", Result: turn.Result{Text: "private words", Duration: 2 * time.Second}},
 		turn.ToolComplete{ID: "c2", Name: "made up", Result: turn.Result{IsError: true}},
+		turn.ToolComplete{ID: "c3", Name: "of_the_page_1"},
+		turn.ToolComplete{ID: "c4", Name: "of_the_page_2"},
 		turn.CallStart{Iteration: 1},
 		turn.Reply{Synthetic: true},
 		turn.LoopComplete{},
 	}}
-	request := turn.Request{Model: "m", Tools: []turn.Tool{{Name: "search"}}}
+	request := turn.Request{Model: "m", Tools: []turn.Tool{{Name: "search"}, {Name: "of_the_page_1", Client: true}, {Name: "of_the_page_2", Client: true}}}
 	var seen []turn.Event
 	for event, err := range telemetry.Watch(script).Run(t.Context(), request) {
 		if err != nil {
@@ -125,6 +127,7 @@ func TestWatchedAgent(t *testing.T) {
 		`chattray_model_tokens_total{direction="output",model="m"} 7`,
 		`chattray_tool_call_seconds_sum{outcome="ok",tool="search"} 2`,
 		`chattray_tool_call_seconds_count{outcome="error",tool="unknown"} 1`,
+		`chattray_tool_call_seconds_count{outcome="ok",tool="client"} 2`,
 	)
 	var names []string
 	root := spans.GetSpans()[len(spans.GetSpans())-1]
@@ -139,7 +142,7 @@ func TestWatchedAgent(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"chat m", "execute_tool search", "execute_tool unknown", "chat m", "invoke_agent chattray"}
+	want := []string{"chat m", "execute_tool search", "execute_tool unknown", "execute_tool of_the_page_1", "execute_tool of_the_page_2", "chat m", "invoke_agent chattray"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
 	}
