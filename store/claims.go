@@ -110,7 +110,7 @@ func (r *Replicas) change(ctx context.Context, statement string, args ...any) er
 // process is writing text there. The caller holds the lock of the document, without which
 // no run begins to write. A single process knows what it is writing.
 func (s *Store) unwritten(ctx context.Context, tx *gorm.DB, owner, document, block string) error {
-	if !s.many || record.FenceOf(ctx) != (record.Fence{}) {
+	if !s.tells(ctx) {
 		return nil
 	}
 	written := 0

@@ -323,6 +323,9 @@ func (s *Store) DeleteBlock(ctx context.Context, owner, id string, match record.
 		if _, err := d.remove(" AND id = ?", id); err != nil {
 			return err
 		}
+		if err := s.withdrawBlock(ctx, d, id); err != nil {
+			return err
+		}
 		return d.touch()
 	}))
 }

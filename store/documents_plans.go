@@ -191,11 +191,15 @@ func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision reco
 		if out.Block, err = oneBlock(d.tx, owner, id); err != nil {
 			return err
 		}
+		out.Reverted = decision == record.Revert && (out.Block.New != nil || out.Block.State == schemas.BlockPendingDelete)
 		shown := false
 		if decision == record.Accept && out.Block.State != schemas.BlockClean {
 			err = d.keepOften()
 		} else if decision == record.Revert {
 			shown, err = d.unhide(restoredAlone, " AND id = ?", id)
+		}
+		if err == nil && out.Reverted {
+			err = s.withdrawBlock(ctx, d, id)
 		}
 		if !shown && err == nil {
 			out.Gone, _, err = d.settle(decision, " AND id = ?", id)
@@ -224,14 +228,14 @@ func (s *Store) SettleDocument(ctx context.Context, owner, id string, decision r
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
-		decide := d.revertAll
+		var err error
 		if decision == record.Accept {
-			if err := s.unwritten(ctx, d.tx, owner, id, ""); err != nil {
-				return err
+			if err = s.unwritten(ctx, d.tx, owner, id, ""); err == nil {
+				err = d.acceptAll()
 			}
-			decide = d.acceptAll
+		} else if err = s.withdrawBlocks(ctx, d); err == nil {
+			err = d.revertAll()
 		}
-		err := decide()
 		if err == nil {
 			settled, err = wholeDocument(d.tx, owner, id)
 		}

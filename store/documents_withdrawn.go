@@ -2,35 +2,65 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// The statements of withdrawals. A withdrawal counts while its run is unfinished.
+// The statements of withdrawals. A withdrawal counts while its run is unfinished. That of a
+// block has blockMark and the block's id in place of a document's id, which has no slash.
 const (
+	blockMark        = "/"
 	withdraw         = `INSERT INTO withdrawals (owner, run, document) SELECT owner, id, CAST(? AS TEXT) FROM runs WHERE owner = ? AND ` + openStates
+	withdrawClaimed  = `INSERT INTO withdrawals (owner, run, document) SELECT DISTINCT claims.owner, claims.run, '` + blockMark + `' || `
+	fromClaims       = ` FROM claims JOIN runs ON runs.id = claims.run WHERE ` + openStates + ` AND claims.owner = ? AND claims.document = ? AND claims.block `
+	onceWithdrawn    = ` ON CONFLICT (run, document) DO NOTHING`
 	sweepWithdrawals = `DELETE FROM withdrawals WHERE owner = ? AND run NOT IN (SELECT id FROM runs WHERE owner = ? AND ` + openStates + `)`
 )
 
 // withdrawAll withdraws the document from all unfinished runs of the owner: none of them
 // makes it again.
-func (d *change) withdrawAll() error { return d.withdraw("") }
+func (d *change) withdrawAll() error { return d.withdraw(withdraw, d.row.ID, d.owner) }
 
 // withdrawPlan withdraws the document from the run whose plan is reverted.
 func (d *change) withdrawPlan() error {
 	if d.row.PlannedBy == nil {
 		return nil
 	}
-	return d.withdraw(" AND id = ?", *d.row.PlannedBy)
+	return d.withdraw(withdraw+" AND id = ?", d.row.ID, d.owner, *d.row.PlannedBy)
 }
 
-func (d *change) withdraw(scope string, args ...any) error {
+// withdrawBlock withdraws a block that the user reverts or deletes from the runs of other
+// processes that have written or planned it. They may write it again.
+func (s *Store) withdrawBlock(ctx context.Context, d *change, id string) error {
+	if !s.tells(ctx) {
+		return nil
+	}
+	return d.withdraw(withdrawClaimed+"CAST(? AS TEXT)"+fromClaims+"IN ('', ?)", id, d.owner, d.row.ID, id)
+}
+
+// withdrawBlocks does what withdrawBlock does, for all blocks of the document that runs
+// have written.
+func (s *Store) withdrawBlocks(ctx context.Context, d *change) error {
+	if !s.tells(ctx) {
+		return nil
+	}
+	return d.withdraw(withdrawClaimed+"claims.block"+fromClaims+"<> ''", d.owner, d.row.ID)
+}
+
+// tells reports whether other processes are to be told what is done in ctx: what a user
+// does, not a run.
+func (s *Store) tells(ctx context.Context) bool {
+	return s.many && record.FenceOf(ctx) == (record.Fence{})
+}
+
+func (d *change) withdraw(statement string, args ...any) error {
 	if err := d.exec(sweepWithdrawals, d.owner, d.owner); err != nil {
 		return err
 	}
-	return d.exec(withdraw+scope+" ON CONFLICT (run, document) DO NOTHING", append([]any{d.row.ID, d.owner}, args...)...)
+	return d.exec(statement+onceWithdrawn, args...)
 }
 
 // permitted returns record.ErrWithdrawn if the change is of a run from which the document
@@ -48,9 +78,14 @@ func permitted(tx *gorm.DB, document string) error {
 	return err
 }
 
-// Withdrawn returns the documents that were withdrawn from these runs.
+// Withdrawn returns the documents and blocks that were withdrawn from these runs.
 func (s *Store) Withdrawn(ctx context.Context, runs []string) ([]record.Withdrawal, error) {
 	var list []record.Withdrawal
 	err := s.read(ctx).Raw("SELECT run, document FROM withdrawals WHERE run IN ?", runs).Scan(&list).Error
+	for i := range list {
+		if id, isBlock := strings.CutPrefix(list[i].Document, blockMark); isBlock {
+			list[i].Document, list[i].Block = "", id
+		}
+	}
 	return list, s.fault("withdrawals", err)
 }

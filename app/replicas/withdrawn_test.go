@@ -87,19 +87,25 @@ func withdrawPlan(t *testing.T, system *apptest.System, kill, deletes bool) {
 }
 
 // The user rejects or deletes a block at one process while a run of another one writes
-// into it and its model is silent: every viewer is told at once, and nothing of the text
-// is left. A text that replaces a pending one is stored only at its end.
+// into it, or has written it and goes on, and its model is silent: every viewer is told at
+// once, and nothing of the text is left. A text that replaces a pending one is stored only
+// at its end.
 func TestBlockWithdrawnOverTwo(t *testing.T) {
-	for does, deletes := range map[string]bool{"rejected": false, "deleted": true} {
-		for what, pending := range map[string]bool{"a clean block": false, "a pending block": true} {
+	for does, request := range map[string][2]string{
+		"rejected": {http.MethodPost, "/api/blocks/b/revert"}, "deleted": {http.MethodDelete, "/api/blocks/b"},
+		"rejected with all others": {http.MethodPost, "/api/documents/d/revert"},
+	} {
+		for _, what := range []string{"a clean block", "a pending block", "a block that is written"} {
 			t.Run(does+" "+what, func(t *testing.T) {
-				onPostgres(t, func(t *testing.T, system *apptest.System) { withdrawBlock(t, system, deletes, pending) })
+				onPostgres(t, func(t *testing.T, system *apptest.System) {
+					withdrawBlock(t, system, request[0], request[1], what == "a pending block", what == "a block that is written")
+				})
 			})
 		}
 	}
 }
 
-func withdrawBlock(t *testing.T, system *apptest.System, deletes, pending bool) {
+func withdrawBlock(t *testing.T, system *apptest.System, method, path string, pending, written bool) {
 	t.Helper()
 	p := pair{T: t, system: system, owner: system.StartReplica(apptest.TakerLease, nil), b: system.StartReplica(apptest.TakerLease, nil)}
 	p.send(p.owner, http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "D"}, http.StatusOK, nil)
@@ -111,21 +117,30 @@ func withdrawBlock(t *testing.T, system *apptest.System, deletes, pending bool) 
 		asker.Send(`{"name":"message","message":{"content":"Write"},"document_id":"d","block_id":"b","chat_id":"c"}`)
 		asker.Until(apptest.IsRunEnd)
 	}
-	system.Model.Push(upstream.Open(
-		upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"id":"w","type":"function","function":{"name":"write_block","arguments":"{\"block_id\":\"b\",\"content\":\"One "}}]}`, "null")),
-		upstream.Hang()))
-	asker.Send(`{"name":"message","message":{"content":"Write"},"mode":"agent","document_id":"d","chat_id":"c"}`)
 	writes := func(c schemas.Chunk) bool { return c.BlockIDs == "b" && c.Content != nil && *c.Content == "One " }
+	if written {
+		system.Model.Push(upstream.Stream(upstream.Call(0, "w", "write_block", `{"block_id":"b","content":"One "}`), upstream.Finish("tool_calls")))
+		system.Model.Push(upstream.Open(upstream.Hang()))
+		writes = func(c schemas.Chunk) bool {
+			return c.Type == schemas.ChunkTool && c.ToolUseID == "w" && c.Event == schemas.ToolCompletes
+		}
+	} else {
+		system.Model.Push(upstream.Open(
+			upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"id":"w","type":"function","function":{"name":"write_block","arguments":"{\"block_id\":\"b\",\"content\":\"One "}}]}`, "null")),
+			upstream.Hang()))
+	}
+	asker.Send(`{"name":"message","message":{"content":"Write"},"mode":"agent","document_id":"d","chat_id":"c"}`)
 	begun := asker.Until(writes)
 	run := begun[0].RunID
 	watcher := watches.Dial("")
 	watcher.Send(`{"name":"resume","chat_id":"c","run_id":"` + run + `"}`)
 	watcher.Until(writes)
 
+	deletes := method == http.MethodDelete
 	if deletes {
-		p.send(p.b, http.MethodDelete, "/api/blocks/b", nil, http.StatusNoContent, nil)
+		p.send(p.b, method, path, nil, http.StatusNoContent, nil)
 	} else {
-		p.send(p.b, http.MethodPost, "/api/blocks/b/revert", nil, http.StatusOK, nil)
+		p.send(p.b, method, path, nil, http.StatusOK, nil)
 	}
 	withdrawn := func(c schemas.Chunk) bool { return c.Type == schemas.ChunkReset && c.BlockIDs == "b" && c.End }
 	asker.Until(withdrawn)

@@ -81,8 +81,10 @@ const (
 	Revert Settle = false
 )
 
-// Settled is a block after a decision; Gone is true if it no longer exists.
+// Settled is a block after a decision; Gone is true if it no longer exists. Reverted is
+// true if a text that waited for the user was dropped, or a deletion.
 type Settled struct {
-	Block schemas.Block
-	Gone  bool
+	Block    schemas.Block
+	Gone     bool
+	Reverted bool
 }

@@ -44,8 +44,9 @@ var ErrBeingWritten = schemas.NewError(schemas.CodeBeingWritten, "this is being 
 var ErrWithdrawn = schemas.NewError(schemas.CodeConflict,
 	"the user has reverted the plan of this document, or deleted it, while this answer was being written; nothing more of the answer goes into it, and it is not to be written again unless the user asks for it")
 
-// Withdrawal is a document into which a run writes nothing more.
-type Withdrawal struct{ Run, Document string }
+// Withdrawal is a document into which a run writes nothing more, or else a block that the
+// user has reverted or deleted.
+type Withdrawal struct{ Run, Document, Block string }
 
 // ErrManyRuns refuses a run of a user who has too many that have not ended.
 func ErrManyRuns() *schemas.Error {

@@ -84,7 +84,8 @@ type Options struct {
 	Stores
 	Here   Here
 	Starts Starts // may be nil
-	// Withdrawals finds documents that users have withdrawn from runs here; it may be nil.
+	// Withdrawals finds documents and blocks that users have withdrawn from runs here; it may
+	// be nil.
 	Withdrawals func(ctx context.Context) error
 	// Tell says something to the other replicas, if there is a way. Loose is called when
 	// one says that it has let runs go.

@@ -56,7 +56,7 @@ type Versions interface {
 	// EarlierAnswer returns the superseded answer that has the id, or had it until a run
 	// began that is under way and answers under it.
 	EarlierAnswer(ctx context.Context, owner, id string) (schemas.Block, error)
-	// Withdrawn returns the documents that were withdrawn from these runs.
+	// Withdrawn returns the documents and blocks that were withdrawn from these runs.
 	Withdrawn(ctx context.Context, runs []string) ([]record.Withdrawal, error)
 }
 
@@ -309,8 +309,8 @@ func (d *Documents) Patch(ctx context.Context, user schemas.User, id string, p s
 	return d.blocks.PatchBlock(ctx, user.ID, id, p, match)
 }
 
-// DeleteBlock deletes a block of a document; text that is being written into it
-// is withdrawn.
+// DeleteBlock deletes a block of a document; what unfinished runs have written into it, or
+// are writing, is withdrawn.
 func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error {
 	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
@@ -320,13 +320,16 @@ func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id strin
 	_, err = withdrawing(d.writing.of(user.ID, "", id), func() (struct{}, error) {
 		return struct{}{}, d.blocks.DeleteBlock(ctx, user.ID, id, match)
 	})
+	if err == nil {
+		d.withdrawBlock(user, id, nil)
+	}
 	return err
 }
 
 // Settle accepts or reverts what is pending in a block. If nothing is pending,
 // or the block is in a chat, the block is returned unchanged. While the block
-// is being written, accepting is an error of code being_written, and reverting
-// withdraws the text.
+// is being written, accepting is an error of code being_written. Reverting withdraws what
+// unfinished runs have written into it, or are writing.
 func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
@@ -337,7 +340,25 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 	if decision == record.Accept && len(written) > 0 {
 		return record.Settled{}, record.ErrBeingWritten
 	}
-	return withdrawing(written, func() (record.Settled, error) { return d.blocks.SettleBlock(ctx, user.ID, id, decision, match) })
+	settled, err := withdrawing(written, func() (record.Settled, error) { return d.blocks.SettleBlock(ctx, user.ID, id, decision, match) })
+	switch {
+	case err != nil || !settled.Reverted:
+	case settled.Gone:
+		d.withdrawBlock(user, id, nil)
+	default:
+		d.withdrawBlock(user, id, &settled.Block)
+	}
+	return settled, err
+}
+
+// Drop reverts what a run has written into a block. The caller tells the run's readers.
+func (d *Documents) Drop(ctx context.Context, user schemas.User, id string) (record.Settled, error) {
+	unlock, err := d.locks.Lock(ctx, user.ID)
+	if err != nil {
+		return record.Settled{}, err
+	}
+	defer unlock()
+	return d.blocks.SettleBlock(ctx, user.ID, id, record.Revert, nil)
 }
 
 // Apply puts a chat's block into a document, without its tool markers: as the

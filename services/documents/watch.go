@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -17,8 +18,8 @@ import (
 var seed = maphash.MakeSeed()
 
 // Watch knows what a run has shown in blocks of documents. When the user reverts or
-// deletes a document, the blocks that no longer have the text are withdrawn: readers of
-// the run are told. A nil Watch knows nothing. It is safe for concurrent use.
+// deletes a block or a document, the blocks that no longer have the text are withdrawn:
+// readers of the run are told. A nil Watch knows nothing. It is safe for concurrent use.
 type Watch struct {
 	docs      *Documents
 	owner     schemas.User
@@ -83,8 +84,8 @@ func (w *Watch) note(p runlog.Place, revision int64, text string) {
 	_, _ = t.sum.WriteString(text) // it never fails
 }
 
-// Look withdraws what the run has shown of documents that were withdrawn from it, also
-// through another process.
+// Look withdraws what the run has shown of blocks and documents that were withdrawn from
+// it, also through another process.
 func (w *Watch) Look(ctx context.Context) error {
 	return w.docs.look(ctx, []*Watch{w})
 }
@@ -112,27 +113,32 @@ func (d *Documents) look(ctx context.Context, list []*Watch) error {
 	found, err := d.versions.Withdrawn(ctx, slices.Collect(maps.Keys(byRun)))
 	for _, f := range found {
 		if w := byRun[f.Run]; w != nil {
-			err = errors.Join(err, d.withdrawFrom(ctx, w, f.Document))
+			err = errors.Join(err, d.withdrawFrom(ctx, w, f))
 		}
 	}
 	return err
 }
 
-// withdrawFrom withdraws what a run has written, or is writing, into a document.
-func (d *Documents) withdrawFrom(ctx context.Context, w *Watch, document string) error {
+// withdrawFrom withdraws what a run has written, or is writing, into a document, or what
+// it has written into a block.
+func (d *Documents) withdrawFrom(ctx context.Context, w *Watch, f record.Withdrawal) error {
 	unlock, err := d.locks.Lock(ctx, w.owner.ID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	for _, p := range d.writing.of(w.owner.ID, document, "") {
+	if f.Block != "" {
+		w.compareStored(ctx, f.Block)
+		return nil
+	}
+	for _, p := range d.writing.of(w.owner.ID, f.Document, "") {
 		if p.run == w.run {
 			p.mu.Lock()
 			p.withdraw()
 			p.mu.Unlock()
 		}
 	}
-	w.compare(ctx, document)
+	w.compareAll(ctx, f.Document)
 	return nil
 }
 
@@ -140,7 +146,15 @@ func (d *Documents) withdrawFrom(ctx context.Context, w *Watch, document string)
 // document no longer has. The caller holds the owner's lock.
 func (d *Documents) withdrawShown(ctx context.Context, owner schemas.User, document string) {
 	for _, w := range d.watched.where(func(w *Watch) bool { return w.owner.ID == owner.ID }) {
-		w.compare(context.WithoutCancel(ctx), document)
+		w.compareAll(context.WithoutCancel(ctx), document)
+	}
+}
+
+// withdrawBlock withdraws what runs have shown in a block that no longer has it; b is nil
+// if the block no longer exists. The caller holds the owner's lock.
+func (d *Documents) withdrawBlock(owner schemas.User, id string, b *schemas.Block) {
+	for _, w := range d.watched.where(func(w *Watch) bool { return w.owner.ID == owner.ID }) {
+		w.compare(id, b)
 	}
 }
 
@@ -158,28 +172,54 @@ func (w *Watch) blocks(document string) []string {
 	return ids
 }
 
-// compare withdraws the shown blocks of a document that no longer have the shown text. A
-// block that is being written is left to its draft. The caller holds the owner's lock.
-func (w *Watch) compare(ctx context.Context, document string) {
+// compareAll withdraws the shown blocks of a document that no longer have the shown text.
+// The caller holds the owner's lock.
+func (w *Watch) compareAll(ctx context.Context, document string) {
 	for _, id := range w.blocks(document) {
-		if len(w.docs.writing.of(w.owner.ID, "", id)) > 0 {
-			continue
-		}
-		b, err := w.docs.blocks.Block(ctx, w.owner.ID, id)
-		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
-			continue // the next Look decides
-		}
-		w.mu.Lock()
-		t := w.shown[id]
-		gone := t != nil && (err != nil || b.DocumentID != document || !t.equals(&b))
-		if gone {
-			delete(w.shown, id)
-		}
-		w.mu.Unlock()
-		if gone {
-			w.withdrawn(&t.reset)
-		}
+		w.compareStored(ctx, id)
 	}
+}
+
+// compareStored withdraws a shown block that no longer has the shown text. The caller
+// holds the owner's lock.
+func (w *Watch) compareStored(ctx context.Context, id string) {
+	if !w.shows(id) {
+		return
+	}
+	b, err := w.docs.blocks.Block(ctx, w.owner.ID, id)
+	switch {
+	case errors.Is(err, schemas.ErrNotFound):
+		w.compare(id, nil)
+	case err == nil:
+		w.compare(id, &b)
+	default: // the next Look decides
+	}
+}
+
+// compare withdraws a shown block if b, which is stored now, no longer has the shown text;
+// nil is no block. A block that is being written is left to its draft. The caller holds
+// the owner's lock.
+func (w *Watch) compare(id string, b *schemas.Block) {
+	if len(w.docs.writing.of(w.owner.ID, "", id)) > 0 {
+		return
+	}
+	w.mu.Lock()
+	t := w.shown[id]
+	gone := t != nil && (b == nil || b.DocumentID != t.reset.Place.DocumentID || !t.equals(b))
+	if gone {
+		delete(w.shown, id)
+	}
+	w.mu.Unlock()
+	if gone {
+		w.withdrawn(&t.reset)
+	}
+}
+
+// shows reports whether the run has shown text in the block.
+func (w *Watch) shows(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.shown[id] != nil
 }
 
 // equals reports whether the block has the shown text, pending or accepted.

@@ -1,8 +1,11 @@
 package storetest
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -139,4 +142,62 @@ func testWritten(t *testing.T, url string) {
 	must(t, r.SetWriting(f.ctx, w.RunID, "b", true))
 	f.mustCommit(f.finish(w, "a"))
 	must(t, acts["put a block there"]())
+}
+
+// testWithdrawnBlocks is what runs of other processes are told when the user reverts or
+// deletes blocks that they have written or planned.
+func testWithdrawnBlocks(t *testing.T, url string) {
+	s, err := store.Open(t.Context(), url, store.Options{Lease: time.Minute})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	f := newFixture(t, s)
+	run, other := f.begin("writes"), f.begin("does something else")
+	f.mustCommit(run, other)
+	fenced := record.WithFence(f.ctx, record.Fence{RunID: run.RunID, Attempt: 1})
+	claim := record.Claim{Run: run.RunID, Owner: f.owner, Document: "d", Blocks: []string{"own", "a", "b", "c"}}
+	_, err = s.Replicas().TakeClaim(f.ctx, claim, "r")
+	must(t, err)
+	_, err = s.Replicas().TakeClaim(f.ctx, record.Claim{Run: run.RunID, Owner: f.owner, Document: "planned", Plan: true}, "r")
+	must(t, err)
+	write := func(document, id string) func() error {
+		return func() error {
+			_, err := s.WriteBlock(fenced, f.owner, document, record.BlockWrite{
+				NewBlock: record.NewBlock{ID: id, Content: "text"}, Create: &record.NewDocument{ID: document, Title: "T", CreatedAt: f.now()},
+			})
+			return err
+		}
+	}
+	for _, id := range claim.Blocks {
+		must(t, write("d", id)())
+	}
+	settle := func(ctx context.Context, id string, decision record.Settle) func() error {
+		return func() error { _, err := s.SettleBlock(ctx, f.owner, id, decision, nil); return err }
+	}
+	for _, step := range []struct {
+		does string
+		do   func() error
+		want []string
+	}{
+		{"the run reverts its own", settle(fenced, "own", record.Revert), nil},
+		{"the user accepts", settle(f.ctx, "a", record.Accept), nil},
+		{"the user reverts what has no changes", settle(f.ctx, "a", record.Revert), nil},
+		{"the user reverts", settle(f.ctx, "b", record.Revert), []string{"b"}},
+		{"the run writes it again", write("d", "b"), []string{"b"}},
+		{"the user deletes", func() error { return s.DeleteBlock(f.ctx, f.owner, "a", nil) }, []string{"a", "b"}},
+		{"the user accepts all", func() error { _, err := s.SettleDocument(f.ctx, f.owner, "d", record.Accept, nil); return err }, []string{"a", "b"}},
+		{"the user reverts all", func() error { _, err := s.SettleDocument(f.ctx, f.owner, "d", record.Revert, nil); return err }, []string{"a", "b", "c", "own"}},
+		{"a block of a plan is added", write("planned", "p"), []string{"a", "b", "c", "own"}},
+		{"the user deletes it", func() error { return s.DeleteBlock(f.ctx, f.owner, "p", nil) }, []string{"a", "b", "c", "own", "p"}},
+		{"the run writes a document of the same id", write("b", "of b"), []string{"a", "b", "c", "own", "p"}},
+	} {
+		must(t, step.do())
+		var want []record.Withdrawal
+		for _, id := range step.want {
+			want = append(want, record.Withdrawal{Run: run.RunID, Block: id})
+		}
+		got, err := s.Withdrawn(f.ctx, []string{run.RunID, other.RunID})
+		must(t, err)
+		slices.SortFunc(got, func(a, b record.Withdrawal) int { return strings.Compare(a.Block, b.Block) })
+		equal(t, "withdrawn after "+step.does, got, want)
+	}
 }

@@ -31,6 +31,7 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 		"runs that others start":         testStarts,
 		"what runs claim":                testClaims,
 		"a block that is being written":  testWritten,
+		"a block that is withdrawn":      testWithdrawnBlocks,
 		"the list of the processes":      testMemberList,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func (a *Calls) undo(index int) {
 		stored = &b
 	} else if err == nil {
 		var after record.Settled
-		if after, err = a.Drafts.Settle(ctx, a.Owner, id, record.Revert, nil); !after.Gone {
+		if after, err = a.Drafts.Drop(ctx, a.Owner, id); !after.Gone {
 			stored = &after.Block
 		}
 	}

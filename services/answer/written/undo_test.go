@@ -33,10 +33,10 @@ func (s *store) SettleBlock(context.Context, string, string, record.Settle, reco
 	if s.block.Current == nil {
 		b := *s.block
 		s.block = nil
-		return record.Settled{Block: b, Gone: true}, nil
+		return record.Settled{Block: b, Gone: true, Reverted: true}, nil
 	}
 	s.block.New, s.block.State = nil, schemas.BlockClean
-	return record.Settled{Block: *s.block}, nil
+	return record.Settled{Block: *s.block, Reverted: true}, nil
 }
 
 func (s *store) WriteBlock(_ context.Context, _, _ string, w record.BlockWrite) (schemas.Block, error) {
@@ -67,7 +67,7 @@ func planned() runlog.Event {
 
 // The process ends after a call has failed and before its text is removed. The call is run
 // again by the next attempt, which has not seen it being written, and fails again: the
-// text does not remain.
+// text does not remain, and readers are told once.
 func TestFailedCallOfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -101,8 +101,13 @@ func TestFailedCallOfAnEarlierAttempt(t *testing.T) {
 				tt.block.ID, tt.block.DocumentID, tt.block.Type = "b", "d", "md"
 			}
 			s, resets := &store{block: tt.block}, 0
+			docs := documents.New(s, s, s, s)
+			watch := docs.Watch(schemas.User{ID: "u"}, "r", func(*runlog.BlockReset) { resets++ })
+			for _, e := range tt.log {
+				watch.Note(e.Body)
+			}
 			calls := written.New(written.Options{
-				Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: documents.New(s, s, s, s), Levels: levels{},
+				Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: docs, Levels: levels{},
 				Emit: func(_ runlog.Level, b runlog.Body) {
 					if _, ok := b.(*runlog.BlockReset); ok {
 						resets++

@@ -203,7 +203,7 @@ func (a *Calls) EndDraft(d *documents.Draft, reset *runlog.BlockReset) bool {
 	if failed {
 		ctx, done := a.Storing()
 		defer done()
-		if _, err := a.Drafts.Settle(ctx, a.Owner, d.Block(), record.Revert, nil); err != nil {
+		if _, err := a.Drafts.Drop(ctx, a.Owner, d.Block()); err != nil {
 			a.Logger.Warn("could not remove an incomplete block", "run_id", a.Run, "error", err)
 		}
 		a.Emit(runlog.Level{}, reset)

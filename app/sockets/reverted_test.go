@@ -1,0 +1,64 @@
+package sockets
+
+import (
+	"testing"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/app/apptest/chunks"
+	"github.com/chattray/chattray/schemas"
+)
+
+// The user reverts or deletes a single block that a run has written, while the run goes
+// on. Every socket, also one that comes later, shows the block withdrawn. A revert after
+// the user has accepted the text changes nothing, so nothing is withdrawn.
+func TestBlockRevertedWhileItsRunGoesOn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		method, path string
+		accepted     bool
+	}{
+		"reverted":               {method: "POST", path: "/api/blocks/b/revert"},
+		"deleted":                {method: "DELETE", path: "/api/blocks/b"},
+		"reverted once accepted": {method: "POST", path: "/api/blocks/b/revert", accepted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, up := apptest.ServeScripted(t)
+			d.Must("POST", "/api/documents", map[string]any{"id": "doc", "title": "Gold"})
+			d.Must("POST", "/api/documents/doc/blocks", map[string]any{"id": "b", "type": "md", "content": "Old"})
+			gate := make(chan struct{})
+			up.Push(upstream.Stream(upstream.Call(0, "w", "write_block", `{"block_id":"b","content":"New text."}`), upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()))
+			up.Push(upstream.Open(upstream.Wait(gate), upstream.Say("Done."), upstream.Finish("stop"), upstream.Usage(1, 1), upstream.Done()))
+			written := func(c schemas.Chunk) bool {
+				return c.Type == schemas.ChunkTool && c.ToolUseID == "w" && c.Event == schemas.ToolCompletes
+			}
+			asker, watcher := d.Dial("ann"), d.Dial("ann")
+			asker.Send(`{"name":"message","message":{"content":"Write"},"mode":"agent","document_id":"doc","chat_id":"c"}`)
+			run := asker.Until(written)[0].RunID
+			watcher.Send(`{"name":"resume","run_id":"` + run + `"}`)
+			watcher.Until(written)
+
+			if tt.accepted {
+				d.Must("POST", "/api/blocks/b/accept", nil)
+				d.Must("PATCH", "/api/blocks/b", map[string]any{"content": "Mine"})
+			}
+			d.Must(tt.method, tt.path, nil)
+			if !tt.accepted { // at once, not with the end of the run
+				withdrawn := func(c schemas.Chunk) bool { return c.Type == schemas.ChunkReset && c.BlockIDs == "b" && c.End }
+				asker.Until(withdrawn)
+				watcher.Until(withdrawn)
+			}
+			close(gate)
+			asker.Until(apptest.IsRunEnd)
+			watcher.Until(apptest.IsRunEnd)
+			late := d.Dial("ann")
+			late.Send(`{"name":"resume","run_id":"` + run + `"}`)
+			late.Until(apptest.IsRunEnd)
+			for who, seen := range map[string][]schemas.Chunk{"the one who asks": asker.Seen, "a watcher": watcher.Seen, "a later one": late.Seen} {
+				b := chunks.Of(seen...).Blocks["b"]
+				if withdrawn := b.State == "withdrawn"; withdrawn == tt.accepted {
+					t.Errorf("%s sees %+v, want withdrawn: %v, of\n%s", who, b, !tt.accepted, apptest.ListChunks(seen))
+				}
+			}
+		})
+	}
+}
