@@ -22,11 +22,20 @@ const (
 	// lockOwner waits for other transactions with a lock of the same class and owner.
 	lockOwner = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(?, hashtext(?))) AS locked`
 	holds     = `(EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run AND ` + openStates + `)
-		OR until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run))`
+		OR claims.until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run))`
 	selectHolder = `SELECT run FROM claims WHERE owner = ? AND run <> ? AND (block = '' AND document = ?
 		OR block <> '' AND (block {among} OR CAST(? AS BOOLEAN) AND document = ?)) AND ` + holds + ` ORDER BY run LIMIT 1`
 	insertClaim = `INSERT INTO claims (run, document, block, owner, replica, until) VALUES (?, ?, ?, ?, ?, clock_timestamp() + ? * interval '1 microsecond')
 		ON CONFLICT (run, document, block) DO UPDATE SET replica = excluded.replica, until = excluded.until`
+	setWaits   = `UPDATE claims SET waits = CAST(? AS JSONB) WHERE run = ?`
+	clearWaits = `UPDATE claims SET waits = NULL WHERE run = ? AND waits IS NOT NULL`
+	// waitsFor joins the claims that hold up the run of w. A run without claims holds up
+	// nobody, so its waits are not noted.
+	waitsFor = ` JOIN claims ON claims.owner = w.owner AND claims.run <> w.run AND (claims.block = '' AND claims.document = w.waits->>'document'
+		OR claims.block <> '' AND (jsonb_exists(w.waits->'blocks', claims.block)
+		OR CAST(w.waits->>'plan' AS BOOLEAN) AND claims.document = w.waits->>'document')) AND ` + holds
+	selectCircle = `WITH RECURSIVE ahead (run) AS (SELECT claims.run FROM claims AS w` + waitsFor + ` WHERE w.run = ?
+		UNION SELECT claims.run FROM ahead JOIN claims AS w ON w.run = ahead.run` + waitsFor + `) SELECT 1 FROM ahead WHERE run = ?`
 	sweepClaims = `DELETE FROM claims WHERE owner = ? AND until < clock_timestamp() AND NOT ` + holds
 	// While text is written into a block, it is pending there until the user rejects it.
 	rejectedClaims = `SELECT run, owner, document, block FROM claims WHERE run = ANY($1) AND writing AND NOT EXISTS
@@ -36,20 +45,27 @@ const (
 )
 
 // TakeClaim grants a run of the replica all that it claims, or nothing if a run of any
-// replica holds some of it; it returns that run. A run may claim again what it holds.
-func (r *Replicas) TakeClaim(ctx context.Context, c record.Claim, replica string) (holder string, err error) {
+// replica holds some of it; it returns that run. A run may claim again what it holds. If
+// it waits for what is not granted, that is noted until something is granted or LeaveClaim,
+// unless a holder waits for this run, directly or through others: that is a deadlock. A run
+// waits for one claim at a time, so only a new wait closes a circle.
+func (r *Replicas) TakeClaim(ctx context.Context, c record.Claim, replica string, waits bool) (holder string, deadlock bool, err error) {
 	blocks, err := json.Marshal(append([]string{}, c.Blocks...))
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	err = r.store.batch(ctx, func(ctx context.Context, tx session) error {
-		holder = ""
+		holder, deadlock = "", false
 		owner := clean(c.Owner)
 		if err := tx.query(ctx, lockOwner, [][]any{{claimLock, owner}}, func(scanner) error { return nil }); err != nil {
 			return err
 		}
 		err := tx.query(ctx, selectHolder, [][]any{{owner, c.Run, c.Document, string(blocks), c.Plan, c.Document}}, func(row scanner) error { return row.Scan(&holder) })
-		if err != nil || holder != "" {
+		switch {
+		case err != nil || holder != "" && !waits:
+			return err
+		case holder != "":
+			deadlock, err = noteWait(ctx, tx, &c, string(blocks))
 			return err
 		}
 		claimed := c.Blocks
@@ -63,9 +79,33 @@ func (r *Replicas) TakeClaim(ctx context.Context, c record.Claim, replica string
 		if err := tx.each(ctx, sweepClaims, [][]any{{owner}}); err != nil {
 			return err
 		}
+		if err := tx.each(ctx, clearWaits, [][]any{{c.Run}}); err != nil {
+			return err
+		}
 		return tx.each(ctx, insertClaim, rows)
 	})
-	return holder, r.store.fault("claim", err)
+	return holder, deadlock, r.store.fault("claim", err)
+}
+
+// noteWait notes what a run waits for, unless that closes a circle of waits.
+func noteWait(ctx context.Context, tx session, c *record.Claim, blocks string) (deadlock bool, err error) {
+	wait, err := json.Marshal(map[string]any{"document": c.Document, "blocks": json.RawMessage(blocks), "plan": c.Plan})
+	if err != nil {
+		return false, err
+	}
+	if err := tx.each(ctx, setWaits, [][]any{{string(wait), c.Run}}); err != nil {
+		return false, err
+	}
+	err = tx.query(ctx, selectCircle, [][]any{{c.Run, c.Run}}, func(scanner) error { deadlock = true; return nil })
+	if err != nil || !deadlock {
+		return deadlock, err
+	}
+	return true, tx.each(ctx, clearWaits, [][]any{{c.Run}})
+}
+
+// LeaveClaim ends the wait of a run.
+func (r *Replicas) LeaveClaim(ctx context.Context, run string) error {
+	return r.change(ctx, `UPDATE claims SET waits = NULL WHERE run = $1 AND waits IS NOT NULL`, run)
 }
 
 // DropClaims drops what a run has claimed as one of the replica.

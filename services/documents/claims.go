@@ -226,9 +226,8 @@ func (d *Documents) Holder(w Claim) string {
 // Await is like Claim, but waits for other runs, at most for limit; a limit of
 // 0 waits as long as ctx lasts. A released claim goes to those that wait for
 // it, in their order, before a later Claim. Await returns the run that still
-// holds the claim when the wait ends, "" if the claim was granted. It ends at once if
-// that run waits for this one, because neither would end; the waits of other processes are
-// not known, so there it is the limit that ends the wait.
+// holds the claim when the wait ends, "" if the claim was granted. It ends at once if a
+// run that holds it waits for this one, because neither would end.
 func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (holder string) {
 	if d.shared != nil {
 		return d.shared.await(ctx, w, limit)

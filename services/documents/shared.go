@@ -22,8 +22,11 @@ const (
 // whichever process works on it.
 type Claims interface {
 	// TakeClaim grants a run of the replica all that it claims, or returns another run
-	// that holds some of it.
-	TakeClaim(ctx context.Context, c Claim, replica string) (holder string, err error)
+	// that holds some of it. If the run waits, that is noted until it is granted something
+	// or LeaveClaim, unless a holder waits for this run, directly or through others: that
+	// is a deadlock.
+	TakeClaim(ctx context.Context, c Claim, replica string, waits bool) (holder string, deadlock bool, err error)
+	LeaveClaim(ctx context.Context, run string) error
 	// DropClaims drops what a run has claimed as one of the replica.
 	DropClaims(ctx context.Context, run, replica string) error
 	// ClaimedIn returns the document in which a run has claimed the owner's block, "" for
@@ -40,7 +43,7 @@ type Claims interface {
 // Share makes claims hold for the runs of all processes; replica returns the name under
 // which runs are this process's now. It is called before the first run.
 func (d *Documents) Share(claims Claims, replica func() string) {
-	d.shared = &sharedClaims{claims: claims, replica: replica, taken: make(map[string]bool), waits: make(map[string]string)}
+	d.shared = &sharedClaims{claims: claims, replica: replica, taken: make(map[string]bool)}
 }
 
 // sharedClaims are the claims of this process's runs among those of all. It is safe for
@@ -50,44 +53,30 @@ type sharedClaims struct {
 	replica func() string
 
 	mu    sync.Mutex
-	taken map[string]bool   // runs that have taken something
-	waits map[string]string // by run, the holder for which it waits
+	taken map[string]bool // runs that have taken something
 }
 
 func (s *sharedClaims) take(ctx context.Context, w Claim) (holder string, err error) {
 	if w.Run == "" {
 		return "", nil
 	}
-	s.mu.Lock()
-	s.taken[w.Run] = true
-	s.mu.Unlock()
-	return s.claims.TakeClaim(ctx, w, s.replica())
+	s.begin(w.Run)
+	holder, _, err = s.claims.TakeClaim(ctx, w, s.replica(), false)
+	return holder, err
 }
 
-// waitFor notes that a run waits for a holder, and reports whether the waits that lead on
-// from there lead back to the run. Those of other processes are not known here.
-func (s *sharedClaims) waitFor(run, holder string) (deadlock bool) {
+// begin notes that the run takes something.
+func (s *sharedClaims) begin(run string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waits[run] = holder
-	for range len(s.waits) {
-		if holder == run {
-			delete(s.waits, run)
-			return true
-		}
-		holder = s.waits[holder]
-	}
-	return false
-}
-
-func (s *sharedClaims) waitOver(run string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.waits, run)
+	s.taken[run] = true
 }
 
 // await tries again and again, also while the database is not available.
 func (s *sharedClaims) await(ctx context.Context, w Claim, limit time.Duration) (holder string) {
+	if w.Run == "" {
+		return ""
+	}
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
@@ -95,26 +84,32 @@ func (s *sharedClaims) await(ctx context.Context, w Claim, limit time.Duration) 
 	}
 	tick := time.NewTicker(claimEvery)
 	defer tick.Stop()
-	defer s.waitOver(w.Run)
+	s.begin(w.Run)
 	for {
-		found, err := s.take(ctx, w)
+		found, deadlock, err := s.claims.TakeClaim(ctx, w, s.replica(), true)
 		switch {
-		case err == nil && found == "":
-			return ""
+		case err == nil && (found == "" || deadlock):
+			return found
 		case err == nil:
 			holder = found
-			if s.waitFor(w.Run, holder) {
-				return holder
-			}
 		case holder == "":
 			holder = unknownHolder
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
+			s.leave(w.Run)
 			return holder
 		}
 	}
+}
+
+// leave ends the wait of a run. What cannot be ended now ends with the next claim of the
+// run, or with the run.
+func (s *sharedClaims) leave(run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseWait)
+	defer cancel()
+	_ = s.claims.LeaveClaim(ctx, run)
 }
 
 // release drops what the run has taken here. What cannot be dropped ends with the run.

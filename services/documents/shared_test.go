@@ -17,25 +17,49 @@ import (
 type claimTable struct {
 	mu      sync.Mutex
 	holders map[string]string
+	waits   map[string]string // by run, the holder for which it waits
 	dropped []string
 	err     error
 }
 
-func (c *claimTable) TakeClaim(_ context.Context, w record.Claim, replica string) (string, error) {
+func (c *claimTable) TakeClaim(_ context.Context, w record.Claim, _ string, waits bool) (string, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
-		return "", c.err
+		return "", false, c.err
 	}
 	for _, block := range w.Blocks {
 		if holder := c.holders[block]; holder != "" && holder != w.Run {
-			return holder, nil
+			return holder, waits && c.wait(w.Run, holder), nil
 		}
 	}
+	delete(c.waits, w.Run)
 	for _, block := range w.Blocks {
 		c.holders[block] = w.Run
 	}
-	return "", nil
+	return "", false, nil
+}
+
+// wait notes that a run waits for a holder, unless the holder waits for it.
+func (c *claimTable) wait(run, holder string) (deadlock bool) {
+	delete(c.waits, run)
+	for next := holder; next != ""; next = c.waits[next] {
+		if next == run {
+			return true
+		}
+	}
+	if c.waits == nil {
+		c.waits = make(map[string]string)
+	}
+	c.waits[run] = holder
+	return false
+}
+
+func (c *claimTable) LeaveClaim(_ context.Context, run string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waits, run)
+	return nil
 }
 
 func (c *claimTable) DropClaims(_ context.Context, run, replica string) error {
@@ -75,6 +99,9 @@ func TestSharedClaims(t *testing.T) {
 		}
 		if holder := d.Await(t.Context(), claim, time.Second); holder != "elsewhere" {
 			t.Errorf("after a second it is held by %q, want elsewhere", holder)
+		}
+		if len(table.waits) > 0 {
+			t.Errorf("after the wait the table has %v as waiting, want nobody", table.waits)
 		}
 		time.AfterFunc(900*time.Millisecond, func() { table.set(func() { delete(table.holders, "b") }) })
 		began := time.Now()

@@ -27,7 +27,7 @@ func testClaims(t *testing.T, url string) {
 	}
 	take := func(what string, w record.Claim, replica, want string) {
 		t.Helper()
-		holder, err := r.TakeClaim(f.ctx, w, replica)
+		holder, _, err := r.TakeClaim(f.ctx, w, replica, false)
 		must(t, err)
 		equal(t, what, holder, want)
 	}
@@ -72,7 +72,7 @@ func testClaimRace(f *fixture, url string) {
 			w := f.begin("races")
 			f.mustCommit(w)
 			group.Go(func() {
-				holder, err := stores[i%3].Replicas().TakeClaim(f.ctx, record.Claim{Run: w.RunID, Owner: "ann", Document: "race", Blocks: []string{"b" + strconv.Itoa(n)}}, "r")
+				holder, _, err := stores[i%3].Replicas().TakeClaim(f.ctx, record.Claim{Run: w.RunID, Owner: "ann", Document: "race", Blocks: []string{"b" + strconv.Itoa(n)}}, "r", false)
 				if err != nil {
 					f.Error(err)
 				}
@@ -105,7 +105,7 @@ func testWritten(t *testing.T, url string) {
 	write.Create = &record.NewDocument{ID: "d", Title: "d", CreatedAt: f.now()}
 	_, err = s.WriteBlock(fenced, owner, "d", write)
 	must(t, err)
-	_, err = r.TakeClaim(f.ctx, record.Claim{Run: w.RunID, Owner: owner, Document: "d", Blocks: []string{"b"}}, "a")
+	_, _, err = r.TakeClaim(f.ctx, record.Claim{Run: w.RunID, Owner: owner, Document: "d", Blocks: []string{"b"}}, "a", false)
 	must(t, err)
 	acts := map[string]func() error{
 		"accept the block": func() error { _, err := s.SettleBlock(f.ctx, owner, "b", record.Accept, nil); return err },
@@ -155,9 +155,9 @@ func testWithdrawnBlocks(t *testing.T, url string) {
 	f.mustCommit(run, other)
 	fenced := record.WithFence(f.ctx, record.Fence{RunID: run.RunID, Attempt: 1})
 	claim := record.Claim{Run: run.RunID, Owner: f.owner, Document: "d", Blocks: []string{"own", "a", "b", "c"}}
-	_, err = s.Replicas().TakeClaim(f.ctx, claim, "r")
+	_, _, err = s.Replicas().TakeClaim(f.ctx, claim, "r", false)
 	must(t, err)
-	_, err = s.Replicas().TakeClaim(f.ctx, record.Claim{Run: run.RunID, Owner: f.owner, Document: "planned", Plan: true}, "r")
+	_, _, err = s.Replicas().TakeClaim(f.ctx, record.Claim{Run: run.RunID, Owner: f.owner, Document: "planned", Plan: true}, "r", false)
 	must(t, err)
 	write := func(document, id string) func() error {
 		return func() error {
@@ -200,4 +200,74 @@ func testWithdrawnBlocks(t *testing.T, url string) {
 		slices.SortFunc(got, func(a, b record.Withdrawal) int { return strings.Compare(a.Block, b.Block) })
 		equal(t, "withdrawn after "+step.does, got, want)
 	}
+}
+
+// testCircles is what runs of several processes wait for: the wait that closes a circle is
+// refused, and what ends a wait breaks one.
+func testCircles(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	r := f.store.Replicas()
+	runs := make(map[string]*record.Write)
+	for _, name := range []string{"a", "b", "c", "idle"} {
+		runs[name] = f.begin(name)
+		f.mustCommit(runs[name])
+	}
+	claim := func(run, document, block string) record.Claim {
+		c := record.Claim{Run: runs[run].RunID, Owner: "ann", Document: document, Plan: block == ""}
+		if block != "" {
+			c.Blocks = []string{block}
+		}
+		return c
+	}
+	name := func(id string) string {
+		for name, w := range runs {
+			if w.RunID == id {
+				return name
+			}
+		}
+		return id
+	}
+	await := func(c record.Claim, want string, circle bool) {
+		t.Helper()
+		holder, deadlock, err := r.TakeClaim(f.ctx, c, "r", true)
+		must(t, err)
+		if got := name(holder); got != want || deadlock != circle {
+			t.Errorf("%s waits for %v in %s: held by %q, a circle: %t; want %q, %t", name(c.Run), c.Blocks, c.Document, got, deadlock, want, circle)
+		}
+	}
+	leave := func(run string) {
+		t.Helper()
+		must(t, r.LeaveClaim(f.ctx, runs[run].RunID))
+	}
+	for run, block := range map[string]string{"a": "1", "b": "2", "c": "3"} {
+		await(claim(run, "d", block), "", false)
+	}
+	await(claim("a", "d", "2"), "b", false)
+	await(claim("a", "d", "2"), "b", false)
+	await(claim("idle", "d", "1"), "a", false) // it holds nothing, so nobody waits for it
+	await(claim("b", "d", "3"), "c", false)
+	await(claim("c", "d", "1"), "a", true)
+	await(claim("c", "d", "2"), "b", true)
+	await(claim("c", "d", "new"), "", false)
+	leave("b")
+	await(claim("c", "d", "1"), "a", false)
+	await(claim("b", "d", "3"), "c", true)
+	await(claim("b", "d", "4"), "", false)
+	other := claim("c", "d", "1")
+	other.Owner = "bob"
+	await(other, "", false)
+	await(claim("b", "d", "3"), "c", false) // what was granted has ended the wait of c
+	leave("a")
+	leave("b")
+
+	await(claim("a", "d", ""), name(min(runs["b"].RunID, runs["c"].RunID)), false) // a plan waits for both
+	await(claim("b", "d", "1"), "a", true)
+	await(claim("c", "d", "1"), "a", true)
+	await(claim("b", "else", ""), "", false)
+	await(claim("a", "else", "x"), "b", false)
+	await(claim("b", "d", "1"), "a", true)
+	await(claim("c", "d", "1"), "a", false) // a waits no longer for the plan
+	await(claim("a", "else", "x"), "b", false)
+	f.mustCommit(f.finish(runs["b"], "done"))
+	await(claim("a", "d", "2"), "", false)
 }

@@ -32,6 +32,7 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 		"what runs claim":                testClaims,
 		"a block that is being written":  testWritten,
 		"a block that is withdrawn":      testWithdrawnBlocks,
+		"what runs wait for":             testCircles,
 		"the list of the processes":      testMemberList,
 	} {
 		t.Run(name, func(t *testing.T) {
