@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
@@ -67,5 +68,25 @@ func TestOneWriterOverTwo(t *testing.T) {
 		}
 		apptest.CheckInvariants(t, system)
 		system.CheckScripted()
+	})
+}
+
+// A model names a block by something that is no id, and that the database cannot store.
+// Nobody else writes there, so its call does not wait for another answer.
+func TestNoIDOverTwo(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		client := apptest.Client{T: t, URL: system.StartReplica(apptest.TakerLease, nil).URL}
+		client.Must(http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "D"})
+		for _, id := range []string{`a\u0000b`, strings.Repeat("a long one ", 1000)} {
+			system.Model.Push(upstream.Stream(upstream.Call(0, "w", "edit_block", `{"block_id":"`+id+`","content":"New"}`), upstream.Finish("tool_calls")))
+			system.Model.Push(upstream.Text("It has no such block."))
+			socket := client.Dial("")
+			socket.Send(`{"name":"message","message":{"content":"Write"},"mode":"agent","document_id":"d"}`)
+			for _, c := range socket.Until(apptest.IsRunEnd) {
+				if c.StatusCode == schemas.StatusWaitingForAnswer {
+					t.Errorf("the call for the block %.20s waits for another answer", id)
+				}
+			}
+		}
 	})
 }

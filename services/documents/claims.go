@@ -39,6 +39,13 @@ func ClaimOf(owner, run string, req *schemas.ChatRequest) Claim {
 	return Claim{Run: run, Owner: owner, Document: document, Blocks: blocks}
 }
 
+// claimable returns the claim without ids that no block can have. Nothing is written there,
+// and the database may not be able to store them.
+func claimable(w Claim) Claim {
+	w.Blocks = slices.DeleteFunc(slices.Clone(w.Blocks), func(id string) bool { return !text.IsID(id) })
+	return w
+}
+
 // place is a document or a block of an owner.
 type place struct{ owner, id string }
 
@@ -201,6 +208,7 @@ func (c *claims) release(run string) {
 // that run. A run may claim again what it already holds. Only where other processes run
 // too there may be an error.
 func (d *Documents) Claim(ctx context.Context, w Claim) (holder string, err error) {
+	w = claimable(w)
 	if d.shared != nil {
 		return d.shared.take(ctx, w)
 	}
@@ -229,6 +237,7 @@ func (d *Documents) Holder(w Claim) string {
 // holds the claim when the wait ends, "" if the claim was granted. It ends at once if a
 // run that holds it waits for this one, because neither would end.
 func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (holder string) {
+	w = claimable(w)
 	if d.shared != nil {
 		return d.shared.await(ctx, w, limit)
 	}
