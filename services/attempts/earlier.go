@@ -40,6 +40,7 @@ type Earlier struct {
 	// Withdrawn are the blocks that the user has rejected or deleted while the run
 	// wrote them.
 	Withdrawn map[string]bool
+	writers   map[string]*runlog.Caller // the calls that wrote last in blocks
 
 	valid []runlog.Event // events of Log, without those that later attempts made void
 }
@@ -79,13 +80,16 @@ func (e *Earlier) compare(calls []record.ToolCall, log []runlog.Event) {
 	}
 	e.addStarted()
 	e.findKept()
-	e.Withdrawn = make(map[string]bool)
+	e.Withdrawn, e.writers = make(map[string]bool), make(map[string]*runlog.Caller)
 	for i := range log {
 		switch b := log[i].Body.(type) {
 		case *runlog.BlockReset:
 			e.Withdrawn[b.Place.BlockIDs] = b.End && !b.Refused
+			if !b.End {
+				e.writers[b.Place.BlockIDs] = b.By
+			}
 		case *runlog.BlockContent: // the block was written again
-			e.Withdrawn[b.Place.BlockIDs] = false
+			e.Withdrawn[b.Place.BlockIDs], e.writers[b.Place.BlockIDs] = false, b.By
 		default:
 		}
 	}
@@ -136,9 +140,12 @@ func (e *Earlier) Wanted(blocks []string) []string {
 }
 
 // Withdrew reports whether the user has withdrawn the block that a call of a
-// finished reply wrote; e may be nil.
+// finished reply wrote, not an earlier call; e may be nil.
 func (e *Earlier) Withdrew(index int, block string) bool {
 	if e == nil || !e.Withdrawn[block] || len(e.Steps) == 0 {
+		return false
+	}
+	if by := e.writers[block]; by != nil && by.Index != index {
 		return false
 	}
 	last := &e.Steps[len(e.Steps)-1].Reply

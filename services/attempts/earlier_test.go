@@ -178,3 +178,38 @@ func TestBlockTexts(t *testing.T) {
 		t.Errorf("the texts differ (-want +got):\n%s", diff)
 	}
 }
+
+// A text that the user has withdrawn is that of the call which wrote it last: a later call
+// may write the block.
+func TestWithdrew(t *testing.T) {
+	place := runlog.Place{BlockIDs: "b", DocumentID: "d", Type: "md"}
+	by := func(index int) *runlog.Caller { return &runlog.Caller{Tool: "write_block", Index: index} }
+	begins := func(index int) runlog.Event { return event(&runlog.BlockReset{Place: place, By: by(index)}) }
+	writes := func(index int) runlog.Event {
+		return event(&runlog.BlockContent{Place: place, Text: "text", By: by(index)})
+	}
+	withdrawn := event(&runlog.BlockReset{Place: place, End: true})
+	for name, tt := range map[string]struct {
+		log  []runlog.Event
+		want [3]bool // calls 0 to 2
+	}{
+		"nothing":                  {log: logOf(writes(0))},
+		"the text of a call":       {log: logOf(begins(0), writes(0), withdrawn), want: [3]bool{0: true}},
+		"the text of a later call": {log: logOf(writes(0), begins(1), writes(1), withdrawn), want: [3]bool{1: true}},
+		"an empty text":            {log: logOf(writes(0), begins(1), withdrawn), want: [3]bool{1: true}},
+		"and written again":        {log: logOf(writes(0), withdrawn, writes(1))},
+		"by a version that names no calls": {
+			log: logOf(event(&runlog.BlockContent{Place: place, Text: "text"}), withdrawn), want: [3]bool{true, true, true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := []turn.Step{{Reply: turn.Reply{ToolCalls: make([]turn.ToolCall, 1)}}, {Reply: turn.Reply{FirstIndex: 1, ToolCalls: make([]turn.ToolCall, 2)}}}
+			e := attempts.EarlierOf(steps, nil, tt.log)
+			for index, want := range tt.want {
+				if got := e.Withdrew(index, "b"); got != want {
+					t.Errorf("withdrew what call %d wrote: %t, want %t", index, got, want)
+				}
+			}
+		})
+	}
+}
