@@ -195,6 +195,9 @@ func (s *Store) RestoreDocument(ctx context.Context, owner, id string, revision 
 		if err := d.keep(schemas.VersionRestored); err != nil {
 			return err
 		}
+		if err := s.withdrawBlocks(ctx, d); err != nil {
+			return err
+		}
 		if err := d.replace(title, blocks); err != nil {
 			return err
 		}

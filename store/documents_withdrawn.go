@@ -42,7 +42,7 @@ func (s *Store) withdrawBlock(ctx context.Context, d *change, id string) error {
 }
 
 // withdrawBlocks does what withdrawBlock does, for all blocks of the document that runs
-// have written.
+// have written. Readers are told of those that no longer have the text.
 func (s *Store) withdrawBlocks(ctx context.Context, d *change) error {
 	if !s.tells(ctx) {
 		return nil

@@ -10,16 +10,18 @@ import (
 )
 
 // The user reverts or deletes a single block that a run has written, while the run goes
-// on. Every socket, also one that comes later, shows the block withdrawn. A revert after
-// the user has accepted the text changes nothing, so nothing is withdrawn.
+// on, or restores the document as it was before. Every socket, also one that comes later,
+// shows the block withdrawn. A revert after the user has accepted the text changes nothing,
+// so nothing is withdrawn.
 func TestBlockRevertedWhileItsRunGoesOn(t *testing.T) {
 	for name, tt := range map[string]struct {
-		method, path string
-		accepted     bool
+		method, path   string
+		accepted, kept bool
 	}{
 		"reverted":               {method: "POST", path: "/api/blocks/b/revert"},
 		"deleted":                {method: "DELETE", path: "/api/blocks/b"},
-		"reverted once accepted": {method: "POST", path: "/api/blocks/b/revert", accepted: true},
+		"restored":               {method: "POST", path: "/api/documents/doc/versions/3/restore", accepted: true},
+		"reverted once accepted": {method: "POST", path: "/api/blocks/b/revert", accepted: true, kept: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, up := apptest.ServeScripted(t)
@@ -38,11 +40,11 @@ func TestBlockRevertedWhileItsRunGoesOn(t *testing.T) {
 			watcher.Until(written)
 
 			if tt.accepted {
-				d.Must("POST", "/api/blocks/b/accept", nil)
+				d.Must("POST", "/api/documents/doc/accept", nil)
 				d.Must("PATCH", "/api/blocks/b", map[string]any{"content": "Mine"})
 			}
 			d.Must(tt.method, tt.path, nil)
-			if !tt.accepted { // at once, not with the end of the run
+			if !tt.kept { // at once, not with the end of the run
 				withdrawn := func(c schemas.Chunk) bool { return c.Type == schemas.ChunkReset && c.BlockIDs == "b" && c.End }
 				asker.Until(withdrawn)
 				watcher.Until(withdrawn)
@@ -55,8 +57,8 @@ func TestBlockRevertedWhileItsRunGoesOn(t *testing.T) {
 			late.Until(apptest.IsRunEnd)
 			for who, seen := range map[string][]schemas.Chunk{"the one who asks": asker.Seen, "a watcher": watcher.Seen, "a later one": late.Seen} {
 				b := chunks.Of(seen...).Blocks["b"]
-				if withdrawn := b.State == "withdrawn"; withdrawn == tt.accepted {
-					t.Errorf("%s sees %+v, want withdrawn: %v, of\n%s", who, b, !tt.accepted, apptest.ListChunks(seen))
+				if withdrawn := b.State == "withdrawn"; withdrawn == tt.kept {
+					t.Errorf("%s sees %+v, want withdrawn: %v, of\n%s", who, b, !tt.kept, apptest.ListChunks(seen))
 				}
 			}
 		})

@@ -222,9 +222,19 @@ func (d *Documents) Version(ctx context.Context, user schemas.User, id string, r
 
 // Restore makes a version the current state of the document, as a new revision.
 // The state before it becomes a version too. While something waits for the
-// user, Restore is an error of code conflict.
+// user, Restore is an error of code conflict. What unfinished runs have written and is not
+// in the document any more is withdrawn, as when it is reverted.
 func (d *Documents) Restore(ctx context.Context, user schemas.User, id string, revision int64, match record.Match) (schemas.Document, error) {
-	return d.versions.RestoreDocument(ctx, user.ID, id, revision, match)
+	unlock, err := d.locks.Lock(ctx, user.ID)
+	if err != nil {
+		return schemas.Document{}, err
+	}
+	defer unlock()
+	restored, err := d.versions.RestoreDocument(ctx, user.ID, id, revision, match)
+	if err == nil {
+		d.withdrawShown(ctx, user, id)
+	}
+	return restored, err
 }
 
 // AnyBlock returns a block of a document or a message of a chat as long as it is stored:

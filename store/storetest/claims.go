@@ -159,6 +159,8 @@ func testWithdrawnBlocks(t *testing.T, url string) {
 	must(t, err)
 	_, _, err = s.Replicas().TakeClaim(f.ctx, record.Claim{Run: run.RunID, Owner: f.owner, Document: "planned", Plan: true}, "r", false)
 	must(t, err)
+	_, _, err = s.Replicas().TakeClaim(f.ctx, record.Claim{Run: run.RunID, Owner: f.owner, Document: "versions", Blocks: []string{"v"}}, "r", false)
+	must(t, err)
 	write := func(document, id string) func() error {
 		return func() error {
 			_, err := s.WriteBlock(fenced, f.owner, document, record.BlockWrite{
@@ -189,6 +191,16 @@ func testWithdrawnBlocks(t *testing.T, url string) {
 		{"a block of a plan is added", write("planned", "p"), []string{"a", "b", "c", "own"}},
 		{"the user deletes it", func() error { return s.DeleteBlock(f.ctx, f.owner, "p", nil) }, []string{"a", "b", "c", "own", "p"}},
 		{"the run writes a document of the same id", write("b", "of b"), []string{"a", "b", "c", "own", "p"}},
+		{"a block is added and accepted", func() error {
+			return errors.Join(write("versions", "first")(), settle(f.ctx, "first", record.Accept)(), write("versions", "v")(), settle(f.ctx, "v", record.Accept)())
+		}, []string{"a", "b", "c", "own", "p"}},
+		{"the user restores the version before", func() error {
+			versions, err := s.DocumentVersions(f.ctx, f.owner, "versions")
+			if err == nil {
+				_, err = s.RestoreDocument(f.ctx, f.owner, "versions", versions.Items[0].Revision, nil)
+			}
+			return err
+		}, []string{"a", "b", "c", "own", "p", "v"}},
 	} {
 		must(t, step.do())
 		var want []record.Withdrawal
