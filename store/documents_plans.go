@@ -58,15 +58,22 @@ func (d *change) setPlans(title string, plans []string, by string) error {
 // PlanDocument proposes a new structure. The blocks of the document are hidden
 // until the plan is reverted: they are marked to be deleted and keep their
 // pending changes. The planned blocks are added at the end, and the title
-// becomes pending. Planned blocks that already exist do not change, so the same
-// plan may be repeated. It returns the document with its blocks.
+// becomes pending. Planned blocks that already exist do not change, and those that
+// were removed are not added again, so the same plan may be repeated. It returns the
+// document with its blocks.
 func (s *Store) PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error) {
 	var planned schemas.Document
 	err := s.changeDocument(ctx, owner, id, p.Create, func(d *change) error {
+		removed, err := d.removed(p.Blocks)
+		if err != nil {
+			return err
+		}
 		var missing []int
 		for i := range p.Blocks {
 			if _, err := d.head(p.Blocks[i].ID); isMissing(err) {
-				missing = append(missing, i)
+				if !removed[p.Blocks[i].ID] {
+					missing = append(missing, i)
+				}
 			} else if err != nil {
 				return err
 			}
@@ -81,7 +88,6 @@ func (s *Store) PlanDocument(ctx context.Context, owner, id string, p record.Pla
 				return err
 			}
 		}
-		var err error
 		planned, err = wholeDocument(d.tx, owner, id)
 		return err
 	})

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas/record"
 )
 
 // maxRemoved is how many ids of an owner's removed blocks and documents are stored at
@@ -34,6 +36,21 @@ func (d *change) remove(scope string, args ...any) (gone bool, err error) {
 	}
 	done := d.tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+scope, append([]any{d.owner}, args...)...)
 	return done.RowsAffected > 0, done.Error
+}
+
+// removed returns which of the blocks the owner had that were removed.
+func (d *change) removed(blocks []record.NewBlock) (map[string]bool, error) {
+	ids := make([]string, len(blocks))
+	for i := range blocks {
+		ids[i] = blocks[i].ID
+	}
+	var found []string
+	err := d.tx.Raw("SELECT id FROM removed_blocks WHERE owner = ? AND id IN ?", d.owner, ids).Scan(&found).Error
+	removed := make(map[string]bool, len(found))
+	for _, id := range found {
+		removed[id] = true
+	}
+	return removed, err
 }
 
 // noteChat notes the ids of the answers of a chat that is about to be deleted.
