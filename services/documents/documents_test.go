@@ -235,6 +235,7 @@ func TestExport(t *testing.T) {
 		{"md", "# Gold\n\nText.\n", "", "# Gold\n\nText."},
 		{"md", "\n", "", ""},
 		{"csv", "year,price\n2024,\"2,386\"\n2025,a|b,extra\n2026\n", "", "| year | price |\n| --- | --- |\n| 2024 | 2,386 |\n| 2025 | a\\|b | extra |\n| 2026 |  |"},
+		{"csv", "a,b\n\\|,\\\\|x\\\n", "", "| a | b |\n| --- | --- |\n| \\\\\\| | \\\\\\\\\\|x\\ |"},
 		{"csv", "a,\"two\nlines\"\n", "", "| a | two<br>lines |\n| --- | --- |"},
 		{"interactive_chart", "x,y\n1,2\n", `{"title":"A *chart*","mark":"bar"}`, "**A \\*chart\\***\n\n| x | y |\n| --- | --- |\n| 1 | 2 |"},
 		{"interactive_chart", "x\n1\n", `{"title":{"text":"Deep"}}`, "**Deep**\n\n| x |\n| --- |\n| 1 |"},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -126,9 +127,16 @@ func (b *tableWriter) row(cells []string) bool {
 	return b.Len() <= b.limit
 }
 
-var cellEscapes = strings.NewReplacer("|", `\|`, "\r\n", "<br>", "\n", "<br>", "\r", "<br>")
+var (
+	cellLines = strings.NewReplacer("\r\n", "<br>", "\n", "<br>", "\r", "<br>")
+	cellPipes = regexp.MustCompile(`(\\*)\|`)
+)
 
-func escapeCell(text string) string { return cellEscapes.Replace(strings.TrimSpace(text)) }
+// escapeCell escapes what would end a cell or its row. A backslash before a pipe is
+// escaped too: it would escape the pipe's own.
+func escapeCell(text string) string {
+	return cellPipes.ReplaceAllString(cellLines.Replace(strings.TrimSpace(text)), `$1$1\|`)
+}
 
 // metaTitle returns the title of a chart: a string, or an object that has one.
 func metaTitle(meta json.RawMessage) string {
