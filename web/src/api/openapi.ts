@@ -2004,8 +2004,9 @@ export interface components {
              *     `tool_use_id` and `is_error`. A block that a tool writes has `meta` and `content`. `withdrawn: true` means that
              *     what was written into the block no longer counts, because the user has withdrawn it or the call has failed: the
              *     block is as it was before, or gone. What waited in it before is shown again in a message of its own. The `data` of an event
-             *     `withdrawn` says the same of a block of a document, `ref`: the one that the answer itself was written into or,
-             *     with `tool_use_id`, one that a call writes again in another place
+             *     `withdrawn` says the same of a block of a document, `ref`: one that the answer itself was written into, one
+             *     that was whole before the user reverted or deleted it, or, with `tool_use_id`, one that a call writes again in
+             *     another place
              */
             props?: Record<string, unknown>;
             /** @description `C` and the sequence number */
