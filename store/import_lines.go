@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -97,6 +98,9 @@ func invalidLine(message string) *schemas.Error {
 }
 
 func decodeRecord(line []byte) (importRecord, error) {
+	if !utf8.Valid(line) { // encoding/json would replace letters of other encodings
+		return importRecord{}, invalidLine("it is not text in UTF-8")
+	}
 	var kind kindField
 	if err := json.Unmarshal(line, &kind); err != nil {
 		return importRecord{}, invalidLine("it is not a JSON object").Because(err)

@@ -190,4 +190,6 @@ func testImportSources(t *testing.T, url string) {
 			t.Errorf("%s: the error is %v, want %q", what, err, want)
 		}
 	}
+	_, err = s.Import(t.Context(), strings.NewReader(lastLine+"\n"+strings.Replace(lastLine, `"n"`, "\"Caf\xe9\"", 1)))
+	failsWith(t, "a file in Latin-1", err, schemas.CodeInvalid)
 }
