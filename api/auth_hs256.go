@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -56,10 +57,14 @@ func (h *HS256) verify(bearer string) (schemas.User, time.Time, error) {
 }
 
 // SignToken makes a token for development: HS256, the user's name as subject,
-// good from issued until expires. Audience may be empty.
+// good from issued until expires. Audience may be empty. A name that is no subject of a token
+// is an error.
 func SignToken(secret, audience string, user schemas.User, issued, expires time.Time) (string, error) {
 	if secret == "" || user.Name == "" {
 		return "", errors.New("sign token: secret and user name are required")
+	}
+	if !isName(user.Name) {
+		return "", fmt.Errorf("sign token: the user name must be plain text of at most %d bytes", maxSubject)
 	}
 	c := signed{claims{
 		Issuer: devIssuer, Subject: user.Name, Name: user.Name, Roles: user.Roles,

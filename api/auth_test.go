@@ -198,6 +198,11 @@ func TestSignTokenIsAccepted(t *testing.T) {
 	if _, err := api.SignToken("", "", schemas.User{Name: "una"}, now, now); err == nil {
 		t.Error("SignToken without a secret returned no error, want one")
 	}
+	for _, name := range []string{"una\x01", "una\xff", strings.Repeat("u", 256)} { // Authenticate would refuse the token
+		if _, err := api.SignToken(testSecret, "", schemas.User{Name: name}, now, now); err == nil {
+			t.Errorf("SignToken for %q returned no error, want one", name)
+		}
+	}
 }
 
 func TestLocalIsAnAdmin(t *testing.T) {
