@@ -59,10 +59,10 @@ func TestAnswersAndAQuestionSentTwice(t *testing.T) {
 			t.Parallel()
 			s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
 			s.Start()
-			gate := make(chan struct{})
+			gate, next := make(chan struct{}), make(chan struct{})
 			s.Model.On(upstream.LastUser("first"), upstream.Open(upstream.Call(0, "c", "where", "{}"), upstream.Finish("tool_calls"), upstream.Usage(10, 2), upstream.Done()),
 				upstream.Open(upstream.Say("the "), upstream.Wait(gate), upstream.Say("answer"), upstream.Finish("stop"), upstream.Usage(10, 2), upstream.Done()))
-			s.Model.On(upstream.LastUser("second"), upstream.Text("the next"))
+			s.Model.On(upstream.LastUser("second"), upstream.Open(upstream.Say("the "), upstream.Wait(next), upstream.Say("next"), upstream.Finish("stop"), upstream.Usage(10, 2), upstream.Done()))
 			end := endOfWire[strings.Split(name, ",")[0]]
 			asked := s.Send(t, http.MethodPost, wire.path, wire.ask())
 			readLines(t, asked.Body, end)
@@ -77,7 +77,8 @@ func TestAnswersAndAQuestionSentTwice(t *testing.T) {
 				})
 			}
 			close(gate)
-			group.Wait()
+			group.Wait() // sent again after its end, the question would be asked again
+			close(next)
 			for i, resp := range both {
 				if got, want := resp.Header.Get("X-Run-Id"), both[0].Header.Get("X-Run-Id"); resp.StatusCode != http.StatusOK || got != want || got == first {
 					t.Errorf("request %d is answered with %d by the run %q, want %q, not %q", i+1, resp.StatusCode, got, want, first)
