@@ -52,6 +52,27 @@ func isPlainLine(s string) bool {
 	return true
 }
 
+// Printable returns s without control and formatting characters, which can hide what it
+// says, and without white space at its ends, cut to limit characters. Line ends and tabs
+// stay.
+func Printable(s string, limit int) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range s {
+		switch {
+		case r == '\n' || r == '\t':
+		case !unicode.IsPrint(r):
+			continue
+		}
+		if n == limit {
+			break
+		}
+		b.WriteRune(r)
+		n++
+	}
+	return strings.TrimSpace(b.String())
+}
+
 // Bytes returns at most the first limit bytes of s, without splitting a
 // character.
 func Bytes(s string, limit int) string {

@@ -26,6 +26,8 @@ func TestShorten(t *testing.T) {
 		{"line of white space", text.Line(" a\r\n\tb\x00  c ", 20), "a b c"},
 		{"long line", text.Line(strings.Repeat("ä ", 100), 5), "ä ä…"},
 		{"line of broken text", text.Line(strings.Repeat("a", 7)+"é"+strings.Repeat("b", 9), 1), "…"},
+		{"printable", text.Printable(" \x1b[31mhid\u202eden\n\tlöst\u200b ", 20), "[31mhidden\n\tlöst"},
+		{"printable, cut", text.Printable("a\x00ö b", 3), "aö"},
 		{"bytes", text.Bytes("aé", 2), "a"},
 		{"bytes of what fits", text.Bytes("aé", 3), "aé"},
 		{"bytes of none", text.Bytes("é", 1), ""},

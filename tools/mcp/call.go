@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/tools"
 )
 
@@ -46,7 +47,7 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 		return tools.Result{}, context.Cause(ctx)
 	}
 	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok && (refusal.Code < firstOwnCode || refusal.Code > lastOwnCode) {
-		return tools.Result{IsError: true, Text: "the server " + c.Name + " refused the call: " + plainText(refusal.Message, maxFault)}, nil
+		return tools.Result{IsError: true, Text: "the server " + c.Name + " refused the call: " + text.Printable(refusal.Message, maxFault)}, nil
 	}
 	if inner.Err() != nil {
 		err = context.Cause(inner)
@@ -65,7 +66,7 @@ func (c *client) failure(ctx context.Context, d definition, call *activeCall, er
 	bad, isBad := errors.AsType[*badAnswer](err)
 	switch {
 	case isBad:
-		what = "gave an answer that cannot be used (" + plainText(bad.Error(), maxFault) + ")"
+		what = "gave an answer that cannot be used (" + text.Printable(bad.Error(), maxFault) + ")"
 	case call.isAnswered.Load():
 		what = "gave an answer that is not a tool's result"
 	case errors.Is(err, errLongMessage):
@@ -76,7 +77,7 @@ func (c *client) failure(ctx context.Context, d definition, call *activeCall, er
 	if code == schemas.CodeUpstreamUnavailable || isBad && bad.status == http.StatusUnauthorized {
 		c.ring()
 	}
-	c.log.WarnContext(ctx, "call of an MCP server's tool failed", "tool", plainText(d.name, maxToolName), "error", reason(err))
+	c.log.WarnContext(ctx, "call of an MCP server's tool failed", "tool", text.Printable(d.name, maxToolName), "error", reason(err))
 	return schemas.NewError(code, "the server "+c.Name+" "+what+"; whether the call had an effect is unknown").Because(errors.New(reason(err)))
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/tools"
 )
 
@@ -188,7 +189,7 @@ func (l *link) progress(p *sdk.ProgressNotificationParams) {
 		return
 	}
 	c.steps++
-	c.call.Progress("running", plainText(p.Message, maxStepText), fraction(p.Progress, p.Total), nil)
+	c.call.Progress("running", text.Printable(p.Message, maxStepText), fraction(p.Progress, p.Total), nil)
 }
 
 // fraction returns done/total, 0 if total is unknown.

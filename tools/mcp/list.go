@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/schemas/weburl"
 	"github.com/chattray/chattray/tools"
@@ -155,10 +156,10 @@ func define(t *sdk.Tool) (definition, error) {
 	}
 	sum := sha256.Sum256(whole)
 	d := definition{
-		name: t.Name, description: plainText(t.Description, maxDescription), schema: schema, hash: hex.EncodeToString(sum[:]), hints: h,
+		name: t.Name, description: text.Printable(t.Description, maxDescription), schema: schema, hash: hex.EncodeToString(sum[:]), hints: h,
 	}
 	switch {
-	case t.Name == "" || len(t.Name) > maxToolName || plainText(t.Name, maxToolName) != t.Name || strings.ContainsAny(t.Name, "\n\t"):
+	case t.Name == "" || len(t.Name) > maxToolName || text.Printable(t.Name, maxToolName) != t.Name || strings.ContainsAny(t.Name, "\n\t"):
 		return d, errors.New("its name is empty, too long or not plain text")
 	case len(schema) > maxSchema:
 		return d, fmt.Errorf("its input schema has %d bytes, at most %d are allowed", len(schema), maxSchema)
@@ -172,11 +173,11 @@ func (c *client) trusted(ctx context.Context, listed map[string]definition) (map
 	seen := make([]record.MCPTool, 0, len(listed))
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
 		d := listed[name]
-		text, err := json.Marshal(Definition{d.description, d.schema, d.hints})
+		stored, err := json.Marshal(Definition{d.description, d.schema, d.hints})
 		if err != nil {
 			return nil, err
 		}
-		seen = append(seen, record.MCPTool{Server: c.Name, Tool: name, Hash: d.hash, Definition: text})
+		seen = append(seen, record.MCPTool{Server: c.Name, Tool: name, Hash: d.hash, Definition: stored})
 	}
 	known, err := c.opts.Pins.SeeMCPTools(ctx, c.Name, seen)
 	if err != nil {
@@ -251,5 +252,5 @@ func (c *client) report(ctx context.Context, tool, hash, message string, args ..
 		clear(c.reported) // the server keeps changing its names
 	}
 	c.reported[tool] = hash
-	c.log.WarnContext(ctx, message, append([]any{"tool", plainText(tool, maxToolName)}, args...)...)
+	c.log.WarnContext(ctx, message, append([]any{"tool", text.Printable(tool, maxToolName)}, args...)...)
 }

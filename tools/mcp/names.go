@@ -6,8 +6,8 @@ import (
 	"errors"
 	"net/url"
 	"strings"
-	"unicode"
 
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/tools"
 )
 
@@ -37,26 +37,6 @@ func modelName(server, tool string) string {
 	return prefix + clean[:min(len(clean), room)] + "_" + hex.EncodeToString(sum[:])[:hashSize]
 }
 
-// plainText makes text from outside safe to show: at most limit characters,
-// without control and formatting characters, which can hide what it says.
-func plainText(s string, limit int) string {
-	var b strings.Builder
-	n := 0
-	for _, r := range s {
-		switch {
-		case r == '\n' || r == '\t':
-		case !unicode.IsPrint(r):
-			continue
-		}
-		if n == limit {
-			return strings.TrimSpace(b.String())
-		}
-		b.WriteRune(r)
-		n++
-	}
-	return strings.TrimSpace(b.String())
-}
-
 // maxReason is the longest error text in the log, in characters.
 const maxReason = 300
 
@@ -65,5 +45,5 @@ func reason(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	return plainText(err.Error(), maxReason)
+	return text.Printable(err.Error(), maxReason)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // maxParts bounds the parts that partly decodes.
@@ -68,7 +70,7 @@ func contentOf(raw json.RawMessage) []sdk.Content {
 	}
 	note := "a part without a type was left out"
 	if kind, ok := part.Type.(string); ok && kind != "" {
-		note = "a part of the type " + plainText(kind, maxMIME) + " was left out: it cannot be read here"
+		note = "a part of the type " + text.Printable(kind, maxMIME) + " was left out: it cannot be read here"
 	}
 	content := []sdk.Content{unreadable{&sdk.TextContent{Text: note}}}
 	if text, ok := part.Text.(string); ok {

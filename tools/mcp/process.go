@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // The limits of a local server's process.
@@ -126,7 +128,7 @@ func (l *lineLog) flush() {
 	case !l.limit.Allow():
 		l.dropped++
 	default:
-		l.log.Debug(l.says, "line", plainText(string(l.line), maxLogLine), "lines_dropped", l.dropped)
+		l.log.Debug(l.says, "line", text.Printable(string(l.line), maxLogLine), "lines_dropped", l.dropped)
 		l.dropped = 0
 	}
 }

@@ -169,8 +169,8 @@ func (m *mapping) image(mime string, data []byte) {
 
 // resource adds a resource; kind is the word for it in the model's text.
 func (m *mapping) resource(r resource, kind string) {
-	r.URI, r.Name = plainText(r.URI, maxURI), plainText(r.Name, maxResourceName)
-	r.Description, r.MIME = plainText(r.Description, maxResourceAbout), plainText(r.MIME, maxMIME)
+	r.URI, r.Name = text.Printable(r.URI, maxURI), text.Printable(r.Name, maxResourceName)
+	r.Description, r.MIME = text.Printable(r.Description, maxResourceAbout), text.Printable(r.MIME, maxMIME)
 	about := []string{kind, r.Name, r.URI, r.MIME, r.Description}
 	if r.Size > 0 {
 		about = append(about, fmt.Sprintf("%d bytes", r.Size))

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -160,8 +161,8 @@ func (w *rpcWriter) finish() {
 		return
 	}
 	w.Header().Del("Content-Length")
-	text := strings.TrimSpace(string(w.text))
-	if strings.HasPrefix(text, unhandled) {
+	says := strings.TrimSpace(string(w.text))
+	if strings.HasPrefix(says, unhandled) {
 		refused := newRPCError(w.id, codeUnknownMethod, "there is no such method")
 		if len(w.id) > 0 {
 			refused.status = http.StatusOK // clients read a JSON-RPC error only from a successful response
@@ -169,5 +170,5 @@ func (w *rpcWriter) finish() {
 		refused.send(w.ResponseWriter)
 		return
 	}
-	newRPCError(w.id, codeInvalidRequest, plainText(text, maxRefusal)).send(w.ResponseWriter)
+	newRPCError(w.id, codeInvalidRequest, text.Printable(says, maxRefusal)).send(w.ResponseWriter)
 }
