@@ -20,6 +20,7 @@ import (
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/mcp"
+	"github.com/chattray/chattray/tools/mcp/server"
 )
 
 // mcpStart is how long the start of the service waits for the MCP servers.
@@ -30,7 +31,7 @@ const mcpStart = 5 * time.Second
 // and the handler of /mcp.
 type mcpParts struct {
 	clients *mcp.Clients
-	handler *mcp.Handler
+	handler *server.Handler
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
@@ -53,7 +54,7 @@ func newMCP(c settings.Config, registry *tools.Registry, data *store.Store, log 
 	if err != nil {
 		return nil, err
 	}
-	return &mcpParts{clients: clients, handler: mcp.NewHandler(mcp.HandlerOptions{
+	return &mcpParts{clients: clients, handler: server.New(server.Options{
 		Tools: registry, Timeout: c.Timeouts.Tool, Body: c.Limits.Body, Version: release, Logger: log,
 	})}, nil
 }

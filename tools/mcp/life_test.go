@@ -16,6 +16,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/mcp"
+	"github.com/chattray/chattray/tools/mcp/logtest"
 )
 
 func TestDeathOfALocalServer(t *testing.T) {
@@ -112,7 +113,7 @@ func TestProcessesEndWithTheService(t *testing.T) {
 func gone(pid int) bool {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.Now().Add(patience); time.Now().Before(late); <-tick.C {
+	for late := time.Now().Add(logtest.Patience); time.Now().Before(late); <-tick.C {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			return true
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/mcp"
+	"github.com/chattray/chattray/tools/mcp/logtest"
 )
 
 // each runs a test against the server over every transport.
@@ -179,7 +180,7 @@ func TestCancelledCall(t *testing.T) {
 		if _, err := w.tool("srv__slow").Run(ctx, call); !errors.Is(err, why) {
 			t.Errorf("got %v, want the cause", err)
 		}
-		late := time.After(patience)
+		late := time.After(logtest.Patience)
 		for w.text("srv__cancelled", "") != "1" {
 			select {
 			case <-late:

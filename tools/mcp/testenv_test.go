@@ -24,10 +24,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/mcp"
+	"github.com/chattray/chattray/tools/mcp/logtest"
 )
-
-// patience bounds every wait of these tests; only a failing test waits that long.
-const patience = 3 * time.Minute
 
 // memory remembers definitions as the store does.
 type memory struct {
@@ -69,56 +67,13 @@ func (m *memory) accept() {
 	}
 }
 
-// logBook collects the log lines, as "message key=value …".
-type logBook struct {
-	slog.Handler
-	lines chan string
-	attrs string
-}
-
-func (b *logBook) Enabled(context.Context, slog.Level) bool { return true }
-
-func (b *logBook) WithAttrs(attrs []slog.Attr) slog.Handler {
-	with := *b
-	for _, a := range attrs {
-		with.attrs += " " + a.String()
-	}
-	return &with
-}
-
-func (b *logBook) Handle(_ context.Context, r slog.Record) error {
-	line := r.Message + b.attrs
-	r.Attrs(func(a slog.Attr) bool { line += " " + a.String(); return true })
-	select {
-	case b.lines <- line:
-	default: // the buffer is full: no test waits for that many lines
-	}
-	return nil
-}
-
-// await reads the lines until one has all the parts.
-func (b *logBook) await(t *testing.T, parts ...string) string {
-	t.Helper()
-	late := time.After(patience)
-	for {
-		select {
-		case line := <-b.lines:
-			if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) }) {
-				return line
-			}
-		case <-late:
-			t.Fatalf("the log never says %q", parts)
-		}
-	}
-}
-
 // testEnv has connected clients, with their registry, pins and log.
 type testEnv struct {
 	*testing.T
 	registry *tools.Registry
 	clients  *mcp.Clients
 	memory   *memory
-	log      *logBook
+	log      *logtest.Book
 	replaced chan struct{}
 	stop     func() // ends Run and waits for it
 }
@@ -138,7 +93,7 @@ func (w *testEnv) Replace(group string, list []turn.Tool) error {
 func newTestEnv(t *testing.T, change func(*mcp.Options), servers ...mcp.Server) *testEnv {
 	t.Helper()
 	w := &testEnv{
-		T: t, memory: &memory{tools: map[string]record.MCPTool{}}, log: &logBook{lines: make(chan string, 1000)}, replaced: make(chan struct{}, 1),
+		T: t, memory: &memory{tools: map[string]record.MCPTool{}}, log: logtest.NewBook(), replaced: make(chan struct{}, 1),
 	}
 	var err error
 	if w.registry, err = tools.NewRegistry(); err != nil {
@@ -169,12 +124,12 @@ func newTestEnv(t *testing.T, change func(*mcp.Options), servers ...mcp.Server) 
 		cancel()
 		select {
 		case <-done:
-		case <-time.After(patience):
+		case <-time.After(logtest.Patience):
 			t.Error("Run does not return, want it to end with its context")
 		}
 	})
 	t.Cleanup(w.stop)
-	ready, cancelReady := context.WithTimeout(t.Context(), patience)
+	ready, cancelReady := context.WithTimeout(t.Context(), logtest.Patience)
 	defer cancelReady()
 	clients.Ready(ready)
 	return w
@@ -183,7 +138,7 @@ func newTestEnv(t *testing.T, change func(*mcp.Options), servers ...mcp.Server) 
 // await reads the log until a line has all the parts.
 func (w *testEnv) await(parts ...string) string {
 	w.Helper()
-	return w.log.await(w.T, parts...)
+	return w.log.Await(w.T, parts...)
 }
 
 // names returns the names of the registry's tools.
@@ -192,7 +147,7 @@ func (w *testEnv) names() string { return strings.Join(w.registry.Names(), " ") 
 // until waits for the registry to be in a state.
 func (w *testEnv) until(what string, holds func() bool) {
 	w.Helper()
-	late := time.After(patience)
+	late := time.After(logtest.Patience)
 	for !holds() {
 		select {
 		case <-w.replaced:
@@ -215,7 +170,7 @@ func (w *testEnv) tool(name string) turn.Tool {
 // call calls a tool; args is JSON.
 func (w *testEnv) call(name, args string) (tools.Result, error) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.Context(), logtest.Patience)
 	defer cancel()
 	return w.tool(name).Run(ctx, &tools.Call{Name: name, Input: json.RawMessage(args)})
 }

@@ -1,4 +1,4 @@
-package mcp_test
+package server_test
 
 import (
 	"encoding/json"
@@ -11,12 +11,12 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/tools"
-	"github.com/chattray/chattray/tools/mcp"
+	"github.com/chattray/chattray/tools/mcp/server"
 )
 
 func TestRefusalsAreJSONRPC(t *testing.T) {
 	registry, _ := served(t)
-	h := mcp.NewHandler(mcp.HandlerOptions{Tools: registry}).For(schemas.User{ID: "u"})
+	h := server.New(server.Options{Tools: registry}).For(schemas.User{ID: "u"})
 	for _, tt := range []struct {
 		name, body, version string
 		status, code        int
@@ -85,7 +85,7 @@ func TestHints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := visit(t, mcp.NewHandler(mcp.HandlerOptions{Tools: registry}).For(schemas.User{ID: "u"}), "", nil)
+	session := visit(t, server.New(server.Options{Tools: registry}).For(schemas.User{ID: "u"}), "", nil)
 	found, err := session.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package mcp
+package server
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ func (e *rpcError) send(w http.ResponseWriter) {
 	if err != nil {
 		raw = nil // an id that was decoded is valid JSON
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", typeJSON)
 	w.WriteHeader(e.status)
 	_, _ = w.Write(append(raw, '\n')) // a caller that has disconnected gets nothing
 }

@@ -1,4 +1,4 @@
-package mcp_test
+package server_test
 
 import (
 	"context"
@@ -19,7 +19,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/tools"
-	"github.com/chattray/chattray/tools/mcp"
+	"github.com/chattray/chattray/tools/mcp/logtest"
+	"github.com/chattray/chattray/tools/mcp/server"
 )
 
 type question struct {
@@ -93,10 +94,10 @@ func served(t *testing.T) (*tools.Registry, *asked) {
 // visit connects the SDK's client to a handler, as a user.
 func visit(t *testing.T, h http.Handler, version string, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
-	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
+	host := httptest.NewServer(h)
+	t.Cleanup(host.Close)
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "visitor", Version: "1"}, o).Connect(t.Context(),
-		&sdk.StreamableClientTransport{Endpoint: server.URL}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+		&sdk.StreamableClientTransport{Endpoint: host.URL}, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ var protocols = map[string]string{"2025-11-25": "2025-11-25", "newest": ""}
 
 func TestHandlerLists(t *testing.T) {
 	registry, _ := served(t)
-	h := mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Version: "1"})
+	h := server.New(server.Options{Tools: registry, Version: "1"})
 	for name, version := range protocols {
 		for role, want := range map[string]string{"user": "echo known late mangled panic secret stubborn wait", "admin": "boss echo known late mangled panic secret stubborn wait"} {
 			t.Run(name+" "+role, func(t *testing.T) {
@@ -157,7 +158,7 @@ func TestHandlerCalls(t *testing.T) {
 	for name, version := range protocols {
 		t.Run(name, func(t *testing.T) {
 			registry, a := served(t)
-			h := mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Logger: slog.New(slog.DiscardHandler)})
+			h := server.New(server.Options{Tools: registry, Logger: slog.New(slog.DiscardHandler)})
 			session := visit(t, h.For(schemas.User{ID: "una"}), version, nil)
 			for _, tt := range tests {
 				got, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tt.tool, Arguments: tt.args})
@@ -190,9 +191,9 @@ func TestHandlerCalls(t *testing.T) {
 func TestHandlerAbandonsCalls(t *testing.T) {
 	registry, a := served(t)
 	defer close(a.stuck)
-	book := &logBook{lines: make(chan string, 1000)}
-	session := visit(t, mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Logger: slog.New(book)}).For(schemas.User{}), "", nil)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	book := logtest.NewBook()
+	session := visit(t, server.New(server.Options{Tools: registry, Logger: slog.New(book)}).For(schemas.User{}), "", nil)
+	ctx, cancel := context.WithTimeout(t.Context(), logtest.Patience)
 	defer cancel()
 	call := func(name string) string {
 		got, err := session.CallTool(ctx, &sdk.CallToolParams{Name: name})
@@ -210,7 +211,7 @@ func TestHandlerAbandonsCalls(t *testing.T) {
 		})
 	}
 	all.Wait()
-	book.await(t, "tool ignores its context and is abandoned", "tool=stubborn")
+	book.Await(t, "tool ignores its context and is abandoned", "tool=stubborn")
 	const refusal = "the tool was not run: earlier calls of it have not ended"
 	for ctx.Err() == nil && !strings.HasPrefix(call("stubborn"), refusal) { // a call whose time was over too soon has not begun
 	}
@@ -240,12 +241,12 @@ func TestHandlerLogsFailures(t *testing.T) {
 		"panic":  {"tool panicked", "panic=oh", "at=handler_test.go:"},
 	} {
 		t.Run(tool, func(t *testing.T) {
-			book := &logBook{lines: make(chan string, 1000)}
-			session := visit(t, mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Logger: slog.New(book)}).For(schemas.User{}), "", nil)
+			book := logtest.NewBook()
+			session := visit(t, server.New(server.Options{Tools: registry, Logger: slog.New(book)}).For(schemas.User{}), "", nil)
 			if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool}); err != nil {
 				t.Fatal(err)
 			}
-			book.await(t, append(want, "tool="+tool)...)
+			book.Await(t, append(want, "tool="+tool)...)
 		})
 	}
 }
@@ -254,7 +255,7 @@ func TestHandlerProgressAndCancel(t *testing.T) {
 	for name, version := range protocols {
 		t.Run(name, func(t *testing.T) {
 			registry, a := served(t)
-			h := mcp.NewHandler(mcp.HandlerOptions{Tools: registry})
+			h := server.New(server.Options{Tools: registry})
 			steps := make(chan *sdk.ProgressNotificationParams, 10)
 			session := visit(t, h.For(schemas.User{}), version, &sdk.ClientOptions{
 				ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { steps <- r.Params },
@@ -281,7 +282,7 @@ func TestHandlerProgressAndCancel(t *testing.T) {
 			}
 			select {
 			case <-a.ended:
-			case <-time.After(patience):
+			case <-time.After(logtest.Patience):
 				t.Error("the tool still runs after its caller has disconnected, want it cancelled")
 			}
 		})
@@ -290,8 +291,8 @@ func TestHandlerProgressAndCancel(t *testing.T) {
 
 func TestHandlerRefuses(t *testing.T) {
 	registry, _ := served(t)
-	server := httptest.NewServer(mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Body: 1000}).For(schemas.User{}))
-	t.Cleanup(server.Close)
+	host := httptest.NewServer(server.New(server.Options{Tools: registry, Body: 1000}).For(schemas.User{}))
+	t.Cleanup(host.Close)
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	tests := []struct {
 		name, method, host, body string
@@ -305,7 +306,7 @@ func TestHandlerRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := http.NewRequestWithContext(t.Context(), tt.method, server.URL, strings.NewReader(tt.body))
+			r, err := http.NewRequestWithContext(t.Context(), tt.method, host.URL, strings.NewReader(tt.body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -337,7 +338,7 @@ func TestHandlerAnswersCutCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				registry, _ := served(t)
-				h := mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Timeout: time.Hour}).For(schemas.User{ID: "u"})
+				h := server.New(server.Options{Tools: registry, Timeout: time.Hour}).For(schemas.User{ID: "u"})
 				ctx, stop := context.WithTimeout(t.Context(), tt.ends)
 				defer stop()
 				r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait","arguments":{}}}`))
@@ -357,7 +358,7 @@ func TestHandlerAnswersCutCalls(t *testing.T) {
 // TestHandlerAnswersAsAccepted has callers that name both forms, one or none.
 func TestHandlerAnswersAsAccepted(t *testing.T) {
 	registry, _ := served(t)
-	h := mcp.NewHandler(mcp.HandlerOptions{Tools: registry}).For(schemas.User{})
+	h := server.New(server.Options{Tools: registry}).For(schemas.User{})
 	for accept, want := range map[string]string{
 		"application/json, text/event-stream": "text/event-stream", "application/json,*/*;q=0.1": "text/event-stream", "*/*": "text/event-stream", "": "text/event-stream",
 		"text/event-stream": "text/event-stream", "application/json": "application/json", "Application/JSON; q=1": "application/json",

@@ -1,4 +1,7 @@
-package mcp
+// Package server serves the registry's tools to other programs, over the Model Context
+// Protocol. It owns the messages and their limits. The registry decides which tools are
+// served, and the API who may call them.
+package server
 
 import (
 	"cmp"
@@ -24,14 +27,25 @@ import (
 // The defaults and limits of a Handler.
 const (
 	defaultCallTimeout = time.Minute
+	defaultBody        = 8 << 20
 	// maxExchange bounds every request.
 	maxExchange = 15 * time.Minute
+	// maxResult bounds a result's text, and its payload's data, in bytes.
+	maxResult = 2 << 20
+	// maxSteps bounds the progress of a call. Steps beyond it are dropped.
+	maxSteps = 1_000
 )
 
-// HandlerOptions are the settings of a Handler. Tools is required.
-type HandlerOptions struct {
+// The media types of streamable HTTP.
+const (
+	typeJSON   = "application/json"
+	typeEvents = "text/event-stream"
+)
+
+// Options are the settings of a Handler. Tools is required.
+type Options struct {
 	Tools offered
-	// Timeout bounds a call of a tool without its own timeout; 0 is defaultCallTimeout.
+	// Timeout bounds a call of a tool without its own timeout; 0 is one minute.
 	Timeout time.Duration
 	// Body is the largest request in bytes; 0 is 8 MiB.
 	Body    int64
@@ -49,7 +63,7 @@ type offered interface {
 // Handler serves tools over streamable HTTP, without sessions: each request is
 // independent. It is safe for concurrent use.
 type Handler struct {
-	HandlerOptions
+	opts      Options
 	stream    http.Handler
 	whole     http.Handler // for callers that take no stream
 	abandoned concurrent.Abandoned
@@ -57,10 +71,10 @@ type Handler struct {
 
 type serverKey struct{}
 
-// NewHandler returns a Handler. It does not check a request's host and origin:
+// New returns a Handler. It does not check a request's host and origin:
 // the API does that for all routes.
-func NewHandler(o HandlerOptions) *Handler {
-	o.Timeout, o.Body = cmp.Or(o.Timeout, defaultCallTimeout), cmp.Or(o.Body, maxMessage)
+func New(o Options) *Handler {
+	o.Timeout, o.Body = cmp.Or(o.Timeout, defaultCallTimeout), cmp.Or(o.Body, defaultBody)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -71,7 +85,7 @@ func NewHandler(o HandlerOptions) *Handler {
 	options := sdk.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: o.Body, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
 	}
-	h := &Handler{HandlerOptions: o, stream: sdk.NewStreamableHTTPHandler(server, &options)}
+	h := &Handler{opts: o, stream: sdk.NewStreamableHTTPHandler(server, &options)}
 	options.JSONResponse = true
 	h.whole = sdk.NewStreamableHTTPHandler(server, &options)
 	return h
@@ -88,18 +102,18 @@ func takesStreams(h http.Header) bool {
 // context ends before there is an answer, the handler writes nothing: the caller knows why.
 func (h *Handler) For(user schemas.User) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, refused := readMessage(r, h.Body)
+		id, refused := readMessage(r, h.opts.Body)
 		if refused != nil {
 			refused.send(w)
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), maxExchange)
 		defer cancel()
-		server := sdk.NewServer(&sdk.Implementation{Name: "chattray", Version: h.Version}, &sdk.ServerOptions{
+		server := sdk.NewServer(&sdk.Implementation{Name: "chattray", Version: h.opts.Version}, &sdk.ServerOptions{
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 		})
-		for _, t := range h.Tools.Offered(user) {
+		for _, t := range h.opts.Tools.Offered(user) {
 			server.AddTool(described(t), h.handler(ctx, user, t))
 		}
 		answer := &rpcWriter{ResponseWriter: w, id: id}
@@ -131,7 +145,7 @@ func described(t turn.Tool) *sdk.Tool {
 // when its request ends.
 func (h *Handler) handler(request context.Context, user schemas.User, t turn.Tool) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		timeout := cmp.Or(t.Timeout, h.Timeout)
+		timeout := cmp.Or(t.Timeout, h.opts.Timeout)
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		defer context.AfterFunc(request, cancel)()
@@ -169,7 +183,7 @@ func (h *Handler) run(ctx context.Context, t turn.Tool, call *turn.Call) (tools.
 		return t.Run(ctx, call)
 	})
 	if c.Leaves() {
-		h.Logger.WarnContext(ctx, "tool ignores its context and is abandoned", "tool", t.Name)
+		h.opts.Logger.WarnContext(ctx, "tool ignores its context and is abandoned", "tool", t.Name)
 	}
 	return result, err
 }
@@ -181,13 +195,13 @@ func refused(why string) tools.Result {
 // fault returns the text of an error that a caller may see, and logs the error.
 func (h *Handler) fault(ctx context.Context, t turn.Tool, timeout time.Duration, err error) string {
 	if p, ok := errors.AsType[*concurrent.PanicError](err); ok {
-		h.Logger.ErrorContext(ctx, "tool panicked", "tool", t.Name, "panic", p.Value, "at", p.Place)
+		h.opts.Logger.ErrorContext(ctx, "tool panicked", "tool", t.Name, "panic", p.Value, "at", p.Place)
 		return turn.Panicked
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return "the call was cancelled" + turn.UnknownEffect
 	}
-	h.Logger.WarnContext(ctx, "tool failed", "tool", t.Name, "error", err)
+	h.opts.Logger.WarnContext(ctx, "tool failed", "tool", t.Name, "error", err)
 	if ctx.Err() != nil {
 		return turn.Late(timeout)
 	}
