@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/mcp/result"
 )
 
 // maxFault is the longest error text of a server that the model gets, in characters.
@@ -41,7 +42,7 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 	params.SetProgressToken(active.token)
 	answer, err := l.session.CallTool(inner, params)
 	if err == nil {
-		return c.result(d.name, answer), nil
+		return result.Of(c.Name, d.name, answer), nil
 	}
 	if ctx.Err() != nil {
 		return tools.Result{}, context.Cause(ctx)
@@ -52,8 +53,8 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 	if inner.Err() != nil {
 		err = context.Cause(inner)
 	} else if active.isAnswered.Load() {
-		if answer, readable := partly(active.result); readable {
-			return c.result(d.name, answer), nil
+		if got, readable := result.Partly(c.Name, d.name, active.result); readable {
+			return got, nil
 		}
 	}
 	return tools.Result{}, c.failure(ctx, d, active, l.why(err))

@@ -22,8 +22,6 @@ const (
 	MaxDescription = maxDescription
 	MaxMessage     = maxMessage
 	MaxPages       = maxPages
-	MaxResult      = maxResult
 	MaxSchema      = maxSchema
 	MaxTools       = maxTools
-	TypeResult     = typeResult
 )

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chattray/chattray/tools/mcp"
+	"github.com/chattray/chattray/tools/mcp/result"
 )
 
 // offering is a server with tools of any kind, over HTTP.
@@ -157,7 +158,7 @@ func TestResultsThatAreTooLarge(t *testing.T) {
 	r.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
 	w := newTestEnv(t, nil, r.named("srv"))
 	got, err := w.call("srv__flood", "{}")
-	if err != nil || got.Payload == nil || len(got.Text) > mcp.MaxResult {
+	if err != nil || got.Payload == nil || len(got.Text) > result.MaxText {
 		t.Fatalf("got %d bytes, payload %t, %v", len(got.Text), got.Payload != nil, err)
 	}
 	var data struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/schemas/weburl"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/mcp/result"
 )
 
 // maxListed bounds the tools that are read from a list, maxPages its pages and
@@ -235,7 +236,7 @@ func (c *client) tool(d definition) turn.Tool {
 	}
 	t := tools.NewForeign(modelName(c.Name, d.name), description, d.schema,
 		func(ctx context.Context, call *tools.Call) (tools.Result, error) { return c.call(ctx, d, call) },
-		tools.PayloadType(typeResult), tools.Timeout(c.Timeout))
+		tools.PayloadType(result.PayloadType), tools.Timeout(c.Timeout))
 	h := c.counting(d.hints)
 	t.Global, t.ReadOnly, t.Idempotent, t.Effects, t.Untrusted = c.Global, h.ReadOnly, h.ReadOnly || h.Idempotent, !h.ReadOnly, !h.ClosedWorld
 	t.Confirm, _ = c.Asks(d.name, Definition{hints: d.hints})

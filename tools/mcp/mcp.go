@@ -30,8 +30,6 @@ const (
 	// characters, maxSchema the largest input schema, in bytes.
 	maxDescription = 1_000
 	maxSchema      = 32 << 10
-	// maxResult is the longest text of a result, in bytes.
-	maxResult = 2 << 20
 	// maxMessage is the largest message of the protocol, in bytes. A larger one
 	// ends the connection, or only the call that a remote server answers with it.
 	maxMessage = 8 << 20

@@ -16,6 +16,7 @@ import (
 	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/mcp"
 	"github.com/chattray/chattray/tools/mcp/logtest"
+	"github.com/chattray/chattray/tools/mcp/result"
 )
 
 // each runs a test against the server over every transport.
@@ -32,7 +33,7 @@ func TestTools(t *testing.T) {
 		server.Global, server.TrustHints, server.Timeout = true, true, 7*time.Second
 		w := newTestEnv(t, nil, server)
 		greet, slow := w.tool("srv__greet"), w.tool("srv__slow")
-		if !greet.Idempotent || slow.Idempotent || !greet.Global || greet.Confirm || greet.Timeout != 7*time.Second || greet.PayloadType != mcp.TypeResult {
+		if !greet.Idempotent || slow.Idempotent || !greet.Global || greet.Confirm || greet.Timeout != 7*time.Second || greet.PayloadType != result.PayloadType {
 			t.Errorf("greet is %+v, slow idempotent: %t", greet, slow.Idempotent)
 		}
 		if err := greet.Check(json.RawMessage(`["name"]`)); err == nil {
@@ -194,7 +195,7 @@ func TestCancelledCall(t *testing.T) {
 func TestHugeResults(t *testing.T) {
 	w := newTestEnv(t, nil, local(t, "srv"))
 	text := w.text("srv__huge", `{"size":"3000001"}`)
-	if len(text) > mcp.MaxResult || len(text) < mcp.MaxResult-10 || !strings.HasSuffix(text, "é\n\n[the rest of the result is left out: it is too long]") {
+	if len(text) > result.MaxText || len(text) < result.MaxText-10 || !strings.HasSuffix(text, "é\n\n[the rest of the result is left out: it is too long]") {
 		t.Errorf("a result over the limit: %d bytes, ending %q", len(text), text[len(text)-80:])
 	}
 	_, err := w.call("srv__huge", `{"size":"`+strconv.Itoa(mcp.MaxMessage+2)+`"}`)

@@ -1,4 +1,6 @@
-package mcp
+// Package result makes the results of tools from the answers of MCP servers, within the
+// limits of what a model and a page get.
+package result
 
 import (
 	"encoding/base64"
@@ -15,8 +17,12 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// typeResult is the payload type of the tools of MCP servers.
-const typeResult = "mcp_result"
+// PayloadType is the payload type of the tools of MCP servers.
+const PayloadType = "mcp_result"
+
+// MaxText is the longest text of a result, in bytes. The rest is left out, and the text says
+// so.
+const MaxText = 2 << 20
 
 // The limits of a result's payload; sizes are in bytes before base64. Larger
 // parts are left out, and the text says so.
@@ -34,7 +40,7 @@ const (
 	maxMIME          = 100
 )
 
-// payload is the data of typeResult.
+// payload is the data of PayloadType.
 type payload struct {
 	Server     string          `json:"server"`
 	Tool       string          `json:"tool"`
@@ -69,14 +75,14 @@ type mapping struct {
 	worded     bool // the tool gave text
 }
 
-// result converts an answer: everything that the model can use becomes text,
-// everything that the page can show becomes the payload. An error has no
+// Of returns the result of a call of a server's tool: everything that the model can use
+// becomes text, everything that the page can show becomes the payload. An error has no
 // payload.
-func (c *client) result(tool string, answer *sdk.CallToolResult) tools.Result {
+func Of(server, tool string, answer *sdk.CallToolResult) tools.Result {
 	if answer.NeedsInput() {
 		return tools.Result{IsError: true, Text: "the tool asks for input that cannot be given here"}
 	}
-	m := &mapping{payload: payload{Server: c.Name, Tool: tool}}
+	m := &mapping{payload: payload{Server: server, Tool: tool}}
 	for _, content := range answer.Content {
 		m.add(content)
 	}
@@ -93,7 +99,7 @@ func (c *client) result(tool string, answer *sdk.CallToolResult) tools.Result {
 		return out
 	}
 	if data, err := json.Marshal(m.payload); err == nil { // it has only plain values
-		out.Payload = &turn.Payload{Type: typeResult, Data: data}
+		out.Payload = &turn.Payload{Type: PayloadType, Data: data}
 	}
 	return out
 }
@@ -131,7 +137,7 @@ func (m *mapping) words(s string) {
 	m.text(s)
 }
 
-// text adds to the model's text, up to maxResult.
+// text adds to the model's text, up to MaxText.
 func (m *mapping) text(s string) {
 	const note = "[the rest of the result is left out: it is too long]"
 	const between = "\n\n"
@@ -139,7 +145,7 @@ func (m *mapping) text(s string) {
 	if m.overflowed || s == "" {
 		return
 	}
-	if room := maxResult - len(note) - len(between) - m.size; len(s) > room {
+	if room := MaxText - len(note) - len(between) - m.size; len(s) > room {
 		m.overflowed = true
 		m.parts = append(m.parts, text.Bytes(s, max(room, 0)), note)
 		return
