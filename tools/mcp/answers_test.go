@@ -16,7 +16,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
-	"github.com/chattray/chattray/tools/mcp"
+	"github.com/chattray/chattray/tools/mcp/transport"
 )
 
 // rawServer is a remote server with sessions whose tools write their HTTP answers themselves.
@@ -144,7 +144,7 @@ var badAnswers = map[string]struct {
 	"broken_json": {writes(200, "application/json", `{"jsonrpc":`), nil, "(status 200, application/json: it is not a JSON-RPC message)"},
 	"other_id":    {writes(200, "application/json", `{"jsonrpc":"2.0","id":"other","result":{}}`), nil, "(status 200, application/json: it is not an answer to the call)"},
 	"request":     {writes(200, "application/json", `{"jsonrpc":"2.0","id":ID,"method":"ping"}`), nil, "(status 200, application/json: it is not an answer to the call)"},
-	"too_large":   {writes(200, "application/json", `{"a":"`+strings.Repeat("x", mcp.MaxMessage)), nil, "(status 200, application/json: the answer is too large)"},
+	"too_large":   {writes(200, "application/json", `{"a":"`+strings.Repeat("x", transport.MaxMessage)), nil, "(status 200, application/json: the answer is too large)"},
 	"s400":        {writes(400, "application/json", `{"error":"secret trace"}`), nil, "(status 400, application/json)"},
 	"s401":        {writes(401, "text/plain", "secret trace"), nil, "(status 401, text/plain)"},
 	"s403":        {writes(403, "", ""), nil, "(status 403, no content type)"},
@@ -160,7 +160,7 @@ var badAnswers = map[string]struct {
 	"cut_event":    {writes(200, "text/event-stream", `data: {"jsonrpc"`), nil, "(status 200, text/event-stream: it ended before the call was answered)"},
 	"no_event":     {writes(200, "text/event-stream", "<html>\n<p>\n\n</html>\n\n"), nil, "(status 200, text/event-stream: it ended before the call was answered)"},
 	"broken_event": {writes(200, "text/event-stream", "data: {}\n\n"), nil, "(status 200, text/event-stream: it is not a JSON-RPC message)"},
-	"large_event":  {writes(200, "text/event-stream", "id: 1\n\ndata: "+strings.Repeat("x", mcp.MaxMessage)), nil, "(status 200, text/event-stream: the answer is too large)"},
+	"large_event":  {writes(200, "text/event-stream", "id: 1\n\ndata: "+strings.Repeat("x", transport.MaxMessage)), nil, "(status 200, text/event-stream: the answer is too large)"},
 	"not_resumed": {
 		writes(200, "text/event-stream", "id: 1\nretry: 1\n\n"), writes(405, "", ""), "(status 405, no content type)",
 	},

@@ -7,24 +7,15 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/mcp/result"
+	"github.com/chattray/chattray/tools/mcp/transport"
 )
 
 // maxFault is the longest error text of a server that the model gets, in characters.
 const maxFault = 2_000
-
-// The codes of the library's own errors: they mean a broken connection, not an
-// answer of the server.
-const (
-	firstOwnCode = -32005
-	lastOwnCode  = -32003
-)
 
 // call calls a tool, provided that its definition is the one that was offered.
 func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tools.Result, error) {
@@ -32,50 +23,45 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 	if err != nil {
 		return tools.Result{}, err
 	}
-	inner, active, done := l.begin(ctx, call)
-	defer done()
 	input := call.Input
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")
 	}
-	params := &sdk.CallToolParams{Name: d.name, Arguments: input}
-	params.SetProgressToken(active.token)
-	answer, err := l.session.CallTool(inner, params)
+	answer, err := l.Call(ctx, d.name, input, func(message string, fraction float64) { call.Progress("running", message, fraction, nil) })
 	if err == nil {
 		return result.Of(c.Name, d.name, answer), nil
 	}
 	if ctx.Err() != nil {
 		return tools.Result{}, context.Cause(ctx)
 	}
-	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok && (refusal.Code < firstOwnCode || refusal.Code > lastOwnCode) {
-		return tools.Result{IsError: true, Text: "the server " + c.Name + " refused the call: " + text.Printable(refusal.Message, maxFault)}, nil
+	if refused, ok := errors.AsType[*transport.Refused](err); ok {
+		return tools.Result{IsError: true, Text: "the server " + c.Name + " refused the call: " + text.Printable(refused.Message, maxFault)}, nil
 	}
-	if inner.Err() != nil {
-		err = context.Cause(inner)
-	} else if active.isAnswered.Load() {
-		if got, readable := result.Partly(c.Name, d.name, active.result); readable {
+	if undecoded, ok := errors.AsType[*transport.Undecoded](err); ok {
+		if got, readable := result.Partly(c.Name, d.name, undecoded.Result); readable {
 			return got, nil
 		}
 	}
-	return tools.Result{}, c.failure(ctx, d, active, l.why(err))
+	return tools.Result{}, c.failure(ctx, d, err)
 }
 
 // failure logs why a call has no result, and returns the error that the model reads. It has
 // the connection checked if that may be lost, or if the server no longer takes the headers.
-func (c *client) failure(ctx context.Context, d definition, call *activeCall, err error) error {
+func (c *client) failure(ctx context.Context, d definition, err error) error {
 	code, what := schemas.CodeUpstreamError, ""
-	bad, isBad := errors.AsType[*badAnswer](err)
+	bad, isBad := errors.AsType[*transport.BadAnswer](err)
+	_, isUndecoded := errors.AsType[*transport.Undecoded](err)
 	switch {
 	case isBad:
 		what = "gave an answer that cannot be used (" + text.Printable(bad.Error(), maxFault) + ")"
-	case call.isAnswered.Load():
+	case isUndecoded:
 		what = "gave an answer that is not a tool's result"
-	case errors.Is(err, errLongMessage):
+	case errors.Is(err, transport.ErrLongMessage):
 		what = "sent a message that is too large"
 	default:
 		code, what = schemas.CodeUpstreamUnavailable, "disconnected during the call"
 	}
-	if code == schemas.CodeUpstreamUnavailable || isBad && bad.status == http.StatusUnauthorized {
+	if code == schemas.CodeUpstreamUnavailable || isBad && bad.Status == http.StatusUnauthorized {
 		c.ring()
 	}
 	c.log.WarnContext(ctx, "call of an MCP server's tool failed", "tool", text.Printable(d.name, maxToolName), "error", reason(err))
@@ -83,7 +69,7 @@ func (c *client) failure(ctx context.Context, d definition, call *activeCall, er
 }
 
 // linkFor returns the connection for a call of the tool.
-func (c *client) linkFor(d definition) (*link, error) {
+func (c *client) linkFor(d definition) (*transport.Link, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

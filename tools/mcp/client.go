@@ -3,14 +3,14 @@ package mcp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/url"
 	"sync"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/tools/mcp/transport"
 )
 
 // steady is how long a connection to a local server must last before its end
@@ -22,7 +22,6 @@ const steady = time.Minute
 type client struct {
 	Server
 	opts Options
-	base *url.URL
 	log  *slog.Logger
 	// bell rings when the list may have changed or the connection may be lost.
 	bell chan struct{}
@@ -37,7 +36,7 @@ type client struct {
 	reported map[string]string
 
 	mu   sync.Mutex
-	link *link // nil while the server is not connected
+	link *transport.Link // nil while the server is not connected
 	// failed is why the last attempt to connect ended, empty while it is connected.
 	failed string
 	// offered are the definitions that may be called, by the server's name of
@@ -85,19 +84,19 @@ func backoff(first, last time.Duration, failures int) time.Duration {
 	return d - rand.N(d/2+1) //nolint:gosec // jitter is no secret
 }
 
-// errEnded is the error of a connection that the server closed.
-var errEnded = errors.New("the server has ended the connection")
-
 // follow connects and keeps the list of the server's tools up to date until the
 // connection or ctx ends. It reports whether the connection worked. A server that
 // keeps saying that its list has changed is asked for it less and less often.
 func (c *client) follow(ctx context.Context) (connected bool, _ error) {
-	l, err := c.connect(ctx)
+	l, err := transport.Connect(ctx, transport.Options{
+		Command: c.Command, Args: c.Args, Env: c.Env, URL: c.URL, Headers: c.Headers,
+		Legacy: c.legacy, Version: c.opts.Version, Timeout: c.opts.Connect, ListChanged: c.ring, Logger: c.log,
+	})
 	if err != nil {
 		c.legacy = !c.legacy
 		return false, err
 	}
-	defer l.end()
+	defer l.Close()
 	defer c.use(nil)
 	if err := c.refresh(ctx, l); err != nil {
 		return false, err
@@ -117,8 +116,8 @@ func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 		select {
 		case <-ctx.Done():
 			return true, ctx.Err()
-		case <-l.ended:
-			return true, l.why(errEnded)
+		case <-l.Ended():
+			return true, l.Err()
 		case <-rest:
 			if rest = nil; len(c.bell) == 0 {
 				rings = 0
@@ -138,7 +137,7 @@ func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 	}
 }
 
-func (c *client) use(l *link) {
+func (c *client) use(l *transport.Link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.link = l; l != nil {
@@ -154,73 +153,13 @@ func (c *client) ring() {
 	}
 }
 
-// connect starts or calls the server and does the handshake.
-func (c *client) connect(ctx context.Context) (_ *link, err error) {
-	l := &link{ended: make(chan struct{}), calls: map[string]*activeCall{}}
-	caught := &catcher{}
-	if c.Command == "" {
-		caught.Transport = c.remote(l)
-	} else {
-		if l.process, err = startProcess(c.Command, c.Args, c.Env, c.log); err != nil {
-			return nil, fmt.Errorf("start: %w", err)
-		}
-		caught.Transport = c.local(l)
-	}
-	defer func() {
-		if err != nil {
-			caught.close()
-			l.process.stop()
-		}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, c.opts.Connect)
-	defer cancel()
-	if l.process != nil {
-		defer context.AfterFunc(ctx, caught.close)()
-	}
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "chattray", Version: c.opts.Version}, &sdk.ClientOptions{
-		Capabilities:           &sdk.ClientCapabilities{},
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { c.ring() },
-		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
-	}).Connect(ctx, caught, c.sessionOptions())
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	l.session = session
-	l.watch()
-	return l, nil
-}
+// maxReason is the longest error text in the log, in characters.
+const maxReason = 300
 
-// beforeDiscover is the newest protocol that begins with initialize.
-const beforeDiscover = "2025-11-25"
-
-func (c *client) sessionOptions() *sdk.ClientSessionOptions {
-	if c.legacy {
-		return &sdk.ClientSessionOptions{ProtocolVersion: beforeDiscover}
+// reason returns the text of an error for the log, without URLs, which may hold keys.
+func reason(err error) string {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
 	}
-	return nil
-}
-
-// catcher keeps the connection that a transport makes, so that it can be closed
-// when the handshake fails.
-type catcher struct {
-	sdk.Transport
-	mu   sync.Mutex
-	conn sdk.Connection
-}
-
-// Connect implements sdk.Transport.
-func (t *catcher) Connect(ctx context.Context) (sdk.Connection, error) {
-	conn, err := t.Transport.Connect(ctx)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.conn = conn
-	return conn, err
-}
-
-func (t *catcher) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.conn != nil {
-		_ = t.conn.Close() // the handshake's error is returned
-	}
+	return text.Printable(err.Error(), maxReason)
 }

@@ -1,26 +1,8 @@
 package mcp
 
-import (
-	"io"
-	"log/slog"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-)
-
-// Noticed passes the progress in the body of a remote server's response to take.
-func Noticed(body io.ReadCloser, take func(*sdk.ProgressNotificationParams)) io.ReadCloser {
-	return &events{body: body, take: take, link: &link{}}
-}
-
-// Lines passes the progress in the output of a local server to take.
-func Lines(out io.ReadCloser, take func(*sdk.ProgressNotificationParams)) io.ReadCloser {
-	return newMessageLines(out, slog.New(slog.DiscardHandler), take)
-}
-
 // What the tests see.
 const (
 	MaxDescription = maxDescription
-	MaxMessage     = maxMessage
 	MaxPages       = maxPages
 	MaxSchema      = maxSchema
 	MaxTools       = maxTools

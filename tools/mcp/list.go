@@ -19,6 +19,7 @@ import (
 	"github.com/chattray/chattray/schemas/weburl"
 	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/mcp/result"
+	"github.com/chattray/chattray/tools/mcp/transport"
 )
 
 // maxListed bounds the tools that are read from a list, maxPages its pages and
@@ -51,7 +52,7 @@ type Definition struct {
 
 // refresh asks for the list of tools and brings the registry up to date. An
 // error means that the connection failed.
-func (c *client) refresh(ctx context.Context, l *link) error {
+func (c *client) refresh(ctx context.Context, l *transport.Link) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Connect)
 	defer cancel()
 	listed, err := c.list(ctx, l)
@@ -76,15 +77,11 @@ func (c *client) refresh(ctx context.Context, l *link) error {
 
 // list returns the server's tools by name. Of two tools with the same name the
 // first one counts.
-func (c *client) list(ctx context.Context, l *link) (map[string]definition, error) {
+func (c *client) list(ctx context.Context, l *transport.Link) (map[string]definition, error) {
 	found := map[string]definition{}
-	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
-		return found, l.session.Ping(ctx, nil)
-	}
-	params := &sdk.ListToolsParams{}
-	n := 0
+	n, cursor := 0, ""
 	for range maxPages {
-		page, err := c.page(ctx, l, params)
+		page, err := listed(ctx, l, cursor)
 		if err != nil {
 			return nil, err
 		}
@@ -95,30 +92,23 @@ func (c *client) list(ctx context.Context, l *link) (map[string]definition, erro
 			}
 			c.add(ctx, found, t)
 		}
-		if params.Cursor = page.NextCursor; params.Cursor == "" {
+		if cursor = page.NextCursor; cursor == "" {
 			return found, nil
 		}
 	}
 	return nil, errEndless
 }
 
-// page returns a page of the list. Of one that the library refuses because of a part of it the
+// listed returns a page of the list. Of one that the library refuses because of a part of it the
 // tools that can be read are returned.
-func (c *client) page(ctx context.Context, l *link, params *sdk.ListToolsParams) (*sdk.ListToolsResult, error) {
-	inner, active, done := l.begin(ctx, nil)
-	defer done()
-	page, err := l.session.ListTools(inner, params)
-	switch {
-	case err == nil || ctx.Err() != nil:
-		return page, err
-	case inner.Err() != nil:
-		return nil, context.Cause(inner)
-	case active.isAnswered.Load():
-		if page, readable := partlyListed(active.result); readable {
+func listed(ctx context.Context, l *transport.Link, cursor string) (*sdk.ListToolsResult, error) {
+	page, err := l.List(ctx, cursor)
+	if undecoded, ok := errors.AsType[*transport.Undecoded](err); ok {
+		if page, readable := partlyListed(undecoded.Result); readable {
 			return page, nil
 		}
 	}
-	return nil, err
+	return page, err
 }
 
 // add adds a tool to those found, if it can be used.

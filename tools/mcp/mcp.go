@@ -30,9 +30,6 @@ const (
 	// characters, maxSchema the largest input schema, in bytes.
 	maxDescription = 1_000
 	maxSchema      = 32 << 10
-	// maxMessage is the largest message of the protocol, in bytes. A larger one
-	// ends the connection, or only the call that a remote server answers with it.
-	maxMessage = 8 << 20
 )
 
 // The defaults of Options.
@@ -116,7 +113,7 @@ func New(o Options) (*Clients, error) {
 			offered: map[string]definition{}, reported: map[string]string{},
 		}
 		err := errors.Join(tools.CheckGroup(s.Name), o.Registry.Replace(s.Name, nil))
-		if one.base, _ = url.Parse(s.URL); (s.Command == "") == (s.URL == "") || one.base == nil {
+		if _, invalid := url.Parse(s.URL); (s.Command == "") == (s.URL == "") || invalid != nil {
 			err = errors.Join(err, errors.New("it needs a command or a URL"))
 		}
 		if err != nil {

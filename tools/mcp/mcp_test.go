@@ -17,6 +17,7 @@ import (
 	"github.com/chattray/chattray/tools/mcp"
 	"github.com/chattray/chattray/tools/mcp/logtest"
 	"github.com/chattray/chattray/tools/mcp/result"
+	"github.com/chattray/chattray/tools/mcp/transport"
 )
 
 // each runs a test against the server over every transport.
@@ -198,7 +199,7 @@ func TestHugeResults(t *testing.T) {
 	if len(text) > result.MaxText || len(text) < result.MaxText-10 || !strings.HasSuffix(text, "é\n\n[the rest of the result is left out: it is too long]") {
 		t.Errorf("a result over the limit: %d bytes, ending %q", len(text), text[len(text)-80:])
 	}
-	_, err := w.call("srv__huge", `{"size":"`+strconv.Itoa(mcp.MaxMessage+2)+`"}`)
+	_, err := w.call("srv__huge", `{"size":"`+strconv.Itoa(transport.MaxMessage+2)+`"}`)
 	if got := visible(err); got != "the server srv sent a message that is too large; whether the call had an effect is unknown" {
 		t.Errorf("a message over the limit: got %q", got)
 	}

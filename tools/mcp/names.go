@@ -3,11 +3,8 @@ package mcp
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"net/url"
 	"strings"
 
-	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/tools"
 )
 
@@ -35,15 +32,4 @@ func modelName(server, tool string) string {
 	sum := sha256.Sum256([]byte(tool))
 	room := maxName - len(prefix) - hashSize - 1
 	return prefix + clean[:min(len(clean), room)] + "_" + hex.EncodeToString(sum[:])[:hashSize]
-}
-
-// maxReason is the longest error text in the log, in characters.
-const maxReason = 300
-
-// reason returns the text of an error for the log, without URLs, which may hold keys.
-func reason(err error) string {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
-	}
-	return text.Printable(err.Error(), maxReason)
 }

@@ -1,4 +1,4 @@
-package mcp
+package transport
 
 import (
 	"bytes"
@@ -24,17 +24,17 @@ const (
 // library ends the connection when it has tried once more than that.
 const maxResumes = 4
 
-// badAnswer is the error of a call to which a remote server gave an answer that cannot be
-// used.
-type badAnswer struct {
-	status int
+// BadAnswer is the error of a call to which a remote server gave an answer that cannot be
+// used. Its text has no part of the body.
+type BadAnswer struct {
+	Status int    // of HTTP
 	kind   string // the media type
-	fault  error  // what is wrong besides, without a part of the body; or nil
+	fault  error  // what is wrong besides, or nil
 }
 
 // Error says what came back.
-func (b *badAnswer) Error() string {
-	came := "status " + strconv.Itoa(b.status) + ", " + cmp.Or(b.kind, "no content type")
+func (b *BadAnswer) Error() string {
+	came := "status " + strconv.Itoa(b.Status) + ", " + cmp.Or(b.kind, "no content type")
 	if b.fault == nil {
 		return came
 	}
@@ -55,7 +55,7 @@ var (
 // belong to no call: the connection depends on the handshake, lists and the server's stream.
 type answers struct {
 	next http.RoundTripper
-	link *link
+	link *Link
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -69,7 +69,7 @@ func (t *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	if call.resumes(r.Header.Get(lastEventHeader)) > maxResumes {
-		return nil, call.fail(&badAnswer{http.StatusOK, typeEvents, errCutOff})
+		return nil, call.fail(&BadAnswer{http.StatusOK, typeEvents, errCutOff})
 	}
 	id := requestID(r)
 	t.link.sends(call, id)
@@ -83,7 +83,7 @@ func (t *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 // check returns a response to a request of the call as the library may have it. The id is
 // invalid for a notification and when a stream is resumed.
 func (t *answers) check(r *http.Request, resp *http.Response, call *activeCall, id jsonrpc.ID) (*http.Response, error) {
-	bad := &badAnswer{status: resp.StatusCode, kind: mediaType(resp)}
+	bad := &BadAnswer{Status: resp.StatusCode, kind: mediaType(resp)}
 	succeeded := resp.StatusCode/100 == 2
 	resp.Header.Del(sessionHeader) // only the handshake's answer has one
 	switch {

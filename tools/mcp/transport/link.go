@@ -1,4 +1,4 @@
-package mcp
+package transport
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chattray/chattray/schemas/text"
-	"github.com/chattray/chattray/tools"
 )
 
 // The limits of a call's progress. Steps beyond them are dropped; the loop limits their rate.
@@ -22,13 +21,13 @@ const (
 	maxStepText = 300 // characters
 )
 
-// link is one connection with the calls that run over it.
-type link struct {
+// Link is one connection with the requests that run over it. It is safe for concurrent use.
+type Link struct {
 	session *sdk.ClientSession
 	process *process // nil for a remote server
 	// ended is closed when the connection has ended.
 	ended chan struct{}
-	// tooLong is true if it ended because of a message over maxMessage.
+	// tooLong is true if it ended because of a message over MaxMessage.
 	tooLong atomic.Bool
 
 	mu     sync.Mutex
@@ -39,8 +38,8 @@ type link struct {
 
 // activeCall is a running call. A nil one is no call.
 type activeCall struct {
-	call   *tools.Call // nil for a request for the list of tools
-	token  string      // of its progress
+	report Report // nil for a request for the list of tools
+	token  string // of its progress
 	cancel context.CancelCauseFunc
 	steps  int
 	id     jsonrpc.ID // of its request, once that is sent
@@ -86,16 +85,25 @@ func (c *activeCall) resumes(event string) int {
 // errGone is the cause of calls that end because their connection ended.
 var errGone = errors.New("mcp: the server disconnected during the call")
 
+// errEnded is the error of a connection that the server closed.
+var errEnded = errors.New("the server has ended the connection")
+
+// Ended returns a channel that is closed when the connection has ended.
+func (l *Link) Ended() <-chan struct{} { return l.ended }
+
+// Err returns why the server has ended the connection.
+func (l *Link) Err() error { return l.why(errEnded) }
+
 // why returns the cause of the connection's end, or otherwise if that is not known.
-func (l *link) why(otherwise error) error {
+func (l *Link) why(otherwise error) error {
 	if l.tooLong.Load() {
-		return errLongMessage
+		return ErrLongMessage
 	}
 	return otherwise
 }
 
-// watch closes ended when the session or the process does; end joins it.
-func (l *link) watch() {
+// watch closes ended when the session or the process does; Close joins it.
+func (l *Link) watch() {
 	go func() {
 		defer close(l.ended)
 		if l.process == nil {
@@ -116,9 +124,9 @@ func (l *link) watch() {
 	}()
 }
 
-// end cancels the calls and closes the connection. It returns when the process,
+// Close cancels the calls and closes the connection. It returns when the process,
 // if there is one, has ended too.
-func (l *link) end() {
+func (l *Link) Close() {
 	l.mu.Lock()
 	l.gone = true
 	for _, c := range l.calls {
@@ -132,16 +140,17 @@ func (l *link) end() {
 
 // begin registers a call. The context, of which callOf returns the call, ends with the
 // connection or when the call fails; done is called when the call is over, and from then on
-// nothing is reported. A nil call is a request for the list of tools; there is one at a time.
-func (l *link) begin(ctx context.Context, call *tools.Call) (_ context.Context, c *activeCall, done func()) {
+// nothing is reported. Without report it is a request for the list of tools; there is one at
+// a time.
+func (l *Link) begin(ctx context.Context, report Report) (_ context.Context, c *activeCall, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.gone {
 		cancel(errGone)
 	}
-	c = &activeCall{call: call, cancel: cancel}
-	if call != nil {
+	c = &activeCall{report: report, cancel: cancel}
+	if report != nil {
 		l.number++
 		c.token = strconv.Itoa(l.number)
 	}
@@ -156,7 +165,7 @@ func (l *link) begin(ctx context.Context, call *tools.Call) (_ context.Context, 
 
 // sends notes that a message with this id is sent for a call, if it belongs to one and has
 // an id.
-func (l *link) sends(c *activeCall, id jsonrpc.ID) {
+func (l *Link) sends(c *activeCall, id jsonrpc.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c != nil && id.IsValid() {
@@ -165,7 +174,7 @@ func (l *link) sends(c *activeCall, id jsonrpc.ID) {
 }
 
 // answered notes the server's answer to a request.
-func (l *link) answered(a *jsonrpc.Response) {
+func (l *Link) answered(a *jsonrpc.Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.calls {
@@ -177,7 +186,7 @@ func (l *link) answered(a *jsonrpc.Response) {
 }
 
 // progress passes a notification to its call.
-func (l *link) progress(p *sdk.ProgressNotificationParams) {
+func (l *Link) progress(p *sdk.ProgressNotificationParams) {
 	token, ok := p.ProgressToken.(string)
 	if !ok {
 		return
@@ -185,14 +194,14 @@ func (l *link) progress(p *sdk.ProgressNotificationParams) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.calls[token]
-	if c == nil || c.call == nil || c.steps >= maxSteps {
+	if c == nil || c.report == nil || c.steps >= maxSteps {
 		return
 	}
 	c.steps++
-	c.call.Progress("running", text.Printable(p.Message, maxStepText), fraction(p.Progress, p.Total), nil)
+	c.report(text.Printable(p.Message, maxStepText), fraction(p.Progress, p.Total))
 }
 
-// fraction returns done/total, 0 if total is unknown.
+// fraction returns done/total from 0 to 1, 0 if total is unknown.
 func fraction(done, total float64) float64 {
 	f := done / total
 	if math.IsNaN(f) || total <= 0 {

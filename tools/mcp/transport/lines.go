@@ -1,4 +1,4 @@
-package mcp
+package transport
 
 import (
 	"bufio"
@@ -20,8 +20,8 @@ const (
 	keptBuffer = 256 << 10
 )
 
-// errLongMessage ends the connection to a server that sends a message over maxMessage.
-var errLongMessage = errors.New("mcp: the server sent a message that is too large")
+// ErrLongMessage ends the connection to a server that sends a message over MaxMessage.
+var ErrLongMessage = errors.New("mcp: the server sent a message that is too large")
 
 // messageLines is the output of a local server without the lines that are not
 // JSON-RPC messages: many programs also print banners and logs. Those lines are
@@ -74,8 +74,8 @@ func (m *messageLines) next() {
 		case begun:
 			_, _ = m.other.Write(part)
 		}
-		if len(m.line) > maxMessage {
-			m.err = errLongMessage
+		if len(m.line) > MaxMessage {
+			m.err = ErrLongMessage
 			return
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {

@@ -1,4 +1,4 @@
-package mcp
+package transport
 
 import (
 	"context"
@@ -8,17 +8,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// local is the link's transport to its process.
-func (c *client) local(l *link) sdk.Transport {
+// overStdio returns the link's transport to its process.
+func (o Options) overStdio(l *Link) sdk.Transport {
 	return &noting{link: l, Transport: &sdk.IOTransport{
-		Reader: newMessageLines(l.process.out, c.log, l.progress), Writer: l.process.in, MaxLineLength: maxMessage,
+		Reader: newMessageLines(l.process.out, o.Logger, l.progress), Writer: l.process.in, MaxLineLength: MaxMessage,
 	}}
 }
 
 // noting is a transport whose connection notes which calls the server has answered.
 type noting struct {
 	sdk.Transport
-	link *link
+	link *Link
 }
 
 // Connect implements sdk.Transport.
@@ -32,7 +32,7 @@ func (t *noting) Connect(ctx context.Context) (sdk.Connection, error) {
 
 type notingConn struct {
 	sdk.Connection
-	link *link
+	link *Link
 }
 
 // Write implements sdk.Connection.
@@ -49,7 +49,7 @@ func (c *notingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	if a, ok := m.(*jsonrpc.Response); ok {
 		c.link.answered(a)
 	}
-	if errors.Is(err, errLongMessage) {
+	if errors.Is(err, ErrLongMessage) {
 		c.link.tooLong.Store(true)
 	}
 	return m, err

@@ -1,4 +1,4 @@
-package mcp
+package transport
 
 import (
 	"bytes"
@@ -18,10 +18,10 @@ import (
 type events struct {
 	body io.ReadCloser
 	take func(*sdk.ProgressNotificationParams)
-	link *link
+	link *Link
 	// call is the call that the stream belongs to, or nil: then the library gets every event.
 	call *activeCall
-	bad  *badAnswer
+	bad  *BadAnswer
 
 	line  []byte // the line that is being read, with its end
 	cr    bool   // the last byte was a carriage return
@@ -133,5 +133,5 @@ func (b *events) ended(err error) error {
 }
 
 func (b *events) fail(fault error) error {
-	return b.call.fail(&badAnswer{b.bad.status, b.bad.kind, fault})
+	return b.call.fail(&BadAnswer{b.bad.Status, b.bad.kind, fault})
 }

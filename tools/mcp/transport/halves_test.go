@@ -1,4 +1,4 @@
-package mcp_test
+package transport_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/chattray/chattray/tools/mcp"
+	"github.com/chattray/chattray/tools/mcp/transport"
 )
 
 // halves returns the parts of a message's bytes one after the other, each in one read.
@@ -49,12 +49,12 @@ func TestProgressThatComesInHalves(t *testing.T) {
 		stream string
 		open   func(io.ReadCloser, func(*sdk.ProgressNotificationParams)) io.ReadCloser
 	}{
-		"stdio":                   {strings.Join(append(messages, result), "\n") + "\n", mcp.Lines},
-		"stdio, a batch":          {"[" + strings.Join(messages, ",") + "]\n" + result + "\n", mcp.Lines},
-		"HTTP":                    {sse("\n"), mcp.Noticed},
-		"HTTP with CRLF":          {sse("\r\n"), mcp.Noticed},
-		"HTTP with CR":            {sse("\r"), mcp.Noticed},
-		"HTTP, data in two lines": {strings.ReplaceAll(sse("\n"), `,"params"`, ",\ndata: \"params\""), mcp.Noticed},
+		"stdio":                   {strings.Join(append(messages, result), "\n") + "\n", transport.Lines},
+		"stdio, a batch":          {"[" + strings.Join(messages, ",") + "]\n" + result + "\n", transport.Lines},
+		"HTTP":                    {sse("\n"), transport.Noticed},
+		"HTTP with CRLF":          {sse("\r\n"), transport.Noticed},
+		"HTTP with CR":            {sse("\r"), transport.Noticed},
+		"HTTP, data in two lines": {strings.ReplaceAll(sse("\n"), `,"params"`, ",\ndata: \"params\""), transport.Noticed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for cut := range len(tt.stream) {

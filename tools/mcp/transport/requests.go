@@ -1,0 +1,90 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Report takes a step of a call's progress. The fraction is between 0 and 1, 0 if it is not
+// known.
+type Report func(message string, fraction float64)
+
+// Refused is the error of a call that the server answered with an error.
+type Refused struct{ Message string }
+
+// Error returns the server's message.
+func (r *Refused) Error() string { return r.Message }
+
+// Undecoded is the error of a request that the server answered in a form that the library
+// does not take.
+type Undecoded struct {
+	// Result is the answer, empty if it is not known or an error.
+	Result json.RawMessage
+	cause  error
+}
+
+// Error returns the library's error.
+func (u *Undecoded) Error() string { return u.cause.Error() }
+
+// Unwrap returns the library's error.
+func (u *Undecoded) Unwrap() error { return u.cause }
+
+// The codes of the library's own errors: they mean a broken connection, not an
+// answer of the server.
+const (
+	firstOwnCode = -32005
+	lastOwnCode  = -32003
+)
+
+// Call calls a tool and passes the call's progress to report until it returns. If it fails,
+// the error is or wraps a Refused, a BadAnswer, an Undecoded, ErrLongMessage or the cause of
+// ctx; every other one means that the connection was lost.
+func (l *Link) Call(ctx context.Context, tool string, input json.RawMessage, report Report) (*sdk.CallToolResult, error) {
+	inner, call, done := l.begin(ctx, report)
+	defer done()
+	params := &sdk.CallToolParams{Name: tool, Arguments: input}
+	params.SetProgressToken(call.token)
+	answer, err := l.session.CallTool(inner, params)
+	if err == nil {
+		return answer, nil
+	}
+	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok && (refusal.Code < firstOwnCode || refusal.Code > lastOwnCode) {
+		return nil, &Refused{refusal.Message}
+	}
+	var result json.RawMessage
+	answered := call.isAnswered.Load()
+	if inner.Err() != nil {
+		err = context.Cause(inner)
+	} else if answered {
+		result = call.result
+	}
+	if err = l.why(err); answered {
+		err = &Undecoded{result, err}
+	}
+	return nil, err
+}
+
+// List returns a page of the server's list of tools: the first one without a cursor. A server
+// that has no tools is only asked whether it is there. One List may run at a time. If it
+// fails, the error may be an Undecoded.
+func (l *Link) List(ctx context.Context, cursor string) (*sdk.ListToolsResult, error) {
+	if has := l.session.InitializeResult().Capabilities; has == nil || has.Tools == nil {
+		return &sdk.ListToolsResult{}, l.session.Ping(ctx, nil)
+	}
+	inner, request, done := l.begin(ctx, nil)
+	defer done()
+	page, err := l.session.ListTools(inner, &sdk.ListToolsParams{Cursor: cursor})
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return page, err
+	case inner.Err() != nil:
+		return nil, context.Cause(inner)
+	case request.isAnswered.Load():
+		return nil, &Undecoded{request.result, err}
+	}
+	return nil, err
+}
