@@ -18,7 +18,7 @@ import (
 const maxFault = 2_000
 
 // call calls a tool, provided that its definition is the one that was offered.
-func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tools.Result, error) {
+func (c *client) call(ctx context.Context, d Definition, call *tools.Call) (tools.Result, error) {
 	l, err := c.linkFor(d)
 	if err != nil {
 		return tools.Result{}, err
@@ -47,7 +47,7 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 
 // failure logs why a call has no result, and returns the error that the model reads. It has
 // the connection checked if that may be lost, or if the server no longer takes the headers.
-func (c *client) failure(ctx context.Context, d definition, err error) error {
+func (c *client) failure(ctx context.Context, d Definition, err error) error {
 	code, what := schemas.CodeUpstreamError, ""
 	bad, isBad := errors.AsType[*transport.BadAnswer](err)
 	_, isUndecoded := errors.AsType[*transport.Undecoded](err)
@@ -69,7 +69,7 @@ func (c *client) failure(ctx context.Context, d definition, err error) error {
 }
 
 // linkFor returns the connection for a call of the tool.
-func (c *client) linkFor(d definition) (*transport.Link, error) {
+func (c *client) linkFor(d Definition) (*transport.Link, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

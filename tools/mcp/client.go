@@ -41,7 +41,7 @@ type client struct {
 	failed string
 	// offered are the definitions that may be called, by the server's name of
 	// the tool. Only run writes it.
-	offered map[string]definition
+	offered map[string]Definition
 }
 
 // run connects, again and again, until ctx ends.
