@@ -79,12 +79,17 @@ func TestArchitecturePageNamesWhatIsHere(t *testing.T) {
 	}
 }
 
-// The page of the architecture says what each package of services owns.
+// The page of the architecture says what each package of services and of tools owns.
 func TestArchitecturePageNamesEveryRoom(t *testing.T) {
 	page := readFile(t, "../docs/architecture.md")
 	for room := range rooms {
 		if top, _, nested := strings.Cut(room, "/"); !nested && !strings.Contains(page, "\n- `services/"+top+"` ") {
 			t.Errorf("docs/architecture.md has no line about services/%s, want one in the list of rooms", top)
+		}
+	}
+	for room := range toolRooms {
+		if !strings.HasSuffix(room, "test") && !strings.Contains(page, "\n- `"+room+"` ") {
+			t.Errorf("docs/architecture.md has no line about %s, want one in the list of rooms", room)
 		}
 	}
 }

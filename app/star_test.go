@@ -160,6 +160,20 @@ var rooms = map[string][]string{
 	"views":            {"trace"},
 }
 
+// toolRooms says which packages of tools each of them may import. The rooms of mcp do not
+// import one another, and its transports know no tools.
+var toolRooms = map[string][]string{
+	"tools":               {"tools/eutils", "tools/outbound", "tools/webpage"},
+	"tools/eutils":        {"tools/outbound"},
+	"tools/mcp":           {"tools", "tools/mcp/result", "tools/mcp/transport"},
+	"tools/mcp/logtest":   {},
+	"tools/mcp/result":    {"tools"},
+	"tools/mcp/server":    {"tools"},
+	"tools/mcp/transport": {"tools/outbound"},
+	"tools/outbound":      {},
+	"tools/webpage":       {"tools/outbound"},
+}
+
 // maxRoom is how many lines of code a package of services has at most, without
 // its tests.
 const maxRoom = 2500
@@ -189,6 +203,24 @@ func TestRoomsOfServices(t *testing.T) {
 		}
 		if n := lines(t, p); n > maxRoom {
 			t.Errorf("services/%s has %d lines, want at most %d: move a part of it into a package", from, n, maxRoom)
+		}
+	}
+}
+
+func TestRoomsOfTools(t *testing.T) {
+	for _, p := range packages(t) {
+		from := p.place()
+		if !beginsWith(from, "tools") {
+			continue
+		}
+		allowed, known := toolRooms[from]
+		if !known {
+			t.Errorf("%s: the table of rooms does not have it", from)
+		}
+		for _, path := range p.Imports {
+			if to, ours := strings.CutPrefix(path, module+"/"); ours && beginsWith(to, "tools") && !slices.Contains(allowed, to) {
+				t.Errorf("%s imports %s", from, to)
+			}
 		}
 	}
 }
