@@ -52,7 +52,6 @@ type payload struct {
 type image struct {
 	MIME string `json:"mime"`
 	Data string `json:"data,omitempty"`
-	URI  string `json:"uri,omitempty"`
 }
 
 type resource struct {

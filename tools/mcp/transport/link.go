@@ -38,8 +38,8 @@ type Link struct {
 
 // activeCall is a running call. A nil one is no call.
 type activeCall struct {
-	report Report // nil for a request for the list of tools
-	token  string // of its progress
+	report func(message string, fraction float64) // nil for a request for the list of tools
+	token  string                                 // of its progress
 	cancel context.CancelCauseFunc
 	steps  int
 	id     jsonrpc.ID // of its request, once that is sent
@@ -142,7 +142,7 @@ func (l *Link) Close() {
 // connection or when the call fails; done is called when the call is over, and from then on
 // nothing is reported. Without report it is a request for the list of tools; there is one at
 // a time.
-func (l *Link) begin(ctx context.Context, report Report) (_ context.Context, c *activeCall, done func()) {
+func (l *Link) begin(ctx context.Context, report func(message string, fraction float64)) (_ context.Context, c *activeCall, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,10 +9,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Report takes a step of a call's progress. The fraction is between 0 and 1, 0 if it is not
-// known.
-type Report func(message string, fraction float64)
-
 // Refused is the error of a call that the server answered with an error.
 type Refused struct{ Message string }
 
@@ -40,10 +36,11 @@ const (
 	lastOwnCode  = -32003
 )
 
-// Call calls a tool and passes the call's progress to report until it returns. If it fails,
-// the error is or wraps a Refused, a BadAnswer, an Undecoded, ErrLongMessage or the cause of
-// ctx; every other one means that the connection was lost.
-func (l *Link) Call(ctx context.Context, tool string, input json.RawMessage, report Report) (*sdk.CallToolResult, error) {
+// Call calls a tool and passes the call's progress to report until it returns; a fraction is
+// between 0 and 1, 0 if it is not known. If the call fails, the error is or wraps a Refused,
+// a BadAnswer, an Undecoded, ErrLongMessage or the cause of ctx; every other one means that
+// the connection was lost.
+func (l *Link) Call(ctx context.Context, tool string, input json.RawMessage, report func(message string, fraction float64)) (*sdk.CallToolResult, error) {
 	inner, call, done := l.begin(ctx, report)
 	defer done()
 	params := &sdk.CallToolParams{Name: tool, Arguments: input}
