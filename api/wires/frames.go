@@ -45,6 +45,15 @@ func (f *Frames) JSON(v any) {
 	}
 }
 
+// Typed adds a frame with an object that has the type kind and at least one other member.
+// Frames of tokens do not use it, to save allocations.
+func (f *Frames) Typed(kind string, members map[string]any) {
+	if dst, ok := f.Open(); ok {
+		dst = append(append(append(dst, `{"type":"`...), kind...), `",`...)
+		f.Close(append(dst, schemas.Encode(members)[1:]...))
+	}
+}
+
 // Raw adds a frame with the data as it is, on one line.
 func (f *Frames) Raw(data string) {
 	if dst, ok := f.Open(); ok {

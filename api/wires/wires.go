@@ -81,6 +81,13 @@ type Call struct {
 	Done func()
 }
 
+// Respond answers with JSON.
+func (c *Call) Respond(v any) error {
+	c.Response.Header().Set("Content-Type", "application/json")
+	_, err := c.Response.Write(append(schemas.Encode(v), '\n'))
+	return err
+}
+
 // Service is what wires call.
 type Service struct {
 	Runs  Runs

@@ -21,7 +21,7 @@ func info(c *wires.Call) error {
 			agents[p.Page] = object{"name": p.Page, "description": "The assistant on the page " + p.Page}
 		}
 	}
-	return respond(c, object{
+	return c.Respond(object{
 		"version": runtimeVersion, "agents": agents, "mode": "sse", "audioFileTranscriptionEnabled": false,
 		"threadEndpoints": object{"list": true, "inspect": true, "mutations": false, "realtimeMetadata": false},
 		"suggestions":     false, "a2uiEnabled": false, "openGenerativeUIEnabled": false, "telemetryDisabled": true,
@@ -62,7 +62,7 @@ func connect(c *wires.Call) error {
 	var out wires.Frames
 	t := build(wires.Params{}, who)
 	t.start(&out)
-	put(&out, "RUN_FINISHED", object{"threadId": who.thread, "runId": who.run})
+	out.Typed("RUN_FINISHED", object{"threadId": who.thread, "runId": who.run})
 	return c.Service.ServeFrames(c, to, &out)
 }
 
@@ -92,7 +92,7 @@ func threads(c *wires.Call) error {
 	if page.NextCursor != "" {
 		out["nextCursor"] = page.NextCursor
 	}
-	return respond(c, out)
+	return c.Respond(out)
 }
 
 // threadMessages answers with a thread's messages.
@@ -108,5 +108,5 @@ func threadMessages(c *wires.Call) error {
 	if err != nil {
 		return err
 	}
-	return respond(c, object{"messages": stored(have, chat.ActiveRunID)})
+	return c.Respond(object{"messages": stored(have, chat.ActiveRunID)})
 }

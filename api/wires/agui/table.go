@@ -66,19 +66,11 @@ func build(p wires.Params, c client) *table {
 	return &table{Params: p, client: c, calls: make(map[int]*call), written: make(map[uint32]*call)}
 }
 
-// object is the members of an event. Events of tokens do not use it, to save allocations.
+// object is the members of a JSON object.
 type object map[string]any
 
-// put adds an event of the type kind.
-func put(out *wires.Frames, kind string, members object) {
-	if dst, ok := out.Open(); ok {
-		dst = append(append(append(dst, `{"type":"`...), kind...), `",`...)
-		out.Close(append(dst, schemas.Encode(members)[1:]...))
-	}
-}
-
 func custom(out *wires.Frames, name string, value any) {
-	put(out, "CUSTOM", object{"name": name, "value": value})
+	out.Typed("CUSTOM", object{"name": name, "value": value})
 }
 
 // Event implements wires.Table.
@@ -111,7 +103,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 		}
 	case *runlog.Arguments:
 		if c := t.written[e.At.Message]; c != nil && e.At.Thread == 0 {
-			put(out, "TOOL_CALL_ARGS", object{"toolCallId": c.id, "delta": b.Text})
+			out.Typed("TOOL_CALL_ARGS", object{"toolCallId": c.id, "delta": b.Text})
 			t.kept.arguments(c.id, b.Text)
 		}
 	case *runlog.ApprovalRequest:
@@ -141,7 +133,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	case *runlog.Completed:
 		t.completed(out, &b.Payload)
 	case *runlog.Failed:
-		put(out, "RUN_ERROR", object{"message": b.Message, "code": b.Code})
+		out.Typed("RUN_ERROR", object{"message": b.Message, "code": b.Code})
 	case *runlog.Cancelled:
 		t.cancelled(out)
 	case *runlog.Marker, *runlog.KeptText, *runlog.ApprovalResolved, *runlog.ToolRefused, *runlog.ThreadText, *runlog.ThreadStatus, *runlog.Streamed, *runlog.Unknown,
@@ -174,7 +166,7 @@ func (t *table) Pause(out *wires.Frames, waiting []schemas.Wait) {
 	case t.v1:
 		end["outcome"] = object{"type": "success", "pendingToolCallIds": ids}
 	}
-	put(out, "RUN_FINISHED", end)
+	out.Typed("RUN_FINISHED", end)
 }
 
 // Replaced implements wires.Replacer.
@@ -191,9 +183,9 @@ func (t *table) start(out *wires.Frames) {
 	if t.v1 {
 		started["protocolVersion"] = "1.0"
 	}
-	put(out, "RUN_STARTED", started)
+	out.Typed("RUN_STARTED", started)
 	if t.history != nil {
-		put(out, "MESSAGES_SNAPSHOT", object{"messages": t.history})
+		out.Typed("MESSAGES_SNAPSHOT", object{"messages": t.history})
 	}
 }
 
@@ -215,19 +207,19 @@ func (t *table) attempt(out *wires.Frames, seq int64, b *runlog.Attempt) {
 		t.Event(&unseen, &seen[i])
 	}
 	t.endAll(out)
-	put(out, "MESSAGES_SNAPSHOT", object{"messages": append(slices.Clone(t.stored), kept...)})
+	out.Typed("MESSAGES_SNAPSHOT", object{"messages": append(slices.Clone(t.stored), kept...)})
 }
 
 func (t *table) startStep(out *wires.Frames) {
 	t.endStep(out)
 	t.steps++
 	t.step = t.steps
-	put(out, "STEP_STARTED", object{"stepName": "step-" + strconv.Itoa(t.step)})
+	out.Typed("STEP_STARTED", object{"stepName": "step-" + strconv.Itoa(t.step)})
 }
 
 func (t *table) endStep(out *wires.Frames) {
 	if t.step > 0 {
-		put(out, "STEP_FINISHED", object{"stepName": "step-" + strconv.Itoa(t.step)})
+		out.Typed("STEP_FINISHED", object{"stepName": "step-" + strconv.Itoa(t.step)})
 		t.step = 0
 	}
 }
@@ -259,7 +251,7 @@ func (t *table) words(out *wires.Frames, block uint32, text string) {
 	if t.text == nil {
 		t.textID = t.messageID(block)
 		t.text = head("TEXT_MESSAGE_CONTENT", t.textID)
-		put(out, "TEXT_MESSAGE_START", object{"messageId": t.textID, "role": "assistant"})
+		out.Typed("TEXT_MESSAGE_START", object{"messageId": t.textID, "role": "assistant"})
 	}
 	if dst, ok := out.Open(); ok {
 		out.Close(append(wires.Field(append(dst, t.text...), "delta", text), '}'))
@@ -275,8 +267,8 @@ func (t *table) thinking(out *wires.Frames, message uint32, text string) {
 	if id := t.thoughtID(message); t.thought != id {
 		t.endThought(out)
 		t.thought = id
-		put(out, "REASONING_START", object{"messageId": id})
-		put(out, "REASONING_MESSAGE_START", object{"messageId": id, "role": "reasoning"})
+		out.Typed("REASONING_START", object{"messageId": id})
+		out.Typed("REASONING_MESSAGE_START", object{"messageId": id, "role": "reasoning"})
 	}
 	if dst, ok := out.Open(); ok {
 		out.Close(append(wires.Field(append(dst, head("REASONING_MESSAGE_CONTENT", t.thought)...), "delta", text), '}'))
@@ -285,22 +277,22 @@ func (t *table) thinking(out *wires.Frames, message uint32, text string) {
 
 func (t *table) endThought(out *wires.Frames) {
 	if t.thought != "" {
-		put(out, "REASONING_MESSAGE_END", object{"messageId": t.thought})
-		put(out, "REASONING_END", object{"messageId": t.thought})
+		out.Typed("REASONING_MESSAGE_END", object{"messageId": t.thought})
+		out.Typed("REASONING_END", object{"messageId": t.thought})
 		t.thought = ""
 	}
 }
 
 func (t *table) endText(out *wires.Frames) {
 	if t.text != nil {
-		put(out, "TEXT_MESSAGE_END", object{"messageId": t.textID})
+		out.Typed("TEXT_MESSAGE_END", object{"messageId": t.textID})
 		t.text = nil
 	}
 }
 
 func (t *table) endCalls(out *wires.Frames) {
 	for _, c := range t.streams {
-		put(out, "TOOL_CALL_END", object{"toolCallId": c.id})
+		out.Typed("TOOL_CALL_END", object{"toolCallId": c.id})
 	}
 	t.streams = nil
 }
@@ -329,7 +321,7 @@ func (t *table) write(out *wires.Frames, at runlog.Level, b *runlog.Call) {
 	t.calls[b.Index], t.written[at.Message] = c, c
 	if !slices.ContainsFunc(t.streams, func(open *call) bool { return open.id == c.id }) {
 		t.streams = append(t.streams, c)
-		put(out, "TOOL_CALL_START", object{"toolCallId": c.id, "toolCallName": c.name, "parentMessageId": t.messageID(at.Group)})
+		out.Typed("TOOL_CALL_START", object{"toolCallId": c.id, "toolCallName": c.name, "parentMessageId": t.messageID(at.Group)})
 	}
 	t.kept.call(t.messageID(at.Group), c.id, c.name)
 }
@@ -337,7 +329,7 @@ func (t *table) write(out *wires.Frames, at runlog.Level, b *runlog.Call) {
 // end ends the arguments of a call, if they are open.
 func (t *table) end(out *wires.Frames, c *call) {
 	if at := slices.IndexFunc(t.streams, func(open *call) bool { return open.id == c.id }); at >= 0 {
-		put(out, "TOOL_CALL_END", object{"toolCallId": c.id})
+		out.Typed("TOOL_CALL_END", object{"toolCallId": c.id})
 		t.streams = slices.Delete(t.streams, at, at+1)
 	}
 }
@@ -361,7 +353,7 @@ func (t *table) begin(out *wires.Frames, b *runlog.ToolStart) {
 }
 
 func activity(out *wires.Frames, id, kind string, content any) {
-	put(out, "ACTIVITY_SNAPSHOT", object{"messageId": id, "activityType": kind, "content": content})
+	out.Typed("ACTIVITY_SNAPSHOT", object{"messageId": id, "activityType": kind, "content": content})
 }
 
 func (t *table) progress(out *wires.Frames, b *runlog.ToolProgress) {
@@ -393,5 +385,5 @@ func (t *table) result(out *wires.Frames, b *runlog.ToolComplete) {
 	if b.IsError && t.v1 {
 		result["metadata"] = object{"is_error": true}
 	}
-	put(out, "TOOL_CALL_RESULT", result)
+	out.Typed("TOOL_CALL_RESULT", result)
 }

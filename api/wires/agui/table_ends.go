@@ -40,16 +40,16 @@ func (t *table) completed(out *wires.Frames, p *schemas.ChatResponsePayload) {
 	if t.v1 {
 		end["usage"] = []object{{"inputTokens": p.Usage.InputTokens, "outputTokens": p.Usage.OutputTokens, "totalTokens": p.Usage.TotalTokens}}
 	}
-	put(out, "RUN_FINISHED", end)
+	out.Typed("RUN_FINISHED", end)
 }
 
 func (t *table) cancelled(out *wires.Frames) {
 	t.endAll(out)
 	if !t.v1 {
-		put(out, "RUN_ERROR", object{"message": "The answer was stopped.", "code": schemas.CodeCancelled})
+		out.Typed("RUN_ERROR", object{"message": "The answer was stopped.", "code": schemas.CodeCancelled})
 		return
 	}
-	put(out, "RUN_FINISHED", object{"threadId": t.thread, "runId": t.run, "outcome": object{"type": "cancelled"}})
+	out.Typed("RUN_FINISHED", object{"threadId": t.thread, "runId": t.run, "outcome": object{"type": "cancelled"}})
 }
 
 // approvalSchema is the schema of the answer to an approval.

@@ -48,7 +48,7 @@ func hydrate(c *wires.Call, thread string) error {
 	}
 	out := object{"messages": []uiMessage{}, "activeRun": nil, "interrupts": nil}
 	if chat.ConversationID == 0 {
-		return respond(c, out)
+		return c.Respond(out)
 	}
 	before := c.URL.Query().Get("before")
 	page, err := c.Service.Chats.Get(c.Context(), c.User, chat.ConversationID, record.MessageQuery{Limit: n, Cursor: before})
@@ -72,7 +72,7 @@ func hydrate(c *wires.Call, thread string) error {
 	if page.NextCursor != "" {
 		out["page"] = object{"truncated": true, "cursor": page.NextCursor}
 	}
-	return respond(c, out)
+	return c.Respond(out)
 }
 
 // soFar returns the answer of a run that waits, with its interrupts; none of a run that
@@ -165,7 +165,7 @@ func stop(c *wires.Call) error {
 	if err != nil {
 		return err
 	}
-	return respond(c, object{"stopped": stopped})
+	return c.Respond(object{"stopped": stopped})
 }
 
 // cancel cancels the live run of a thread, unless the client names another run of it.
@@ -210,5 +210,5 @@ func stopThread(c *wires.Call) error {
 	if !stopped {
 		out["message"] = "This thread has no run under way."
 	}
-	return respond(c, out)
+	return c.Respond(out)
 }

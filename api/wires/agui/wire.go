@@ -341,10 +341,3 @@ func begunAs(c *wires.Call, thread, id string) (run schemas.Run, err error) {
 	}
 	return run, err
 }
-
-// respond answers with JSON.
-func respond(c *wires.Call, v any) error {
-	c.Response.Header().Set("Content-Type", "application/json")
-	_, err := c.Response.Write(append(schemas.Encode(v), '\n'))
-	return err
-}

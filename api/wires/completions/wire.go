@@ -30,7 +30,7 @@ func Wire() wires.Wire {
 }
 
 func models(c *wires.Call) error {
-	return openaiwire.Respond(c, map[string]any{"object": "list", "data": openaiwire.Models(c.Service)})
+	return c.Respond(map[string]any{"object": "list", "data": openaiwire.Models(c.Service)})
 }
 
 // model describes one model. Some clients escape the slash of its id, others do not.
@@ -45,7 +45,7 @@ func model(c *wires.Call) error {
 	list := openaiwire.Models(c.Service)
 	m := list[0]
 	m.ID = id
-	return openaiwire.Respond(c, m)
+	return c.Respond(m)
 }
 
 // post starts a run, follows one that already answers the message, or gives the outcomes of
@@ -175,7 +175,7 @@ func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatReques
 	if err != nil {
 		return err
 	}
-	return openaiwire.Respond(c, t.completion())
+	return c.Respond(t.completion())
 }
 
 // deny answers an approval, for which these clients have no way to ask their user.

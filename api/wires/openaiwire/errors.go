@@ -96,10 +96,3 @@ func kindOf(status int) string {
 		return "invalid_request_error"
 	}
 }
-
-// Respond answers with JSON.
-func Respond(c *wires.Call, v any) error {
-	c.Response.Header().Set("Content-Type", "application/json")
-	_, err := c.Response.Write(append(schemas.Encode(v), '\n'))
-	return err
-}

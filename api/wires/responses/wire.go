@@ -238,7 +238,7 @@ func (t *table) respond(c *wires.Call, to wires.Stream, part wires.Response, soF
 		return err
 	}
 	t.from(after, part.Run)
-	return openaiwire.Respond(c, t.object())
+	return c.Respond(t.object())
 }
 
 // from sets where the response begins, if no event after that has been seen.
@@ -336,7 +336,7 @@ func cancel(c *wires.Call) error {
 		t.status = stopped
 	}
 	t.from(begin, run)
-	return openaiwire.Respond(c, t.object())
+	return c.Respond(t.object())
 }
 
 // errKept refuses to delete a response, which is a part of a chat.
@@ -371,7 +371,7 @@ func inputItems(c *wires.Call) error {
 			if m.ID == run.UserMessageID {
 				content := []map[string]string{{"type": "input_text", "text": m.Content}}
 				one := map[string]any{"id": m.ID, "type": "message", "role": "user", "status": complete, "content": content}
-				return openaiwire.Respond(c, map[string]any{"object": "list", "data": []any{one}, "first_id": m.ID, "last_id": m.ID, "has_more": false})
+				return c.Respond(map[string]any{"object": "list", "data": []any{one}, "first_id": m.ID, "last_id": m.ID, "has_more": false})
 			}
 		}
 		if q.Cursor = chat.NextCursor; q.Cursor == "" {

@@ -29,7 +29,7 @@ func messages(c *wires.Call) error {
 	}
 	out := object{"messages": []object{}}
 	if chat.ConversationID == 0 {
-		return respond(c, out)
+		return c.Respond(out)
 	}
 	page, err := c.Service.Chats.Get(c.Context(), c.User, chat.ConversationID, record.MessageQuery{Limit: limit, Cursor: q.Get("cursor")})
 	if err != nil {
@@ -48,7 +48,7 @@ func messages(c *wires.Call) error {
 	if page.NextCursor != "" {
 		out["next_cursor"] = page.NextCursor
 	}
-	return respond(c, out)
+	return c.Respond(out)
 }
 
 // clientTools returns the indexes of an answer's calls that the page ran.

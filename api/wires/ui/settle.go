@@ -15,11 +15,11 @@ func (t *table) complete(out *wires.Frames, b *runlog.ToolComplete) {
 	}
 	switch {
 	case c.denied && t.major > noApprovals:
-		put(out, "tool-output-denied", object{"toolCallId": c.id})
+		out.Typed("tool-output-denied", object{"toolCallId": c.id})
 	case b.IsError:
-		put(out, "tool-output-error", t.whose(b.Index, c, object{"toolCallId": c.id, "errorText": b.Output}))
+		out.Typed("tool-output-error", t.whose(b.Index, c, object{"toolCallId": c.id, "errorText": b.Output}))
 	case !c.client || t.Answered[b.Index]:
-		put(out, "tool-output-available", t.whose(b.Index, c, object{"toolCallId": c.id, "output": b.Output}))
+		out.Typed("tool-output-available", t.whose(b.Index, c, object{"toolCallId": c.id, "output": b.Output}))
 	}
 }
 
@@ -33,9 +33,9 @@ func (t *table) settle(out *wires.Frames) {
 		switch {
 		case a.Output == nil || c == nil || !c.client || t.Answered[a.Index]:
 		case a.IsError:
-			put(out, "tool-output-error", object{"toolCallId": c.id, "errorText": a.Output, "providerExecuted": true})
+			out.Typed("tool-output-error", object{"toolCallId": c.id, "errorText": a.Output, "providerExecuted": true})
 		default:
-			put(out, "tool-output-available", object{"toolCallId": c.id, "output": a.Output, "providerExecuted": true})
+			out.Typed("tool-output-available", object{"toolCallId": c.id, "output": a.Output, "providerExecuted": true})
 		}
 	}
 }

@@ -54,16 +54,8 @@ func newTable(major int, brought ...record.CallAnswer) func(p wires.Params) wire
 	}
 }
 
-// object is the members of a chunk. Chunks of tokens do not use it, to save allocations.
+// object is the members of a JSON object.
 type object map[string]any
-
-// put adds a chunk of the type kind.
-func put(out *wires.Frames, kind string, members object) {
-	if dst, ok := out.Open(); ok {
-		dst = append(append(append(dst, `{"type":"`...), kind...), `",`...)
-		out.Close(append(dst, schemas.Encode(members)[1:]...))
-	}
-}
 
 // Event implements wires.Table.
 func (t *table) Event(out *wires.Frames, e *runlog.Event) {
@@ -75,7 +67,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 			t.start(out, &b.Run, b.Target.MessageID)
 		}
 	case *runlog.Status:
-		put(out, "data-status", object{"data": object{"message": b.Message}, "transient": true})
+		out.Typed("data-status", object{"data": object{"message": b.Message}, "transient": true})
 	case *runlog.LevelStart:
 		if b.Depth == runlog.GroupLevel && b.Type == "llm" && e.At.Thread == 0 {
 			t.startStep(out)
@@ -98,7 +90,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 		}
 	case *runlog.Arguments:
 		if c := t.written[e.At.Message]; c != nil && e.At.Thread == 0 {
-			put(out, "tool-input-delta", object{"toolCallId": c.id, "inputTextDelta": b.Text})
+			out.Typed("tool-input-delta", object{"toolCallId": c.id, "inputTextDelta": b.Text})
 		}
 	case *runlog.ApprovalRequest:
 		t.ask(out, b)
@@ -116,7 +108,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	case *runlog.ToolComplete:
 		t.complete(out, b)
 	case *runlog.Payload:
-		put(out, "data-payload", object{"id": b.PayloadID, "data": b.CustomPayload})
+		out.Typed("data-payload", object{"id": b.PayloadID, "data": b.CustomPayload})
 	case *runlog.BlockReset:
 		if !b.New {
 			t.block(out, b.Place, "reset", true, b.End)
@@ -126,7 +118,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	case *runlog.BlockContent:
 		t.block(out, b.Place, "content", b.Text, false)
 	case *runlog.BlockDone:
-		put(out, "data-block", object{"id": b.Place.BlockIDs, "data": placed(b.Place)})
+		out.Typed("data-block", object{"id": b.Place.BlockIDs, "data": placed(b.Place)})
 	case *runlog.Completed:
 		t.completed(out, &b.Payload)
 	case *runlog.Failed:
@@ -143,7 +135,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 
 // Begin implements wires.Table. The same message id makes the client continue its message.
 func (t *table) Begin(out *wires.Frames, _ int64) {
-	put(out, "start", object{"messageId": t.message})
+	out.Typed("start", object{"messageId": t.message})
 	for _, b := range t.ended {
 		t.complete(out, b)
 	}
@@ -163,7 +155,7 @@ func (t *table) Pause(out *wires.Frames, _ []schemas.Wait) {
 
 func (t *table) start(out *wires.Frames, run *runlog.Run, message string) {
 	t.started, t.message = true, message
-	put(out, "start", object{"messageId": message, "messageMetadata": object{
+	out.Typed("start", object{"messageId": message, "messageMetadata": object{
 		"run_id": run.RunID, "conversation_id": run.ConversationID, "chat_id": run.ChatID, "user_message_id": run.UserMessageID,
 	}})
 }
@@ -207,7 +199,7 @@ func partID(kind byte, message uint32) string {
 func (t *table) text(out *wires.Frames, message uint32, text string) {
 	if !slices.Contains(t.texts, message) {
 		t.texts = append(t.texts, message)
-		put(out, "text-start", object{"id": partID('t', message)})
+		out.Typed("text-start", object{"id": partID('t', message)})
 	}
 	delta(out, `{"type":"text-delta","id":"t`, message, text)
 }
@@ -215,7 +207,7 @@ func (t *table) text(out *wires.Frames, message uint32, text string) {
 func (t *table) thinking(out *wires.Frames, message uint32, text string) {
 	if !slices.Contains(t.thoughts, message) {
 		t.thoughts = append(t.thoughts, message)
-		put(out, "reasoning-start", object{"id": partID('r', message)})
+		out.Typed("reasoning-start", object{"id": partID('r', message)})
 	}
 	delta(out, `{"type":"reasoning-delta","id":"r`, message, text)
 }
@@ -231,11 +223,11 @@ func delta(out *wires.Frames, head string, message uint32, text string) {
 func (t *table) endPart(out *wires.Frames, message uint32) {
 	is := func(m uint32) bool { return m == message }
 	if slices.ContainsFunc(t.texts, is) {
-		put(out, "text-end", object{"id": partID('t', message)})
+		out.Typed("text-end", object{"id": partID('t', message)})
 		t.texts = slices.DeleteFunc(t.texts, is)
 	}
 	if slices.ContainsFunc(t.thoughts, is) {
-		put(out, "reasoning-end", object{"id": partID('r', message)})
+		out.Typed("reasoning-end", object{"id": partID('r', message)})
 		t.thoughts = slices.DeleteFunc(t.thoughts, is)
 	}
 }
@@ -261,7 +253,7 @@ func (t *table) call(index int, name string) *call {
 func (t *table) write(out *wires.Frames, message uint32, b *runlog.Call) {
 	c := t.call(b.Index, b.Name)
 	c.client, t.written[message], t.called = b.Client, c, true
-	put(out, "tool-input-start", t.whose(b.Index, c, object{"toolCallId": c.id, "toolName": c.name}))
+	out.Typed("tool-input-start", t.whose(b.Index, c, object{"toolCallId": c.id, "toolName": c.name}))
 }
 
 // whose adds to a chunk who runs the call: the page or the service. A call that the page
@@ -283,7 +275,7 @@ func (t *table) available(out *wires.Frames, index int, c *call, input json.RawM
 		return
 	}
 	c.shown, c.input, t.called = true, input, true
-	put(out, "tool-input-available", t.whose(index, c, object{"toolCallId": c.id, "toolName": c.name, "input": input}))
+	out.Typed("tool-input-available", t.whose(index, c, object{"toolCallId": c.id, "toolName": c.name, "input": input}))
 }
 
 // ask shows the input of a call, and asks the user to approve the call unless that is
@@ -295,9 +287,9 @@ func (t *table) ask(out *wires.Frames, b *runlog.ApprovalRequest) {
 	switch {
 	case t.Answered[b.Index]:
 	case t.major > noApprovals:
-		put(out, "tool-approval-request", object{"approvalId": c.id, "toolCallId": c.id})
+		out.Typed("tool-approval-request", object{"approvalId": c.id, "toolCallId": c.id})
 	default:
-		put(out, "data-approval", object{"id": c.id, "data": object{
+		out.Typed("data-approval", object{"id": c.id, "data": object{
 			"approval_id": b.ApprovalID, "run_id": t.Run, "tool": b.Tool, "input": b.Input, "message": b.Message,
 			"expires_at": b.ExpiresAt.Format(time.RFC3339Nano),
 		}})
@@ -316,7 +308,7 @@ func (t *table) progress(out *wires.Frames, b *runlog.ToolProgress) {
 		step["data"] = b.Data
 	}
 	c := t.call(b.Index, b.Tool)
-	put(out, "tool-output-available", t.whose(b.Index, c, object{"toolCallId": c.id, "output": step, "preliminary": true}))
+	out.Typed("tool-output-available", t.whose(b.Index, c, object{"toolCallId": c.id, "output": step, "preliminary": true}))
 }
 
 // placed returns the ids, the document and the type of the blocks that are written.
@@ -337,7 +329,7 @@ func (t *table) block(out *wires.Frames, p runlog.Place, name string, value any,
 	if withdrawn {
 		data["end"] = true
 	}
-	put(out, "data-block-delta", object{"data": data, "transient": true})
+	out.Typed("data-block-delta", object{"data": data, "transient": true})
 }
 
 // finishReasons maps stop reasons to the client's; end_turn and all others become stop.
@@ -350,7 +342,7 @@ func (t *table) completed(out *wires.Frames, p *schemas.ChatResponsePayload) {
 	t.separate(out)
 	t.endStep(out)
 	if data := suggestions(p.SuggestedValues, p.SuggestedActions); data != nil {
-		put(out, "data-suggestions", object{"data": data})
+		out.Typed("data-suggestions", object{"data": data})
 	}
 	reason := finishReasons[p.StopReason]
 	if reason == "" {
@@ -360,7 +352,7 @@ func (t *table) completed(out *wires.Frames, p *schemas.ChatResponsePayload) {
 	if len(p.Warnings) > 0 {
 		metadata["warnings"] = p.Warnings
 	}
-	put(out, "finish", object{"finishReason": reason, "messageMetadata": metadata})
+	out.Typed("finish", object{"finishReason": reason, "messageMetadata": metadata})
 	out.Raw(done)
 }
 
@@ -385,7 +377,7 @@ func (t *table) failed(out *wires.Frames, b *runlog.Failed) {
 	if b.MessageID != "" {
 		data["message_id"] = b.MessageID
 	}
-	put(out, "data-error", object{"data": data, "transient": true})
-	put(out, "error", object{"errorText": b.Message})
+	out.Typed("data-error", object{"data": data, "transient": true})
+	out.Typed("error", object{"errorText": b.Message})
 	out.Raw(done)
 }

@@ -197,12 +197,5 @@ func stop(c *wires.Call) error {
 			return err
 		}
 	}
-	return respond(c, map[string]bool{"stopped": chat.ActiveRunID != ""})
-}
-
-// respond answers with JSON.
-func respond(c *wires.Call, v any) error {
-	c.Response.Header().Set("Content-Type", "application/json")
-	_, err := c.Response.Write(append(schemas.Encode(v), '\n'))
-	return err
+	return c.Respond(map[string]bool{"stopped": chat.ActiveRunID != ""})
 }
