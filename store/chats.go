@@ -25,14 +25,6 @@ const (
 	cursorMessages = 'm'
 )
 
-// pageLimit returns a limit within its bounds.
-func pageLimit(limit, standard, most int) int {
-	if limit <= 0 {
-		return standard
-	}
-	return min(limit, most)
-}
-
 // Chats returns a page of the owner's chats, either archived ones or the others, and
 // either unlisted ones or the others: pinned ones first, then by latest run.
 // The query's text is searched for in titles and in current messages, ignoring
@@ -132,17 +124,6 @@ func chatExists(tx *gorm.DB, owner string, id int64) error {
 	return err
 }
 
-// number returns the one number that the SELECT finds. gorm's Row would panic
-// when the statement cannot be prepared.
-func number(tx *gorm.DB, query string, args ...any) (int64, error) {
-	var n int64
-	found := tx.Raw(query, args...).Scan(&n)
-	if found.Error == nil && found.RowsAffected == 0 {
-		return 0, schemas.ErrNotFound
-	}
-	return n, found.Error
-}
-
 // PatchChat changes the owner's chat. A new title does not change its place in the list.
 func (s *Store) PatchChat(ctx context.Context, owner string, id int64, p schemas.ChatPatch) (schemas.Chat, error) {
 	set, args := []string{}, []any{}
@@ -185,14 +166,6 @@ func (s *Store) ChatUsage(ctx context.Context, owner string, id int64) (schemas.
 	return schemas.Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, TotalTokens: row.TotalTokens, CostUSD: row.CostNano}, s.fault("chat usage", err)
 }
 
-// bit returns a bool as it is stored.
-func bit(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // DeleteChat deletes the owner's chat and everything that belongs to it. Later
 // writes of its runs are fenced.
 func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
@@ -212,19 +185,6 @@ func deleteChat(tx *gorm.DB, owner string, id int64) error {
 		return err
 	}
 	return found(tx.Exec("DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
-}
-
-// change runs a statement that must change a row.
-func (s *Store) change(ctx context.Context, statement string, args ...any) error {
-	return s.write(ctx, func(tx *gorm.DB) error { return found(tx.Exec(statement, args...)) })
-}
-
-// found returns the error of a statement that must change a row.
-func found(done *gorm.DB) error {
-	if done.Error == nil && done.RowsAffected == 0 {
-		return schemas.ErrNotFound
-	}
-	return done.Error
 }
 
 // Summary returns the summary of the chat's older turns; without one it is

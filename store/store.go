@@ -26,6 +26,7 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
 
@@ -249,4 +250,28 @@ func (s *Store) batch(ctx context.Context, fn func(ctx context.Context, tx sessi
 // gormConfig is for a handle whose transactions the store manages itself.
 func gormConfig() *gorm.Config {
 	return &gorm.Config{SkipDefaultTransaction: true, DisableAutomaticPing: true, Logger: logger.Discard}
+}
+
+// number returns the one number that the SELECT finds. gorm's Row would panic
+// when the statement cannot be prepared.
+func number(tx *gorm.DB, query string, args ...any) (int64, error) {
+	var n int64
+	found := tx.Raw(query, args...).Scan(&n)
+	if found.Error == nil && found.RowsAffected == 0 {
+		return 0, schemas.ErrNotFound
+	}
+	return n, found.Error
+}
+
+// change runs a statement that must change a row.
+func (s *Store) change(ctx context.Context, statement string, args ...any) error {
+	return s.write(ctx, func(tx *gorm.DB) error { return found(tx.Exec(statement, args...)) })
+}
+
+// found returns the error of a statement that must change a row.
+func found(done *gorm.DB) error {
+	if done.Error == nil && done.RowsAffected == 0 {
+		return schemas.ErrNotFound
+	}
+	return done.Error
 }

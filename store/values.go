@@ -79,3 +79,19 @@ func cursorPlace(cursor string, kind byte, place ...*int64) (bool, error) {
 
 // escapeLike escapes text for a pattern whose escape character is \.
 var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// pageLimit returns a limit within its bounds.
+func pageLimit(limit, standard, most int) int {
+	if limit <= 0 {
+		return standard
+	}
+	return min(limit, most)
+}
+
+// bit returns a bool as it is stored.
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// The two decisions. Deletions come first, then the other changes. Each state
+// of a block that is not hidden is in one of the statements. A hidden block is
+// deleted when it is accepted, and restored by unhide when it is reverted:
+//
+//	state           accept                 revert
+//	clean           as it is               as it is
+//	pending_new     clean with new         gone
+//	pending_edit    clean with new         clean with current
+//	pending_delete  gone                   clean with current
+//	pending_move    clean at new_position  clean at position
+var (
+	settleGone = map[record.Settle]string{record.Accept: "state = 'pending_delete'", record.Revert: "kept_plan = 0 AND state = 'pending_new'"}
+	settleKept = map[record.Settle]string{
+		record.Accept: `current = COALESCE(new, current), meta = COALESCE(new_meta, meta), position = COALESCE(new_position, position),
+			size = octet_length(COALESCE(new, current)) + COALESCE(octet_length(COALESCE(new_meta, meta)), 0)`,
+		record.Revert: `size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
+	}
+)
+
+// settle decides about the pending blocks in scope that are not hidden; an
+// acceptance includes hidden ones. Gone reports whether some were deleted,
+// changed whether there was anything to decide about.
+func (d *change) settle(decision record.Settle, scope string, args ...any) (gone, changed bool, err error) {
+	if gone, err = d.remove(scope+" AND "+settleGone[decision], args...); err != nil {
+		return false, false, err
+	}
+	if gone {
+		if err := d.touch(); err != nil {
+			return true, true, err
+		}
+	}
+	scope = " WHERE owner = ? AND document_id = ?" + scope + " AND "
+	args = append([]any{d.owner, d.row.ID}, args...)
+	kept := d.tx.Exec("UPDATE blocks SET "+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, kept_state = NULL, state = 'clean', revision = ?, changed_at = ?"+
+		scope+"kept_plan = 0 AND state <> 'clean'", append([]any{d.upcoming(), d.now}, args...)...)
+	if kept.RowsAffected > 0 {
+		d.next()
+	}
+	return gone, gone || kept.RowsAffected > 0, kept.Error
+}
+
+// SettleBlock decides about the pending changes of a block. A revert restores a
+// hidden block with its pending changes. A block without pending changes, or a
+// chat's message, is returned unchanged.
+func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error) {
+	var out record.Settled
+	err := s.changeBlock(ctx, owner, id, match, func(d *change, _ *head) (err error) {
+		if decision == record.Accept {
+			if err := s.unwritten(ctx, d.tx, owner, "", id); err != nil {
+				return err
+			}
+		}
+		if out.Block, err = oneBlock(d.tx, owner, id); err != nil {
+			return err
+		}
+		out.Reverted = decision == record.Revert && (out.Block.New != nil || out.Block.State == schemas.BlockPendingDelete)
+		shown := false
+		if decision == record.Accept && out.Block.State != schemas.BlockClean {
+			err = d.keepOften()
+		} else if decision == record.Revert {
+			shown, err = d.unhide(restoredAlone, " AND id = ?", id)
+		}
+		if err == nil && out.Reverted {
+			err = s.withdrawBlock(ctx, d, id)
+		}
+		if !shown && err == nil {
+			out.Gone, _, err = d.settle(decision, " AND id = ?", id)
+		}
+		if err != nil || out.Gone {
+			return err
+		}
+		out.Block, err = oneBlock(d.tx, owner, id)
+		return err
+	})
+	if isMissing(err) {
+		if out.Block, err = s.Block(ctx, owner, id); err == nil && !match.Holds(out.Block.Revision) {
+			err = schemas.ErrStale
+		}
+	}
+	return out, s.fault("settle block", err)
+}
+
+// SettleDocument decides about all pending changes of a document, in one
+// transaction, and returns the document with its blocks. A plan is one change:
+// a revert restores the state before the last plan, and what was pending then
+// remains pending.
+func (s *Store) SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
+	var settled schemas.Document
+	err := s.changeDocument(ctx, owner, id, nil, func(d *change) error {
+		if !match.Holds(d.revision) {
+			return schemas.ErrStale
+		}
+		var err error
+		if decision == record.Accept {
+			if err = s.unwritten(ctx, d.tx, owner, id, ""); err == nil {
+				err = d.acceptAll()
+			}
+		} else if err = s.withdrawBlocks(ctx, d); err == nil {
+			err = d.revertAll()
+		}
+		if err == nil {
+			settled, err = wholeDocument(d.tx, owner, id)
+		}
+		return err
+	})
+	return settled, s.fault("settle document", err)
+}
+
+func (d *change) acceptAll() error {
+	waiting, err := d.waiting()
+	if err == nil && waiting {
+		err = d.keep(schemas.VersionAccepted)
+	}
+	if err != nil {
+		return err
+	}
+	if _, _, err := d.settle(record.Accept, ""); err != nil {
+		return err
+	}
+	if d.row.NewTitle == nil && d.row.Plans == nil {
+		return nil
+	}
+	if d.row.NewTitle != nil {
+		d.row.Title = *d.row.NewTitle
+	}
+	return d.exec("UPDATE documents SET title = ?, new_title = NULL, plans = NULL, planned_by = NULL, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
+		d.row.Title, d.next(), d.now, d.owner, d.row.ID)
+}
+
+// revertAll drops the changes since the last plan and undoes that plan. A plan
+// of which nothing is left is skipped. Changes that are older than the plan stay
+// pending, also those of a block that was restored by itself.
+func (d *change) revertAll() error {
+	plans, err := d.plans()
+	if err != nil {
+		return err
+	}
+	if err := d.withdrawPlan(); err != nil {
+		return err
+	}
+	since := ""
+	if len(plans) > 0 {
+		since = " AND kept_state IS NULL"
+	}
+	_, changed, err := d.settle(record.Revert, since)
+	if err != nil {
+		return err
+	}
+	waiting, undone := "", false
+	if d.row.NewTitle != nil {
+		waiting = *d.row.NewTitle
+	}
+	for ; len(plans) > 0 && !undone; plans = plans[:len(plans)-1] {
+		shown, err := d.unhide(restored, " AND kept_plan = ?", len(plans))
+		if err != nil {
+			return err
+		}
+		before := plans[len(plans)-1]
+		undone = changed || shown || before != waiting
+		waiting = before
+	}
+	if !undone {
+		waiting = ""
+		if _, _, err := d.settle(record.Revert, ""); err != nil {
+			return err
+		}
+	}
+	if d.row.Plans == nil && d.row.NewTitle == nil {
+		return nil
+	}
+	return d.setPlans(waiting, plans, "")
+}
