@@ -18,10 +18,6 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// pagePolicy is the Content-Security-Policy of the web page.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 // maxLogged bounds each text of a request in the access log, in bytes.
 const maxLogged = 300
 
