@@ -236,16 +236,18 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 	}
 	conversations := chats.New(s.store, s.store, s.store, s.runs, offers)
 	return api.New(api.Options{
-		Auth: s.auth, Runs: s.runs, Streams: s.runs, Chats: conversations, UserData: userdata.New(s.store, s.store, s.store, s.documents, conversations), Models: modelOffers(c), Research: research.New(s.store),
-		Documents: s.documents, Usage: usage.NewReports(s.store, time.Now), Admin: admin.New(operator), Pages: offers, Ready: s.ready, Remark: s.remark, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
-		LocalHosts: local,
-		KeepAlive:  c.KeepAlive, StreamWait: c.Timeouts.StreamWrite, SessionIdle: c.SessionIdle, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,
+		Auth: s.auth, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins, LocalHosts: local, Tickets: ticketStore(c, s.store),
+		Runs: s.runs, Streams: s.runs, Chats: conversations, Documents: s.documents, Research: research.New(s.store), Pages: offers, Models: modelOffers(c),
+		UserData: userdata.New(s.store, s.store, s.store, s.documents, conversations),
+		Usage:    usage.NewReports(s.store, time.Now), Admin: admin.New(operator), Diagnostics: seesDiagnostics(c.Diagnostics),
+		MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Ready: s.ready, Remark: s.remark,
+		KeepAlive: c.KeepAlive, StreamWait: c.Timeouts.StreamWrite, SessionIdle: c.SessionIdle, OpenStreams: watch.OpenStreams, Sockets: s.sockets,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
 			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute, OthersPerMinute: c.Limits.OthersPerMinute,
 			BodiesPerUser: c.Limits.BodiesPerUser, Bodies: c.Limits.Bodies, AnswersPerUser: c.Limits.AnswersPerUser, Answers: c.Limits.Answers,
 		},
-		Tickets: ticketStore(c, s.store), Log: log,
+		Log: log,
 	}), nil
 }
 
