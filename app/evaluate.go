@@ -1,12 +1,10 @@
 package app
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,25 +72,4 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, fmt.Errorf("--since %q is neither a day (2026-01-31), a time (RFC 3339) nor a duration (720h)", s)
-}
-
-// toFile writes into a new file that only its owner can read, or to stdout if path is
-// empty. A file that could not be written completely is removed.
-func toFile(path string, stdout io.Writer, write func(io.Writer) error) error {
-	if path == "" {
-		return write(stdout)
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names it
-	if err != nil {
-		return err
-	}
-	buffered := bufio.NewWriter(file)
-	err = write(buffered)
-	if err == nil {
-		err = buffered.Flush()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
 }

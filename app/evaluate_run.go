@@ -171,20 +171,6 @@ func (o *evalRun) read(path string) ([]*evaluate.Record, error) {
 	return records, nil
 }
 
-// readSmall reads a whole file of at most maxEvalFile bytes.
-func readSmall(path string) ([]byte, error) {
-	file, err := os.Open(path) //nolint:gosec // the operator names it
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	raw, err := io.ReadAll(io.LimitReader(file, maxEvalFile+1))
-	if err == nil && len(raw) > maxEvalFile {
-		err = fmt.Errorf("has more than %d bytes", maxEvalFile)
-	}
-	return raw, err
-}
-
 // replayOptions says how questions are answered, and which page is tried; "" is none.
 func (o *evalRun) replayOptions(c settings.Config, dir string) (replay evaluate.ReplayOptions, page string, err error) {
 	replay = evaluate.ReplayOptions{Live: o.live, Writes: o.writes}
