@@ -133,7 +133,6 @@ func (c *Client) Summaries(ctx context.Context, hold Hold, ids []string) ([]Arti
 // summary is one record of esummary.
 type summary struct {
 	Error   string `json:"error"`
-	UID     string `json:"uid"`
 	Title   string `json:"title"`
 	Authors []struct {
 		Name string `json:"name"`
