@@ -1,10 +1,10 @@
 // Package mcp is the client side of the Model Context Protocol: Clients makes a group of the
 // registry from each configured server's tools. The other side is tools/mcp/server.
 //
-// It owns connections and reconnecting, the processes of local servers, and the
-// limits on a foreign tool's name, description, schema and result. Settings and
-// registry decide which page offers which tool. No token, id or other data about a
-// user is sent to a server.
+// It owns when a server is connected, which of its tools are trusted, and the limits on a
+// foreign tool's name, description and schema. Connections are in tools/mcp/transport,
+// results in tools/mcp/result. Settings and registry decide which page offers which tool.
+// No token, id or other data about a user is sent to a server.
 package mcp
 
 import (
