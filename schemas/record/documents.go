@@ -88,3 +88,7 @@ type Settled struct {
 	Gone     bool
 	Reverted bool
 }
+
+// Withdrawal is a document into which a run writes nothing more, or else a block that the
+// user has reverted or deleted.
+type Withdrawal struct{ Run, Document, Block string }
