@@ -243,7 +243,7 @@ func TestChangedToolIsOffUntilAccepted(t *testing.T) {
 				t.Errorf("the log says %q", line)
 			}
 			if _, err := old.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or no longer exists") {
-				t.Errorf("a turn that has the old Definition: got %v", err)
+				t.Errorf("a turn that has the old definition: got %v", err)
 			}
 			w.memory.accept()
 			w.until("it is on again", func() bool { return strings.Contains(w.names()+" ", "srv__"+tt.tool+" ") })
