@@ -38,6 +38,9 @@ const (
 	// statementsStay keeps gorm's prepared statements practically forever: with
 	// a shorter lifetime gorm starts a goroutine that never ends.
 	statementsStay = 10 * 365 * 24 * time.Hour
+	// mostStatements bounds the prepared statements for reading, of each connection. A
+	// list of ids in a statement makes another one of each length.
+	mostStatements = 256
 )
 
 // sqliteDB is a database file: a pool of readers and one writer.
@@ -117,7 +120,7 @@ func openSQLite(ctx context.Context, path string, conns int, alone bool) (_ *sql
 	d.readers.SetMaxOpenConns(conns)
 	d.readers.SetMaxIdleConns(conns)
 	config := gormConfig()
-	config.PrepareStmt, config.PrepareStmtTTL = true, statementsStay
+	config.PrepareStmt, config.PrepareStmtTTL, config.PrepareStmtMaxSize = true, statementsStay, mostStatements
 	if d.reads, err = gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: d.readers}, config); err != nil {
 		return nil, errors.Join(err, d.readers.Close(), d.writers.Close())
 	}
