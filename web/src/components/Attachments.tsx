@@ -1,7 +1,7 @@
 import type { Attachment } from '../api/types'
 import { sizeOf } from '../state/files'
 import { previewOf } from '../state/request'
-import { useLabels } from '../state/tray'
+import { useAllLabels } from '../state/allLabels'
 import { CloseIcon, FileIcon } from './icons'
 
 export interface AttachmentListProps {
@@ -14,7 +14,7 @@ export interface AttachmentListProps {
 
 /** Files with thumbnails and sizes; a name that is too long is cut, never its button. */
 export default function Attachments({ files, previews, onRemove }: AttachmentListProps) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   return (
     <ul className="ct-attachments" aria-label={labels.attached}>
       {files.map((file, i) => {

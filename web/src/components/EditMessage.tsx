@@ -4,7 +4,7 @@ import { useChatState, useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import { useKeptShort, useShort } from '../state/longText'
 import type { GeneralChatMessage } from '../state/state'
-import { useLabels } from '../state/tray'
+import { useAllLabels } from '../state/allLabels'
 import { useFiles, type FileHolder } from '../state/useFiles'
 import { AttachmentList } from './laterParts'
 
@@ -15,7 +15,7 @@ export interface EditMessageProps {
 
 /** A question while it is changed. It keeps its files unless they are removed. */
 export default function EditMessage({ message, done }: EditMessageProps) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const store = useChatStore()
   const field = useRef<HTMLTextAreaElement>(null)
   const before = message.attachments ?? []

@@ -1,13 +1,13 @@
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
 import { keyOf } from '../state/keys'
-import { useLabels } from '../state/tray'
+import { useAllLabels } from '../state/allLabels'
 import { CloseIcon } from './icons'
 import { IconButton } from './IconButton'
 import { useDrag } from './useDrag'
 
 /** The panel beside the tray, or within it above the answer if there is no room. Escape closes it; its edge can be dragged. */
 export function SidePanel({ title, width, focus = true, onClose, footer, children }: { title: string; width?: string; focus?: boolean; onClose: () => void; footer?: ReactNode; children: ReactNode }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const panel = useRef<HTMLElement>(null)
   const [size, setSize] = useState<number | null>(null)
   const drag = useDrag(panel, 'left', size ?? (Number.parseInt(width ?? '', 10) || 480), setSize)

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { ToolCall } from '../api/types'
 import { CopyButton } from '../markdown/copy'
 import { useChatStore } from '../state/context'
-import { useLabels } from '../state/tray'
+import { useAllLabels } from '../state/allLabels'
 import type { ToolView } from '../state/view'
 
 export interface ToolBodyProps {
@@ -13,7 +13,7 @@ export interface ToolBodyProps {
 
 /** A call's input and output. */
 export default function ToolBody({ id, tool, runId }: ToolBodyProps) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const store = useChatStore()
   const [whole, setWhole] = useState<ToolCall | null>(null)
   const output = whole?.output ?? tool.output

@@ -1,5 +1,5 @@
 import { memo, useId, useState } from 'react'
-import type { Labels } from '../labels/tray'
+import type { TrayLabels } from '../labels/tray'
 import { classes, type PartProps } from '../state/slots'
 import { doneWords, isBusy, titleOf } from '../state/trail'
 import { useLabels } from '../state/tray'
@@ -58,7 +58,7 @@ function hint(tool: ToolView): string {
 const ID = /^(?=.*\d)[\w-]{16,}$/
 
 /** A duration that is worth showing, in words. */
-export function duration(ms: number | undefined, labels: Labels): string {
+export function duration(ms: number | undefined, labels: TrayLabels): string {
   if (!ms || ms < BRIEF) return ''
   return ms < 1000 ? labels.milliseconds(Math.round(ms)) : labels.seconds(Math.round(ms / 100) / 10)
 }

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/errors'
 import { pause, STREAM_LIMITS, waitAfter } from '../api/stream'
 import type { User } from '../api/types'
-import type { Labels } from '../labels/tray'
+import type { TrayLabels } from '../labels/tray'
 import { text, type RunView } from '../state/run'
 import type { ChatState } from '../state/state'
 import type { ChatStore } from '../state/store'
@@ -68,7 +68,7 @@ export function useMe(store: ChatStore, error: string | undefined, busy: boolean
 }
 
 /** The announcements for screen readers: beginnings and ends, never every token. */
-export function useAnnouncements(state: ChatState, labels: Labels) {
+export function useAnnouncements(state: ChatState, labels: TrayLabels) {
   const [announcement, announce] = useState('')
   const busy = useRef(false)
   const tool = state.run?.active ? titleIn(state.run, state.run.active.toolName) : ''

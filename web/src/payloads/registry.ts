@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { CustomPayload } from '../api/types'
-import type { Labels } from '../labels/tray'
+import type { Labels, TrayLabels } from '../labels/tray'
 import type { OutputOf, StandardSchema } from './standardSchema'
 
 /** The functions that a card may call. */
@@ -24,7 +24,8 @@ export interface PayloadHandler<T = unknown> {
   renderOptions?: {
     /** Any CSS width. */
     panelWidth?: string
-    headerTitle?: string | ((labels: Labels) => string)
+    /** The labels have the words of the tray, and others if the page provides them. */
+    headerTitle?: string | ((labels: TrayLabels & Partial<Labels>) => string)
   }
   /**
    * Set by pages that act on a decision. The tray then shows buttons under the card, unless the card has its own: a card that reads
@@ -58,7 +59,7 @@ export function registerPayloadHandler(type: string, handler: PayloadHandler): (
 }
 
 /** The title over a handler's cards; empty when it has none. */
-export function headerOf(handler: PayloadHandler | undefined, labels: Labels): string {
+export function headerOf(handler: PayloadHandler | undefined, labels: TrayLabels & Partial<Labels>): string {
   const title = handler?.renderOptions?.headerTitle
   return typeof title === 'function' ? title(labels) : (title ?? '')
 }

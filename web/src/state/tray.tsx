@@ -1,5 +1,5 @@
 import { createContext, useContext, type ReactNode } from 'react'
-import { defaultLabels, type Labels } from '../labels/tray'
+import { defaultLabels, type Labels, type TrayLabels } from '../labels/tray'
 import type { CustomPayload, User } from '../api/types'
 import type { PayloadHandler, PayloadHandlers } from '../payloads/registry'
 import type { ToolRenderers } from './slots'
@@ -48,12 +48,12 @@ export function useTray(): TrayContext {
   return useContext(Context)
 }
 
-const whole = new WeakMap<Partial<Labels>, Labels>()
+const whole = new WeakMap<Partial<Labels>, TrayLabels>()
 
 /** The words of the nearest ChatTray, DocumentPane or ChatProvider: the page's words, else those of defaultLabels. */
-export function useLabels(): Labels {
+export function useLabels(): TrayLabels {
   const own = useContext(Words)
   let all = whole.get(own)
-  if (!all) whole.set(own, (all = { ...defaultLabels, ...own } as Labels))
+  if (!all) whole.set(own, (all = { ...defaultLabels, ...own }))
   return all
 }
