@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Labels } from '../src'
 import { ar } from '../src/labels/ar'
@@ -6,7 +6,7 @@ import { de } from '../src/labels/de'
 import { en } from '../src/labels/en'
 import { es } from '../src/labels/es'
 import { fr } from '../src/labels/fr'
-import { statusWords } from '../src/labels/tray'
+import { failureWords, statusWords } from '../src/labels/tray'
 import { zh } from '../src/labels/zh'
 
 /** Words that are the same in a language as in English. */
@@ -26,6 +26,14 @@ describe.each(Object.entries({ de, fr, es, zh, ar }))('the labels in %s', (_, la
       expect([said, code]).not.toEqual(['Text of the service', code])
       expect([said.includes('drop_rows'), code]).toEqual([!['thinking', 'resuming', 'waiting_for_answer', 'waiting_for_model'].includes(code), code])
     }
+  })
+
+  it('have words for every failure that is not the service’s', () => {
+    const source = (readdirSync('src', { recursive: true }) as string[]).filter((f) => /\.tsx?$/.test(f)).map((f) => readFileSync(`src/${f}`, 'utf8')).join('')
+    const contract = / Code: ([^;]+);/.exec(readFileSync('src/api/openapi.ts', 'utf8'))![1]!
+    const codes = new Set([...source.matchAll(/new ApiError\([^\n]*?, '([a-z_]+)'/g)].map(([, code]) => code!).filter((code) => !contract.includes(`"${code}"`)))
+    expect([...codes]).toContain('signed_out')
+    for (const code of codes) expect([code, failureWords(labels, code, 'Text of the client')]).not.toEqual([code, 'Text of the client'])
   })
 
   it('say in words that something was deleted', () => {

@@ -178,7 +178,7 @@ const fromHost = async (options: ChatApiOptions) => [await tokenOf(options), awa
 /** Waits for what the host gives, for a limited time and while the request is wanted. */
 function inTime<T>(given: Promise<T>, signal?: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new ApiError('The page takes too long to sign you in.', 401, 'token_timeout')), HOST_LIMIT)
+    const timer = setTimeout(() => reject(new ApiError('The page takes too long to sign you in. Try again.', 401, 'token_timeout')), HOST_LIMIT)
     signal?.addEventListener('abort', () => reject(signal.reason))
     given.then(resolve, reject).finally(() => clearTimeout(timer))
   })

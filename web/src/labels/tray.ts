@@ -117,6 +117,7 @@ export const defaultLabels = {
   refused: 'The request was refused before it reached the service.',
   unavailable: 'The service does not answer at the moment. Try again later.',
   signedOut: 'You are not signed in. Sign in, then try again.',
+  tokenTimeout: 'The page takes too long to sign you in. Try again.',
   dismiss: 'Dismiss',
   accept: 'Accept',
   reject: 'Reject',
@@ -196,6 +197,8 @@ export function failureWords(labels: TrayLabels, code: string, message: string):
       return labels.unavailable
     case 'signed_out':
       return labels.signedOut
+    case 'token_timeout':
+      return labels.tokenTimeout
     case 'page':
       return labels.errorTitle
     default:

@@ -26,7 +26,7 @@ export const zh: Labels = {
   toolInput: '输入', toolOutput: '输出', toolWhole: '显示完整输出', toolNoOutput: '没有输出。', threadsSide: '逐个查看', showMore: '显示更多', showLess: '显示更少', threadsOrder: '按到达顺序', threads: '并行工作',
   stopped: '您停止了这个回答。', incomplete: '这个回答不完整。', stopMaxTokens: '回答达到了长度上限。', stopMaxIterations: '回答达到了步数上限。',
   stopContentFilter: '回答被内容过滤器截断。', stopRefusal: '模型拒绝回答。', warnings: '提示', reconnecting: '连接中断，正在重新连接…', reconnectNow: '立即重试',
-  errorTitle: '出了问题', failure: (code, message) => (code === 'not_found' ? '内容已不存在，可能已被删除。' : message), unreachable: '无法连接服务。', refused: '请求在到达服务之前被拒绝。', unavailable: '服务目前没有响应。请稍后重试。', signedOut: '您尚未登录。请登录后重试。', dismiss: '关闭提示', accept: '接受', reject: '拒绝', accepted: '已接受', rejected: '已拒绝',
+  errorTitle: '出了问题', failure: (code, message) => (code === 'not_found' ? '内容已不存在，可能已被删除。' : message), unreachable: '无法连接服务。', refused: '请求在到达服务之前被拒绝。', unavailable: '服务目前没有响应。请稍后重试。', signedOut: '您尚未登录。请登录后重试。', tokenTimeout: '页面登录用时过长。请重试。', dismiss: '关闭提示', accept: '接受', reject: '拒绝', accepted: '已接受', rejected: '已拒绝',
   closePanel: '关闭面板', back: '返回', copyJson: '复制为 JSON', milliseconds: (ms) => `${ms} 毫秒`, seconds: (s) => `${n(s)} 秒`, usage: (input, output) => `输入 ${n(input)} 个词元，输出 ${n(output)} 个`,
   actionUnknown: (action) => `本页不能执行“${action}”。`, announceBusy: '助手正在回答。', announceDone: '回答已完成。', announceStopped: '回答已停止。', announceError: '回答失败。',
   announcePanel: (title) => `${title}已在聊天旁打开。`, announceTool: (tool) => `正在运行 ${tool}。`, footnotes: '脚注', footnoteBack: (number) => `返回引用 ${number}`, imageShow: (host) => `显示来自 ${host} 的图片`,
