@@ -1,9 +1,9 @@
 import { useId, useMemo, useState } from 'react'
-import { approvalReason } from '../labels/tray'
+import type { Labels } from '../labels/tray'
 import { MAX_TYPED } from '../state/longText'
 import { classes, type PartProps } from '../state/slots'
 import { nameWords, titleOf } from '../state/trail'
-import { useLabels } from '../state/tray'
+import { useAllLabels } from '../state/allLabels'
 import { useApproval, type SendApproval } from '../state/useApproval'
 import type { ApprovalView } from '../state/view'
 import { ShieldIcon } from './icons'
@@ -16,8 +16,8 @@ export interface ApprovalProps extends PartProps {
 }
 
 /** A call that waits until the user allows or denies it: what the tool does, why the user is asked, and its input, which can be changed. */
-export function Approval({ approval, runId, send, className, children }: ApprovalProps) {
-  const labels = useLabels()
+export default function Approval({ approval, runId, send, className, children }: ApprovalProps) {
+  const labels = useAllLabels()
   const title = useId()
   const { sending, problem, approve, deny, mayAllowAlways } = useApproval(approval, runId, send)
   const fields = useMemo(() => fieldsOf(approval.input), [approval.input])
@@ -100,7 +100,7 @@ const LONG = 60
 const MOST_FIELDS = 30
 
 function FieldRow({ field, text, wrong, onText }: { field: Field; text: string; wrong: string; onText: (text: string) => void }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const [whole, setWhole] = useState(false)
   const cut = !whole && text.length > MAX_TYPED
   const name = field.key === '' ? labels.approvalInput : nameWords(field.key)
@@ -123,4 +123,18 @@ function FieldRow({ field, text, wrong, onText }: { field: Field; text: string; 
 
 function firstSentence(words: string): string {
   return /^.{1,200}?[.!?](?=\s|$)/s.exec(words)?.[0] ?? words.slice(0, 200)
+}
+
+/** Why a call needs the user's approval, in words; empty for an unknown code. */
+function approvalReason(labels: Labels, code: string): string {
+  switch (code) {
+    case 'tool_confirms':
+      return labels.approvalConfirms
+    case 'after_untrusted':
+      return labels.approvalUntrusted
+    case 'unseen_url':
+      return labels.approvalUnseenUrl
+    default:
+      return ''
+  }
 }

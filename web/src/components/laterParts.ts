@@ -1,3 +1,4 @@
+import type { ApprovalProps } from './Approval'
 import type { AttachmentListProps } from './Attachments'
 import type { ComposerFootProps } from './ComposerFoot'
 import type { EditMessageProps } from './EditMessage'
@@ -20,6 +21,8 @@ export const EditMessage = later<EditMessageProps>(() => import('./EditMessage')
 export const FeedbackForm = later<FeedbackFormProps>(() => import('./FeedbackForm'))
 /** Navigates the versions of a message. */
 export const Versions = later<VersionsProps>(() => import('./Versions'))
+/** A call that waits until the user allows or denies it. */
+export const Approval = later<ApprovalProps>(() => import('./Approval'))
 /** Files that are attached, images as thumbnails. */
 export const AttachmentList = later<AttachmentListProps>(() => import('./Attachments'))
 /** The messages that wait for the current answer. */
@@ -37,5 +40,5 @@ export const DiagnosticsPanel = later<DiagnosticsPanelProps>(() => import('./Dia
 
 /** Loads all parts of a tray but diagnostics, so that they are there when the connection is lost. What cannot be loaded is tried again when it is shown. */
 export function loadParts(): void {
-  for (const { load } of [HistoryPanel, EditMessage, FeedbackForm, Versions, AttachmentList, Queue, Palette, ComposerFoot, Menu, ToolBody, PayloadPanel, KeysPanel]) load().catch(() => undefined)
+  for (const { load } of [HistoryPanel, EditMessage, FeedbackForm, Versions, Approval, AttachmentList, Queue, Palette, ComposerFoot, Menu, ToolBody, PayloadPanel, KeysPanel]) load().catch(() => undefined)
 }

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useId, useRef, useState } from 'react'
 import type { SuggestedAction } from '../api/types'
-import { Approval } from '../components/Approval'
+import Approval from '../components/Approval'
 import { PauseIcon, SendIcon, StopIcon, WarnIcon } from '../components/icons'
 import { ToolCallCard } from '../components/ToolCallCard'
 import { Trail } from '../components/Trail'

@@ -139,13 +139,6 @@ export const defaultLabels = {
   imageFailed: 'The image could not be shown.',
   applyToDocument: 'Add to document',
   applied: 'Added to the document',
-  approvalTitle: 'May I do this?',
-  approvalAlways: 'Always allow this in this chat',
-  approvalInput: 'Its input',
-  approvalNoJson: 'This is not JSON.',
-  approve: 'Approve',
-  approveChanged: 'Approve with changes',
-  deny: 'Deny',
   payloadOpen: 'Open',
   payloadReview: 'Review',
   payloadClose: 'Close',
@@ -153,9 +146,6 @@ export const defaultLabels = {
   launcherWorking: 'The assistant is working.',
   launcherWaits: 'The assistant needs you.',
   launcherUnread: (n: number) => (n === 1 ? '1 new answer.' : `${n} new answers.`),
-  approvalConfirms: 'This tool always asks first.',
-  approvalUntrusted: 'I have read text from outside, which may have told me to do this.',
-  approvalUnseenUrl: 'I have read text from outside and put this address together myself; it may carry data out.',
   table: 'Table',
   image: 'Image',
 }
@@ -165,20 +155,6 @@ export type TrayLabels = typeof defaultLabels
 
 /** Every word that the package shows. */
 export type Labels = TrayLabels & typeof laterLabels
-
-/** Why a call needs the user's approval, in words; empty for an unknown code. */
-export function approvalReason(labels: TrayLabels, code: string): string {
-  switch (code) {
-    case 'tool_confirms':
-      return labels.approvalConfirms
-    case 'after_untrusted':
-      return labels.approvalUntrusted
-    case 'unseen_url':
-      return labels.approvalUnseenUrl
-    default:
-      return ''
-  }
-}
 
 /** An error in words: the service's errors by their code, the page's own errors by their message. */
 export function problemWords(labels: TrayLabels, error: unknown): string {

@@ -34,7 +34,7 @@ export interface ApprovalView {
   input: unknown
   message: string
   expiresAt: string
-  /** A code, see approvalReason in the labels; empty in answers of older versions. */
+  /** A code, see approvalReason in Approval; empty in answers of older versions. */
   reason: string
 }
 
