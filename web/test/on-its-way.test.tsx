@@ -1,9 +1,118 @@
-import { screen, waitFor } from '@testing-library/react'
-import { describe, expect, it } from 'vitest'
-import { answerFrames, event, json, sse } from './fakes'
+import { act, render, screen, waitFor } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ChatProvider, ChatTray, useChatStore, type ChatStore } from '../src'
+import { answerFrames, event, fakeApi, json, sse } from './fakes'
 import { show, input, posts, settled, message, chat, slow, live } from './shown'
 
+beforeEach(() => {
+  localStorage.clear()
+  sessionStorage.clear()
+})
+
+const started = (id: string) => event('stream_start', { run_id: 'r', conversation_id: 7, user_message_id: id })
+const found = json({ items: [{ run_id: 'r', conversation_id: 7, chat_id: 'c', state: 'completed', attempt: 1, last_sequence: 9, created_at: '', usage: {} }] })
+const questions = () => [...document.querySelectorAll('[data-role=user] .ct-bubble')].map((e) => e.textContent)
+
 describe('a question on its way', () => {
+  it('is a message, and not in the input too, when its tray is removed and comes again', async () => {
+    const { response, send } = live('r')
+    const { api } = fakeApi(({ method }) => (method === 'POST' ? response : undefined))
+    const page = (tray: boolean) => <ChatProvider api={api} storageKey="k">{tray && <ChatTray layout="sidebar" />}</ChatProvider>
+    const { rerender } = render(page(true))
+    const user = userEvent.setup()
+    await user.type(input(), 'one{Enter}')
+    rerender(page(false))
+    rerender(page(true))
+    expect([input().value, questions()]).toEqual(['', ['one']])
+    rerender(page(false))
+    await act(async () => send([started('q1'), ...answerFrames('First.').slice(1)], true))
+    rerender(page(true))
+    await screen.findByText('First.')
+    expect([input().value, questions()]).toEqual(['', ['one']])
+    await user.click(screen.getByRole('button', { name: 'New chat' }))
+    expect(input().value).toBe('')
+  })
+
+  it('is sent on when React leaves the provider’s effects and begins them again, as it does where the page is hidden', async () => {
+    let asked = 0
+    const { api, calls } = fakeApi(({ method }) => (method !== 'POST' ? undefined : ++asked === 1 ? new Promise<Response>(() => undefined) : sse(answerFrames('First.'))))
+    let store: ChatStore
+    const Take = () => void (store = useChatStore())
+    render(<ChatProvider api={api} storageKey="k"><ChatTray layout="sidebar" /><Take /></ChatProvider>)
+    await userEvent.setup().type(input(), 'one{Enter}')
+    act(() => {
+      store.disconnect()
+      void store.restore()
+    })
+    await screen.findByText('First.')
+    const [first, second] = calls.filter((c) => c.method === 'POST')
+    expect(second).toEqual(first)
+    expect([input().value, questions()]).toEqual(['', ['one']])
+  })
+
+  it('comes back with its files if the page is loaded again before the service has it', async () => {
+    const { user, unmount, container } = show(({ method }) => (method === 'POST' ? slow().response : undefined), {}, 'k')
+    await user.upload(container.querySelector<HTMLInputElement>('input[type=file]')!, new File(['a,b'], 'cells.csv', { type: 'text/csv' }))
+    await screen.findByText(/cells.csv/)
+    await user.type(input(), 'one{Enter}')
+    await waitFor(() => expect(questions()).toEqual(['one']))
+    unmount()
+    const next = show(({ method }) => (method === 'POST' ? sse(answerFrames('First.')) : undefined), {}, 'k')
+    await waitFor(() => expect(input().value).toBe('one'))
+    await next.user.type(input(), '{Enter}')
+    await screen.findByText('First.')
+    expect(posts(next.calls)).toMatchObject([{ message: 'one', attachments: [{ name: 'cells.csv', content: 'a,b' }] }])
+    expect(sessionStorage.getItem('chattray:k:draft:["u"," sent",null]')).toBe(null)
+  })
+
+  it('is opened, not written again, if the page is loaded again after the service has begun its chat', async () => {
+    const { user, unmount } = show(({ method }) => (method === 'POST' ? slow().response : undefined), {}, 'k')
+    await user.type(input(), 'one{Enter}')
+    await waitFor(() => expect(questions()).toEqual(['one']))
+    unmount()
+    show(({ path }) => (path.startsWith('/api/chat/runs?idempotency_key=') ? found.clone() : path.startsWith('/api/chats/7') ? chat([message('q1', 'user', 'one'), message('a1', 'assistant', 'First.')]) : undefined), {}, 'k')
+    await screen.findByText('First.')
+    expect(input().value).toBe('')
+  })
+
+  it('comes back though the question before it was the same', async () => {
+    sessionStorage.setItem('chattray:k:conversation', '7')
+    const answer = () => chat([message('q1', 'user', 'go on'), message('a1', 'assistant', 'First.')])
+    const { user, unmount } = show(({ method, path }) => (method === 'POST' ? slow().response : path.startsWith('/api/chats/7') ? answer() : undefined), {}, 'k')
+    await screen.findByText('First.')
+    await user.type(input(), 'go on{Enter}')
+    await waitFor(() => expect(questions()).toEqual(['go on', 'go on']))
+    unmount()
+    show(({ path }) => (path.startsWith('/api/chats/7') ? answer() : undefined), {}, 'k')
+    await waitFor(() => expect(input().value).toBe('go on'))
+  })
+
+  it.each([['sent', false], ['not sent again', true]])('from those that waited is %s after the page is loaded again (arrived: %s)', async (_, arrived) => {
+    const before = () => chat([message('q0', 'user', 'zero'), message('a0', 'assistant', 'Zero.')])
+    const { response, send } = live('r')
+    let asked = 0
+    sessionStorage.setItem('chattray:k:conversation', '7')
+    const { user, unmount, calls } = show(({ method, path }) => (method === 'POST' ? (++asked === 1 ? response : slow().response) : path.startsWith('/api/chats/7') ? before() : undefined), {}, 'k')
+    await screen.findByText('Zero.')
+    await user.type(input(), 'one{Enter}')
+    act(() => send([started('q1')]))
+    await user.type(input(), 'two{Enter}')
+    await act(async () => send(answerFrames('First.').slice(1), true))
+    await waitFor(() => expect(posts(calls)).toHaveLength(2))
+    unmount()
+    const after = show(({ method, path }) => {
+      if (method === 'POST') return sse(answerFrames('Second.'))
+      if (path.startsWith('/api/chat/runs?idempotency_key=')) return arrived ? found.clone() : json({ items: [] })
+      return path.startsWith('/api/chats/7') ? chat([message('q1', 'user', 'one'), message('a1', 'assistant', 'First.'), ...(arrived ? [message('q2', 'user', 'two'), message('a2', 'assistant', 'Second.')] : [])]) : undefined
+    }, {}, 'k')
+    await screen.findByText('Second.')
+    await settled()
+    expect(posts(after.calls).map((body) => body.message)).toEqual(arrived ? [] : ['two'])
+    expect(questions()).toEqual(['one', 'two'])
+    expect(sessionStorage.getItem('chattray:k:queue:7')).toBe(null)
+  })
+
   it('comes back if the page is loaded again before the service has it', async () => {
     const { response } = slow()
     const { user, unmount } = show(({ method }) => (method === 'POST' ? response : undefined), {}, 'k')

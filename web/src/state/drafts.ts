@@ -1,10 +1,15 @@
+import type { Attachment } from '../api/types'
+import type { Unsent } from './state'
+
 /** Characters of a draft that are kept over a reload; a browser keeps about five million for a whole page. */
 const MAX_KEPT = 1_000_000
 
-/** Texts that are typed but not sent, one for each user, tray and chat. They exist as long as the store. */
+/** Texts that are typed but not sent, and messages on their way, one for each user, tray and chat. They exist as long as the store. */
 export class Drafts {
   private readonly name: string
   private readonly typed = new Map<string, string>()
+  /** Where the messages on their way were sent, by the keys of their requests. */
+  private readonly places = new Map<string, DraftPlace>()
 
   /** With a name, drafts of a known user also survive a reload of the tab. */
   constructor(name: string) {
@@ -36,6 +41,30 @@ export class Drafts {
     }
   }
 
+  /** Keeps a message that is on its way until `arrived` is called with its key. */
+  send(place: DraftPlace, message: Sent): void {
+    this.places.set(message.key, place)
+    this.keep(sentAt(place), JSON.stringify(message), JSON.stringify({ ...message, attachments: message.attachments.map(bare) }))
+  }
+
+  /** The message that was sent at a place, if it is not known to have arrived. Files that were too large to keep have no content. */
+  sent(place: DraftPlace): Sent | null {
+    try {
+      const message = JSON.parse(this.read(sentAt(place))) as Sent
+      this.places.set(message.key, place)
+      return message
+    } catch {
+      return null
+    }
+  }
+
+  /** The service has a message, or the user has it back. */
+  arrived(key: string): void {
+    const place = this.places.get(key)
+    this.places.delete(key)
+    if (place && this.sent(place)?.key === key) this.keep(sentAt(place), '')
+  }
+
   private key(place: DraftPlace): string {
     return this.name && place.user && `chattray:${this.name}:draft:${placeKey(place)}`
   }
@@ -47,6 +76,14 @@ export interface DraftPlace {
   tray: string
   chat: number | null
 }
+
+/** A message that was sent. */
+export type Sent = Unsent & { key: string }
+
+const sentAt = (place: DraftPlace): DraftPlace => ({ ...place, tray: `${place.tray} sent` })
+
+/** A file without its content. */
+export const bare = (file: Attachment): Attachment => ({ ...file, content: '' })
 
 export function placeKey({ user, tray, chat }: DraftPlace): string {
   return JSON.stringify([user, tray, chat])

@@ -25,7 +25,7 @@ export class QueueMemory {
   read(conversationId: number): Queued[] {
     try {
       const kept: unknown = JSON.parse((this.name && sessionStorage.getItem(this.key(conversationId))) || '[]')
-      return Array.isArray(kept) ? kept.filter(isQueued).slice(0, MAX_QUEUED) : []
+      return Array.isArray(kept) ? kept.filter(isQueued).slice(0, MAX_QUEUED + 1) : []
     } catch {
       return []
     }

@@ -13,6 +13,8 @@ export interface SendOptions {
   keepAttachments?: number[]
   /** An assistant message that is answered again. */
   regenerateMessageId?: string
+  /** The Idempotency-Key of the request: the same key finds the same run. By default each message has its own. */
+  key?: string
   /** Wait for the end of the current answer, if another tab has begun one. */
   waits?: boolean
 }

@@ -24,6 +24,8 @@ export interface Failure {
 export interface Unsent {
   message: string
   attachments: Attachment[]
+  /** The key of its request, if it was sent. */
+  key?: string
 }
 
 /** A message that waits until the current answer has ended. */

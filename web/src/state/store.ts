@@ -155,7 +155,7 @@ export class ChatStore extends WaitingChat {
     const { conversationId } = this.state
     const tools = this.clientTools.specs()
     const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.state.model || this.options.model?.() })
-    await this.ask({ message, options, request, key: newKey(), accepted: false }, left)
+    await this.ask({ message, options, request, key: options.key ?? newKey(), accepted: false }, left)
   }
 
   /** Sends a message, and gives back another one that was never sent. */
@@ -210,7 +210,7 @@ export class ChatStore extends WaitingChat {
         const { run, conversationId } = this.state
         if (!told && run?.runId && conversationId !== null) {
           told = true
-          if (this.pending) this.pending.accepted = true
+          this.arrived()
           this.tell({ kind: 'changed', conversationId, runId: run.runId })
           void this.readCut()
           if (this.stopping) void this.stop()
@@ -262,9 +262,7 @@ export class ChatStore extends WaitingChat {
     // Another tab's answer is under way and is followed, or retrying cannot succeed: the user gets the message back.
     const noted = { ...failure, unrelated: true }
     if (conversationId !== null) return this.open(conversationId, noted)
-    const unsent = this.takeBack()
-    this.dispatch({ type: 'settled' })
-    this.giveBack(unsent, noted)
+    this.giveUp(noted)
   }
 
   /**
@@ -280,9 +278,7 @@ export class ChatStore extends WaitingChat {
     }
     if (!runId) {
       this.reader?.abort()
-      const unsent = this.takeBack()
-      this.dispatch({ type: 'settled' })
-      return this.giveBack(unsent)
+      return this.giveUp()
     }
     this.stopping = false
     this.stopped = runId
@@ -299,14 +295,17 @@ export class ChatStore extends WaitingChat {
     this.expectNews()
   }
 
+  /** Repeats a request: with the same key it starts no second run. */
+  private sendAgain(pending: Pending): Promise<void> {
+    this.takeBack()
+    return this.ask(pending, null)
+  }
+
   /** Retries: repeats a request that never became a run, or answers the last question again. */
   async retry(): Promise<void> {
     const { pending } = this
     const { conversationId } = this.state
-    if (pending && !pending.accepted && this.state.error) {
-      this.takeBack()
-      return this.ask(pending, null)
-    }
+    if (pending && !pending.accepted && this.state.error) return this.sendAgain(pending)
     if (conversationId !== null && !this.answered()) {
       await this.open(conversationId)
       if (this.state.error) return
@@ -330,16 +329,17 @@ export class ChatStore extends WaitingChat {
     const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
     if (elsewhere) this.state = { ...emptyState, page: this.state.page, model: this.state.model, conversationId }
-    if (elsewhere) this.readQueue(conversationId)
+    const queue = elsewhere ? this.readQueue(conversationId) : undefined
     this.dispatch({ type: 'set', set: { isOpening: true, error: null } })
     try {
-      const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal)
+      const [chat, arrived] = await Promise.all([this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal), !elsewhere && unsent?.key && this.runOf(unsent.key)])
       if (reader.signal.aborted) return
       this.dispatch({ type: 'opened', chat })
       const following = chat.active_run_id ? this.attach(chat.active_run_id) : undefined
-      const arrived = unsent?.message === chat.messages?.findLast((m) => m.role === 'user')?.content
-      if (failure || (unsent && !elsewhere && !arrived)) this.giveBack(arrived ? null : unsent, failure)
-      await following
+      if (arrived && unsent?.key) this.forgetSent(unsent.key)
+      const back = elsewhere || arrived ? null : unsent
+      if (failure || back) this.giveBack(back, failure)
+      await Promise.all([following, queue])
       void this.sendQueued()
     } catch (error) {
       if (reader.signal.aborted) return
@@ -388,8 +388,8 @@ export class ChatStore extends WaitingChat {
   async restore(): Promise<void> {
     if (this.reader) return
     const { conversationId, isLoading, isOpening } = this.state
+    if (isLoading && this.pending && !this.pending.accepted) return this.sendAgain(this.pending)
     if (conversationId !== null) return isLoading || isOpening ? this.open(conversationId) : undefined
-    if (isLoading) return this.dispatch({ type: 'settled' })
     const id = this.storage.read()
     if (id !== null) await this.open(id)
   }

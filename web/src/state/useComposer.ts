@@ -1,11 +1,13 @@
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
+import { newKey } from '../api/client'
 import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from './context'
-import { draftAfter, placeKey, stays, type DraftPlace } from './drafts'
+import { bare, draftAfter, placeKey, stays, type DraftPlace } from './drafts'
 import { useShort } from './longText'
-import { LOCAL_ID, type Unsent } from './state'
+import type { Unsent } from './state'
 import { useLabels, useTray } from './tray'
 import { useFiles, type FileHolder } from './useFiles'
+import { useLatest } from './useLatest'
 
 /** The message being typed, with its files. */
 export interface ComposerState {
@@ -34,7 +36,7 @@ export interface ComposerState {
 export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): ComposerState {
   const store = useChatStore()
   const { me } = useTray()
-  const { busy, queue, opening, unsent, chat, asked } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, unsent: state.unsent, chat: state.conversationId, asked: state.messages.findLast((m) => m.role === 'user' && !m.id.startsWith(LOCAL_ID)) }))
+  const { busy, queue, opening, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, unsent: state.unsent, chat: state.conversationId }))
   const place = { user: me?.user_id ?? '', tray: storageKey, chat }
   const [draft, keepDraft, held] = useDraft(place, !opening)
   const { files, problem, add, addText, remove, clear, bring, refuse } = useFiles(held)
@@ -47,16 +49,28 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     setText([back.message, text].filter((t) => t.trim() !== '').join('\n'))
     bring(back.attachments)
   }
-  // A text that was sent stays the draft until it is a message of the chat: the page may be left, or another chat opened, before.
-  const sentAt = useRef(place)
   useEffect(() => {
     // A message that could not be sent comes back.
     const back = unsent && store.takeUnsent()
     if (back) bringBack(back)
   }, [unsent])
+  // The page was left, or another chat opened, before it was known whether the message arrived.
+  const latest = useLatest(bringBack)
+  const here = placeKey(place)
   useEffect(() => {
-    if (asked?.content === store.drafts.read(sentAt.current)) store.drafts.keep(sentAt.current, '')
-  }, [asked?.id])
+    const sent = busy || opening ? null : store.drafts.sent(place)
+    if (!sent || store.isPending(sent.key)) return
+    let wanted = true
+    void store.runOf(sent.key).then((run) => {
+      if (!wanted) return
+      store.drafts.arrived(sent.key)
+      if (!run) latest.current(sent)
+      else if (chat === null) void store.open(run.conversation_id)
+    })
+    return () => {
+      wanted = false
+    }
+  }, [store, here, busy, opening])
   useEffect(() => store.takeFiles(add))
   const canSend = text.trim() !== '' || files.length > 0
   const [waiting, setWaiting] = useState<string | null>(null)
@@ -69,9 +83,9 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     setText('')
     clear()
     if (busy) return
-    sentAt.current = place
-    store.drafts.keep(place, text.trim())
-    void store.sendMessage(message, { attachments: files })
+    const key = newKey()
+    store.drafts.send(place, { message, attachments: [...files], key })
+    void store.sendMessage(message, { attachments: files, key })
   }
   const waits = opening && waiting === text
   useEffect(() => {
@@ -105,7 +119,7 @@ function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (t
   }
   const put = (files: Attachment[]) => {
     change({ files, lost: '' })
-    drafts.keep(filesAt(home.place), files[0] ? JSON.stringify(files) : '', JSON.stringify(files.map((file) => ({ ...file, content: '' }))))
+    drafts.keep(filesAt(home.place), files[0] ? JSON.stringify(files) : '', JSON.stringify(files.map(bare)))
   }
   return [now.text, setText, { ...now, get: () => filesOf(drafts.read(filesAt(home.place))).files, put }]
 }

@@ -42,7 +42,12 @@ export function useFiles({ files, get, put }: FileHolder, keeps = 0) {
     return sizeOf(file) > ATTACHMENT_LIMITS.text ? (setProblem(`${name} ${labels.attachTooLarge}`), false) : take(file)
   }
   const remove = (at: number) => put(get().filter((_, i) => i !== at))
-  const bring = (back: Attachment[]) => put([...back, ...get()].slice(0, ATTACHMENT_LIMITS.files))
+  /** Adds files that were sent. Those without content could not be kept. */
+  const bring = (back: Attachment[]) => {
+    const [whole, lost] = [back.filter((file) => file.content), back.filter((file) => !file.content)]
+    put([...whole, ...get()].slice(0, ATTACHMENT_LIMITS.files))
+    if (lost[0]) setProblem(`${lost.map((file) => file.name).join(', ')}: ${labels.attachLost}`)
+  }
   const clear = () => {
     put([])
     setProblem('')

@@ -1,5 +1,6 @@
-import { newKey } from '../api/client'
-import type { ChatRequest } from '../api/types'
+import { jsonOf, newKey } from '../api/client'
+import type { ChatRequest, Run, RunList } from '../api/types'
+import type { Drafts } from './drafts'
 import { KeptChat } from './keptChat'
 import { MAX_QUEUED, QueueMemory } from './queue'
 import type { SendOptions } from './request'
@@ -18,12 +19,15 @@ export interface Pending {
 export abstract class WaitingChat extends KeptChat {
   abstract sendMessage(message: string, options?: SendOptions): Promise<void>
   abstract keyOf(tray?: string): string
+  abstract readonly drafts: Drafts
   private readonly queues: QueueMemory
   private titleTimer: ReturnType<typeof setTimeout> | undefined
   private taker: ((files: FileList) => void) | null = null
   private offered: FileList | null = null
   /** The last message that was sent. */
   protected pending: Pending | null = null
+  /** The last message that waited and was sent. It is kept among those that wait until it has arrived. */
+  private leaving: Queued | null = null
 
   constructor(name: string) {
     super()
@@ -56,11 +60,42 @@ export abstract class WaitingChat extends KeptChat {
     if (!pending || pending.accepted) return null
     this.pending = null
     this.state = { ...this.state, messages: this.state.messages.filter((m) => !m.id.startsWith(LOCAL_ID)) }
-    return pending.options.action || pending.message === '' ? null : { message: pending.message, attachments: pending.options.attachments ?? [] }
+    return pending.options.action || pending.message === '' ? null : { message: pending.message, attachments: pending.options.attachments ?? [], key: pending.key }
+  }
+
+  /** The service has the last message that was sent. */
+  protected arrived(): void {
+    if (!this.pending) return
+    this.pending.accepted = true
+    this.forgetSent(this.pending.key)
+  }
+
+  protected forgetSent(key: string): void {
+    this.drafts.arrived(key)
+    if (this.leaving?.id !== key) return
+    this.leaving = null
+    this.setQueue(this.state.queue)
+  }
+
+  /** The run that was started by the request with this key; undefined if there is none, or the service cannot be reached. */
+  runOf(key: string): Promise<Run | undefined> {
+    return jsonOf(this.api.send)<RunList>('GET', `/api/chat/runs?idempotency_key=${encodeURIComponent(key)}`).then((list) => list.items[0], () => undefined)
+  }
+
+  /** Whether a message is on its way, or can be tried again. */
+  isPending(key: string): boolean {
+    return this.pending?.key === key
   }
 
   protected giveBack(unsent: Unsent | null, failure: Failure | null = null): void {
     this.dispatch({ type: 'set', set: { error: failure, unsent } })
+  }
+
+  /** Ends a request that never became a run; its message goes back to the composer. */
+  protected giveUp(failure: Failure | null = null): void {
+    const unsent = this.takeBack()
+    this.dispatch({ type: 'settled' })
+    this.giveBack(unsent, failure)
   }
 
   /** Leaves the open chat, which was deleted elsewhere. Its messages that wait go back to the composer, after `unsent`. */
@@ -75,6 +110,7 @@ export abstract class WaitingChat extends KeptChat {
   takeUnsent(): Unsent | null {
     const { unsent } = this.state
     if (unsent) this.dispatch({ type: 'set', set: { unsent: null } })
+    if (unsent?.key) this.forgetSent(unsent.key)
     return unsent
   }
 
@@ -96,7 +132,8 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   /** Queues a message. If too many wait, it goes to the composer. An action, and what changes an earlier message, cannot wait and is not sent. */
-  protected wait(message: string, { action, editMessageId, regenerateMessageId, attachments = [], interactionType }: SendOptions): void {
+  protected wait(message: string, { action, editMessageId, regenerateMessageId, attachments = [], interactionType, key }: SendOptions): void {
+    if (key) this.drafts.arrived(key)
     if (!action && !editMessageId && !regenerateMessageId && !this.enqueue(message, attachments, interactionType)) this.giveBack({ message, attachments })
   }
 
@@ -109,7 +146,7 @@ export abstract class WaitingChat extends KeptChat {
 
   private setQueue(queue: readonly Queued[]): void {
     this.dispatch({ type: 'set', set: { queue } })
-    this.queues.keep(this.state.conversationId, queue)
+    this.queues.keep(this.state.conversationId, [...(this.leaving ? [this.leaving] : []), ...queue])
   }
 
   /** Sends the next message that waits, after a complete answer, or when the user wants it. */
@@ -119,12 +156,17 @@ export abstract class WaitingChat extends KeptChat {
     const last = messages.at(-1)
     const held = error !== null || last?.status === 'cancelled' || last?.status === 'error' || last?.role === 'user'
     if (!next || isLoading || isOpening || (held && !anyway)) return
+    this.leaving = next
     this.unqueue(next.id)
-    await this.sendMessage(next.message, { attachments: next.attachments, interactionType: next.interactionType, waits: true })
+    await this.sendMessage(next.message, { attachments: next.attachments, interactionType: next.interactionType, key: next.id, waits: true })
   }
 
-  protected readQueue(conversationId: number): void {
-    this.dispatch({ type: 'set', set: { queue: this.queues.read(conversationId) } })
+  /** Reads the messages that wait in a chat. The first was sent already if the page was left before it was known to have arrived. */
+  protected async readQueue(conversationId: number): Promise<void> {
+    this.leaving = null
+    const queue = this.queues.read(conversationId)
+    this.dispatch({ type: 'set', set: { queue } })
+    if (queue[0] && (await this.runOf(queue[0].id)) && this.state.conversationId === conversationId) this.unqueue(queue[0].id)
   }
 
   /** Gives files to the input; they wait while it is not shown. */
