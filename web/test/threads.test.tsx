@@ -66,3 +66,29 @@ it('a chat that is on two pages, as it was changed between them, is shown once',
   await give(0, [4, 3])
   await waitFor(() => expect(titles()).toEqual([5, 4, 3].map((id) => `chat ${id}`)))
 })
+
+it('the next page takes the place of chats that were all archived', async () => {
+  const left = [5, 4, 3]
+  const { api } = fakeApi(({ method, path }) => {
+    if (method === 'PATCH') return json({})
+    return path.startsWith('/api/chats?') ? json(path.includes('cursor=') ? { items: left.slice(2).map(chatOf) } : { items: left.slice(0, 2).map(chatOf), next_cursor: 'after 4' }) : undefined
+  })
+  render(<ChatProvider api={api} storageKey=""><HistoryPanel /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: 'Archive: chat 5' }))
+  await user.click(screen.getByRole('button', { name: 'Archive: chat 4' }))
+  await screen.findByText('chat 3')
+  expect(titles()).toEqual(['chat 3'])
+  await user.click(screen.getByRole('button', { name: 'Archive: chat 3' }))
+  expect(await screen.findByText('No chats yet.')).toBeTruthy()
+})
+
+it('a first page without chats is followed by the next one, and nothing says that there are none', async () => {
+  const second = slow()
+  const { api } = fakeApi(({ path }) => (path.startsWith('/api/chats?') ? (path.includes('cursor=') ? second.response : json({ items: [], next_cursor: 'n' })) : undefined))
+  render(<ChatProvider api={api} storageKey=""><HistoryPanel /></ChatProvider>)
+  await screen.findByRole('button', { name: 'More' })
+  expect(screen.queryByText('No chats yet.')).toBeNull()
+  await act(async () => second.go(json({ items: [chatOf(3)] })))
+  expect(titles()).toEqual(['chat 3'])
+})

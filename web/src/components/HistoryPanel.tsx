@@ -47,7 +47,7 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
           <button type="button" className="ct-button ct-small" onClick={reload}><RetryIcon />{labels.retry}</button>
         </div>
       )}
-      {items.length === 0 && (status === 'loading' ? <Skeleton of="list" lines={6} /> : status === 'ready' && <div className="ct-invite">{query ? labels.historyNone : <><ChatIcon /><strong>{labels.historyEmpty}</strong>{labels.historyInvite}</>}</div>)}
+      {items.length === 0 && status !== 'error' && (status === 'loading' || hasMore ? <Skeleton of="list" lines={6} /> : <div className="ct-invite">{query ? labels.historyNone : <><ChatIcon /><strong>{labels.historyEmpty}</strong>{labels.historyInvite}</>}</div>)}
       {grouped(items, labels, archived).map(([day, chats]) => (
       <section key={day} aria-label={day}>
       {day && <h3 className="ct-history-day">{day}</h3>}

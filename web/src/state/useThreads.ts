@@ -92,6 +92,11 @@ export function useThreads(): ThreadsState {
       failed,
     )
   }, [store, query, archived, cursor])
+  // All that was listed is archived or deleted: the next page takes its place.
+  const next = status === 'ready' && items.length === 0 && cursor !== undefined
+  useEffect(() => {
+    if (next) loadMore()
+  }, [next, loadMore])
   return {
     items, current, query, setQuery, status, error, hasMore: cursor !== undefined, loadMore, reload, archived, setArchived,
     open: useCallback((id) => void store.open(id), [store]),
