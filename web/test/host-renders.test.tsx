@@ -2,8 +2,9 @@ import { act, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { StrictMode, useState } from 'react'
 import { expect, it } from 'vitest'
-import { ChatProvider, ChatTray, useGeneralChat } from '../src'
-import { answerFrames, event, fakeApi, frame, json } from './fakes'
+import { ChatProvider, ChatTray, Markdown, useGeneralChat } from '../src'
+import { LabelsProvider } from '../src/state/words'
+import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
 import { chat, input, live, message } from './shown'
 
 const payload = { type: 'card', payload_id: 'p1', data: { n: 1 }, summary: 'A card', source: 'tool' }
@@ -70,4 +71,48 @@ it('a tray that is removed in the middle of an answer leaves nothing running, an
   act(() => second.send(answerFrames('Answer.').slice(1), true))
   await screen.findByText('Answer.')
   expect(calls.filter((c) => c.method === 'POST')).toHaveLength(1)
+})
+
+it('words that the page writes into its markup cost nothing at its next render', async () => {
+  const me = { user_id: 'u', name: 'u', roles: [], may: { diagnostics: true } }
+  const { api, calls } = fakeApi(({ method, path }) => {
+    if (method === 'POST') return sse(answerFrames('An answer'))
+    if (path === '/api/me') return json(me)
+    if (path.includes('/diagnostics')) return json({ model: 'm' })
+    if (path.startsWith('/api/tools')) return json({ items: [{ name: 'find', description: 'Finds.' }] })
+    return path.startsWith('/api/documents') ? json({ items: [{ id: 'd', title: 'Gold' }] }) : path.startsWith('/api/chats?') ? json({ items: [] }) : undefined
+  })
+  const page = (n: number) => <ChatProvider api={api} storageKey="" labels={{ send: 'Go', media: (type) => type + n }}><ChatTray layout="sidebar" labels={{ document: 'Paper', usage: () => String(n) }} /></ChatProvider>
+  const { rerender } = render(page(0))
+  const user = userEvent.setup()
+  await user.type(input(), 'one{Enter}')
+  await screen.findByText('An answer')
+  await user.click(await screen.findByLabelText('Diagnostics'))
+  await screen.findByText('m')
+  await user.type(input(), '@')
+  await screen.findByText('Paper')
+  await act(async () => undefined)
+  const asked = calls.length
+  for (let n = 1; n < 5; n++) {
+    rerender(page(n))
+    await act(async () => undefined)
+  }
+  expect(calls.slice(asked)).toEqual([])
+  expect(screen.getAllByRole('option')).toHaveLength(2)
+})
+
+it('a text is not read again for words that are the same', () => {
+  let drawn = 0
+  const Link = () => {
+    drawn++
+    return null
+  }
+  const components = { Link }
+  const page = (title: string) => <LabelsProvider labels={{ title, copy: 'Take' }}><Markdown text="[a](https://example.com)" components={components} /></LabelsProvider>
+  const { rerender } = render(page('Help'))
+  const first = drawn
+  for (let n = 0; n < 5; n++) rerender(page('Help'))
+  expect(drawn).toBe(first)
+  rerender(page('Hilfe'))
+  expect(drawn).toBeGreaterThan(first)
 })

@@ -19,24 +19,24 @@ export default function DiagnosticsPanel({ message, onClose }: DiagnosticsPanelP
   const labels = useAllLabels()
   const store = useChatStore()
   const [trace, setTrace] = useState<Diagnostics | null>(null)
-  const [problem, setProblem] = useState('')
+  const [problem, setProblem] = useState<unknown>()
   useEffect(() => {
     let here = true
     store.api.getDiagnostics(message.run_id ?? '').then(
       (d) => here && setTrace(d),
-      (error: unknown) => here && setProblem(problemWords(labels, error)),
+      (error: unknown) => here && setProblem(error),
     )
     return () => {
       here = false
     }
-  }, [store, message.run_id, labels])
+  }, [store, message.run_id])
   return (
     <SidePanel
       title={labels.diagnostics} width="640px" onClose={onClose}
       footer={trace && <button type="button" className="ct-button" onClick={() => void copyText(JSON.stringify(trace, null, 2))}><CopyIcon />{labels.copyJson}</button>}
     >
-      {problem && <p className="ct-note" data-tone="error">{problem}</p>}
-      {!trace && !problem && <p className="ct-muted">{labels.loading}</p>}
+      {problem !== undefined && <p className="ct-note" data-tone="error">{problemWords(labels, problem)}</p>}
+      {!trace && problem === undefined && <p className="ct-muted">{labels.loading}</p>}
       {trace && <Trace trace={trace} />}
     </SidePanel>
   )

@@ -48,9 +48,11 @@ export default function Palette({ asked, keys, onPick, onClose, onActive }: Pale
     list.current?.children[active]?.scrollIntoView({ block: 'nearest' })
   }, [onActive, id, active, found.length])
   useEffect(() => () => onActive('', undefined), [onActive])
+  const said = options.length > 0 ? labels.paletteFound(found.length) : ''
+  const { announce } = tray
   useEffect(() => {
-    if (options.length > 0) tray.announce(labels.paletteFound(found.length))
-  }, [found.length, options.length, tray, labels])
+    if (said) announce(said)
+  }, [said, announce])
   const pick = (option: Option | undefined) => {
     if (option) onPick(option.take())
   }
@@ -105,7 +107,7 @@ function useOptions(kind: Asked['kind']): readonly Option[] {
       name: t.name, words: firstSentence(t.description) || nameWords(t.name), icon: 'tool', take: () => `@${t.name} `,
     })))
     const documents = createDocumentApi(store.api).list().then((all) => all.items.map((d): Option => ({
-      name: d.title, words: labels.document, icon: 'document', take: () => `@${d.title} (document ${d.id}) `,
+      name: d.title, words: '', icon: 'document', take: () => `@${d.title} (document ${d.id}) `,
     })))
     void Promise.allSettled([documents, tools]).then((lists) => {
       if (here) setThings(lists.flatMap((l) => (l.status === 'fulfilled' ? l.value : [])))
@@ -113,8 +115,8 @@ function useOptions(kind: Asked['kind']): readonly Option[] {
     return () => {
       here = false
     }
-  }, [store, kind, page, labels])
-  return kind === '/' ? commandsOf(store, tray, labels) : things
+  }, [store, kind, page])
+  return kind === '/' ? commandsOf(store, tray, labels) : things.map((thing) => (thing.icon === 'document' ? { ...thing, words: labels.document } : thing))
 }
 
 /** The tray's own commands, and the page's. */

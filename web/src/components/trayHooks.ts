@@ -72,14 +72,15 @@ export function useAnnouncements(state: ChatState, labels: TrayLabels) {
   const [announcement, announce] = useState('')
   const busy = useRef(false)
   const tool = state.run?.active ? titleIn(state.run, state.run.active.toolName) : ''
+  const runs = tool && labels.announceTool(tool)
   useEffect(() => {
-    if (tool) announce(labels.announceTool(tool))
-  }, [tool, labels])
+    if (runs) announce(runs)
+  }, [runs])
   const asked = waitingApproval(state.run)
-  const waits = asked ? titleOf({ title: asked.title, name: asked.tool }) : ''
+  const waits = asked ? labels.waitingForUser(titleOf({ title: asked.title, name: asked.tool })) : ''
   useEffect(() => {
-    if (waits) announce(labels.waitingForUser(waits))
-  }, [waits, labels])
+    if (waits) announce(waits)
+  }, [waits])
   useEffect(() => {
     const last = state.messages.at(-1)
     if (state.isLoading && !busy.current) announce(labels.announceBusy)

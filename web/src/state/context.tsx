@@ -6,6 +6,7 @@ import { payloadsOf, textOf, type ActiveTool } from './run'
 import type { StandardSchema } from '../payloads/standardSchema'
 import { specOf, type ClientTool, type SchemaTool } from './clientTools'
 import type { SendOptions } from './request'
+import { same } from './same'
 import { ChatStore } from './store'
 import type { ChatState, GeneralChatMessage } from './state'
 import { useLatest } from './useLatest'
@@ -120,14 +121,6 @@ export function useChatState<T>(selector?: (state: ChatState) => T): T | ChatSta
     }
   }, [store, selector])
   return useSyncExternalStore(store.subscribe, read, read)
-}
-
-function same(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false
-  const [mine, other] = [a as Record<string, unknown>, b as Record<string, unknown>]
-  const keys = Object.keys(mine)
-  return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && Object.is(mine[key], other[key]))
 }
 
 /** The chat's state, and what can be done. */
