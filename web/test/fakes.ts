@@ -8,6 +8,9 @@ export function sse(frames: unknown[], from = 1): Response {
 
 export const json = (body: unknown, status = 200): Response => new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } })
 
+/** A file that begins as PNG images do. */
+export const png = (name: string, more = 0): File => new File([new Uint8Array([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), new Uint8Array(more)], name, { type: 'image/png' })
+
 export interface Call {
   method: string
   path: string

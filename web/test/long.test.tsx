@@ -4,7 +4,7 @@ import { StrictMode } from 'react'
 import { describe, expect, it } from 'vitest'
 import { ChatProvider, ChatTray } from '../src'
 import { splitLong, MAX_TYPED } from '../src/state/longText'
-import { fakeApi, json } from './fakes'
+import { fakeApi, json, png } from './fakes'
 import { chat, input, message, posts, settled, show } from './shown'
 
 const words = (characters: number) => 'lorem 😀 '.repeat(Math.ceil(characters / 9)).slice(0, characters)
@@ -86,7 +86,7 @@ describe('a text that is too long for a field', () => {
     grace.unmount()
     const back = tray('ada')
     await waitFor(() => expect(chips()).toEqual(['Long text.txt']))
-    await userEvent.upload(document.querySelector<HTMLInputElement>('input[type=file]')!, new File([new Uint8Array(900_000)], 'photo.png', { type: 'image/png' }))
+    await userEvent.upload(document.querySelector<HTMLInputElement>('input[type=file]')!, png('photo.png', 900_000))
     await waitFor(() => expect(chips()).toEqual(['Long text.txt', 'photo.png']))
     back.unmount()
     const last = tray('ada')

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { STORE_LIMITS } from '../src/state/keptChat'
-import { answerFrames, event, frame, json, sse } from './fakes'
+import { answerFrames, event, frame, json, png, sse } from './fakes'
 import { type Answer, show, input, posts, settled, message, chat, busy, slow, live } from './shown'
 
 describe('what is typed', () => {
@@ -83,7 +83,7 @@ describe('what is typed', () => {
 
 describe('what is attached', () => {
   const choose = (user: ReturnType<typeof userEvent.setup>, ...names: string[]) =>
-    user.upload(document.querySelector<HTMLInputElement>('input[type=file]')!, names.map((name) => new File(['x'.repeat(4 * 1024 * 1024)], name, { type: 'image/png' })))
+    user.upload(document.querySelector<HTMLInputElement>('input[type=file]')!, names.map((name) => png(name, 4 * 1024 * 1024)))
 
   it('is no more than a request may be', async () => {
     const { user } = show(() => undefined)
@@ -127,7 +127,7 @@ describe('what is attached', () => {
 
   it('is a picture that is pasted, but not the picture of a text', async () => {
     show(() => undefined)
-    const paste = (types: string[]) => fireEvent.paste(input(), { clipboardData: { files: [new File([new Uint8Array([1, 2])], 'x.png', { type: 'image/png' })], types } })
+    const paste = (types: string[]) => fireEvent.paste(input(), { clipboardData: { files: [png('x.png')], types } })
     expect(paste(['text/plain', 'Files'])).toBe(true)
     expect(screen.queryByText('x.png')).toBeNull()
     expect(paste(['Files'])).toBe(false)

@@ -1,10 +1,26 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import readFile from '../src/state/readFile'
 
 const file = (name: string, type: string, ...bytes: number[]) => new File([new Uint8Array(bytes)], name, { type })
 const codes = (text: string) => [...text].map((c) => c.charCodeAt(0))
 
+const images = JSON.parse(readFileSync('../schemas/testdata/images.json', 'utf8')) as { name: string; base64: string; media: string }[]
+const typed = (type: string) => images.map((row) => [row.name, type, row] as const)
+
 describe('readFile', () => {
+  it.each(['', 'image/png', 'image/webp', 'application/pdf'].flatMap(typed))('takes %s (called %j) for the image that the service takes it for', async (_, type, { base64, media }) => {
+    const taken = await readFile(file('a', type, ...Buffer.from(base64, 'base64'))).then(({ mime }) => mime, () => '')
+    expect(taken.startsWith('image/') ? taken : '').toBe(media)
+  })
+
+  it('takes a PDF file whose mark comes later, but no text about one', async () => {
+    const late = codes('\r\njunk %PDF-1.4\xe2')
+    expect((await readFile(file('a.pdf', 'application/pdf', ...late))).mime).toBe('application/pdf')
+    await expect(readFile(file('a.bin', '', ...late))).rejects.toBe('kind')
+    expect((await readFile(file('a.txt', 'text/plain', ...codes('about %PDF-')))).mime).toBe('text/plain')
+  })
+
   it.each([
     ['a WebP image with the name of a JPEG image', file('a.jpg', 'image/jpeg', ...codes('RIFF\0\0\0\0WEBPVP8 ')), 'image/webp'],
     ['a PNG image without a type', file('a', '', ...codes('\x89PNG\r\n\x1a\n')), 'image/png'],

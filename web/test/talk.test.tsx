@@ -1,6 +1,6 @@
 import { act, createEvent, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { answerFrames, event, frame, json, sse, type Call } from './fakes'
+import { answerFrames, event, frame, json, png, sse, type Call } from './fakes'
 import { chat, input, live, message, posts, settled, show } from './shown'
 
 beforeEach(() => {
@@ -248,9 +248,9 @@ describe('a drop', () => {
 
   it('of an image shows it, before and after it is sent', async () => {
     const { user, container } = show(({ method }) => (method === 'POST' ? sse(answerFrames('A dot.')) : undefined))
-    drop(screen.getByRole('complementary'), [new File([new Uint8Array([1, 2, 3])], 'dot.png', { type: 'image/png' })])
+    drop(screen.getByRole('complementary'), [png('dot.png')])
     await screen.findByText('dot.png')
-    expect(container.querySelector('.ct-attachment img')?.getAttribute('src')).toBe('data:image/png;base64,AQID')
+    expect(container.querySelector('.ct-attachment img')?.getAttribute('src')).toBe('data:image/png;base64,iVBORw0KGgo=')
     await user.type(input(), 'what?{Enter}')
     await screen.findByText('A dot.')
     expect(container.querySelectorAll('.ct-message .ct-attachment img')).toHaveLength(1)

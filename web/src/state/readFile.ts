@@ -1,20 +1,24 @@
 import type { Attachment } from '../api/types'
 import { ATTACHMENT_LIMITS } from './files'
 
-/** How the files begin that are sent in base64. The images are those that models take. */
+const PDF = 'application/pdf'
+
+/** How the files begin that are sent in base64: images that models take, as the service tells them, and PDF files. */
 const BINARY: readonly [mime: string, begins: RegExp][] = [
-  ['image/png', /^\x89PNG\r\n/], ['image/jpeg', /^\xff\xd8\xff/], ['image/gif', /^GIF8[79]a/], ['image/webp', /^RIFF[^]{4}WEBP/],
-  ['application/pdf', /^%PDF-/],
+  ['image/png', /^\x89PNG\r\n\cZ\n/], ['image/jpeg', /^\xff\xd8\xff/], ['image/gif', /^GIF8[79]a/], ['image/webp', /^RIFF[^]{4}WEBPVP/],
+  [PDF, /^%PDF-/],
 ]
-const IMAGES = BINARY.map(([mime]) => mime).filter((mime) => mime.startsWith('image/'))
+
+/** The mark of a PDF file is in so many first bytes. */
+const HEAD = 1024
 
 /** Reads a file for a request: text unchanged, images and PDF files in base64. It rejects with "large" or "kind". */
 export default async function readFile(file: File): Promise<Attachment> {
   if (file.size > ATTACHMENT_LIMITS.bytes) return Promise.reject('large')
   const bytes = new Uint8Array(await file.arrayBuffer())
   // The first bytes decide, because browsers tell a file's type by its name.
-  const start = String.fromCharCode(...bytes.subarray(0, 12))
-  const binary = BINARY.find(([, begins]) => begins.test(start))?.[0] ?? IMAGES.find((mime) => mime === file.type)
+  const start = String.fromCharCode(...bytes.subarray(0, HEAD))
+  const binary = BINARY.find(([, begins]) => begins.test(start))?.[0] ?? (file.type === PDF && start.includes('%PDF-') ? PDF : undefined)
   if (binary) return { name: file.name, mime: binary, content: base64(bytes) }
   try {
     const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
