@@ -61,8 +61,8 @@ export class Drafts {
   /** The service has a message, or the user has it back. */
   arrived(key: string): void {
     const place = this.places.get(key)
-    this.places.delete(key)
     if (place && this.sent(place)?.key === key) this.keep(sentAt(place), '')
+    this.places.delete(key)
   }
 
   private key(place: DraftPlace): string {

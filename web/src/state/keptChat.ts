@@ -1,7 +1,7 @@
 import type { ChatApi } from '../api/client'
 import { ApiError } from '../api/errors'
 import type { Feedback } from '../api/types'
-import { CUT_ID, type ChatEvent, type ChatState } from './state'
+import { CUT_ID, type ChatEvent, type ChatState, type Failure } from './state'
 import type { TabMessage } from './tabs'
 
 /** Limits of a store. */
@@ -26,11 +26,12 @@ export abstract class KeptChat {
   async feedback(messageId: string, judgement: Feedback | null): Promise<void> {
     const { conversationId } = this.state
     if (conversationId === null) return
-    const feedback = judgement ?? undefined
     const before = this.state.messages.find((m) => m.id === messageId)?.feedback
-    this.dispatch({ type: 'message', messageId, set: { feedback } })
+    const event: ChatEvent = { type: 'message', messageId, set: { feedback: judgement ?? undefined } }
+    this.dispatch(event)
     try {
-      await (feedback ? this.api.postFeedback(conversationId, messageId, feedback) : this.api.deleteFeedback(conversationId, messageId))
+      await (judgement ? this.api.postFeedback(conversationId, messageId, judgement) : this.api.deleteFeedback(conversationId, messageId))
+      this.share(conversationId, event)
     } catch (error) {
       this.dispatch({ type: 'message', messageId, set: { feedback: before } })
       this.note(error)
@@ -66,8 +67,7 @@ export abstract class KeptChat {
     const { conversationId } = this.state
     if (conversationId === null) return
     await this.api.resolvePayload(conversationId, payloadId, outcome)
-    this.dispatch({ type: 'resolved', payloadId, outcome })
-    this.tell({ kind: 'resolved', conversationId, payloadId, outcome })
+    this.share(conversationId, { type: 'resolved', payloadId, outcome })
   }
 
   /** Marks a payload as being decided: meanwhile its actions are disabled. */
@@ -77,7 +77,13 @@ export abstract class KeptChat {
 
   async rename(conversationId: number, title: string): Promise<void> {
     await this.api.patchChat(conversationId, { title })
-    if (conversationId === this.state.conversationId) this.dispatch({ type: 'set', set: { title } })
+    this.share(conversationId, { type: 'set', set: { title } })
+  }
+
+  /** Changes a chat where it is open, here and in the other tabs. */
+  private share(conversationId: number, event: ChatEvent): void {
+    if (conversationId === this.state.conversationId) this.dispatch(event)
+    this.tell({ kind: 'event', conversationId, event })
   }
 
   /** Goes back to a version of a message; the next question continues from it. */
@@ -111,7 +117,12 @@ export abstract class KeptChat {
 
   /** Shows an error that does not belong to the last question. */
   note(error: unknown): void {
-    const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
-    this.dispatch({ type: 'set', set: { error: { message, code, retryable, unrelated: true } } })
+    this.dispatch({ type: 'set', set: { error: { ...failureOf(error), unrelated: true } } })
   }
+}
+
+/** An error as the state has it. */
+export function failureOf(error: unknown): Failure {
+  const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
+  return { message, code, retryable }
 }

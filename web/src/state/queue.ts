@@ -37,5 +37,6 @@ export class QueueMemory {
 }
 
 function isQueued(value: unknown): value is Queued {
-  return typeof value === 'object' && value !== null && 'id' in value && 'message' in value && typeof value.message === 'string' && 'attachments' in value && Array.isArray(value.attachments)
+  const queued = value as Partial<Queued> | null
+  return typeof queued?.id === 'string' && typeof queued.message === 'string' && Array.isArray(queued.attachments)
 }

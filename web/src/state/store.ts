@@ -12,7 +12,7 @@ import { RunReplays } from './runReplays'
 import { CUT_ID, emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
 import { emptyRun, text } from './run'
 import { questionOf, requestOf, type SendOptions } from './request'
-import { STORE_LIMITS } from './keptChat'
+import { failureOf, STORE_LIMITS } from './keptChat'
 import { PageContextStore } from './pageContextStore'
 import { Tabs, type TabMessage } from './tabs'
 import { WaitingChat, type Pending } from './waitingChat'
@@ -86,9 +86,9 @@ export class ChatStore extends WaitingChat {
   /** Follows changes of other tabs, until the returned function is called. */
   connect(): () => void {
     return this.tabs.join((message) => {
-      const here = message.conversationId === this.state.conversationId
-      if (here && message.kind === 'changed' && (!message.runId || message.runId !== this.state.run?.runId)) void this.open(message.conversationId)
-      if (here && message.kind === 'resolved') this.dispatch({ type: 'resolved', payloadId: message.payloadId, outcome: message.outcome })
+      if (message.conversationId !== this.state.conversationId) return
+      if (message.kind === 'event') this.dispatch(message.event)
+      else if (!message.runId || message.runId !== this.state.run?.runId) void this.open(message.conversationId)
     }, () => void this.refresh())
   }
 
@@ -253,11 +253,10 @@ export class ChatStore extends WaitingChat {
   }
 
   private async refused(error: unknown): Promise<void> {
-    const problem = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
+    const failure = failureOf(error)
     if (!(error instanceof ApiError)) console.error(error)
-    const failure = { message: problem.message, code: problem.code, retryable: problem.retryable }
     const { conversationId } = this.state
-    const changes = problem.code === 'busy' || REFUSED_FOR_GOOD.has(problem.status)
+    const changes = failure.code === 'busy' || (error instanceof ApiError && REFUSED_FOR_GOOD.has(error.status))
     if (!this.pending || this.pending.accepted || !changes) return this.dispatch({ type: 'failed', failure })
     // Another tab's answer is under way and is followed, or retrying cannot succeed: the user gets the message back.
     const noted = { ...failure, unrelated: true }
@@ -303,8 +302,7 @@ export class ChatStore extends WaitingChat {
 
   /** Retries: repeats a request that never became a run, or answers the last question again. */
   async retry(): Promise<void> {
-    const { pending } = this
-    const { conversationId } = this.state
+    const { pending, state: { conversationId } } = this
     if (pending && !pending.accepted && this.state.error) return this.sendAgain(pending)
     if (conversationId !== null && !this.answered()) {
       await this.open(conversationId)
@@ -329,14 +327,14 @@ export class ChatStore extends WaitingChat {
     const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
     if (elsewhere) this.state = { ...emptyState, page: this.state.page, model: this.state.model, conversationId }
-    const queue = elsewhere ? this.readQueue(conversationId) : undefined
+    const queue = elsewhere && this.readQueue(conversationId)
     this.dispatch({ type: 'set', set: { isOpening: true, error: null } })
     try {
       const [chat, arrived] = await Promise.all([this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal), !elsewhere && unsent?.key && this.runOf(unsent.key)])
       if (reader.signal.aborted) return
       this.dispatch({ type: 'opened', chat })
-      const following = chat.active_run_id ? this.attach(chat.active_run_id) : undefined
-      if (arrived && unsent?.key) this.forgetSent(unsent.key)
+      const following = chat.active_run_id && this.attach(chat.active_run_id)
+      if (arrived) this.forgetSent(unsent?.key)
       const back = elsewhere || arrived ? null : unsent
       if (failure || back) this.giveBack(back, failure)
       await Promise.all([following, queue])
@@ -344,10 +342,9 @@ export class ChatStore extends WaitingChat {
     } catch (error) {
       if (reader.signal.aborted) return
       if (!(error instanceof ApiError) || error.status !== 404) return await this.refused(error)
-      const { message, code, retryable } = error
       // At the start of a page, a chat that is gone is no error.
       const isMissed = !elsewhere || this.state.queue.length > 0
-      this.leaveDeleted(elsewhere ? null : unsent, failure ?? (isMissed ? { message, code, retryable, unrelated: true } : null))
+      this.leaveDeleted(elsewhere ? null : unsent, failure ?? (isMissed ? { ...failureOf(error), unrelated: true } : null))
     } finally {
       if (this.reader === reader) this.reader = null
     }

@@ -1,7 +1,9 @@
-/** A message to the other tabs of this browser: that a chat has a new run, shows another version or is deleted, or how a payload was decided. */
+import type { ChatEvent } from './state'
+
+/** A message to the other tabs of this browser: that a chat has a new run, shows another version or is deleted, or a change that the user made in it. */
 export type TabMessage =
   | { kind: 'changed'; conversationId: number; runId?: string }
-  | { kind: 'resolved'; conversationId: number; payloadId: string; outcome: 'accepted' | 'rejected' }
+  | { kind: 'event'; conversationId: number; event: ChatEvent }
 
 /** The other tabs with the same conversation. Without a name there are none. */
 export class Tabs {

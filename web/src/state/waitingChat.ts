@@ -70,7 +70,7 @@ export abstract class WaitingChat extends KeptChat {
     this.forgetSent(this.pending.key)
   }
 
-  protected forgetSent(key: string): void {
+  protected forgetSent(key = ''): void {
     this.drafts.arrived(key)
     if (this.leaving?.id !== key) return
     this.leaving = null
@@ -103,14 +103,14 @@ export abstract class WaitingChat extends KeptChat {
     const all = [...(unsent ? [unsent] : []), ...this.state.queue]
     this.setQueue([])
     this.newChat()
-    this.giveBack(all.length > 0 ? { message: all.map((m) => m.message).join('\n'), attachments: all.flatMap((m) => m.attachments) } : null, failure)
+    this.giveBack(all[0] ? { message: all.map((m) => m.message).join('\n'), attachments: all.flatMap((m) => m.attachments) } : null, failure)
   }
 
   /** Returns a message that could not be sent to the composer, once. */
   takeUnsent(): Unsent | null {
     const { unsent } = this.state
     if (unsent) this.dispatch({ type: 'set', set: { unsent: null } })
-    if (unsent?.key) this.forgetSent(unsent.key)
+    this.forgetSent(unsent?.key)
     return unsent
   }
 
@@ -132,8 +132,8 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   /** Queues a message. If too many wait, it goes to the composer. An action, and what changes an earlier message, cannot wait and is not sent. */
-  protected wait(message: string, { action, editMessageId, regenerateMessageId, attachments = [], interactionType, key }: SendOptions): void {
-    if (key) this.drafts.arrived(key)
+  protected wait(message: string, { action, editMessageId, regenerateMessageId, attachments = [], interactionType, key = '' }: SendOptions): void {
+    this.drafts.arrived(key)
     if (!action && !editMessageId && !regenerateMessageId && !this.enqueue(message, attachments, interactionType)) this.giveBack({ message, attachments })
   }
 
