@@ -82,8 +82,8 @@ func errorOf(t *testing.T, wire, path, body string) *schemas.Error {
 	return nil
 }
 
-// TestUnmarshalFinds has wrong values under names that pointers escape. In a list with too
-// many values before the wrong one, the pointer is that of the list.
+// TestUnmarshalFinds has wrong values under names that pointers escape. If a list is too long
+// for its wrong value to be found, the pointer names the list.
 func TestUnmarshalFinds(t *testing.T) {
 	type item struct {
 		Names map[string]string `json:"names"`

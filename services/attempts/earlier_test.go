@@ -179,8 +179,8 @@ func TestBlockTexts(t *testing.T) {
 	}
 }
 
-// A text that the user has withdrawn is that of the call which wrote it last: a later call
-// may write the block.
+// If the user withdraws a block, only the call that wrote it last is refused. A later call may
+// write the block again.
 func TestWithdrew(t *testing.T) {
 	place := runlog.Place{BlockIDs: "b", DocumentID: "d", Type: "md"}
 	by := func(index int) *runlog.Caller { return &runlog.Caller{Tool: "write_block", Index: index} }

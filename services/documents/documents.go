@@ -185,29 +185,6 @@ func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, ma
 	return err
 }
 
-// SettleAll accepts all that is pending in a document, including its title, or
-// reverts it to the state before the last plan, in one transaction. The
-// returned document shows what is still pending. While a block is being
-// written, accepting is an error of code being_written. Reverting withdraws what
-// unfinished runs have written and is not in the document any more; a run whose plan is
-// reverted writes nothing more into the document.
-func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
-	if err != nil {
-		return schemas.Document{}, err
-	}
-	defer unlock()
-	written := d.writing.of(user.ID, id, "")
-	if decision == record.Accept && len(written) > 0 {
-		return schemas.Document{}, record.ErrBeingWritten
-	}
-	settled, err := withdrawing(written, func() (schemas.Document, error) { return d.records.SettleDocument(ctx, user.ID, id, decision, match) })
-	if err == nil && decision == record.Revert {
-		d.withdrawShown(ctx, user, id)
-	}
-	return settled, err
-}
-
 // Versions returns the accepted states of a document before its changes, the
 // newest first. They are bounded in number and size; the oldest are dropped
 // first.
@@ -334,41 +311,6 @@ func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id strin
 		d.withdrawBlock(user, id, nil)
 	}
 	return err
-}
-
-// Settle accepts or reverts what is pending in a block. If nothing is pending,
-// or the block is in a chat, the block is returned unchanged. While the block
-// is being written, accepting is an error of code being_written. Reverting withdraws what
-// unfinished runs have written into it, or are writing.
-func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
-	if err != nil {
-		return record.Settled{}, err
-	}
-	defer unlock()
-	written := d.writing.of(user.ID, "", id)
-	if decision == record.Accept && len(written) > 0 {
-		return record.Settled{}, record.ErrBeingWritten
-	}
-	settled, err := withdrawing(written, func() (record.Settled, error) { return d.blocks.SettleBlock(ctx, user.ID, id, decision, match) })
-	switch {
-	case err != nil || !settled.Reverted:
-	case settled.Gone:
-		d.withdrawBlock(user, id, nil)
-	default:
-		d.withdrawBlock(user, id, &settled.Block)
-	}
-	return settled, err
-}
-
-// Drop reverts what a run has written into a block. The caller tells the run's readers.
-func (d *Documents) Drop(ctx context.Context, user schemas.User, id string) (record.Settled, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
-	if err != nil {
-		return record.Settled{}, err
-	}
-	defer unlock()
-	return d.blocks.SettleBlock(ctx, user.ID, id, record.Revert, nil)
 }
 
 // Apply puts a chat's block into a document, without its tool markers: as the
