@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/chattray/chattray/app/settings"
-	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // errPostgresBackup says how to back up a database that is not a file. It does not
@@ -16,8 +16,8 @@ var errPostgresBackup = errors.New(`the database is Postgres, which has programs
 
 // backup copies the SQLite database into a new file, also while the service runs.
 func backup(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
-	size, err := store.Backup(ctx, c.DatabaseURL, args[0])
-	if errors.Is(err, store.ErrNoFile) {
+	size, err := sqldb.Backup(ctx, c.DatabaseURL, args[0])
+	if errors.Is(err, sqldb.ErrNoFile) {
 		return errPostgresBackup
 	}
 	if err != nil {

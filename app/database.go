@@ -10,11 +10,12 @@ import (
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // migrateUp brings the database up to date.
 func migrateUp(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
-	data, err := store.Open(ctx, c.DatabaseURL, store.Options{Logger: telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)})
+	data, err := store.Open(ctx, c.DatabaseURL, store.Options{Database: sqldb.Options{Logger: telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)}})
 	if err != nil {
 		return err
 	}
@@ -23,7 +24,7 @@ func migrateUp(ctx context.Context, c settings.Config, _ []string, stdout io.Wri
 
 // migrateStatus lists the migrations, one on each line.
 func migrateStatus(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
-	return withStore(ctx, c, store.Options{NoMigrate: true, Existing: true}, func(data *store.Store) error {
+	return withStore(ctx, c, store.Options{Database: sqldb.Options{NoMigrate: true, Existing: true}}, func(data *store.Store) error {
 		list, err := data.MigrationStatus(ctx)
 		for _, m := range list {
 			state := "pending"
@@ -76,7 +77,7 @@ func importFile(ctx context.Context, c settings.Config, args []string, stdout io
 
 // withCurrent is withStore for commands that neither make a database nor migrate it.
 func withCurrent(ctx context.Context, c settings.Config, do func(*store.Store) error) error {
-	return withStore(ctx, c, store.Options{NoMigrate: true, Existing: true}, func(data *store.Store) error {
+	return withStore(ctx, c, store.Options{Database: sqldb.Options{NoMigrate: true, Existing: true}}, func(data *store.Store) error {
 		if err := data.Current(ctx); err != nil {
 			return err
 		}

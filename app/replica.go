@@ -15,16 +15,17 @@ import (
 	"github.com/chattray/chattray/services/retention"
 	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // storeOptions are how the service opens its database.
 func storeOptions(c settings.Config, log *slog.Logger) store.Options {
-	o := store.Options{Alone: true, Logger: log, ReadTimeout: c.Timeouts.Database, Quota: c.Limits.StoragePerUser}
+	o := store.Options{Database: sqldb.Options{Alone: true, Logger: log, ReadTimeout: c.Timeouts.Database}, Quota: c.Limits.StoragePerUser}
 	if !strings.HasPrefix(c.DatabaseURL, "sqlite:") {
-		o.Conns = c.DatabaseConns
+		o.Database.Conns = c.DatabaseConns
 	}
 	if c.Many() {
-		o.Lease = c.Replica.Lease
+		o.Database.Lease = c.Replica.Lease
 		o.Limits = store.StartLimits{OpenRuns: c.Limits.RunsPerUser, RunsPerMinute: c.Limits.RequestsPerMinute}
 	}
 	return o

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // CancelRequested returns the replica's unfinished runs that are to be cancelled.
@@ -16,7 +18,7 @@ func (r *Replicas) CancelRequested(ctx context.Context, replica string) ([]strin
 // Answered returns the calls of the runs that have waited and have an answer.
 func (r *Replicas) Answered(ctx context.Context, runs []string) ([]record.CallID, error) {
 	var found []record.CallID
-	err := r.each(ctx, func(row scanner) error {
+	err := r.each(ctx, func(row sqldb.Scanner) error {
 		var c record.CallID
 		err := row.Scan(&c.RunID, &c.Index)
 		found = append(found, c)
@@ -42,14 +44,14 @@ func (r *Replicas) Ended(ctx context.Context, id string) (bool, error) {
 // the queued ones in the order of their place.
 func (r *Replicas) OpenIn(ctx context.Context, owner, chat string) ([]string, error) {
 	return r.ids(ctx, `SELECT id FROM runs WHERE chat_id = (SELECT id FROM chats WHERE owner = $1 AND key = $2) AND `+openStates+`
-		ORDER BY state = 'queued', place`, clean(owner), clean(chat))
+		ORDER BY state = 'queued', place`, values.Clean(owner), values.Clean(chat))
 }
 
 // OpenOf returns the owner's unfinished runs of all chats in the order of OpenIn, with
 // their requests.
 func (r *Replicas) OpenOf(ctx context.Context, owner string) ([]record.OpenRun, error) {
 	var found []record.OpenRun
-	err := r.each(ctx, func(row scanner) error {
+	err := r.each(ctx, func(row sqldb.Scanner) error {
 		var run record.OpenRun
 		var request []byte
 		if err := row.Scan(&run.ID, &run.ConversationID, &request); err != nil {
@@ -59,7 +61,7 @@ func (r *Replicas) OpenOf(ctx context.Context, owner string) ([]record.OpenRun, 
 		run.Request, err = unpack(request)
 		found = append(found, run)
 		return err
-	}, `SELECT id, chat_id, request FROM runs WHERE owner = $1 AND `+openStates+` ORDER BY state = 'queued', place`, clean(owner))
+	}, `SELECT id, chat_id, request FROM runs WHERE owner = $1 AND `+openStates+` ORDER BY state = 'queued', place`, values.Clean(owner))
 	return found, err
 }
 
@@ -68,8 +70,8 @@ const startedAtOnce = 16
 
 // LastPlace returns the place of the newest run of the owner's chat, 0 for none.
 func (r *Replicas) LastPlace(ctx context.Context, owner, chat string) (place int64, err error) {
-	err = r.each(ctx, func(row scanner) error { return row.Scan(&place) },
-		`SELECT COALESCE(MAX(place), 0) FROM runs WHERE chat_id = (SELECT id FROM chats WHERE owner = $1 AND key = $2)`, clean(owner), clean(chat))
+	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&place) },
+		`SELECT COALESCE(MAX(place), 0) FROM runs WHERE chat_id = (SELECT id FROM chats WHERE owner = $1 AND key = $2)`, values.Clean(owner), values.Clean(chat))
 	return place, err
 }
 
@@ -79,10 +81,10 @@ func (r *Replicas) StartedAfter(ctx context.Context, chats []record.ChatPlace) (
 	var owners, keys []string
 	var places []int64
 	for _, c := range chats {
-		owners, keys, places = append(owners, clean(c.Owner)), append(keys, clean(c.Chat)), append(places, c.Place)
+		owners, keys, places = append(owners, values.Clean(c.Owner)), append(keys, values.Clean(c.Chat)), append(places, c.Place)
 	}
 	var found []record.Started
-	err := r.each(ctx, func(row scanner) error {
+	err := r.each(ctx, func(row sqldb.Scanner) error {
 		var run record.Started
 		err := row.Scan(&run.Owner, &run.Chat, &run.RunID, &run.Place)
 		found = append(found, run)
@@ -111,7 +113,7 @@ func (r *Replicas) ReadElsewhere(ctx context.Context, run, replica string) (bool
 // ids returns the texts that a statement finds.
 func (r *Replicas) ids(ctx context.Context, statement string, args ...any) ([]string, error) {
 	var found []string
-	err := r.each(ctx, func(row scanner) error {
+	err := r.each(ctx, func(row sqldb.Scanner) error {
 		var id string
 		err := row.Scan(&id)
 		found = append(found, id)
@@ -121,17 +123,17 @@ func (r *Replicas) ids(ctx context.Context, statement string, args ...any) ([]st
 }
 
 // each calls scan for each row that a statement finds.
-func (r *Replicas) each(ctx context.Context, scan func(scanner) error, statement string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, changeTimes*r.store.readTime)
+func (r *Replicas) each(ctx context.Context, scan func(sqldb.Scanner) error, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, r.store.db.ChangeTime())
 	defer cancel()
 	rows, err := r.all.QueryContext(ctx, statement, args...)
 	if err != nil {
-		return r.store.fault("replicas", err)
+		return r.store.db.Fault("replicas", err)
 	}
-	return r.store.fault("replicas", eachRow(rows, scan))
+	return r.store.db.Fault("replicas", eachRow(rows, scan))
 }
 
-func eachRow(rows *sql.Rows, scan func(scanner) error) error {
+func eachRow(rows *sql.Rows, scan func(sqldb.Scanner) error) error {
 	defer func() { _ = rows.Close() }() // Err says what went wrong
 	for rows.Next() {
 		if err := scan(rows); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/values"
 )
 
 // Limits of what admins see.
@@ -56,12 +57,12 @@ func (r *adminRow) matches(q *record.AdminRunQuery) bool {
 // less than its limit, even nothing, and a cursor for what follows.
 func (s *Store) AdminRuns(ctx context.Context, q record.AdminRunQuery) (schemas.AdminRunList, error) {
 	list := schemas.AdminRunList{}
-	if !plainText(q.State + q.Owner + q.Page + q.Model + q.Code) {
+	if !values.PlainText(q.State + q.Owner + q.Page + q.Model + q.Code) {
 		return list, nil
 	}
-	limit := pageLimit(q.Limit, defaultAdminRuns, maxAdminRuns)
+	limit := values.PageLimit(q.Limit, defaultAdminRuns, maxAdminRuns)
 	var after adminRow
-	more, err := cursorPlace(q.Cursor, cursorAdminRuns, &after.CreatedAt, &after.Place)
+	more, err := values.CursorPlace(q.Cursor, cursorAdminRuns, &after.CreatedAt, &after.Place)
 	if err != nil {
 		return list, err
 	}
@@ -70,31 +71,31 @@ func (s *Store) AdminRuns(ctx context.Context, q record.AdminRunQuery) (schemas.
 			tx = tx.Where("(created_at, place) < (?, ?)", after.CreatedAt, after.Place)
 		}
 		if !q.From.IsZero() {
-			tx = tx.Where("created_at >= ?", micros(q.From))
+			tx = tx.Where("created_at >= ?", values.Micros(q.From))
 		}
 		if !q.To.IsZero() {
-			tx = tx.Where("created_at < ?", micros(q.To))
+			tx = tx.Where("created_at < ?", values.Micros(q.To))
 		}
 		return tx.Table("runs").Select("id, created_at, place, owner, page, model, state, error_code").Order("created_at DESC, place DESC").Limit(adminLook)
 	}
 	// Those that have not ended come first: a run that ends meanwhile is found twice.
 	var open, ended []adminRow
-	err = look(s.read(ctx).Where(openStates)).Find(&open).Error
+	err = look(s.db.Read(ctx).Where(openStates)).Find(&open).Error
 	if err == nil {
-		err = look(alongIndex(s.read(ctx), &q)).Find(&ended).Error
+		err = look(alongIndex(s.db.Read(ctx), &q)).Find(&ended).Error
 	}
 	if err != nil {
-		return list, s.fault("runs of all users", err)
+		return list, s.db.Fault("runs of all users", err)
 	}
 	rows, end := mergeAdmin(&q, open, ended)
 	if len(rows) > limit {
 		rows, end = rows[:limit], &rows[limit-1]
 	}
 	if end != nil {
-		list.NextCursor = cursorOf(cursorAdminRuns, end.CreatedAt, end.Place)
+		list.NextCursor = values.CursorOf(cursorAdminRuns, end.CreatedAt, end.Place)
 	}
 	list.Items, err = s.adminRuns(ctx, rows)
-	return list, s.fault("runs of all users", err)
+	return list, s.db.Fault("runs of all users", err)
 }
 
 // alongIndex selects ended runs by the query's field of which there are the fewest; the
@@ -154,7 +155,7 @@ func (s *Store) adminRuns(ctx context.Context, rows []adminRow) ([]schemas.Admin
 		ids[i] = rows[i].ID
 	}
 	var found []runRow
-	if err := s.read(ctx).Table("runs").Select(adminColumns).Where("id IN ?", ids).Find(&found).Error; err != nil {
+	if err := s.db.Read(ctx).Table("runs").Select(adminColumns).Where("id IN ?", ids).Find(&found).Error; err != nil {
 		return nil, err
 	}
 	byID := make(map[string]*runRow, len(found))
@@ -173,10 +174,10 @@ func (s *Store) adminRuns(ctx context.Context, rows []adminRow) ([]schemas.Admin
 func (r *runRow) adminRun() schemas.AdminRun {
 	run := schemas.AdminRun{
 		RunID: r.ID, ConversationID: r.ChatID, UserID: r.Owner, UserName: r.OwnerName, State: r.State, Attempt: r.Attempt,
-		CreatedAt: moment(r.CreatedAt), Model: r.Model, Page: r.Page, Replica: r.Replica, StopReason: r.StopReason,
+		CreatedAt: values.Moment(r.CreatedAt), Model: r.Model, Page: r.Page, Replica: r.Replica, StopReason: r.StopReason,
 		Usage: schemas.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, TotalTokens: r.TotalTokens, CostUSD: r.CostNano},
 	}
-	if ended := moment(r.EndedAt); !ended.IsZero() {
+	if ended := values.Moment(r.EndedAt); !ended.IsZero() {
 		run.EndedAt = &ended
 	}
 	if r.ErrorCode != "" || r.ErrorMessage != "" {
@@ -188,8 +189,8 @@ func (r *runRow) adminRun() schemas.AdminRun {
 // AdminRun returns a run of any user and its attempts.
 func (s *Store) AdminRun(ctx context.Context, id string) (schemas.AdminRun, []schemas.AdminAttempt, error) {
 	var row runRow
-	if err := s.read(ctx).Table("runs").Select(adminColumns).Where("id = ?", id).Take(&row).Error; err != nil {
-		return schemas.AdminRun{}, nil, s.fault("run of any user", err)
+	if err := s.db.Read(ctx).Table("runs").Select(adminColumns).Where("id = ?", id).Take(&row).Error; err != nil {
+		return schemas.AdminRun{}, nil, s.db.Fault("run of any user", err)
 	}
 	return row.adminRun(), row.attempts(), nil
 }

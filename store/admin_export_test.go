@@ -5,30 +5,33 @@ import (
 	"errors"
 
 	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // OnRead calls f with each statement that reads through gorm, with its arguments in it.
 func (s *Store) OnRead(f func(statement string)) error {
 	ran := func(tx *gorm.DB) { f(tx.Explain(tx.Statement.SQL.String(), tx.Statement.Vars...)) }
-	on := s.db.read().Callback()
+	on := s.db.Read(context.Background()).Callback()
 	return errors.Join(on.Query().After("gorm:query").Register("test:statement", ran), on.Row().After("gorm:row").Register("test:statement", ran))
 }
 
 // Plan returns how the database runs a statement that reads.
 func (s *Store) Plan(explain, statement string) ([]map[string]any, error) {
 	var rows []map[string]any
-	err := s.db.read().Raw(explain + statement).Scan(&rows).Error
+	err := s.db.Read(context.Background()).Raw(explain + statement).Scan(&rows).Error
 	return rows, err
 }
 
 // Fill runs statements that write.
 func (s *Store) Fill(statements ...string) error {
-	return s.db.write(context.Background(), func(tx *gorm.DB) error {
-		if _, ok := s.db.(*postgresDB); ok {
-			statements = append([]string{unbounded}, statements...)
+	ctx := context.Background()
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
+		if all, _ := s.db.Shared(); all != nil {
+			statements = append([]string{"SET LOCAL statement_timeout = 0"}, statements...)
 		}
 		for _, statement := range statements {
-			if err := tx.Exec(statement).Error; err != nil {
+			if err := tx.Each(ctx, statement, [][]any{nil}); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/storetest"
 )
 
 // manyRuns fills a database with runs of many users, pages and models, from a table s
@@ -67,7 +69,7 @@ var adminQueries = map[string]record.AdminRunQuery{
 }
 
 func testAdminPlans(t *testing.T, url, explain string) {
-	s, err := store.Open(t.Context(), url, store.Options{ReadTimeout: time.Minute})
+	s, err := store.Open(t.Context(), url, store.Options{Database: sqldb.Options{ReadTimeout: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +125,9 @@ func testAdminPlans(t *testing.T, url, explain string) {
 	}
 }
 
-func TestSQLiteAdminPlans(t *testing.T) { testAdminPlans(t, freshSQLite(t), "EXPLAIN QUERY PLAN ") }
+func TestSQLiteAdminPlans(t *testing.T) {
+	testAdminPlans(t, storetest.FreshSQLite(t), "EXPLAIN QUERY PLAN ")
+}
 
 func TestPostgresAdminPlans(t *testing.T) {
 	postgresURL(t)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // adminTotal is a row of totals.
@@ -36,8 +38,8 @@ const (
 // AdminStats returns the totals of all users. It adds up the rows of the days, of which
 // there are some for each replica, page and model; users from a bounded number of rows.
 func (s *Store) AdminStats(ctx context.Context, q record.AdminStatsQuery) (stats schemas.AdminStats, err error) {
-	top := pageLimit(q.Top, adminTop, adminTop)
-	tx := s.read(ctx)
+	top := values.PageLimit(q.Top, adminTop, adminTop)
+	tx := s.db.Read(ctx)
 	stats = schemas.AdminStats{From: q.From, To: q.To}
 	add := func(into *[]schemas.AdminTotal, statement string, args ...any) {
 		if err == nil {
@@ -55,7 +57,7 @@ func (s *Store) AdminStats(ctx context.Context, q record.AdminStatsQuery) (stats
 		err = tx.Raw("SELECT COALESCE(MIN(day), '') FROM (SELECT day FROM model_usage WHERE day >= ? AND day <= ? ORDER BY day DESC LIMIT 1 OFFSET ?) last", q.From, q.To, adminUserRows-1).Scan(&first).Error
 		stats.UsersFrom = first
 	}
-	return stats, s.fault("totals of all users", err)
+	return stats, s.db.Fault("totals of all users", err)
 }
 
 func totals(tx *gorm.DB, statement string, args ...any) ([]schemas.AdminTotal, error) {
@@ -80,7 +82,7 @@ const maxReplicas = 100
 // newest first.
 func (r *Replicas) List(ctx context.Context) (list []schemas.AdminReplica, err error) {
 	list = []schemas.AdminReplica{}
-	err = r.scan(ctx, func(row scanner) error {
+	err = r.scan(ctx, func(row sqldb.Scanner) error {
 		var a schemas.AdminReplica
 		var started, expires time.Time
 		err := row.Scan(&a.ID, &a.Name, &a.Live, &a.Draining, &started, &expires, &a.OpenRuns)
@@ -96,6 +98,6 @@ func (r *Replicas) List(ctx context.Context) (list []schemas.AdminReplica, err e
 
 // OpenRuns counts the runs that have not ended.
 func (s *Store) OpenRuns(ctx context.Context) (int64, error) {
-	n, err := number(s.read(ctx), "SELECT COUNT(*) FROM runs WHERE "+openStates)
-	return n, s.fault("open runs", err)
+	n, err := sqldb.Number(s.db.Read(ctx), "SELECT COUNT(*) FROM runs WHERE "+openStates)
+	return n, s.db.Fault("open runs", err)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 const (
@@ -39,9 +41,9 @@ func (s *Store) Take(ctx context.Context, from []string, to string) ([]record.Ta
 		statement, args[0] = takeRuns, string(among)
 	}
 	var rows []row
-	err := s.batch(ctx, func(ctx context.Context, tx session) error {
+	err := s.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
 		rows = nil
-		return tx.query(ctx, statement, [][]any{args}, func(found scanner) error {
+		return tx.Query(ctx, statement, [][]any{args}, func(found sqldb.Scanner) error {
 			var r row
 			err := found.Scan(&r.ID, &r.State, &r.Attempt, &r.place)
 			rows = append(rows, r)
@@ -49,7 +51,7 @@ func (s *Store) Take(ctx context.Context, from []string, to string) ([]record.Ta
 		})
 	})
 	if err != nil {
-		return nil, s.fault("take runs", err)
+		return nil, s.db.Fault("take runs", err)
 	}
 	slices.SortFunc(rows, func(a, b row) int { return int(a.place - b.place) })
 	taken := make([]record.Taken, len(rows))
@@ -63,8 +65,8 @@ func (s *Store) Take(ctx context.Context, from []string, to string) ([]record.Ta
 // starts.
 func (s *Store) Held(ctx context.Context, replica string) ([]record.Taken, error) {
 	var list []record.Taken
-	err := s.read(ctx).Raw("SELECT id, state, attempt FROM runs WHERE replica = ? AND "+openStates+" ORDER BY place", replica).Scan(&list).Error
-	return list, s.fault("runs of a replica", err)
+	err := s.db.Read(ctx).Raw("SELECT id, state, attempt FROM runs WHERE replica = ? AND "+openStates+" ORDER BY place", replica).Scan(&list).Error
+	return list, s.db.Fault("runs of a replica", err)
 }
 
 // BeginAttempt makes attempt the current one of a run of the replica, and the state running,
@@ -86,15 +88,15 @@ func (s *Store) BeginQueued(ctx context.Context, id, replica string, names []str
 }
 
 func (s *Store) beginAttempt(ctx context.Context, id string, attempt int, replica string, names []string) (begun record.Begun, err error) {
-	err = s.batch(ctx, func(ctx context.Context, tx session) error {
+	err = s.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
 		begun, err = beginAttempt(ctx, tx, id, attempt, replica, names)
 		return err
 	})
-	return begun, s.fault("begin an attempt", err)
+	return begun, s.db.Fault("begin an attempt", err)
 }
 
-func beginAttempt(ctx context.Context, tx session, id string, attempt int, replica string, names []string) (begun record.Begun, err error) {
-	if !plainText(id) {
+func beginAttempt(ctx context.Context, tx sqldb.Session, id string, attempt int, replica string, names []string) (begun record.Begun, err error) {
+	if !values.PlainText(id) {
 		return begun, schemas.ErrNotFound
 	}
 	run, err := lockRun(ctx, tx, id)
@@ -113,22 +115,22 @@ func beginAttempt(ctx context.Context, tx session, id string, attempt int, repli
 		if begun, err = newBatch(ctx, tx, nil, 0).beginQueued(run, names); err != nil {
 			return begun, err
 		}
-		if err := tx.each(ctx, moveUserMessage, [][]any{{run.id, run.owner, run.id}}); err != nil {
+		if err := tx.Each(ctx, moveUserMessage, [][]any{{run.id, run.owner, run.id}}); err != nil {
 			return begun, err
 		}
 	}
-	return begun, tx.each(ctx, beginAttemptOfRun, [][]any{{attempt, id}})
+	return begun, tx.Each(ctx, beginAttemptOfRun, [][]any{{attempt, id}})
 }
 
 // free returns record.ErrBusy if a run of the chat is running or waiting. It
 // locks the chat, so that no run begins meanwhile.
-func free(ctx context.Context, tx session, chat int64) error {
-	err := tx.query(ctx, selectChat, [][]any{{chat}}, func(scanner) error { return nil })
+func free(ctx context.Context, tx sqldb.Session, chat int64) error {
+	err := tx.Query(ctx, selectChat, [][]any{{chat}}, func(sqldb.Scanner) error { return nil })
 	if err != nil {
 		return err
 	}
 	busy := false
-	err = tx.query(ctx, selectOpenRuns, [][]any{{chat}}, func(row scanner) error {
+	err = tx.Query(ctx, selectOpenRuns, [][]any{{chat}}, func(row sqldb.Scanner) error {
 		var run openRun
 		if err := row.Scan(&chat, &run.id, &run.state); err != nil {
 			return err

@@ -10,6 +10,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // errIdentifier is for an identifier that a database cannot store.
@@ -38,15 +40,15 @@ func (b *batch) reserve(g *record.Begin, ids []string) error {
 	rows := make([][]any, len(ids))
 	for i, id := range ids {
 		place := max(0, slices.Index(reserves(g), id)) // aliases have an order
-		rows[i] = []any{g.Run.Owner.ID, id, g.Run.ID, micros(g.Run.CreatedAt) + int64(place)}
+		rows[i] = []any{g.Run.Owner.ID, id, g.Run.ID, values.Micros(g.Run.CreatedAt) + int64(place)}
 	}
 	reserved := 0
-	err := b.tx.query(b.ctx, reserveBlock, rows, func(row scanner) error {
+	err := b.tx.Query(b.ctx, reserveBlock, rows, func(row sqldb.Scanner) error {
 		reserved++
 		return row.Scan(new(string))
 	})
 	if err == nil && reserved < len(ids) {
-		err = errRace
+		err = sqldb.ErrRace
 	}
 	return err
 }
@@ -57,7 +59,7 @@ func validIdentifiers(g *record.Begin) bool {
 	if g.UserMessage != nil {
 		ids = append(ids, g.UserMessage.ID)
 	}
-	return !slices.ContainsFunc(ids, func(id string) bool { return !plainText(id) })
+	return !slices.ContainsFunc(ids, func(id string) bool { return !values.PlainText(id) })
 }
 
 // begin adds the rows of a Begin, or sets its outcome.
@@ -102,7 +104,7 @@ func (b *batch) begin(i int, w *record.Write) error {
 		if err := b.reserve(g, []string{id}); err != nil {
 			return err
 		}
-		if err := b.tx.each(b.ctx, dropName, [][]any{{g.Run.Owner.ID, id}}); err != nil {
+		if err := b.tx.Each(b.ctx, dropName, [][]any{{g.Run.Owner.ID, id}}); err != nil {
 			return err
 		}
 	}
@@ -117,7 +119,7 @@ func (b *batch) begin(i int, w *record.Write) error {
 	if replaced != "" {
 		b.add(noteReplaced, replaced, id)
 	}
-	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt, replica: g.Run.Replica, page: clean(g.Run.Page), replaced: replaced}
+	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt, replica: g.Run.Replica, page: values.Clean(g.Run.Page), replaced: replaced}
 	o.chat.open = append(o.chat.open, openRun{id, o.state})
 	b.hasStarted(g)
 	return nil
@@ -173,7 +175,7 @@ func waiting(open []openRun) (n int) {
 func (b *batch) refuse(o *writeResult, g *record.Begin) error {
 	o.err, o.state = record.ErrBusy, ""
 	if key := g.Run.IdempotencyKey; b.many && key != "" { // another process may have begun the run since the keys were read
-		err := b.tx.query(b.ctx, selectRunByKey, [][]any{{g.Run.Owner.ID, key}}, func(scanner) error {
+		err := b.tx.Query(b.ctx, selectRunByKey, [][]any{{g.Run.Owner.ID, key}}, func(sqldb.Scanner) error {
 			o.err = record.ErrDuplicate
 			return nil
 		})
@@ -201,7 +203,7 @@ func (b *batch) same(o *writeResult, g *record.Begin) error {
 		return nil
 	}
 	same := ""
-	err := b.tx.query(b.ctx, selectSame, [][]any{{g.Run.Owner.ID, g.Run.MessageID, pack(g.Run.Request), g.Run.ID}}, func(row scanner) error { return row.Scan(&same) })
+	err := b.tx.Query(b.ctx, selectSame, [][]any{{g.Run.Owner.ID, g.Run.MessageID, pack(g.Run.Request), g.Run.ID}}, func(row sqldb.Scanner) error { return row.Scan(&same) })
 	if err == nil && same != "" {
 		o.err, o.busyRun = record.ErrSame, same
 	}
@@ -216,7 +218,7 @@ func (b *batch) repeated(o *writeResult, run *runState, g *record.Begin) error {
 		return nil
 	}
 	o.state, o.attempt = run.state, run.attempt
-	return b.tx.query(b.ctx, selectChat, [][]any{{run.chat}}, func(row scanner) error {
+	return b.tx.Query(b.ctx, selectChat, [][]any{{run.chat}}, func(row sqldb.Scanner) error {
 		o.chat = new(chatState)
 		return row.Scan(&o.chat.id, &o.chat.owner, &o.chat.key)
 	})
@@ -240,7 +242,7 @@ func (b *batch) checkCurrent(o *writeResult, g *record.Begin) error {
 		return nil
 	}
 	known, current := false, false
-	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, g.Supersede}}, func(row scanner) error {
+	err := b.tx.Query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, g.Supersede}}, func(row sqldb.Scanner) error {
 		known = true
 		return row.Scan(new(int64), new(string), new(string), &current)
 	})
@@ -260,7 +262,7 @@ func (b *batch) checkCurrent(o *writeResult, g *record.Begin) error {
 func (b *batch) supersede(o *writeResult, g *record.Begin, first, statement string) error {
 	var seq int64
 	var role, branch string
-	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, first}}, func(row scanner) error {
+	err := b.tx.Query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, first}}, func(row sqldb.Scanner) error {
 		return row.Scan(&seq, &role, &branch, new(bool))
 	})
 	if err != nil {
@@ -273,17 +275,17 @@ func (b *batch) supersede(o *writeResult, g *record.Begin, first, statement stri
 		branch = g.Run.UserMessageID
 		o.again = first
 	}
-	if err := b.tx.each(b.ctx, statement, [][]any{{first, o.chat.id, seq}}); err != nil {
+	if err := b.tx.Each(b.ctx, statement, [][]any{{first, o.chat.id, seq}}); err != nil {
 		return err
 	}
-	if err := b.tx.each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, first}}); err != nil {
+	if err := b.tx.Each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, first}}); err != nil {
 		return err
 	}
-	return b.tx.each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}})
+	return b.tx.Each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}})
 }
 
 func (b *batch) beginRows(o *writeResult, g *record.Begin) error {
-	r, at := &g.Run, micros(g.Run.CreatedAt)
+	r, at := &g.Run, values.Micros(g.Run.CreatedAt)
 	roles, err := text.Encode(r.Owner.Roles)
 	if err != nil {
 		return err
@@ -292,8 +294,8 @@ func (b *batch) beginRows(o *writeResult, g *record.Begin) error {
 	if r.IdempotencyKey != "" {
 		key = r.IdempotencyKey
 	}
-	b.add(insertRun, r.ID, o.chat.id, r.Owner.ID, clean(r.Owner.Name), clean(string(roles)), string(o.state), int64(o.attempt), pack(r.Request),
-		r.UserMessageID, r.MessageID, at, key, clean(r.BodyHash), r.CancelRequested, r.Replica, clean(r.Page))
+	b.add(insertRun, r.ID, o.chat.id, r.Owner.ID, values.Clean(r.Owner.Name), values.Clean(string(roles)), string(o.state), int64(o.attempt), pack(r.Request),
+		r.UserMessageID, r.MessageID, at, key, values.Clean(r.BodyHash), r.CancelRequested, r.Replica, values.Clean(r.Page))
 	if o.newChat {
 		for i := range g.History {
 			m := g.History[i]

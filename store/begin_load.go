@@ -9,6 +9,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // loadChats reads what the Begins need: keys used before, their chats (missing
@@ -41,7 +43,7 @@ func (b *batch) loadChats() error {
 			rows = append(rows, []any{id})
 		}
 	}
-	return b.tx.query(b.ctx, selectOpenRuns, rows, func(row scanner) error {
+	return b.tx.Query(b.ctx, selectOpenRuns, rows, func(row sqldb.Scanner) error {
 		var chat int64
 		var run openRun
 		if err := row.Scan(&chat, &run.id, &run.state); err != nil {
@@ -76,7 +78,7 @@ func (b *batch) loadKeys() error {
 		return nil
 	}
 	used := make(map[ownedKey]bool)
-	err := b.tx.query(b.ctx, selectRunByKey, rows, func(row scanner) error {
+	err := b.tx.Query(b.ctx, selectRunByKey, rows, func(row sqldb.Scanner) error {
 		var k ownedKey
 		if err := row.Scan(&k.owner, &k.key); err != nil {
 			return err
@@ -113,7 +115,7 @@ func (b *batch) loadTaken() error {
 		return nil
 	}
 	taken := make(map[ownedKey]earlierAnswer)
-	err := b.tx.query(b.ctx, selectTaken, rows, func(row scanner) error {
+	err := b.tx.Query(b.ctx, selectTaken, rows, func(row sqldb.Scanner) error {
 		k, a, err := scanTaken(row)
 		taken[k] = a
 		return err
@@ -176,7 +178,7 @@ func (b *batch) findChats() error {
 		}
 	})
 	byKey := make(map[ownedKey]*chatState)
-	found := func(row scanner) error {
+	found := func(row sqldb.Scanner) error {
 		c := new(chatState)
 		if err := row.Scan(&c.id, &c.owner, &c.key); err != nil {
 			return err
@@ -192,7 +194,7 @@ func (b *batch) findChats() error {
 	for _, id := range slices.Compact(ids) {
 		rows = append(rows, []any{id})
 	}
-	if err := b.tx.query(b.ctx, selectChat, rows, found); err != nil {
+	if err := b.tx.Query(b.ctx, selectChat, rows, found); err != nil {
 		return err
 	}
 	slices.SortFunc(keys, func(x, y ownedKey) int { return cmp.Or(cmp.Compare(x.owner, y.owner), cmp.Compare(x.key, y.key)) })
@@ -200,7 +202,7 @@ func (b *batch) findChats() error {
 	for _, k := range slices.Compact(keys) {
 		rows = append(rows, []any{k.owner, k.key})
 	}
-	if err := b.tx.query(b.ctx, selectChatByKey, rows, found); err != nil {
+	if err := b.tx.Query(b.ctx, selectChatByKey, rows, found); err != nil {
 		return err
 	}
 	b.begins(func(o *writeResult, g *record.Begin) {
@@ -239,13 +241,13 @@ func (b *batch) makeChats() error {
 		}
 		o.chat, o.newChat = &chatState{owner: k.owner, key: k.key, open: []openRun{}}, true
 		made[k] = o.chat
-		at := micros(g.Run.CreatedAt)
-		rows = append(rows, []any{k.owner, k.key, clean(g.Title), at, at, bit(g.Unlisted)})
+		at := values.Micros(g.Run.CreatedAt)
+		rows = append(rows, []any{k.owner, k.key, values.Clean(g.Title), at, at, values.Bit(g.Unlisted)})
 	})
 	if failed != nil {
 		return failed
 	}
-	err := b.tx.query(b.ctx, insertChat, rows, func(row scanner) error {
+	err := b.tx.Query(b.ctx, insertChat, rows, func(row sqldb.Scanner) error {
 		var id int64
 		var k ownedKey
 		if err := row.Scan(&id, &k.owner, &k.key); err != nil {
@@ -260,7 +262,7 @@ func (b *batch) makeChats() error {
 	}
 	for _, c := range made {
 		if c.id == 0 {
-			return errRace
+			return sqldb.ErrRace
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // beginQueued makes a queued run the one that answers: an answer that it generates
@@ -12,13 +14,13 @@ import (
 func (b *batch) beginQueued(run *runState, names []string) (record.Begun, error) {
 	g := &record.Begin{Run: record.Run{ID: run.id}}
 	var at int64
-	err := b.tx.query(b.ctx, selectQueued, [][]any{{run.id}}, func(row scanner) error {
+	err := b.tx.Query(b.ctx, selectQueued, [][]any{{run.id}}, func(row sqldb.Scanner) error {
 		return row.Scan(&g.Run.MessageID, &g.Run.UserMessageID, &at)
 	})
 	if err != nil {
 		return record.Begun{}, err
 	}
-	g.Run.Owner.ID, g.Run.CreatedAt = run.owner, moment(at)
+	g.Run.Owner.ID, g.Run.CreatedAt = run.owner, values.Moment(at)
 	o := &writeResult{chat: &chatState{id: run.chat, owner: run.owner}}
 	noted, err := b.takenBy(run)
 	if err != nil {
@@ -38,14 +40,14 @@ func (b *batch) beginQueued(run *runState, names []string) (record.Begun, error)
 	if err != nil || replaced == "" {
 		return begun, err
 	}
-	return begun, b.tx.each(b.ctx, setReplaced, [][]any{{replaced, run.id}})
+	return begun, b.tx.Each(b.ctx, setReplaced, [][]any{{replaced, run.id}})
 }
 
 // supersedeAnswer supersedes the current answer to the question of a run that answers it
 // again, and what follows it.
 func (b *batch) supersedeAnswer(o *writeResult, g *record.Begin) error {
 	earlier := ""
-	err := b.tx.query(b.ctx, currentAnswer, [][]any{{o.chat.id, g.Run.UserMessageID, g.Run.ID}}, func(row scanner) error { return row.Scan(&earlier) })
+	err := b.tx.Query(b.ctx, currentAnswer, [][]any{{o.chat.id, g.Run.UserMessageID, g.Run.ID}}, func(row sqldb.Scanner) error { return row.Scan(&earlier) })
 	if err != nil || earlier == "" {
 		return err
 	}
@@ -73,7 +75,7 @@ func (b *batch) takeNames(o *writeResult, g *record.Begin, names []string) (reco
 		switch {
 		case !used:
 		case a.held == o.chat.id: // by this run, or by one that waits
-			if err := b.tx.each(b.ctx, dropName, [][]any{{g.Run.Owner.ID, id}}); err != nil {
+			if err := b.tx.Each(b.ctx, dropName, [][]any{{g.Run.Owner.ID, id}}); err != nil {
 				return begun, err
 			}
 		case a.held == 0 && a.chat == o.chat.id:
@@ -110,11 +112,11 @@ func (b *batch) name(o *writeResult, g *record.Begin, message string) error {
 		return err
 	}
 	if o.branch != "" {
-		if err := b.tx.each(b.ctx, nameBranch, [][]any{{o.branch, g.Run.Owner.ID, g.Run.UserMessageID}}); err != nil {
+		if err := b.tx.Each(b.ctx, nameBranch, [][]any{{o.branch, g.Run.Owner.ID, g.Run.UserMessageID}}); err != nil {
 			return err
 		}
 	}
-	return b.tx.each(b.ctx, renameAnswer, [][]any{{message, g.Run.ID}})
+	return b.tx.Each(b.ctx, renameAnswer, [][]any{{message, g.Run.ID}})
 }
 
 // taken returns what has these ids of an owner.
@@ -124,7 +126,7 @@ func (b *batch) taken(owner string, ids []string) (map[string]earlierAnswer, err
 		rows[i] = []any{owner, id}
 	}
 	taken := make(map[string]earlierAnswer)
-	err := b.tx.query(b.ctx, selectTaken, rows, func(row scanner) error {
+	err := b.tx.Query(b.ctx, selectTaken, rows, func(row sqldb.Scanner) error {
 		_, a, err := scanTaken(row)
 		taken[a.id] = a
 		return err
@@ -132,7 +134,7 @@ func (b *batch) taken(owner string, ids []string) (map[string]earlierAnswer, err
 	return taken, err
 }
 
-func scanTaken(row scanner) (k ownedKey, a earlierAnswer, err error) {
+func scanTaken(row sqldb.Scanner) (k ownedKey, a earlierAnswer, err error) {
 	err = row.Scan(&k.owner, &k.key, &a.chat, &a.message, &a.question, &a.run, &a.held)
 	a.id = k.key
 	return k, a, err

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // earlierAnswer is an answer that loses one of its ids to the next answer.
@@ -28,7 +29,7 @@ func (b *batch) free(o *writeResult, g *record.Begin) (supersede string, err err
 	for i := range o.replaces {
 		a := &o.replaces[i]
 		if a.alias = a.message != a.id; a.alias {
-			if err := b.tx.each(b.ctx, dropName, [][]any{{o.chat.owner, a.id}}); err != nil {
+			if err := b.tx.Each(b.ctx, dropName, [][]any{{o.chat.owner, a.id}}); err != nil {
 				return "", err
 			}
 			continue
@@ -46,11 +47,11 @@ func (b *batch) free(o *writeResult, g *record.Begin) (supersede string, err err
 		if supersede == a.id {
 			supersede = a.message
 		}
-		if err := b.tx.each(b.ctx, renameMessage, [][]any{{a.message, o.chat.owner, a.id}}); err != nil {
+		if err := b.tx.Each(b.ctx, renameMessage, [][]any{{a.message, o.chat.owner, a.id}}); err != nil {
 			return "", err
 		}
 		for _, statement := range []string{renamePayloads, renameOfRun, renameTail} {
-			if err := b.tx.each(b.ctx, statement, [][]any{{a.message, o.chat.id, a.id}}); err != nil {
+			if err := b.tx.Each(b.ctx, statement, [][]any{{a.message, o.chat.id, a.id}}); err != nil {
 				return "", err
 			}
 		}
@@ -61,7 +62,7 @@ func (b *batch) free(o *writeResult, g *record.Begin) (supersede string, err err
 // nextAlias frees the first alias of the answer that the run does not reserve,
 // and returns it; "" if there is none.
 func (b *batch) nextAlias(o *writeResult, g *record.Begin, a *earlierAnswer) (alias string, err error) {
-	err = b.tx.query(b.ctx, selectAliases, [][]any{{o.chat.owner, a.run}}, func(row scanner) error {
+	err = b.tx.Query(b.ctx, selectAliases, [][]any{{o.chat.owner, a.run}}, func(row sqldb.Scanner) error {
 		var id string
 		err := row.Scan(&id)
 		if alias == "" && !slices.Contains(reserves(g), id) {
@@ -70,7 +71,7 @@ func (b *batch) nextAlias(o *writeResult, g *record.Begin, a *earlierAnswer) (al
 		return err
 	})
 	if err == nil && alias != "" {
-		err = b.tx.each(b.ctx, dropName, [][]any{{o.chat.owner, alias}})
+		err = b.tx.Each(b.ctx, dropName, [][]any{{o.chat.owner, alias}})
 	}
 	return alias, err
 }
@@ -96,16 +97,16 @@ func (b *batch) replace(o *writeResult) error {
 		if question > 0 {
 			first, seq = a.question, question
 			branch = cmp.Or(branch, a.question)
-			if err := b.tx.each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, a.question}}); err != nil {
+			if err := b.tx.Each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, a.question}}); err != nil {
 				return err
 			}
 			o.branch = cmp.Or(o.branch, branch)
 		}
 		a.first = first
-		if err := b.tx.each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}}); err != nil {
+		if err := b.tx.Each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}}); err != nil {
 			return err
 		}
-		if err := b.tx.each(b.ctx, supersedeOne, [][]any{{first, o.chat.id, a.question}, {first, o.chat.id, a.message}}); err != nil {
+		if err := b.tx.Each(b.ctx, supersedeOne, [][]any{{first, o.chat.id, a.question}, {first, o.chat.id, a.message}}); err != nil {
 			return err
 		}
 	}
@@ -115,7 +116,7 @@ func (b *batch) replace(o *writeResult) error {
 // current returns the place and the branch of a message of the chat, 0 if it
 // does not exist or is superseded.
 func (b *batch) current(o *writeResult, id string) (seq int64, branch string, err error) {
-	err = b.tx.query(b.ctx, selectCurrent, [][]any{{o.chat.id, o.chat.owner, id}}, func(row scanner) error {
+	err = b.tx.Query(b.ctx, selectCurrent, [][]any{{o.chat.id, o.chat.owner, id}}, func(row sqldb.Scanner) error {
 		return row.Scan(&seq, new(string), &branch)
 	})
 	return seq, branch, err

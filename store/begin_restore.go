@@ -6,6 +6,8 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // replacedID is an id that a run has taken from an earlier answer, as it is stored with
@@ -47,7 +49,7 @@ func replacedIDs(o *writeResult) (string, error) {
 func (b *batch) takenBy(run *runState) (ids []replacedID, err error) {
 	stored := run.replaced
 	if stored == "" {
-		err = b.tx.query(b.ctx, selectReplaced, [][]any{{run.id}}, func(row scanner) error { return row.Scan(&stored) })
+		err = b.tx.Query(b.ctx, selectReplaced, [][]any{{run.id}}, func(row sqldb.Scanner) error { return row.Scan(&stored) })
 	}
 	if err == nil && stored != "" {
 		err = json.Unmarshal([]byte(stored), &ids)
@@ -76,7 +78,7 @@ func (b *batch) restore(run *runState, f *record.Finish) error {
 			}
 		}
 		if lost != "" && r.Run != "" {
-			b.add(returnAlias, run.owner, lost, r.Run, micros(f.EndedAt))
+			b.add(returnAlias, run.owner, lost, r.Run, values.Micros(f.EndedAt))
 		}
 		first := r.First
 		if first == "" {
@@ -98,16 +100,16 @@ func (b *batch) restore(run *runState, f *record.Finish) error {
 // Replaced returns the ids that a run has taken from earlier answers, with the text that
 // each had, without tool markers. An unknown run has none.
 func (s *Store) Replaced(ctx context.Context, runID string) ([]record.Replaced, error) {
-	if !plainText(runID) {
+	if !values.PlainText(runID) {
 		return nil, nil
 	}
 	var stored []string
-	if err := s.read(ctx).Raw(selectReplaced, runID).Scan(&stored).Error; err != nil || len(stored) == 0 || stored[0] == "" {
-		return nil, s.fault("replaced answers", err)
+	if err := s.db.Read(ctx).Raw(selectReplaced, runID).Scan(&stored).Error; err != nil || len(stored) == 0 || stored[0] == "" {
+		return nil, s.db.Fault("replaced answers", err)
 	}
 	var ids []replacedID
 	if err := json.Unmarshal([]byte(stored[0]), &ids); err != nil {
-		return nil, s.fault("replaced answers", err)
+		return nil, s.db.Fault("replaced answers", err)
 	}
 	var list []record.Replaced
 	for _, r := range ids {
@@ -115,9 +117,9 @@ func (s *Store) Replaced(ctx context.Context, runID string) ([]record.Replaced, 
 			continue
 		}
 		var current []string
-		err := s.read(ctx).Raw(replacedText, runID, r.Message, r.Message, r.Run).Scan(&current).Error
+		err := s.db.Read(ctx).Raw(replacedText, runID, r.Message, r.Message, r.Run).Scan(&current).Error
 		if err != nil {
-			return nil, s.fault("replaced answers", err)
+			return nil, s.db.Fault("replaced answers", err)
 		}
 		if len(current) > 0 {
 			list = append(list, record.Replaced{ID: r.ID, Text: text.WithoutMarkers(current[0])})

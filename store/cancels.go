@@ -6,11 +6,12 @@ import (
 	"sync"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
-// cancelTimes is how many times longer than a read the cancels of many may take: twice as
-// long as a change.
-const cancelTimes = 2 * changeTimes
+// cancelTimes is how many times longer than a change the cancels of many may take.
+const cancelTimes = 2
 
 // cancels are runs whose cancel is to be stored. Those that wait for a transaction are
 // stored with the first of them. The zero value is ready.
@@ -52,11 +53,11 @@ func (c *cancels) close(with *cancelled) []string {
 // RequestCancel stores the request to cancel a run. It does nothing for a run that has
 // ended. Requests that wait for the same transaction are stored by it together.
 func (s *Store) RequestCancel(ctx context.Context, id string) error {
-	if !plainText(id) {
+	if !values.PlainText(id) {
 		return schemas.ErrNotFound
 	}
 	if ctx.Err() != nil {
-		return s.fault("request cancel", ctx.Err())
+		return s.db.Fault("request cancel", ctx.Err())
 	}
 	with, first := s.cancels.join(id)
 	if first {
@@ -66,22 +67,22 @@ func (s *Store) RequestCancel(ctx context.Context, id string) error {
 		select {
 		case <-with.done:
 		case <-ctx.Done():
-			return s.fault("request cancel", ctx.Err())
+			return s.db.Fault("request cancel", ctx.Err())
 		}
 	}
 	if with.err == nil && !with.known[id] {
 		return schemas.ErrNotFound
 	}
-	return s.fault("request cancel", with.err)
+	return s.db.Fault("request cancel", with.err)
 }
 
 // storeCancels stores the cancels of the runs that have joined when its transaction
 // begins.
 func (s *Store) storeCancels(ctx context.Context, with *cancelled) error {
 	defer s.cancels.close(with) // also if no transaction has begun
-	ctx, cancel := context.WithTimeout(ctx, cancelTimes*s.readTime)
+	ctx, cancel := context.WithTimeout(ctx, cancelTimes*s.db.ChangeTime())
 	defer cancel()
-	return s.db.batch(ctx, func(tx session) error {
+	return s.db.Transact(ctx, func(tx sqldb.Session) error {
 		ids := slices.Compact(slices.Sorted(slices.Values(s.cancels.close(with))))
 		rows := make([][]any, 0, len(ids))
 		with.known = make(map[string]bool, len(ids)) // of this try
@@ -91,6 +92,6 @@ func (s *Store) storeCancels(ctx context.Context, with *cancelled) error {
 		if err != nil {
 			return err
 		}
-		return tx.each(ctx, "UPDATE runs SET cancel_requested = TRUE WHERE id = ? AND "+openStates, rows)
+		return tx.Each(ctx, "UPDATE runs SET cancel_requested = TRUE WHERE id = ? AND "+openStates, rows)
 	})
 }

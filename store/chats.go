@@ -9,6 +9,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // Limits of pages. A limit of 0 means the default, and a limit above the
@@ -30,38 +32,38 @@ const (
 // The query's text is searched for in titles and in current messages, ignoring
 // case.
 func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error) {
-	limit := pageLimit(q.Limit, defaultChats, maxChats)
+	limit := values.PageLimit(q.Limit, defaultChats, maxChats)
 	var pinned, at, id int64
-	more, err := cursorPlace(q.Cursor, cursorChats, &pinned, &at, &id)
+	more, err := values.CursorPlace(q.Cursor, cursorChats, &pinned, &at, &id)
 	if err != nil {
 		return schemas.ChatList{}, err
 	}
 	listed := func(tx *gorm.DB) *gorm.DB {
-		tx = tx.Where("owner = ? AND archived = ? AND unlisted = ?", owner, bit(q.Archived), bit(q.Unlisted))
+		tx = tx.Where("owner = ? AND archived = ? AND unlisted = ?", owner, values.Bit(q.Archived), values.Bit(q.Unlisted))
 		if more {
 			tx = tx.Where("(pinned, updated_at, id) < (?, ?, ?)", pinned, at, id)
 		}
 		return tx.Order("pinned DESC, updated_at DESC, id DESC")
 	}
 	var rows []chatRow
-	if text := strings.TrimSpace(clean(q.Text)); text != "" {
-		rows, err = s.searchChats(ctx, listed, owner, foldSigma(strings.ToLower(text)), limit+1)
-		if late(err) && ctx.Err() == nil {
+	if text := strings.TrimSpace(values.Clean(q.Text)); text != "" {
+		rows, err = s.searchChats(ctx, listed, owner, sqldb.FoldSigma(strings.ToLower(text)), limit+1)
+		if sqldb.Late(err) && ctx.Err() == nil {
 			return schemas.ChatList{}, errSearchLate.Because(err)
 		}
 	} else {
-		err = listed(s.read(ctx)).Limit(limit + 1).Find(&rows).Error
+		err = listed(s.db.Read(ctx)).Limit(limit + 1).Find(&rows).Error
 	}
 	if err != nil {
-		return schemas.ChatList{}, s.fault("chats", err)
+		return schemas.ChatList{}, s.db.Fault("chats", err)
 	}
 	list := schemas.ChatList{}
 	if len(rows) > limit {
 		rows = rows[:limit]
-		list.NextCursor = cursorOf(cursorChats, rows[limit-1].Pinned, rows[limit-1].UpdatedAt, rows[limit-1].ID)
+		list.NextCursor = values.CursorOf(cursorChats, rows[limit-1].Pinned, rows[limit-1].UpdatedAt, rows[limit-1].ID)
 	}
-	list.Items, err = withActiveRuns(s.read(ctx), rows)
-	return list, s.fault("chats", err)
+	list.Items, err = withActiveRuns(s.db.Read(ctx), rows)
+	return list, s.db.Fault("chats", err)
 }
 
 // errSearchLate is the error of a search that does not end in the time for a read. Messages
@@ -98,29 +100,29 @@ func withActiveRuns(tx *gorm.DB, rows []chatRow) ([]schemas.Chat, error) {
 
 // Chat returns the owner's chat without its messages.
 func (s *Store) Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error) {
-	return s.oneChat(s.read(ctx), s.read(ctx).Where("owner = ? AND id = ?", owner, id), "chat")
+	return s.oneChat(s.db.Read(ctx), s.db.Read(ctx).Where("owner = ? AND id = ?", owner, id), "chat")
 }
 
 // ChatByKey returns the owner's chat under the key.
 func (s *Store) ChatByKey(ctx context.Context, owner, key string) (schemas.Chat, error) {
-	return s.oneChat(s.read(ctx), s.read(ctx).Where("owner = ? AND key = ?", owner, key), "chat by key")
+	return s.oneChat(s.db.Read(ctx), s.db.Read(ctx).Where("owner = ? AND key = ?", owner, key), "chat by key")
 }
 
 func (s *Store) oneChat(tx, query *gorm.DB, operation string) (schemas.Chat, error) {
 	var row chatRow
 	if err := query.Take(&row).Error; err != nil {
-		return schemas.Chat{}, s.fault(operation, err)
+		return schemas.Chat{}, s.db.Fault(operation, err)
 	}
 	chats, err := withActiveRuns(tx, []chatRow{row})
 	if err != nil {
-		return schemas.Chat{}, s.fault(operation, err)
+		return schemas.Chat{}, s.db.Fault(operation, err)
 	}
 	return chats[0], nil
 }
 
 // chatExists returns schemas.ErrNotFound unless the chat is the owner's.
 func chatExists(tx *gorm.DB, owner string, id int64) error {
-	_, err := number(tx, "SELECT id FROM chats WHERE owner = ? AND id = ?", owner, id)
+	_, err := sqldb.Number(tx, "SELECT id FROM chats WHERE owner = ? AND id = ?", owner, id)
 	return err
 }
 
@@ -128,17 +130,17 @@ func chatExists(tx *gorm.DB, owner string, id int64) error {
 func (s *Store) PatchChat(ctx context.Context, owner string, id int64, p schemas.ChatPatch) (schemas.Chat, error) {
 	set, args := []string{}, []any{}
 	if p.Title != nil {
-		set, args = append(set, "title = ?"), append(args, clean(*p.Title))
+		set, args = append(set, "title = ?"), append(args, values.Clean(*p.Title))
 	}
 	if p.Pinned != nil {
-		set, args = append(set, "pinned = ?"), append(args, bit(*p.Pinned))
+		set, args = append(set, "pinned = ?"), append(args, values.Bit(*p.Pinned))
 	}
 	if p.Archived != nil {
-		set, args = append(set, "archived = ?"), append(args, bit(*p.Archived))
+		set, args = append(set, "archived = ?"), append(args, values.Bit(*p.Archived))
 	}
 	if len(set) > 0 {
 		if err := s.change(ctx, "UPDATE chats SET "+strings.Join(set, ", ")+" WHERE owner = ? AND id = ?", append(args, owner, id)...); err != nil {
-			return schemas.Chat{}, s.fault("patch chat", err)
+			return schemas.Chat{}, s.db.Fault("patch chat", err)
 		}
 	}
 	return s.Chat(ctx, owner, id)
@@ -147,11 +149,11 @@ func (s *Store) PatchChat(ctx context.Context, owner string, id int64, p schemas
 // RetitleChat gives the owner's chat a title. It reports false if the current
 // title is not the one in before.
 func (s *Store) RetitleChat(ctx context.Context, owner string, id int64, before, title string) (bool, error) {
-	err := s.change(ctx, "UPDATE chats SET title = ? WHERE owner = ? AND id = ? AND title = ?", clean(title), owner, id, before)
+	err := s.change(ctx, "UPDATE chats SET title = ? WHERE owner = ? AND id = ? AND title = ?", values.Clean(title), owner, id, before)
 	if errors.Is(err, schemas.ErrNotFound) {
 		return false, nil
 	}
-	return err == nil, s.fault("retitle chat", err)
+	return err == nil, s.db.Fault("retitle chat", err)
 }
 
 // ChatUsage returns what all runs of the owner's chat have used.
@@ -160,18 +162,18 @@ func (s *Store) ChatUsage(ctx context.Context, owner string, id int64) (schemas.
 		InputTokens, OutputTokens, TotalTokens int
 		CostNano                               schemas.USD
 	}
-	err := s.read(ctx).Raw("SELECT COALESCE(SUM(input_tokens), 0) AS input_tokens, COALESCE(SUM(output_tokens), 0) AS output_tokens,"+
+	err := s.db.Read(ctx).Raw("SELECT COALESCE(SUM(input_tokens), 0) AS input_tokens, COALESCE(SUM(output_tokens), 0) AS output_tokens,"+
 		" COALESCE(SUM(total_tokens), 0) AS total_tokens, COALESCE(SUM(cost_nano), 0) AS cost_nano FROM runs WHERE chat_id = ? AND owner = ?", id, owner).
 		Scan(&row).Error
-	return schemas.Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, TotalTokens: row.TotalTokens, CostUSD: row.CostNano}, s.fault("chat usage", err)
+	return schemas.Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, TotalTokens: row.TotalTokens, CostUSD: row.CostNano}, s.db.Fault("chat usage", err)
 }
 
 // DeleteChat deletes the owner's chat and everything that belongs to it. Later
 // writes of its runs are fenced.
 func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
-	err := s.write(ctx, func(tx *gorm.DB) error { return deleteChat(tx, owner, id) })
+	err := s.db.Write(ctx, func(tx *gorm.DB) error { return deleteChat(tx, owner, id) })
 	s.journal.ripen() // the next commit removes the chat's entries
-	return s.fault("delete chat", err)
+	return s.db.Fault("delete chat", err)
 }
 
 // deleteChat deletes the owner's chat with everything that belongs to it.
@@ -184,21 +186,21 @@ func deleteChat(tx *gorm.DB, owner string, id int64) error {
 	if err != nil {
 		return err
 	}
-	return found(tx.Exec("DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
+	return sqldb.Found(tx.Exec("DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
 }
 
 // Summary returns the summary of the chat's older turns; without one it is
 // empty.
 func (s *Store) Summary(ctx context.Context, owner string, id int64) (record.Summary, error) {
 	var row chatRow
-	if err := s.read(ctx).Where("owner = ? AND id = ?", owner, id).Take(&row).Error; err != nil {
-		return record.Summary{}, s.fault("summary", err)
+	if err := s.db.Read(ctx).Where("owner = ? AND id = ?", owner, id).Take(&row).Error; err != nil {
+		return record.Summary{}, s.db.Fault("summary", err)
 	}
-	return record.Summary{Text: row.Summary, Through: row.SummaryThrough, UpdatedAt: moment(row.SummaryAt)}, nil
+	return record.Summary{Text: row.Summary, Through: row.SummaryThrough, UpdatedAt: values.Moment(row.SummaryAt)}, nil
 }
 
 // SetSummary replaces the summary. It is deleted when a message that it covers is superseded.
 func (s *Store) SetSummary(ctx context.Context, owner string, id int64, sum record.Summary) error {
-	return s.fault("set summary", s.change(ctx, "UPDATE chats SET summary = ?, summary_through = ?, summary_at = ? WHERE owner = ? AND id = ?",
-		clean(sum.Text), clean(sum.Through), micros(sum.UpdatedAt), owner, id))
+	return s.db.Fault("set summary", s.change(ctx, "UPDATE chats SET summary = ?, summary_through = ?, summary_at = ? WHERE owner = ? AND id = ?",
+		values.Clean(sum.Text), values.Clean(sum.Through), values.Micros(sum.UpdatedAt), owner, id))
 }

@@ -8,6 +8,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 const (
@@ -54,13 +56,13 @@ func (r *Replicas) TakeClaim(ctx context.Context, c record.Claim, replica string
 	if err != nil {
 		return "", false, err
 	}
-	err = r.store.batch(ctx, func(ctx context.Context, tx session) error {
+	err = r.store.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
 		holder, deadlock = "", false
-		owner := clean(c.Owner)
-		if err := tx.query(ctx, lockOwner, [][]any{{claimLock, owner}}, func(scanner) error { return nil }); err != nil {
+		owner := values.Clean(c.Owner)
+		if err := tx.Query(ctx, lockOwner, [][]any{{claimLock, owner}}, func(sqldb.Scanner) error { return nil }); err != nil {
 			return err
 		}
-		err := tx.query(ctx, selectHolder, [][]any{{owner, c.Run, c.Document, string(blocks), c.Plan, c.Document}}, func(row scanner) error { return row.Scan(&holder) })
+		err := tx.Query(ctx, selectHolder, [][]any{{owner, c.Run, c.Document, string(blocks), c.Plan, c.Document}}, func(row sqldb.Scanner) error { return row.Scan(&holder) })
 		switch {
 		case err != nil || holder != "" && !waits:
 			return err
@@ -76,31 +78,31 @@ func (r *Replicas) TakeClaim(ctx context.Context, c record.Claim, replica string
 		for i, block := range claimed {
 			rows[i] = []any{c.Run, c.Document, block, owner, replica, claimLife.Microseconds()}
 		}
-		if err := tx.each(ctx, sweepClaims, [][]any{{owner}}); err != nil {
+		if err := tx.Each(ctx, sweepClaims, [][]any{{owner}}); err != nil {
 			return err
 		}
-		if err := tx.each(ctx, clearWaits, [][]any{{c.Run}}); err != nil {
+		if err := tx.Each(ctx, clearWaits, [][]any{{c.Run}}); err != nil {
 			return err
 		}
-		return tx.each(ctx, insertClaim, rows)
+		return tx.Each(ctx, insertClaim, rows)
 	})
-	return holder, deadlock, r.store.fault("claim", err)
+	return holder, deadlock, r.store.db.Fault("claim", err)
 }
 
 // noteWait notes what a run waits for, unless that closes a circle of waits.
-func noteWait(ctx context.Context, tx session, c *record.Claim, blocks string) (deadlock bool, err error) {
+func noteWait(ctx context.Context, tx sqldb.Session, c *record.Claim, blocks string) (deadlock bool, err error) {
 	wait, err := json.Marshal(map[string]any{"document": c.Document, "blocks": json.RawMessage(blocks), "plan": c.Plan})
 	if err != nil {
 		return false, err
 	}
-	if err := tx.each(ctx, setWaits, [][]any{{string(wait), c.Run}}); err != nil {
+	if err := tx.Each(ctx, setWaits, [][]any{{string(wait), c.Run}}); err != nil {
 		return false, err
 	}
-	err = tx.query(ctx, selectCircle, [][]any{{c.Run, c.Run}}, func(scanner) error { deadlock = true; return nil })
+	err = tx.Query(ctx, selectCircle, [][]any{{c.Run, c.Run}}, func(sqldb.Scanner) error { deadlock = true; return nil })
 	if err != nil || !deadlock {
 		return deadlock, err
 	}
-	return true, tx.each(ctx, clearWaits, [][]any{{c.Run}})
+	return true, tx.Each(ctx, clearWaits, [][]any{{c.Run}})
 }
 
 // LeaveClaim ends the wait of a run.
@@ -115,8 +117,8 @@ func (r *Replicas) DropClaims(ctx context.Context, run, replica string) error {
 
 // ClaimedIn returns the document in which a run has claimed the owner's block, "" for none.
 func (r *Replicas) ClaimedIn(ctx context.Context, owner, block string) (document string, err error) {
-	err = r.each(ctx, func(row scanner) error { return row.Scan(&document) },
-		`SELECT document FROM claims WHERE owner = $1 AND block = $2 AND `+holds+` LIMIT 1`, clean(owner), clean(block))
+	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&document) },
+		`SELECT document FROM claims WHERE owner = $1 AND block = $2 AND `+holds+` LIMIT 1`, values.Clean(owner), values.Clean(block))
 	return document, err
 }
 
@@ -130,7 +132,7 @@ func (r *Replicas) SetWriting(ctx context.Context, run, block string, writing bo
 // that is stored only at its end.
 func (r *Replicas) Rejected(ctx context.Context, runs []string) ([]record.Claim, error) {
 	var list []record.Claim
-	err := r.each(ctx, func(row scanner) error {
+	err := r.each(ctx, func(row sqldb.Scanner) error {
 		c := record.Claim{Blocks: make([]string, 1)}
 		err := row.Scan(&c.Run, &c.Owner, &c.Document, &c.Blocks[0])
 		list = append(list, c)
@@ -140,10 +142,10 @@ func (r *Replicas) Rejected(ctx context.Context, runs []string) ([]record.Claim,
 }
 
 func (r *Replicas) change(ctx context.Context, statement string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, changeTimes*r.store.readTime)
+	ctx, cancel := context.WithTimeout(ctx, r.store.db.ChangeTime())
 	defer cancel()
 	_, err := r.all.ExecContext(ctx, statement, args...)
-	return r.store.fault("claims", err)
+	return r.store.db.Fault("claims", err)
 }
 
 // unwritten refuses a user's change of a block, or of a document, while a run of any

@@ -10,6 +10,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // Commit applies every write in one transaction and sets its Err: nil, or
@@ -27,14 +29,10 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	if len(writes) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, goesAhead{}, true), changeTimes*s.readTime)
+	ctx, cancel := context.WithTimeout(sqldb.Ahead(ctx), s.db.ChangeTime())
 	defer cancel()
 	return s.commit(ctx, writes)
 }
-
-// goesAhead is the key of contexts whose transactions come before all that wait, where
-// there is one at a time: one at a time commits for all runs, and many others may wait.
-type goesAhead struct{}
 
 // commit is Commit within the time of its context.
 func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
@@ -43,25 +41,25 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 			s.logger.Warn("could not tidy the journal", "error", err)
 		}
 	}
-	if err := s.db.index(ctx, true); err != nil { // a search looks through what is not in the index
+	if err := s.db.Index(ctx, true); err != nil { // a search looks through what is not in the index
 		s.logger.Warn("could not bring new messages into the search index", "error", err)
 	}
 	var b *batch
-	err := s.db.batch(ctx, func(tx session) error {
+	err := s.db.Transact(ctx, func(tx sqldb.Session) error {
 		b = newBatch(ctx, tx, writes, s.quota)
 		b.limits, b.many = s.limits, s.many
 		return b.apply()
 	})
 	switch {
 	case err == nil:
-		s.room.found()
+		s.db.HadRoom()
 		s.journal.grow(b.noted, b.ended)
 		b.report()
 		return nil
-	case s.closed.Load() || away(err) || ctx.Err() != nil:
-		return s.fault("commit", err)
+	case s.db.Away(err) || ctx.Err() != nil:
+		return s.db.Fault("commit", err)
 	case len(writes) == 1:
-		writes[0].Err = s.fault("commit", err)
+		writes[0].Err = s.db.Fault("commit", err)
 		return nil
 	}
 	// The database refuses one of the writes: find it by bisection.
@@ -76,7 +74,7 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 // that it will write.
 type batch struct {
 	ctx      context.Context //nolint:containedctx // lives as long as the call of Commit
-	tx       session
+	tx       sqldb.Session
 	writes   []*record.Write
 	quota    int64 // see Options
 	limits   StartLimits
@@ -136,7 +134,7 @@ type openRun struct {
 	state schemas.RunState
 }
 
-func newBatch(ctx context.Context, tx session, writes []*record.Write, quota int64) *batch {
+func newBatch(ctx context.Context, tx sqldb.Session, writes []*record.Write, quota int64) *batch {
 	return &batch{
 		ctx: ctx, tx: tx, writes: writes, quota: quota, outcomes: make([]writeResult, len(writes)), noted: noted{make(map[string]int), make(map[string]int)},
 		runs: make(map[string]*runState, len(writes)), chats: make(map[int64]*chatState),
@@ -167,7 +165,7 @@ func (b *batch) send() error {
 		if len(rows) == 0 {
 			continue
 		}
-		if err := b.tx.each(b.ctx, statements[i], rows); err != nil {
+		if err := b.tx.Each(b.ctx, statements[i], rows); err != nil {
 			return err
 		}
 		b.rows[i] = nil
@@ -207,7 +205,7 @@ func runID(w *record.Write) string {
 func (b *batch) loadRuns() error {
 	ids := make([]string, 0, len(b.writes))
 	for _, w := range b.writes {
-		if id := runID(w); plainText(id) {
+		if id := runID(w); values.PlainText(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -215,7 +213,7 @@ func (b *batch) loadRuns() error {
 }
 
 // lockRuns locks the runs that exist, and calls found for each.
-func lockRuns(ctx context.Context, tx session, ids []string, found func(*runState)) error {
+func lockRuns(ctx context.Context, tx sqldb.Session, ids []string, found func(*runState)) error {
 	statement, among := selectRun, ""
 	switch len(ids) {
 	case 0:
@@ -229,7 +227,7 @@ func lockRuns(ctx context.Context, tx session, ids []string, found func(*runStat
 		}
 		statement, among = selectRuns, string(list)
 	}
-	return tx.query(ctx, statement, [][]any{{among}}, func(row scanner) error {
+	return tx.Query(ctx, statement, [][]any{{among}}, func(row sqldb.Scanner) error {
 		r := new(runState)
 		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.endedAt, &r.replica, &r.page); err != nil {
 			return err
@@ -241,7 +239,7 @@ func lockRuns(ctx context.Context, tx session, ids []string, found func(*runStat
 }
 
 // lockRun locks the run and returns it; nil if it does not exist.
-func lockRun(ctx context.Context, tx session, id string) (run *runState, err error) {
+func lockRun(ctx context.Context, tx sqldb.Session, id string) (run *runState, err error) {
 	err = lockRuns(ctx, tx, []string{id}, func(r *runState) { run = r })
 	return run, err
 }
@@ -268,13 +266,13 @@ func (b *batch) write(i int, w *record.Write) error {
 		}
 	}
 	if c := w.Wait; c != nil {
-		b.add(insertWait, run.id, int64(c.Index), string(c.Kind), c.ID, clean(c.ToolUseID), clean(c.Tool), pack(c.Input), string(c.Reason), micros(c.CreatedAt), micros(c.ExpiresAt))
+		b.add(insertWait, run.id, int64(c.Index), string(c.Kind), c.ID, values.Clean(c.ToolUseID), values.Clean(c.Tool), pack(c.Input), string(c.Reason), values.Micros(c.CreatedAt), values.Micros(c.ExpiresAt))
 		b.add(markWaiting, run.id)
 	}
 	for i := range w.Payloads {
 		p := &w.Payloads[i]
-		b.add(upsertPayload, run.chat, p.PayloadID, run.id, p.MessageID, clean(p.Type), clean(p.Source), clean(p.Summary),
-			pack(p.Data), clean(p.Outcome), micros(p.CreatedAt))
+		b.add(upsertPayload, run.chat, p.PayloadID, run.id, p.MessageID, values.Clean(p.Type), values.Clean(p.Source), values.Clean(p.Summary),
+			pack(p.Data), values.Clean(p.Outcome), values.Micros(p.CreatedAt))
 	}
 	if w.Finish != nil {
 		return b.finish(run, w.Finish)
@@ -293,7 +291,7 @@ func (b *batch) applied(run *runState, i int) bool {
 	return slices.ContainsFunc(b.writes[i:], func(other *record.Write) bool {
 		f := other.Finish
 		return f != nil && runID(other) == run.id && other.Attempt == run.attempt && f.State == run.state &&
-			run.endedAt != 0 && micros(f.EndedAt) == run.endedAt
+			run.endedAt != 0 && values.Micros(f.EndedAt) == run.endedAt
 	})
 }
 
@@ -313,8 +311,8 @@ func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
 	if c.ModelOutput != c.Output {
 		modelOutput = pack(c.ModelOutput)
 	}
-	b.add(upsertToolCall, run.id, int64(c.Index), clean(c.ToolUseID), clean(c.Name), string(c.State), int64(cmp.Or(c.Attempt, run.attempt)),
-		pack(c.Input), pack(c.Output), modelOutput, c.IsError, payload, micros(c.StartedAt), c.Duration.Microseconds())
+	b.add(upsertToolCall, run.id, int64(c.Index), values.Clean(c.ToolUseID), values.Clean(c.Name), string(c.State), int64(cmp.Or(c.Attempt, run.attempt)),
+		pack(c.Input), pack(c.Output), modelOutput, c.IsError, payload, values.Micros(c.StartedAt), c.Duration.Microseconds())
 	return nil
 }
 
@@ -349,17 +347,17 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 		}
 	}
 	b.use(run, f)
-	run.state, run.endedAt = f.State, micros(f.EndedAt)
+	run.state, run.endedAt = f.State, values.Micros(f.EndedAt)
 	b.ended = append(b.ended, run.id)
 	var code, text, kept string // kept is the existing message
 	if f.Message != nil {
 		kept = f.Message.ID
 	}
 	if f.Error != nil {
-		code, text = string(f.Error.Code), clean(f.Error.Message)
+		code, text = string(f.Error.Code), values.Clean(f.Error.Message)
 	}
 	b.add(finishRun, string(f.State), string(f.StopReason), int64(f.Usage.InputTokens), int64(f.Usage.OutputTokens), int64(f.Usage.TotalTokens),
-		int64(f.Usage.CostUSD), code, text, kept, f.LastSeq, run.endedAt, clean(f.Model), run.id)
+		int64(f.Usage.CostUSD), code, text, kept, f.LastSeq, run.endedAt, values.Clean(f.Model), run.id)
 	b.add(touchChat, run.endedAt, run.chat, run.endedAt)
 	if chat := b.chats[run.chat]; chat != nil {
 		chat.open = slices.DeleteFunc(chat.open, func(o openRun) bool { return o.id == run.id })
@@ -381,10 +379,10 @@ func (b *batch) message(owner string, chat int64, m *schemas.Message, run, branc
 	if branch != "" {
 		version = branch
 	}
-	b.add(insertBlock, owner, m.ID, chat, clean(m.Role), clean(cmp.Or(m.Type, blockMarkdown)), clean(m.Content), run, data, micros(m.CreatedAt),
+	b.add(insertBlock, owner, m.ID, chat, values.Clean(m.Role), values.Clean(cmp.Or(m.Type, blockMarkdown)), values.Clean(m.Content), run, data, values.Micros(m.CreatedAt),
 		string(m.Status), answers, version)
 	for n, f := range files {
-		b.add(insertAttachment, owner, m.ID, int64(n), clean(f.Name), clean(f.MIME), pack(f.Content))
+		b.add(insertAttachment, owner, m.ID, int64(n), values.Clean(f.Name), values.Clean(f.MIME), pack(f.Content))
 	}
 	return nil
 }

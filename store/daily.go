@@ -8,6 +8,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/values"
 )
 
 // dailyKey names a row of daily_runs.
@@ -35,7 +36,7 @@ func (b *batch) addDay(run *runState, f *record.Finish) {
 		spent = append(slices.Clip(spent), record.ModelUsage{Model: f.Model, Runs: 1})
 	}
 	for _, s := range spent {
-		k := dailyKey{day: f.EndedAt.UTC().Format(time.DateOnly), replica: run.replica, page: run.page, model: clean(s.Model)}
+		k := dailyKey{day: f.EndedAt.UTC().Format(time.DateOnly), replica: run.replica, page: run.page, model: values.Clean(s.Model)}
 		if s.Runs > 0 && f.Error != nil {
 			k.code = string(f.Error.Code)
 		}

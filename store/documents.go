@@ -10,6 +10,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // Limits of documents. Sizes are in bytes and include pending changes.
@@ -53,7 +55,7 @@ func (documentRow) TableName() string { return "documents" }
 func (r *documentRow) document(revision, changed int64) schemas.Document {
 	d := schemas.Document{
 		ID: r.ID, Title: r.Title, Owner: r.Owner, Revision: max(r.Revision, revision),
-		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(max(r.CreatedAt, r.ChangedAt, changed)),
+		CreatedAt: values.Moment(r.CreatedAt), UpdatedAt: values.Moment(max(r.CreatedAt, r.ChangedAt, changed)),
 	}
 	if r.NewTitle != nil {
 		d.NewTitle = *r.NewTitle
@@ -103,8 +105,8 @@ func (r *documentBlockRow) block() schemas.Block {
 // CreateDocument makes a document. An id that the owner already uses is
 // schemas.ErrTaken.
 func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error) {
-	row := documentRow{Owner: owner, ID: d.ID, Title: clean(d.Title), CreatedAt: micros(d.CreatedAt)}
-	err := s.write(ctx, func(tx *gorm.DB) (err error) {
+	row := documentRow{Owner: owner, ID: d.ID, Title: values.Clean(d.Title), CreatedAt: values.Micros(d.CreatedAt)}
+	err := s.db.Write(ctx, func(tx *gorm.DB) (err error) {
 		row.Revision, err = s.makeDocument(tx, owner, &d)
 		if err == nil && row.Revision == 0 {
 			return schemas.ErrTaken
@@ -112,7 +114,7 @@ func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDo
 		return err
 	})
 	if err != nil {
-		return schemas.Document{}, s.fault("create document", err)
+		return schemas.Document{}, s.db.Fault("create document", err)
 	}
 	made := row.document(0, 0)
 	made.Blocks = []schemas.Block{}
@@ -122,7 +124,7 @@ func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDo
 // makeDocument returns the revision of the document, 0 if one with this id already exists.
 func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (revision int64, err error) {
 	done := tx.Exec("INSERT INTO documents (owner, id, title, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING",
-		owner, d.ID, clean(d.Title), micros(d.CreatedAt))
+		owner, d.ID, values.Clean(d.Title), values.Micros(d.CreatedAt))
 	if done.Error != nil || done.RowsAffected == 0 {
 		return 0, done.Error
 	}
@@ -135,12 +137,12 @@ func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (
 // Documents returns a page of the owner's documents, the newest first, without
 // their blocks.
 func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQuery) (schemas.DocumentList, error) {
-	limit := pageLimit(q.Limit, defaultDocuments, maxDocuments)
+	limit := values.PageLimit(q.Limit, defaultDocuments, maxDocuments)
 	const last = ` FROM blocks b WHERE b.owner = documents.owner AND b.document_id = documents.id`
-	tx := s.read(ctx).Table("documents").Where("owner = ?", owner).Select(`documents.*, (SELECT MAX(b.revision)` + last + `) AS block_revision,
+	tx := s.db.Read(ctx).Table("documents").Where("owner = ?", owner).Select(`documents.*, (SELECT MAX(b.revision)` + last + `) AS block_revision,
 		(SELECT b.changed_at` + last + ` ORDER BY b.revision DESC LIMIT 1) AS block_changed`)
 	var seq int64
-	more, err := cursorPlace(q.Cursor, cursorDocuments, &seq)
+	more, err := values.CursorPlace(q.Cursor, cursorDocuments, &seq)
 	if err != nil {
 		return schemas.DocumentList{}, err
 	}
@@ -153,12 +155,12 @@ func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQu
 		BlockChanged  *int64
 	}
 	if err := tx.Order("seq DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
-		return schemas.DocumentList{}, s.fault("documents", err)
+		return schemas.DocumentList{}, s.db.Fault("documents", err)
 	}
 	list := schemas.DocumentList{}
 	if len(rows) > limit {
 		rows = rows[:limit]
-		list.NextCursor = cursorOf(cursorDocuments, rows[limit-1].Row.Seq)
+		list.NextCursor = values.CursorOf(cursorDocuments, rows[limit-1].Row.Seq)
 	}
 	list.Items = make([]schemas.Document, len(rows))
 	for i := range rows {
@@ -169,8 +171,8 @@ func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQu
 
 // Document returns a consistent view of the document with its blocks in order.
 func (s *Store) Document(ctx context.Context, owner, id string) (schemas.Document, error) {
-	d, err := wholeDocument(s.read(ctx), owner, id)
-	return d, s.fault("document", err)
+	d, err := wholeDocument(s.db.Read(ctx), owner, id)
+	return d, s.db.Fault("document", err)
 }
 
 func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
@@ -221,7 +223,7 @@ func (s *Store) RenameDocument(ctx context.Context, owner, id, title string, mat
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
-		title = clean(title)
+		title = values.Clean(title)
 		if d.row.Title != title || d.row.NewTitle != nil {
 			if err := d.keepOften(); err != nil {
 				return err
@@ -238,12 +240,12 @@ func (s *Store) RenameDocument(ctx context.Context, owner, id, title string, mat
 		renamed = d.row.document(d.revision, changed)
 		return err
 	})
-	return renamed, s.fault("rename document", err)
+	return renamed, s.db.Fault("rename document", err)
 }
 
 // DeleteDocument deletes the document with its blocks.
 func (s *Store) DeleteDocument(ctx context.Context, owner, id string, match record.Match) error {
-	return s.fault("delete document", s.changeDocument(ctx, owner, id, nil, func(d *change) error {
+	return s.db.Fault("delete document", s.changeDocument(ctx, owner, id, nil, func(d *change) error {
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
@@ -281,7 +283,7 @@ type change struct {
 // changeDocument locks the document for fn. Create, when not nil, is the
 // document to make if it does not exist.
 func (s *Store) changeDocument(ctx context.Context, owner, id string, create *record.NewDocument, fn func(d *change) error) error {
-	return s.write(ctx, func(tx *gorm.DB) error {
+	return s.db.Write(ctx, func(tx *gorm.DB) error {
 		if create != nil {
 			if _, err := s.makeDocument(tx, owner, create); err != nil {
 				return err
@@ -292,8 +294,8 @@ func (s *Store) changeDocument(ctx context.Context, owner, id string, create *re
 }
 
 func (s *Store) withDocument(tx *gorm.DB, owner, id string, fn func(d *change) error) error {
-	d := &change{tx: tx, owner: owner, owned: allowance{quota: s.quota}, now: micros(time.Now())}
-	unknown := tx.Clauses(s.db.rowLock()...).Where("owner = ? AND id = ?", owner, id).Take(&d.row).Error
+	d := &change{tx: tx, owner: owner, owned: allowance{quota: s.quota}, now: values.Micros(time.Now())}
+	unknown := tx.Clauses(s.db.RowLock()...).Where("owner = ? AND id = ?", owner, id).Take(&d.row).Error
 	if unknown != nil && !isMissing(unknown) {
 		return unknown
 	}
@@ -311,7 +313,7 @@ func (s *Store) withDocument(tx *gorm.DB, owner, id string, fn func(d *change) e
 // count reads the number and size of the document's blocks.
 func (d *change) count() error {
 	var greatest int64
-	err := scanRow(d.tx.Raw("SELECT COUNT(*), COALESCE(MAX(revision), 0), COALESCE(SUM(size), 0) FROM blocks WHERE owner = ? AND document_id = ?",
+	err := sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*), COALESCE(MAX(revision), 0), COALESCE(SUM(size), 0) FROM blocks WHERE owner = ? AND document_id = ?",
 		d.owner, d.row.ID), &d.blocks, &greatest, &d.size)
 	if greatest > d.revision {
 		d.revision, d.changed = greatest, true

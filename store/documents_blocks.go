@@ -11,6 +11,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // errBlockType is for a new type of a block that has content.
@@ -38,7 +40,7 @@ type head struct {
 // schemas.ErrNotFound.
 func (d *change) head(id string) (*head, error) {
 	h := new(head)
-	err := scanRow(d.tx.Raw(`SELECT id, type, state, position, new_position, meta, new_meta, revision, size, kept_plan, octet_length(current) AS current_size,
+	err := sqldb.ScanRow(d.tx.Raw(`SELECT id, type, state, position, new_position, meta, new_meta, revision, size, kept_plan, octet_length(current) AS current_size,
 		octet_length(new) AS new_size FROM blocks WHERE owner = ? AND document_id = ? AND id = ?`, d.owner, d.row.ID, id),
 		&h.ID, &h.Type, &h.State, &h.Position, &h.NewPosition, &h.Meta, &h.NewMeta, &h.Revision, &h.Size, &h.KeptPlan, &h.CurrentSize, &h.NewSize)
 	return h, err
@@ -89,13 +91,13 @@ func (d *change) save(h *head, set string, args ...any) error {
 // holds reports whether the column has exactly this text.
 func (d *change) holds(id, column, text string) (bool, error) {
 	var n int64
-	err := scanRow(d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND id = ? AND "+column+" = ?", d.owner, id, text), &n)
+	err := sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND id = ? AND "+column+" = ?", d.owner, id, text), &n)
 	return n > 0, err
 }
 
 // add adds a block at its place, clean or pending.
 func (d *change) add(b *record.NewBlock, pending bool) error {
-	content, meta := clean(b.Content), metaText(b.Meta)
+	content, meta := values.Clean(b.Content), metaText(b.Meta)
 	size := int64(len(content)) + length(meta)
 	if len(content) > MaxBlockContent {
 		return errLongBlock
@@ -116,7 +118,7 @@ func (d *change) add(b *record.NewBlock, pending bool) error {
 	}
 	done := d.tx.Exec(`INSERT INTO blocks (owner, id, document_id, type, current, new, meta, state, position, revision, changed_at, size, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING`,
-		d.owner, b.ID, d.row.ID, clean(b.Type), current, proposed, meta, state, position, d.next(), d.now, size, d.row.CreatedAt)
+		d.owner, b.ID, d.row.ID, values.Clean(b.Type), current, proposed, meta, state, position, d.next(), d.now, size, d.row.CreatedAt)
 	switch {
 	case done.Error != nil:
 		return done.Error
@@ -130,49 +132,49 @@ func metaText(meta json.RawMessage) *string {
 	if meta == nil {
 		return nil
 	}
-	text := clean(string(meta))
+	text := values.Clean(string(meta))
 	return &text
 }
 
 // Block returns the owner's block by any of its ids: a block of a document, or
 // a message of a chat.
 func (s *Store) Block(ctx context.Context, owner, id string) (schemas.Block, error) {
-	b, err := oneBlock(s.read(ctx), owner, id)
+	b, err := oneBlock(s.db.Read(ctx), owner, id)
 	if isMissing(err) {
 		var message string
-		err = scanRow(s.read(ctx).Raw(`SELECT r.message_id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL
+		err = sqldb.ScanRow(s.db.Read(ctx).Raw(`SELECT r.message_id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL
 			AND b.document_id IS NULL AND NOT r.`+openStates, owner, id), &message)
 		if err == nil {
-			b, err = oneBlock(s.read(ctx), owner, message)
+			b, err = oneBlock(s.db.Read(ctx), owner, message)
 			b.ID = id
 		}
 	}
-	return b, s.fault("block", err)
+	return b, s.db.Fault("block", err)
 }
 
 // AnswerChat returns the key of the chat to which an id of an answer belongs, also while
 // the answer is under way or after it has been superseded.
 func (s *Store) AnswerChat(ctx context.Context, owner, id string) (key string, err error) {
-	if !plainText(id) {
+	if !values.PlainText(id) {
 		return "", schemas.ErrNotFound
 	}
-	err = scanRow(s.read(ctx).Raw(`SELECT c.key FROM blocks b LEFT JOIN runs r ON r.id = b.run_id JOIN chats c ON c.id = COALESCE(b.chat_id, r.chat_id)
+	err = sqldb.ScanRow(s.db.Read(ctx).Raw(`SELECT c.key FROM blocks b LEFT JOIN runs r ON r.id = b.run_id JOIN chats c ON c.id = COALESCE(b.chat_id, r.chat_id)
 		WHERE b.owner = ? AND b.id = ? AND b.role = 'assistant' AND b.document_id IS NULL`, owner, id), &key)
-	return key, s.fault("chat of an answer", err)
+	return key, s.db.Fault("chat of an answer", err)
 }
 
 // EarlierAnswer returns the block or message that has the id, a superseded one too. While a
 // run answers under the id, that is the answer which had it before.
 func (s *Store) EarlierAnswer(ctx context.Context, owner, id string) (schemas.Block, error) {
-	b, err := storedBlock(s.read(ctx), "", owner, id)
+	b, err := storedBlock(s.db.Read(ctx), "", owner, id)
 	if isMissing(err) {
 		var message string
 		if message, err = s.answerNamed(ctx, owner, id); err == nil {
-			b, err = storedBlock(s.read(ctx), "", owner, message)
+			b, err = storedBlock(s.db.Read(ctx), "", owner, message)
 			b.ID = id
 		}
 	}
-	return b, s.fault("earlier answer", err)
+	return b, s.db.Fault("earlier answer", err)
 }
 
 // answerNamed returns the message of an answer by another id that the answer has, or had
@@ -180,7 +182,7 @@ func (s *Store) EarlierAnswer(ctx context.Context, owner, id string) (schemas.Bl
 func (s *Store) answerNamed(ctx context.Context, owner, id string) (message string, err error) {
 	var open bool
 	var replaced string
-	err = scanRow(s.read(ctx).Raw(`SELECT r.message_id, r.`+openStates+`, r.replaced FROM blocks b JOIN runs r ON r.id = b.run_id
+	err = sqldb.ScanRow(s.db.Read(ctx).Raw(`SELECT r.message_id, r.`+openStates+`, r.replaced FROM blocks b JOIN runs r ON r.id = b.run_id
 		WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL AND b.document_id IS NULL`, owner, id), &message, &open, &replaced)
 	if err != nil || !open {
 		return message, err
@@ -196,7 +198,7 @@ func (s *Store) answerNamed(ctx context.Context, owner, id string) (message stri
 	case at < 0:
 		return "", schemas.ErrNotFound
 	case ids[at].Message == "":
-		err = scanRow(s.read(ctx).Raw("SELECT message_id FROM runs WHERE id = ?", ids[at].Run), &message)
+		err = sqldb.ScanRow(s.db.Read(ctx).Raw("SELECT message_id FROM runs WHERE id = ?", ids[at].Run), &message)
 		return message, err
 	}
 	return ids[at].Message, nil
@@ -210,7 +212,7 @@ func oneBlock(tx *gorm.DB, owner, id string) (schemas.Block, error) {
 // storedBlock returns a block of a document, or a message, on a condition.
 func storedBlock(tx *gorm.DB, condition, owner, id string) (schemas.Block, error) {
 	var r documentBlockRow
-	err := scanRow(tx.Raw(`SELECT `+documentBlockColumns+`, c.key FROM blocks b LEFT JOIN chats c ON c.id = b.chat_id
+	err := sqldb.ScanRow(tx.Raw(`SELECT `+documentBlockColumns+`, c.key FROM blocks b LEFT JOIN chats c ON c.id = b.chat_id
 		WHERE b.owner = ? AND b.id = ? AND (b.document_id IS NOT NULL OR b.chat_id IS NOT NULL)`+condition, owner, id),
 		&r.ID, &r.DocumentID, &r.Role, &r.Type, &r.Current, &r.New, &r.Meta, &r.NewMeta, &r.State, &r.Position, &r.NewPosition,
 		&r.Revision, &r.ChatKey)
@@ -223,9 +225,9 @@ func storedBlock(tx *gorm.DB, condition, owner, id string) (schemas.Block, error
 // changeBlock locks the document that the block is in. A block that is in no
 // document is schemas.ErrNotFound.
 func (s *Store) changeBlock(ctx context.Context, owner, id string, match record.Match, fn func(d *change, h *head) error) error {
-	return s.write(ctx, func(tx *gorm.DB) error {
+	return s.db.Write(ctx, func(tx *gorm.DB) error {
 		var document string
-		err := scanRow(tx.Raw("SELECT document_id FROM blocks WHERE owner = ? AND id = ? AND document_id IS NOT NULL", owner, id), &document)
+		err := sqldb.ScanRow(tx.Raw("SELECT document_id FROM blocks WHERE owner = ? AND id = ? AND document_id IS NOT NULL", owner, id), &document)
 		if err != nil {
 			return err
 		}
@@ -259,7 +261,7 @@ func (s *Store) AddBlock(ctx context.Context, owner, document string, b record.N
 		}
 		return err
 	})
-	return added, s.fault("add block", err)
+	return added, s.db.Fault("add block", err)
 }
 
 // PatchBlock makes the user's own edit: it changes the current content and
@@ -270,7 +272,7 @@ func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.Bloc
 	err := s.changeBlock(ctx, owner, id, match, func(d *change, h *head) error {
 		changed, set, args := false, "", []any(nil)
 		if p.Content != nil {
-			content := clean(*p.Content)
+			content := values.Clean(*p.Content)
 			same, err := d.holds(id, "current", content)
 			switch {
 			case err != nil:
@@ -311,12 +313,12 @@ func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.Bloc
 		patched, err = oneBlock(d.tx, owner, id)
 		return err
 	})
-	return patched, s.fault("patch block", err)
+	return patched, s.db.Fault("patch block", err)
 }
 
 // DeleteBlock deletes a block of a document, whatever its state.
 func (s *Store) DeleteBlock(ctx context.Context, owner, id string, match record.Match) error {
-	return s.fault("delete block", s.changeBlock(ctx, owner, id, match, func(d *change, _ *head) error {
+	return s.db.Fault("delete block", s.changeBlock(ctx, owner, id, match, func(d *change, _ *head) error {
 		if err := d.keepOften(); err != nil {
 			return err
 		}

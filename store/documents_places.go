@@ -3,6 +3,8 @@ package store
 import (
 	"database/sql"
 	"slices"
+
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // place is a target for a block: after another one, at the front (after is ""),
@@ -50,7 +52,7 @@ func (d *change) gap(p place) (low, high string, err error) {
 		if p.proposed {
 			position = "COALESCE(new_position, position)"
 		}
-		err := scanRow(d.tx.Raw("SELECT "+position+" FROM blocks WHERE owner = ? AND document_id = ? AND id = ?", d.owner, d.row.ID, *p.after), &low)
+		err := sqldb.ScanRow(d.tx.Raw("SELECT "+position+" FROM blocks WHERE owner = ? AND document_id = ? AND id = ?", d.owner, d.row.ID, *p.after), &low)
 		if err != nil {
 			return "", "", err
 		}
@@ -58,13 +60,13 @@ func (d *change) gap(p place) (low, high string, err error) {
 	const scope = " FROM blocks WHERE owner = ? AND document_id = ? AND id <> ?"
 	var one, two sql.NullString
 	if p.after == nil {
-		if err := scanRow(d.tx.Raw("SELECT (SELECT MAX(position)"+scope+"), (SELECT MAX(new_position)"+scope+" AND new_position IS NOT NULL)",
+		if err := sqldb.ScanRow(d.tx.Raw("SELECT (SELECT MAX(position)"+scope+"), (SELECT MAX(new_position)"+scope+" AND new_position IS NOT NULL)",
 			d.owner, d.row.ID, p.self, d.owner, d.row.ID, p.self), &one, &two); err != nil {
 			return "", "", err
 		}
 		return max(one.String, two.String), "", nil
 	}
-	if err := scanRow(d.tx.Raw("SELECT (SELECT MIN(position)"+scope+" AND position > ?), (SELECT MIN(new_position)"+scope+" AND new_position > ?)",
+	if err := sqldb.ScanRow(d.tx.Raw("SELECT (SELECT MIN(position)"+scope+" AND position > ?), (SELECT MIN(new_position)"+scope+" AND new_position > ?)",
 		d.owner, d.row.ID, p.self, low, d.owner, d.row.ID, p.self, low), &one, &two); err != nil {
 		return "", "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/values"
 )
 
 // errHidden is for a change of a block whose pending content a plan hides: it would
@@ -79,7 +80,7 @@ func (s *Store) PlanDocument(ctx context.Context, owner, id string, p record.Pla
 			}
 		}
 		if len(missing) == len(p.Blocks) {
-			if err := d.hide(clean(p.Title)); err != nil {
+			if err := d.hide(values.Clean(p.Title)); err != nil {
 				return err
 			}
 		}
@@ -91,7 +92,7 @@ func (s *Store) PlanDocument(ctx context.Context, owner, id string, p record.Pla
 		planned, err = wholeDocument(d.tx, owner, id)
 		return err
 	})
-	return planned, s.fault("plan document", err)
+	return planned, s.db.Fault("plan document", err)
 }
 
 // hide begins a plan: it hides all blocks that are not hidden yet, and makes

@@ -6,6 +6,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // WriteBlock replaces the new content of a block of the document, or adds a
@@ -37,11 +39,11 @@ func (s *Store) WriteBlock(ctx context.Context, owner, document string, w record
 		}
 		return err
 	})
-	return written, s.fault("write block", err)
+	return written, s.db.Fault("write block", err)
 }
 
 func isMissing(err error) bool {
-	return err != nil && schemas.Visible(translate(err)).Code == schemas.CodeNotFound
+	return err != nil && schemas.Visible(sqldb.Translate(err)).Code == schemas.CodeNotFound
 }
 
 // propose sets the block's new content. A block that was marked as deleted no
@@ -50,7 +52,7 @@ func (d *change) propose(h *head, w *record.BlockWrite) error {
 	if err := h.uncover(); err != nil {
 		return err
 	}
-	content, meta := clean(w.Content), metaText(w.Meta)
+	content, meta := values.Clean(w.Content), metaText(w.Meta)
 	size := int64(len(content))
 	if size > MaxBlockContent {
 		return errLongBlock
@@ -68,7 +70,7 @@ func (d *change) propose(h *head, w *record.BlockWrite) error {
 		if h.CurrentSize != nil || w.KeepsType {
 			return errBlockType
 		}
-		h.Type = clean(w.Type)
+		h.Type = values.Clean(w.Type)
 	}
 	target := &h.Meta
 	switch {
@@ -100,7 +102,7 @@ func planned(meta *string) bool {
 // new content the error is schemas.ErrNotFound: the user has accepted or
 // reverted the block meanwhile.
 func (s *Store) AppendBlock(ctx context.Context, owner, document, id, piece string) error {
-	return s.fault("append to block", s.changeDocument(ctx, owner, document, nil, func(d *change) error {
+	return s.db.Fault("append to block", s.changeDocument(ctx, owner, document, nil, func(d *change) error {
 		h, err := d.head(id)
 		switch {
 		case err != nil:
@@ -108,7 +110,7 @@ func (s *Store) AppendBlock(ctx context.Context, owner, document, id, piece stri
 		case h.NewSize == nil || h.KeptPlan > 0:
 			return schemas.ErrNotFound
 		}
-		piece = clean(piece)
+		piece = values.Clean(piece)
 		if *h.NewSize += int64(len(piece)); *h.NewSize > MaxBlockContent {
 			return errLongBlock
 		}
@@ -135,7 +137,7 @@ func (s *Store) TouchBlock(ctx context.Context, owner, document, id string) (sch
 		touched, err = oneBlock(d.tx, owner, id)
 		return err
 	})
-	return touched, s.fault("touch block", err)
+	return touched, s.db.Fault("touch block", err)
 }
 
 // ProposeMove marks a block of the document to be moved after another one, to
@@ -149,7 +151,7 @@ func (s *Store) ProposeMove(ctx context.Context, owner, document, id string, aft
 		}
 		return err
 	})
-	return moved, s.fault("propose move", err)
+	return moved, s.db.Fault("propose move", err)
 }
 
 // move proposes a place for the block. Its present place changes nothing.
@@ -211,5 +213,5 @@ func (s *Store) ProposeDelete(ctx context.Context, owner, document, id string) (
 		out.Block, err = oneBlock(d.tx, owner, id)
 		return err
 	})
-	return out, s.fault("propose delete", err)
+	return out, s.db.Fault("propose delete", err)
 }

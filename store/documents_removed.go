@@ -7,6 +7,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // maxRemoved is how many ids of an owner's removed blocks and documents are stored at
@@ -55,7 +57,7 @@ func (d *change) removed(blocks []record.NewBlock) (map[string]bool, error) {
 
 // noteChat notes the ids of the answers of a chat that is about to be deleted.
 func noteChat(tx *gorm.DB, owner string, chat int64) error {
-	return note(tx, owner, micros(time.Now()), chatAnswers, owner, chat, chat, maxRemoved)
+	return note(tx, owner, values.Micros(time.Now()), chatAnswers, owner, chat, chat, maxRemoved)
 }
 
 func note(tx *gorm.DB, owner string, now int64, scope string, args ...any) error {
@@ -71,7 +73,7 @@ func note(tx *gorm.DB, owner string, now int64, scope string, args ...any) error
 func (d *change) follow(scope string, args ...any) error {
 	args = append([]any{d.owner, d.row.ID}, args...)
 	var revision int64
-	err := scanRow(d.tx.Raw("SELECT COALESCE(MAX(revision), 0) FROM removed_blocks WHERE owner = ? AND id IN"+
+	err := sqldb.ScanRow(d.tx.Raw("SELECT COALESCE(MAX(revision), 0) FROM removed_blocks WHERE owner = ? AND id IN"+
 		" (SELECT id FROM blocks WHERE owner = ? AND document_id = ?"+scope+")", append([]any{d.owner}, args...)...), &revision)
 	if err != nil || revision < d.revision {
 		return err
@@ -97,7 +99,7 @@ func (d *change) noteDocument() error {
 // and returns it. It reads in a statement after the one that has added the document, so
 // that it sees a deletion for which that one has waited.
 func followDocument(tx *gorm.DB, owner, id string) (revision int64, err error) {
-	err = scanRow(tx.Raw("SELECT COALESCE(MAX(revision), 0) + 1 FROM removed_blocks WHERE owner = ? AND id = ?", owner, removedDocument(id)), &revision)
+	err = sqldb.ScanRow(tx.Raw("SELECT COALESCE(MAX(revision), 0) + 1 FROM removed_blocks WHERE owner = ? AND id = ?", owner, removedDocument(id)), &revision)
 	if err != nil || revision == 1 {
 		return revision, err
 	}
@@ -111,10 +113,10 @@ func (s *Store) Removed(ctx context.Context, owner string, ids []string) (map[st
 		ID       string
 		Revision int64
 	}
-	err := s.read(ctx).Raw("SELECT id, revision FROM removed_blocks WHERE owner = ? AND id IN ?", owner, ids).Scan(&rows).Error
+	err := s.db.Read(ctx).Raw("SELECT id, revision FROM removed_blocks WHERE owner = ? AND id IN ?", owner, ids).Scan(&rows).Error
 	removed := make(map[string]int64, len(rows))
 	for _, r := range rows {
 		removed[r.ID] = r.Revision
 	}
-	return removed, s.fault("removed blocks", err)
+	return removed, s.db.Fault("removed blocks", err)
 }

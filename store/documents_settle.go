@@ -86,7 +86,7 @@ func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision reco
 			err = schemas.ErrStale
 		}
 	}
-	return out, s.fault("settle block", err)
+	return out, s.db.Fault("settle block", err)
 }
 
 // SettleDocument decides about all pending changes of a document, in one
@@ -112,7 +112,7 @@ func (s *Store) SettleDocument(ctx context.Context, owner, id string, decision r
 		}
 		return err
 	})
-	return settled, s.fault("settle document", err)
+	return settled, s.db.Fault("settle document", err)
 }
 
 func (d *change) acceptAll() error {

@@ -6,7 +6,7 @@ import (
 	"github.com/chattray/chattray/store/storetest"
 )
 
-func BenchmarkDocumentSQLite(b *testing.B) { storetest.BenchmarkDocument(b, freshSQLite) }
+func BenchmarkDocumentSQLite(b *testing.B) { storetest.BenchmarkDocument(b, storetest.FreshSQLite) }
 
 func BenchmarkDocumentPostgres(b *testing.B) {
 	postgresURL(b)

@@ -11,6 +11,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // Limits of the versions of documents. In addition, an owner's versions of all
@@ -65,7 +67,7 @@ func (d *change) accepted() ([]versionBlock, error) {
 // keepOften stores a version unless there is one younger than versionSpan.
 func (d *change) keepOften() error {
 	var newest int64
-	err := scanRow(d.tx.Raw("SELECT COALESCE(MAX(created_at), 0) FROM document_versions WHERE owner = ? AND document_id = ?", d.owner, d.row.ID), &newest)
+	err := sqldb.ScanRow(d.tx.Raw("SELECT COALESCE(MAX(created_at), 0) FROM document_versions WHERE owner = ? AND document_id = ?", d.owner, d.row.ID), &newest)
 	if err != nil || d.now-newest < versionSpan.Microseconds() {
 		return err
 	}
@@ -87,7 +89,7 @@ func (d *change) keep(reason schemas.VersionReason) error {
 		return err
 	}
 	var title, newest string
-	err = scanRow(d.tx.Raw("SELECT title, content FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", d.owner, d.row.ID), &title, &newest)
+	err = sqldb.ScanRow(d.tx.Raw("SELECT title, content FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", d.owner, d.row.ID), &title, &newest)
 	switch {
 	case err != nil && !isMissing(err):
 		return err
@@ -127,11 +129,11 @@ func (s *Store) DocumentVersions(ctx context.Context, owner, id string) (schemas
 		err := tx.Raw("SELECT revision, title, reason, blocks, created_at FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC",
 			owner, id).Scan(&rows).Error
 		for _, r := range rows {
-			list.Items = append(list.Items, schemas.DocumentVersion{Revision: r.Revision, Title: r.Title, Reason: r.Reason, Blocks: r.Blocks, CreatedAt: moment(r.CreatedAt)})
+			list.Items = append(list.Items, schemas.DocumentVersion{Revision: r.Revision, Title: r.Title, Reason: r.Reason, Blocks: r.Blocks, CreatedAt: values.Moment(r.CreatedAt)})
 		}
 		return err
 	})
-	return list, s.fault("document versions", err)
+	return list, s.db.Fault("document versions", err)
 }
 
 // DocumentVersion returns the accepted state of the document at a version.
@@ -142,28 +144,28 @@ func (s *Store) DocumentVersion(ctx context.Context, owner, id string, revision 
 		if err != nil {
 			return err
 		}
-		found = schemas.Document{ID: id, Title: title, Owner: owner, Revision: revision, CreatedAt: moment(row.CreatedAt), UpdatedAt: moment(created)}
+		found = schemas.Document{ID: id, Title: title, Owner: owner, Revision: revision, CreatedAt: values.Moment(row.CreatedAt), UpdatedAt: values.Moment(created)}
 		found.Blocks = make([]schemas.Block, len(blocks))
 		for i, b := range blocks {
 			found.Blocks[i] = schemas.Block{ID: b.ID, DocumentID: id, Type: b.Type, Current: &blocks[i].Content, Meta: b.Meta, State: schemas.BlockClean, Position: b.Position, Revision: revision}
 		}
 		return nil
 	})
-	return found, s.fault("document version", err)
+	return found, s.db.Fault("document version", err)
 }
 
 // readDocument calls fn with the row of an owner's document.
 func (s *Store) readDocument(ctx context.Context, owner, id string, fn func(tx *gorm.DB, row *documentRow) error) error {
-	tx, row := s.read(ctx), documentRow{}
+	tx, row := s.db.Read(ctx), documentRow{}
 	if err := tx.Where("owner = ? AND id = ?", owner, id).Take(&row).Error; err != nil {
 		return err
 	}
-	return fn(s.read(ctx), &row)
+	return fn(s.db.Read(ctx), &row)
 }
 
 func oneVersion(tx *gorm.DB, owner, id string, revision int64) (title string, blocks []versionBlock, created int64, err error) {
 	var content []byte
-	err = scanRow(tx.Raw("SELECT title, content, created_at FROM document_versions WHERE owner = ? AND document_id = ? AND revision = ?", owner, id, revision),
+	err = sqldb.ScanRow(tx.Raw("SELECT title, content, created_at FROM document_versions WHERE owner = ? AND document_id = ? AND revision = ?", owner, id, revision),
 		&title, &content, &created)
 	if err == nil {
 		err = json.NewDecoder(bytes.NewReader(content)).Decode(&blocks)
@@ -204,13 +206,13 @@ func (s *Store) RestoreDocument(ctx context.Context, owner, id string, revision 
 		restored, err = wholeDocument(d.tx, owner, id)
 		return err
 	})
-	return restored, s.fault("restore document", err)
+	return restored, s.db.Fault("restore document", err)
 }
 
 // waiting reports whether the document has pending changes.
 func (d *change) waiting() (bool, error) {
 	var n int
-	err := scanRow(d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND document_id = ? AND state <> 'clean'", d.owner, d.row.ID), &n)
+	err := sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND document_id = ? AND state <> 'clean'", d.owner, d.row.ID), &n)
 	return n > 0 || d.row.NewTitle != nil, err
 }
 

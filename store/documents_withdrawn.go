@@ -81,11 +81,11 @@ func permitted(tx *gorm.DB, document string) error {
 // Withdrawn returns the documents and blocks that were withdrawn from these runs.
 func (s *Store) Withdrawn(ctx context.Context, runs []string) ([]record.Withdrawal, error) {
 	var list []record.Withdrawal
-	err := s.read(ctx).Raw("SELECT run, document FROM withdrawals WHERE run IN ?", runs).Scan(&list).Error
+	err := s.db.Read(ctx).Raw("SELECT run, document FROM withdrawals WHERE run IN ?", runs).Scan(&list).Error
 	for i := range list {
 		if id, isBlock := strings.CutPrefix(list[i].Document, blockMark); isBlock {
 			list[i].Document, list[i].Block = "", id
 		}
 	}
-	return list, s.fault("withdrawals", err)
+	return list, s.db.Fault("withdrawals", err)
 }

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
-
-	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // Limits of an import.
@@ -21,12 +19,6 @@ const (
 	// importLines and importBytes bound the lines that one transaction stores, but for a
 	// longer line: others wait that long.
 	importLines, importBytes = 400, 512 << 10
-	// importPages is about how many pages of 4 KiB of the search index one transaction
-	// rewrites.
-	importPages = "500"
-	// importPause is longer than the longest time between two tries of SQLite for a lock
-	// that another process holds, 25 ms with sqliteLook.
-	importPause = 50 * time.Millisecond
 )
 
 // Counts are how many records an import had.
@@ -73,7 +65,7 @@ func (s *Store) Import(ctx context.Context, from io.Reader) (Counts, error) {
 		err = errImportChanged
 	}
 	if err == nil {
-		err = s.db.imported(ctx)
+		err = s.db.Imported(ctx)
 	}
 	if err != nil && stored > 0 {
 		err = fmt.Errorf("the lines up to %d are stored, a second import of the same data completes it: %w", stored, err)
@@ -89,7 +81,7 @@ func (s *Store) importFault(data *importReader, err error) error {
 	if data.err != nil {
 		return fmt.Errorf("store: import: %w", err)
 	}
-	return s.fault("import", err)
+	return s.db.Fault("import", err)
 }
 
 // errImportChanged means that the data differ from what was checked.
@@ -168,7 +160,7 @@ func (c *importCheck) known(ctx context.Context, ids map[int64]struct{}, table s
 	if _, ok := ids[id]; ok {
 		return nil
 	}
-	n, err := number(c.store.read(ctx), "SELECT COUNT(*) FROM "+table+" WHERE id = ?", id)
+	n, err := sqldb.Number(c.store.db.Read(ctx), "SELECT COUNT(*) FROM "+table+" WHERE id = ?", id)
 	if err != nil {
 		return err
 	}
@@ -205,11 +197,11 @@ func (s *Store) storeLines(ctx context.Context, data io.Reader) (stored int, err
 			return nil
 		}
 		if stored > 0 {
-			if err := s.db.giveWay(ctx); err != nil {
+			if err := s.db.GiveWay(ctx); err != nil {
 				return err
 			}
 		}
-		if err := s.db.batch(ctx, func(tx session) error { return storeRecords(ctx, tx, records) }); err != nil {
+		if err := s.db.Transact(ctx, func(tx sqldb.Session) error { return storeRecords(ctx, tx, records) }); err != nil {
 			return err
 		}
 		records, size, stored = records[:0], 0, last
@@ -233,48 +225,11 @@ func (s *Store) storeLines(ctx context.Context, data io.Reader) (stored int, err
 	return stored, err
 }
 
-func storeRecords(ctx context.Context, tx session, records []importRecord) error {
+func storeRecords(ctx context.Context, tx sqldb.Session, records []importRecord) error {
 	for i := range records {
-		if err := tx.each(ctx, records[i].table.upsert, [][]any{records[i].args}); err != nil {
+		if err := tx.Each(ctx, records[i].table.upsert, [][]any{records[i].args}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// giveWay lets other processes write that wait for the lock of the file: they only see
-// that it is free when they try again. Those of this process take turns anyway.
-func (*sqliteDB) giveWay(ctx context.Context) error {
-	pause := time.NewTimer(importPause)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// giveWay does nothing: others write at the same time.
-func (*postgresDB) giveWay(context.Context) error { return nil }
-
-// imported merges the segments of the search index: a search has to read every
-// segment, and an import adds some.
-func (d *sqliteDB) imported(ctx context.Context) error {
-	for pages := "-" + importPages; ; pages = importPages { // a negative number begins a merge of all segments
-		more := false
-		err := d.write(ctx, func(tx *gorm.DB) (err error) {
-			more, err = mergeIndex(tx, "articles_search", pages)
-			return err
-		})
-		if err != nil || !more {
-			return err
-		}
-		if err := d.giveWay(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// imported does nothing.
-func (*postgresDB) imported(context.Context) error { return nil }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/values"
 )
 
 // importTable is a table that records are stored in.
@@ -179,7 +180,7 @@ func reportRecord(line []byte) (importRecord, error) {
 		return importRecord{}, err
 	}
 	return importRecord{table: &importedReports, id: in.ReportID, parent: in.StreamID, args: []any{
-		in.ReportID, in.StreamID, clean(in.Title), clean(in.Summary), micros(in.PublishedAt),
+		in.ReportID, in.StreamID, values.Clean(in.Title), values.Clean(in.Summary), values.Micros(in.PublishedAt),
 	}}, nil
 }
 
@@ -199,15 +200,15 @@ func articleRecord(line []byte) (importRecord, error) {
 		authors = []string{}
 	}
 	for i := range authors {
-		authors[i] = clean(authors[i])
+		authors[i] = values.Clean(authors[i])
 	}
 	list, err := text.Encode(authors)
 	if err != nil {
 		return importRecord{}, err
 	}
 	return importRecord{table: &importedArticles, id: in.ArticleID, parent: in.ReportID, args: []any{
-		in.ArticleID, in.ReportID, clean(in.PMID), clean(in.DOI), clean(in.Title), string(list), clean(in.Journal), in.Year, clean(in.Abstract),
-		clean(in.Category), clean(in.URL),
+		in.ArticleID, in.ReportID, values.Clean(in.PMID), values.Clean(in.DOI), values.Clean(in.Title), string(list), values.Clean(in.Journal), in.Year, values.Clean(in.Abstract),
+		values.Clean(in.Category), values.Clean(in.URL),
 	}}, nil
 }
 

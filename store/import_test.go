@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/storetest"
 )
 
 // Data that can be read only once have a limit, and the error names it.
@@ -39,7 +40,7 @@ func TestImportOnce(t *testing.T) {
 // is free when they try again, at most 25 ms later.
 func TestImportPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		data, err := store.Open(t.Context(), freshSQLite(t), store.Options{})
+		data, err := store.Open(t.Context(), storetest.FreshSQLite(t), store.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,7 @@ func TestImportPauses(t *testing.T) {
 
 // A file that cannot be read is not taken for a database that cannot be reached.
 func TestImportUnreadable(t *testing.T) {
-	data, err := store.Open(t.Context(), freshSQLite(t), store.Options{})
+	data, err := store.Open(t.Context(), storetest.FreshSQLite(t), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // Limits of the journal.
@@ -209,7 +210,7 @@ func (s *Store) readJournals(ctx context.Context, ids []string) (map[string]*run
 		found[id] = new(runEntries)
 	}
 	var replicas []string
-	err := s.read(ctx).Raw("SELECT DISTINCT replica FROM runs WHERE id IN ? AND "+openStates, ids).Scan(&replicas).Error
+	err := s.db.Read(ctx).Raw("SELECT DISTINCT replica FROM runs WHERE id IN ? AND "+openStates, ids).Scan(&replicas).Error
 	if err != nil || len(replicas) == 0 {
 		return found, err
 	}
@@ -225,7 +226,7 @@ func (s *Store) readJournals(ctx context.Context, ids []string) (map[string]*run
 // shares the memory of its row.
 func (s *Store) eachEntry(ctx context.Context, do func(journalEntry), replicas string, args ...any) error {
 	var rows []struct{ Data []byte }
-	err := s.read(ctx).Raw("SELECT data FROM journal WHERE replica "+replicas+" ORDER BY n", args...).Scan(&rows).Error
+	err := s.db.Read(ctx).Raw("SELECT data FROM journal WHERE replica "+replicas+" ORDER BY n", args...).Scan(&rows).Error
 	for _, row := range rows {
 		entries, broken := decodeEntries(row.Data)
 		err = errors.Join(err, broken)
@@ -249,7 +250,7 @@ type attemptKey struct {
 // rows of the journal, and no other code takes them in the other order. A row that
 // cannot be read is logged and deleted, because it would block all writes.
 func (s *Store) Tidy(ctx context.Context, replicas []string) error {
-	err := s.batch(ctx, func(ctx context.Context, tx session) error {
+	err := s.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
 		found, err := s.takeJournal(ctx, tx, replicas)
 		if err != nil || len(found) == 0 {
 			return err
@@ -259,11 +260,11 @@ func (s *Store) Tidy(ctx context.Context, replicas []string) error {
 	if err != nil {
 		s.journal.restore(replicas)
 	}
-	return s.fault("tidy the journal", err)
+	return s.db.Fault("tidy the journal", err)
 }
 
 // takeJournal deletes the rows of the journal and returns what was in them.
-func (s *Store) takeJournal(ctx context.Context, tx session, replicas []string) (map[attemptKey]*runEntries, error) {
+func (s *Store) takeJournal(ctx context.Context, tx sqldb.Session, replicas []string) (map[attemptKey]*runEntries, error) {
 	type journalRow struct {
 		n    int64
 		data []byte
@@ -277,7 +278,7 @@ func (s *Store) takeJournal(ctx context.Context, tx session, replicas []string) 
 		statement, args = takeJournal, []any{string(among)}
 	}
 	var rows []journalRow
-	err := tx.query(ctx, statement, [][]any{args}, func(row scanner) error {
+	err := tx.Query(ctx, statement, [][]any{args}, func(row sqldb.Scanner) error {
 		var r journalRow
 		if err := row.Scan(&r.n, &r.data); err != nil {
 			return err
@@ -305,7 +306,7 @@ func (s *Store) takeJournal(ctx context.Context, tx session, replicas []string) 
 
 // move stores the data of unfinished runs, and for ended runs the events of all
 // attempts but the last.
-func move(ctx context.Context, tx session, found map[attemptKey]*runEntries) error {
+func move(ctx context.Context, tx sqldb.Session, found map[attemptKey]*runEntries) error {
 	ids := make([]string, 0, len(found))
 	for key := range found {
 		ids = append(ids, key.run)
@@ -329,8 +330,8 @@ func move(ctx context.Context, tx session, found map[attemptKey]*runEntries) err
 			}
 		}
 	}
-	if err := tx.each(ctx, upsertSegment, segments); err != nil {
+	if err := tx.Each(ctx, upsertSegment, segments); err != nil {
 		return err
 	}
-	return tx.each(ctx, upsertCheckpoint, checkpoints)
+	return tx.Each(ctx, upsertCheckpoint, checkpoints)
 }

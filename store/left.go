@@ -30,7 +30,7 @@ func (s *Store) Left(ctx context.Context, ids []string, atOnce int, found func(s
 			if failed != nil {
 				*l = record.Left{Run: record.Run{ID: id}, Err: failed}
 			}
-			l.Err = s.fault("what a run has left", l.Err)
+			l.Err = s.db.Fault("what a run has left", l.Err)
 			l.Checkpoints, l.Segments = mergeCheckpoints(l.Checkpoints, journal[id].checkpoints), mergeSegments(l.Segments, journal[id].segments)
 		}
 		found(list)
@@ -40,7 +40,7 @@ func (s *Store) Left(ctx context.Context, ids []string, atOnce int, found func(s
 // left reads what is in its final place.
 func (s *Store) left(ctx context.Context, ids []string, of map[string]*record.Left) error {
 	var rows []runRow
-	if err := runs(s.read(ctx)).Where("runs.id IN ?", ids).Find(&rows).Error; err != nil {
+	if err := runs(s.db.Read(ctx)).Where("runs.id IN ?", ids).Find(&rows).Error; err != nil {
 		return err
 	}
 	for i := range rows {
@@ -57,7 +57,7 @@ func (s *Store) left(ctx context.Context, ids []string, of map[string]*record.Le
 // leftCalls adds tool calls.
 func (s *Store) leftCalls(ctx context.Context, ids []string, of map[string]*record.Left) error {
 	var rows []toolCallRow
-	err := s.read(ctx).Table("tool_calls").Where("run_id IN ?", ids).Order("run_id, idx").Find(&rows).Error
+	err := s.db.Read(ctx).Table("tool_calls").Where("run_id IN ?", ids).Order("run_id, idx").Find(&rows).Error
 	for i := range rows {
 		l := of[rows[i].RunID]
 		call, broken := rows[i].call()
@@ -74,7 +74,7 @@ func (s *Store) leftData(ctx context.Context, ids []string, of map[string]*recor
 		N, Last int64
 		Data    []byte
 	}
-	err := s.read(ctx).Raw(`SELECT run_id, 0 AS kind, n, 0 AS last, data FROM checkpoints WHERE run_id IN ?
+	err := s.db.Read(ctx).Raw(`SELECT run_id, 0 AS kind, n, 0 AS last, data FROM checkpoints WHERE run_id IN ?
 		UNION ALL SELECT run_id, 1, first_seq, last_seq, data FROM segments WHERE run_id IN ? ORDER BY run_id, kind, n`, ids, ids).Scan(&rows).Error
 	for _, row := range rows {
 		l := of[row.RunID]

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // StartLimits bound what an owner may start while several processes share the
@@ -50,17 +52,17 @@ func (b *batch) loadStarted() error {
 		switch asked[owner]++; asked[owner] {
 		case 1:
 			b.started[owner] = new(started)
-			rows = append(rows, []any{owner, owner, micros(now.Add(-recently)), micros(now.Add(recently))})
+			rows = append(rows, []any{owner, owner, values.Micros(now.Add(-recently)), values.Micros(now.Add(recently))})
 		case 2:
 			locks = append(locks, []any{startLock, owner})
 		}
 	})
 	// In this order two processes cannot wait for each other.
 	slices.SortFunc(locks, func(x, y []any) int { return strings.Compare(x[1].(string), y[1].(string)) })
-	if err := b.tx.query(b.ctx, lockOwner, locks, func(scanner) error { return nil }); err != nil {
+	if err := b.tx.Query(b.ctx, lockOwner, locks, func(sqldb.Scanner) error { return nil }); err != nil {
 		return err
 	}
-	return b.tx.query(b.ctx, selectStarted, rows, func(row scanner) error {
+	return b.tx.Query(b.ctx, selectStarted, rows, func(row sqldb.Scanner) error {
 		var owner string
 		var s started
 		err := row.Scan(&owner, &s.open, &s.recent, &s.oldest)
@@ -78,7 +80,7 @@ func (b *batch) mayStart(g *record.Begin) error {
 	case b.limits.OpenRuns > 0 && s.open >= b.limits.OpenRuns:
 		return record.ErrManyRuns()
 	case b.limits.RunsPerMinute > 0 && s.recent >= b.limits.RunsPerMinute:
-		return record.ErrManyRequests(recently - g.Run.CreatedAt.Sub(moment(s.oldest)))
+		return record.ErrManyRequests(recently - g.Run.CreatedAt.Sub(values.Moment(s.oldest)))
 	default:
 		return nil
 	}

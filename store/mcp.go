@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/values"
 )
 
 // MaxMCPTools is how many tools of one MCP server are stored; further ones are never trusted.
@@ -31,7 +32,7 @@ func (mcpToolRow) TableName() string { return "mcp_tools" }
 
 func (r *mcpToolRow) tool() record.MCPTool {
 	t := record.MCPTool{
-		Server: r.Server, Tool: r.Tool, Hash: r.Hash, Definition: json.RawMessage(r.Definition), Changed: r.Changed, SeenAt: moment(r.SeenAt),
+		Server: r.Server, Tool: r.Tool, Hash: r.Hash, Definition: json.RawMessage(r.Definition), Changed: r.Changed, SeenAt: values.Moment(r.SeenAt),
 	}
 	if r.ChangedDefinition != "" {
 		t.ChangedDefinition = json.RawMessage(r.ChangedDefinition)
@@ -42,8 +43,8 @@ func (r *mcpToolRow) tool() record.MCPTool {
 // MCPTools returns the stored tools of all MCP servers, by server and tool.
 func (s *Store) MCPTools(ctx context.Context) ([]record.MCPTool, error) {
 	var rows []mcpToolRow
-	if err := s.read(ctx).Order("server, tool").Find(&rows).Error; err != nil {
-		return nil, s.fault("mcp tools", err)
+	if err := s.db.Read(ctx).Order("server, tool").Find(&rows).Error; err != nil {
+		return nil, s.db.Fault("mcp tools", err)
 	}
 	found := make([]record.MCPTool, len(rows))
 	for i := range rows {
@@ -57,10 +58,10 @@ func (s *Store) MCPTools(ctx context.Context) ([]record.MCPTool, error) {
 // server. A new tool is trusted. If a known tool has another hash, its new
 // definition is stored as Changed until it is accepted.
 func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MCPTool) ([]record.MCPTool, error) {
-	known, err := mcpTools(s.read(ctx), server)
+	known, err := mcpTools(s.db.Read(ctx), server)
 	if err == nil && len(mcpNews(server, known, seen)) > 0 {
-		err = s.write(ctx, func(tx *gorm.DB) (err error) {
-			if known, err = mcpTools(tx.Clauses(s.db.rowLock()...), server); err != nil {
+		err = s.db.Write(ctx, func(tx *gorm.DB) (err error) {
+			if known, err = mcpTools(tx.Clauses(s.db.RowLock()...), server); err != nil {
 				return err
 			}
 			for _, row := range mcpNews(server, known, seen) {
@@ -73,7 +74,7 @@ func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MC
 		})
 	}
 	if err != nil {
-		return nil, s.fault("see mcp tools", err)
+		return nil, s.db.Fault("see mcp tools", err)
 	}
 	found := make([]record.MCPTool, 0, len(known))
 	for _, row := range known {
@@ -87,9 +88,9 @@ func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MC
 // unknown, or has no change, is schemas.ErrNotFound.
 func (s *Store) AcceptMCPTools(ctx context.Context, server, tool string) ([]record.MCPTool, error) {
 	var accepted []record.MCPTool
-	err := s.write(ctx, func(tx *gorm.DB) error {
+	err := s.db.Write(ctx, func(tx *gorm.DB) error {
 		accepted = nil
-		rows, err := mcpTools(tx.Clauses(s.db.rowLock()...), server)
+		rows, err := mcpTools(tx.Clauses(s.db.RowLock()...), server)
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (s *Store) AcceptMCPTools(ctx context.Context, server, tool string) ([]reco
 	if errors.Is(err, schemas.ErrNotFound) {
 		return nil, schemas.ErrNotFound
 	}
-	return accepted, s.fault("accept mcp tools", err)
+	return accepted, s.db.Fault("accept mcp tools", err)
 }
 
 // mcpTools returns a server's rows by tool.
@@ -142,7 +143,7 @@ func mcpNews(server string, known []mcpToolRow, seen []record.MCPTool) []mcpTool
 		default:
 			continue
 		}
-		row.SeenAt = micros(time.Now())
+		row.SeenAt = values.Micros(time.Now())
 		rows[t.Tool] = row
 		news = append(news, row)
 	}

@@ -9,22 +9,24 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // Messages returns a page of the chat's messages in order of time, from the
 // newest back or from the oldest on, and the cursor of the next page, "" when there
 // is none.
 func (s *Store) Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error) {
-	limit := pageLimit(q.Limit, defaultMessages, maxMessages)
+	limit := values.PageLimit(q.Limit, defaultMessages, maxMessages)
 	var before int64
-	more, err := cursorPlace(q.Cursor, cursorMessages, &before)
+	more, err := values.CursorPlace(q.Cursor, cursorMessages, &before)
 	if err != nil {
 		return nil, "", err
 	}
-	if err := chatExists(s.read(ctx), owner, id); err != nil {
-		return nil, "", s.fault("messages", err)
+	if err := chatExists(s.db.Read(ctx), owner, id); err != nil {
+		return nil, "", s.db.Fault("messages", err)
 	}
-	tx := s.read(ctx).Table("blocks").Select(blockColumns).Where("chat_id = ?", id)
+	tx := s.db.Read(ctx).Table("blocks").Select(blockColumns).Where("chat_id = ?", id)
 	order, beyond := "seq DESC", "seq < ?"
 	if q.Forward {
 		order, beyond = "seq", "seq > ?"
@@ -37,24 +39,24 @@ func (s *Store) Messages(ctx context.Context, owner string, id int64, q record.M
 	}
 	var rows []blockRow
 	if err := tx.Order(order).Limit(limit + 1).Find(&rows).Error; err != nil {
-		return nil, "", s.fault("messages", err)
+		return nil, "", s.db.Fault("messages", err)
 	}
 	cursor := ""
 	if len(rows) > limit {
 		rows = rows[:limit]
-		cursor = cursorOf(cursorMessages, rows[limit-1].Seq)
+		cursor = values.CursorOf(cursorMessages, rows[limit-1].Seq)
 	}
 	if !q.Forward {
 		slices.Reverse(rows)
 	}
-	messages, err := joined(s.read(ctx), id, rows)
-	return messages, cursor, s.fault("messages", err)
+	messages, err := joined(s.db.Read(ctx), id, rows)
+	return messages, cursor, s.db.Fault("messages", err)
 }
 
 // Message returns one message of the chat.
 func (s *Store) Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error) {
-	m, err := oneMessage(s.read(ctx), owner, id, messageID)
-	return m, s.fault("message", err)
+	m, err := oneMessage(s.db.Read(ctx), owner, id, messageID)
+	return m, s.db.Fault("message", err)
 }
 
 func oneMessage(tx *gorm.DB, owner string, id int64, messageID string) (schemas.Message, error) {
@@ -168,23 +170,23 @@ func history(calls []record.ToolCall) []schemas.ToolCall {
 
 // Files returns the attachments of a user's message with their content.
 func (s *Store) Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error) {
-	_, err := number(s.read(ctx), "SELECT seq FROM blocks WHERE owner = ? AND id = ? AND chat_id = ?", owner, messageID, id)
+	_, err := sqldb.Number(s.db.Read(ctx), "SELECT seq FROM blocks WHERE owner = ? AND id = ? AND chat_id = ?", owner, messageID, id)
 	if err != nil {
-		return nil, s.fault("files", err)
+		return nil, s.db.Fault("files", err)
 	}
 	var rows []struct {
 		Name, Mime string
 		Content    []byte
 	}
-	err = s.read(ctx).Raw("SELECT name, mime, content FROM attachments WHERE owner = ? AND block_id = ? ORDER BY n", owner, messageID).Scan(&rows).Error
+	err = s.db.Read(ctx).Raw("SELECT name, mime, content FROM attachments WHERE owner = ? AND block_id = ? ORDER BY n", owner, messageID).Scan(&rows).Error
 	if err != nil {
-		return nil, s.fault("files", err)
+		return nil, s.db.Fault("files", err)
 	}
 	files := make([]schemas.Attachment, len(rows))
 	for i, r := range rows {
 		content, err := unpack(r.Content)
 		if err != nil {
-			return nil, s.fault("files", err)
+			return nil, s.db.Fault("files", err)
 		}
 		files[i] = schemas.Attachment{Name: r.Name, MIME: r.Mime, Content: string(content)}
 	}
@@ -196,14 +198,14 @@ func (s *Store) Files(ctx context.Context, owner string, id int64, messageID str
 func (s *Store) SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
 	var data any
 	if f.Rating != "" {
-		raw, err := text.Encode(schemas.Feedback{Rating: clean(f.Rating), Reasons: f.Reasons, Comment: clean(f.Comment)})
+		raw, err := text.Encode(schemas.Feedback{Rating: values.Clean(f.Rating), Reasons: f.Reasons, Comment: values.Clean(f.Comment)})
 		if err != nil {
-			return schemas.Message{}, s.fault("set feedback", err)
+			return schemas.Message{}, s.db.Fault("set feedback", err)
 		}
 		data = string(raw)
 	}
 	if err := s.change(ctx, "UPDATE blocks SET feedback = ? WHERE owner = ? AND id = ? AND chat_id = ? AND role = 'assistant'", data, owner, messageID, id); err != nil {
-		return schemas.Message{}, s.fault("set feedback", err)
+		return schemas.Message{}, s.db.Fault("set feedback", err)
 	}
 	return s.Message(ctx, owner, id, messageID)
 }

@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/store/values"
 )
 
 // payloadsOf returns the payloads of the messages in order, by message.
@@ -33,28 +34,28 @@ func payloadsOf(tx *gorm.DB, chat int64, messages []string) (map[string][]schema
 // Payload returns a payload of the chat with its data.
 func (s *Store) Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error) {
 	var row payloadRow
-	err := s.read(ctx).Table("payloads").Joins("JOIN chats ON chats.id = payloads.chat_id").Select("payloads.*").
+	err := s.db.Read(ctx).Table("payloads").Joins("JOIN chats ON chats.id = payloads.chat_id").Select("payloads.*").
 		Where("chats.owner = ? AND payloads.chat_id = ? AND payloads.payload_id = ?", owner, id, payloadID).Take(&row).Error
 	if err != nil {
-		return schemas.CustomPayload{}, s.fault("payload", err)
+		return schemas.CustomPayload{}, s.db.Fault("payload", err)
 	}
 	p, err := row.payload()
-	return p, s.fault("payload", err)
+	return p, s.db.Fault("payload", err)
 }
 
 // Payloads returns the chat's payloads without their data: message by message, those
 // of one in its order. Those of superseded messages and of the run except are left out.
 func (s *Store) Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error) {
-	if err := chatExists(s.read(ctx), owner, id); err != nil {
-		return nil, s.fault("payloads", err)
+	if err := chatExists(s.db.Read(ctx), owner, id); err != nil {
+		return nil, s.db.Fault("payloads", err)
 	}
 	var rows []placedPayload
-	err := s.read(ctx).Raw(`SELECT p.payload_id, p.message_id, p.type, p.source, p.summary, p.outcome, b.data AS of_message FROM payloads p
+	err := s.db.Read(ctx).Raw(`SELECT p.payload_id, p.message_id, p.type, p.source, p.summary, p.outcome, b.data AS of_message FROM payloads p
 		LEFT JOIN blocks b ON b.owner = ? AND b.id = p.message_id
 		WHERE p.chat_id = ? AND p.run_id <> ? AND (b.status IS NULL OR b.status <> ?) ORDER BY p.seq`, owner, id, except, schemas.MessageSuperseded).
 		Scan(&rows).Error
 	if err != nil {
-		return nil, s.fault("payloads", err)
+		return nil, s.db.Fault("payloads", err)
 	}
 	found := make([]schemas.CustomPayload, 0, len(rows))
 	for i, last := 0, 0; i < len(rows); i = last {
@@ -63,7 +64,7 @@ func (s *Store) Payloads(ctx context.Context, owner string, id int64, except str
 		}
 		list, err := inMessage(rows[i:last])
 		if err != nil {
-			return nil, s.fault("payloads", err)
+			return nil, s.db.Fault("payloads", err)
 		}
 		found = append(found, list...)
 	}
@@ -132,7 +133,7 @@ func (s *Store) ResolvePayloadOnce(ctx context.Context, owner string, id int64, 
 
 // ReopenPayload undoes a decision whose action had no effect.
 func (s *Store) ReopenPayload(ctx context.Context, owner string, id int64, payloadID string) error {
-	return s.fault("reopen payload", s.change(ctx, `UPDATE payloads SET outcome = '' WHERE payload_id = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
+	return s.db.Fault("reopen payload", s.change(ctx, `UPDATE payloads SET outcome = '' WHERE payload_id = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
 		payloadID, owner, id))
 }
 
@@ -140,9 +141,9 @@ func (s *Store) ReopenPayload(ctx context.Context, owner string, id int64, paylo
 // and whether this was the first one.
 func (s *Store) decidePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (p schemas.CustomPayload, first bool, err error) {
 	err = s.change(ctx, `UPDATE payloads SET outcome = ? WHERE payload_id = ? AND outcome = '' AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
-		clean(outcome), payloadID, owner, id)
+		values.Clean(outcome), payloadID, owner, id)
 	if err != nil && !errors.Is(err, schemas.ErrNotFound) {
-		return p, false, s.fault("resolve payload", err)
+		return p, false, s.db.Fault("resolve payload", err)
 	}
 	first = err == nil
 	p, err = s.Payload(ctx, owner, id, payloadID)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/storetest"
 )
 
@@ -97,7 +98,7 @@ func TestPostgresEncodings(t *testing.T) {
 		t.Errorf("LATIN1: got %v, want a refusal that names it", err)
 	}
 	var log bytes.Buffer
-	if err := in("SQL_ASCII", store.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}); err != nil || !strings.Contains(log.String(), "the encoding SQL_ASCII") {
+	if err := in("SQL_ASCII", store.Options{Database: sqldb.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}}); err != nil || !strings.Contains(log.String(), "the encoding SQL_ASCII") {
 		t.Errorf("SQL_ASCII: got %v, and in the log %q; want a warning", err, log.String())
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // rowCost is added to the bytes of each document, block and attachment, so that
@@ -63,7 +64,7 @@ func (a *allowance) taken(tx *gorm.DB, owner string) error {
 
 func (a *allowance) count(tx *gorm.DB, owner string) error {
 	a.read = true
-	return scanRow(tx.Raw(selectStored, owner, owner, owner, owner), new(string), &a.used)
+	return sqldb.ScanRow(tx.Raw(selectStored, owner, owner, owner, owner), new(string), &a.used)
 }
 
 // checkQuota refuses the Begins whose attachments exceed the owner's quota.
@@ -83,7 +84,7 @@ func (b *batch) checkQuota() error {
 	if len(rows) == 0 {
 		return nil
 	}
-	err := b.tx.query(b.ctx, selectStored, rows, func(row scanner) error {
+	err := b.tx.Query(b.ctx, selectStored, rows, func(row sqldb.Scanner) error {
 		var owner string
 		var n int64
 		err := row.Scan(&owner, &n)

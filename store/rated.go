@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/values"
 )
 
 // maxRated is how many rated answers are read at once.
@@ -13,15 +14,15 @@ const maxRated = 100
 // in the order in which they were stored.
 func (s *Store) RatedAnswers(ctx context.Context, q record.RatedQuery) ([]record.RatedAnswer, error) {
 	var rows []blockRow
-	err := s.read(ctx).Table("blocks").Select("seq, owner, id, chat_id").
-		Where("feedback IS NOT NULL AND seq > ? AND created_at >= ? AND chat_id IS NOT NULL", q.After, micros(q.Since)).
-		Order("seq").Limit(pageLimit(q.Limit, maxRated, maxRated)).Find(&rows).Error
+	err := s.db.Read(ctx).Table("blocks").Select("seq, owner, id, chat_id").
+		Where("feedback IS NOT NULL AND seq > ? AND created_at >= ? AND chat_id IS NOT NULL", q.After, values.Micros(q.Since)).
+		Order("seq").Limit(values.PageLimit(q.Limit, maxRated, maxRated)).Find(&rows).Error
 	if err != nil {
-		return nil, s.fault("rated answers", err)
+		return nil, s.db.Fault("rated answers", err)
 	}
 	list := make([]record.RatedAnswer, len(rows))
 	for i, r := range rows {
-		list[i] = record.RatedAnswer{Place: r.Seq, Owner: r.Owner, ConversationID: r.ChatID, MessageID: r.ID, Before: cursorOf(cursorMessages, r.Seq)}
+		list[i] = record.RatedAnswer{Place: r.Seq, Owner: r.Owner, ConversationID: r.ChatID, MessageID: r.ID, Before: values.CursorOf(cursorMessages, r.Seq)}
 	}
 	return list, nil
 }

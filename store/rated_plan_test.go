@@ -7,6 +7,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/storetest"
 )
 
 // testRatedPlan checks that an export of a few ratings does not read all messages.
@@ -42,7 +43,9 @@ func testRatedPlan(t *testing.T, url, explain string) {
 	}
 }
 
-func TestSQLiteRatedPlan(t *testing.T) { testRatedPlan(t, freshSQLite(t), "EXPLAIN QUERY PLAN ") }
+func TestSQLiteRatedPlan(t *testing.T) {
+	testRatedPlan(t, storetest.FreshSQLite(t), "EXPLAIN QUERY PLAN ")
+}
 
 func TestPostgresRatedPlan(t *testing.T) {
 	postgresURL(t)

@@ -9,6 +9,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // joinLock distinguishes the lock of joining replicas from the locks of other
@@ -31,11 +33,11 @@ type Replicas struct {
 
 // Replicas returns the table; nil on SQLite, whose file one process serves.
 func (s *Store) Replicas() *Replicas {
-	d, ok := s.db.(*postgresDB)
-	if !ok {
+	all, own := s.db.Shared()
+	if all == nil {
 		return nil
 	}
-	return &Replicas{store: s, all: d.pool, own: d.own}
+	return &Replicas{store: s, all: all, own: own}
 }
 
 // Join adds a replica with a lease of that time. A single process ends the
@@ -45,29 +47,29 @@ func (s *Store) Replicas() *Replicas {
 func (r *Replicas) Join(ctx context.Context, me record.Replica, lease time.Duration) (inTheWay []record.Replica, err error) {
 	tx, err := r.all.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, r.store.fault("join", err)
+		return nil, r.store.db.Fault("join", err)
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
 	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, hashtext(coalesce(current_schema(), '')))", joinLock); err != nil {
-		return nil, r.store.fault("join", err)
+		return nil, r.store.db.Fault("join", err)
 	}
 	rows, err := tx.QueryContext(ctx, `SELECT id, name, alone, expires_at FROM replicas
 		WHERE gone_at IS NULL AND expires_at > clock_timestamp() AND NOT (alone AND $1) ORDER BY id`, me.Alone)
 	if err != nil {
-		return nil, r.store.fault("join", err)
+		return nil, r.store.db.Fault("join", err)
 	}
 	defer func() { _ = rows.Close() }() // Err says what went wrong
 	for rows.Next() {
 		var other record.Replica
 		if err := rows.Scan(&other.ID, &other.Name, &other.Alone, &other.Until); err != nil {
-			return nil, r.store.fault("join", err)
+			return nil, r.store.db.Fault("join", err)
 		}
 		if other.Alone || me.Alone {
 			inTheWay = append(inTheWay, other)
 		}
 	}
 	if err := rows.Err(); err != nil || len(inTheWay) > 0 {
-		return inTheWay, r.store.fault("join", err)
+		return inTheWay, r.store.db.Fault("join", err)
 	}
 	for _, step := range []struct {
 		statement string
@@ -78,14 +80,14 @@ func (r *Replicas) Join(ctx context.Context, me record.Replica, lease time.Durat
 		{`DELETE FROM replicas WHERE gone_at < clock_timestamp() - CAST($1 AS INTERVAL) AND NOT ` + hasLeft, []any{goneFor}},
 		{
 			`INSERT INTO replicas (id, name, alone, format, expires_at) VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond')`,
-			[]any{me.ID, clean(me.Name), me.Alone, runFormat, lease.Microseconds()},
+			[]any{me.ID, values.Clean(me.Name), me.Alone, runFormat, lease.Microseconds()},
 		},
 	} {
 		if _, err := tx.ExecContext(ctx, step.statement, step.args...); err != nil {
-			return nil, r.store.fault("join", err)
+			return nil, r.store.db.Fault("join", err)
 		}
 	}
-	return nil, r.store.fault("join", tx.Commit())
+	return nil, r.store.db.Fault("join", tx.Commit())
 }
 
 // hasLeft is true for a replica with unfinished runs or rows of the journal.
@@ -100,7 +102,7 @@ func (r *Replicas) Renew(ctx context.Context, id string, lease time.Duration) (l
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
-	return live, r.store.fault("renew", err)
+	return live, r.store.db.Fault("renew", err)
 }
 
 // Drain says that the replica is about to leave, and returns whether there is another
@@ -108,13 +110,13 @@ func (r *Replicas) Renew(ctx context.Context, id string, lease time.Duration) (l
 func (r *Replicas) Drain(ctx context.Context, id string) (others bool, err error) {
 	err = r.own.QueryRowContext(ctx, `WITH me AS (UPDATE replicas SET draining = true WHERE id = $1)
 		SELECT EXISTS (SELECT 1 FROM replicas WHERE id <> $1 AND gone_at IS NULL AND NOT draining AND expires_at > clock_timestamp())`, id).Scan(&others)
-	return others, r.store.fault("drain", err)
+	return others, r.store.db.Fault("drain", err)
 }
 
 // LetGo leaves runs of the replica without an owner. Nothing of them may be
 // written any more, and the journal must have nothing of them.
 func (r *Replicas) LetGo(ctx context.Context, id string, runs []string) error {
-	return r.store.fault("let runs go", r.store.write(context.WithoutCancel(ctx), func(tx *gorm.DB) error {
+	return r.store.db.Fault("let runs go", r.store.db.Write(context.WithoutCancel(ctx), func(tx *gorm.DB) error {
 		return tx.Exec("UPDATE runs SET "+rememberOwner+", replica = '' WHERE replica = ? AND id IN ? AND "+openStates, id, runs).Error
 	}))
 }
@@ -122,7 +124,7 @@ func (r *Replicas) LetGo(ctx context.Context, id string, runs []string) error {
 // Leave marks the replica as gone.
 func (r *Replicas) Leave(ctx context.Context, id string) error {
 	_, err := r.own.ExecContext(ctx, `UPDATE replicas SET gone_at = clock_timestamp() WHERE id = $1 AND gone_at IS NULL`, id)
-	return r.store.fault("leave", err)
+	return r.store.db.Fault("leave", err)
 }
 
 // Expired returns the replicas whose lease has expired.
@@ -147,7 +149,7 @@ func (r *Replicas) Unfinished(ctx context.Context) ([]string, error) {
 // is still to come.
 func (r *Replicas) ExpiredFor(ctx context.Context, replicas []string) (time.Duration, error) {
 	var seconds float64
-	err := r.each(ctx, func(row scanner) error { return row.Scan(&seconds) },
+	err := r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&seconds) },
 		`SELECT COALESCE(EXTRACT(EPOCH FROM clock_timestamp() - MIN(expires_at)), 0)::float8 FROM replicas WHERE id = ANY($1)`, replicas)
 	return time.Duration(seconds * float64(time.Second)), err
 }
@@ -155,7 +157,7 @@ func (r *Replicas) ExpiredFor(ctx context.Context, replicas []string) (time.Dura
 // First reports whether the replica is the one of the live ones that does what only one
 // of them does.
 func (r *Replicas) First(ctx context.Context, id string) (first bool, err error) {
-	err = r.each(ctx, func(row scanner) error { return row.Scan(&first) },
+	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&first) },
 		`SELECT COALESCE(MIN(id) = $1, false) FROM replicas WHERE gone_at IS NULL AND NOT draining AND expires_at > clock_timestamp()`, id)
 	return first, err
 }

@@ -9,9 +9,9 @@ import (
 	"unicode"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/store/values"
 )
 
 // Limits of the research data.
@@ -40,14 +40,14 @@ func (streamRow) TableName() string { return "streams" }
 func (r *streamRow) stream() schemas.Stream {
 	return schemas.Stream{
 		StreamID: r.ID, Name: r.Name, Purpose: r.Purpose, Schema: json.RawMessage(r.Schema), Instructions: r.Instructions, Owner: r.Owner,
-		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		CreatedAt: values.Moment(r.CreatedAt), UpdatedAt: values.Moment(r.UpdatedAt),
 	}
 }
 
 func rowOfStream(st *schemas.Stream) streamRow {
 	return streamRow{
-		ID: st.StreamID, Name: clean(st.Name), Purpose: clean(st.Purpose), Schema: clean(string(st.Schema)), Instructions: clean(st.Instructions),
-		Owner: clean(st.Owner), CreatedAt: micros(st.CreatedAt), UpdatedAt: micros(st.UpdatedAt),
+		ID: st.StreamID, Name: values.Clean(st.Name), Purpose: values.Clean(st.Purpose), Schema: values.Clean(string(st.Schema)), Instructions: values.Clean(st.Instructions),
+		Owner: values.Clean(st.Owner), CreatedAt: values.Micros(st.CreatedAt), UpdatedAt: values.Micros(st.UpdatedAt),
 	}
 }
 
@@ -65,7 +65,7 @@ func (reportRow) TableName() string { return "reports" }
 
 func (r *reportRow) report() schemas.Report {
 	return schemas.Report{
-		ReportID: r.ID, StreamID: r.StreamID, Title: r.Title, Summary: r.Summary, PublishedAt: moment(r.PublishedAt), ArticleCount: r.ArticleCount,
+		ReportID: r.ID, StreamID: r.StreamID, Title: r.Title, Summary: r.Summary, PublishedAt: values.Moment(r.PublishedAt), ArticleCount: r.ArticleCount,
 	}
 }
 
@@ -114,8 +114,8 @@ func articles(rows []articleRow) ([]schemas.Article, error) {
 // Streams returns all streams in order of their ids.
 func (s *Store) Streams(ctx context.Context) ([]schemas.Stream, error) {
 	var rows []streamRow
-	if err := s.read(ctx).Order("id").Limit(maxStreams).Find(&rows).Error; err != nil {
-		return nil, s.fault("streams", err)
+	if err := s.db.Read(ctx).Order("id").Limit(maxStreams).Find(&rows).Error; err != nil {
+		return nil, s.db.Fault("streams", err)
 	}
 	found := make([]schemas.Stream, len(rows))
 	for i := range rows {
@@ -127,8 +127,8 @@ func (s *Store) Streams(ctx context.Context) ([]schemas.Stream, error) {
 // Stream returns the stream.
 func (s *Store) Stream(ctx context.Context, id int64) (schemas.Stream, error) {
 	var row streamRow
-	if err := s.read(ctx).Where("id = ?", id).Take(&row).Error; err != nil {
-		return schemas.Stream{}, s.fault("stream", err)
+	if err := s.db.Read(ctx).Where("id = ?", id).Take(&row).Error; err != nil {
+		return schemas.Stream{}, s.db.Fault("stream", err)
 	}
 	return row.stream(), nil
 }
@@ -139,9 +139,9 @@ func (s *Store) Stream(ctx context.Context, id int64) (schemas.Stream, error) {
 func (s *Store) UpdateStream(ctx context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error) {
 	var changed schemas.Stream
 	var refused error
-	err := s.write(ctx, func(tx *gorm.DB) error {
+	err := s.db.Write(ctx, func(tx *gorm.DB) error {
 		var row streamRow
-		if err := tx.Clauses(s.db.rowLock()...).Where("id = ?", id).Take(&row).Error; err != nil {
+		if err := tx.Clauses(s.db.RowLock()...).Where("id = ?", id).Take(&row).Error; err != nil {
 			return err
 		}
 		st := row.stream()
@@ -157,32 +157,22 @@ func (s *Store) UpdateStream(ctx context.Context, id int64, change func(*schemas
 		return schemas.Stream{}, refused
 	}
 	if err != nil {
-		return schemas.Stream{}, s.fault("update stream", err)
+		return schemas.Stream{}, s.db.Fault("update stream", err)
 	}
 	return changed, nil
 }
-
-func (*sqliteDB) rowLock() []clause.Expression { return nil }
-
-func (*postgresDB) rowLock() []clause.Expression {
-	return []clause.Expression{clause.Locking{Strength: clause.LockingStrengthUpdate}}
-}
-
-func (*sqliteDB) sharedLock() string { return "" }
-
-func (*postgresDB) sharedLock() string { return " FOR SHARE" }
 
 const reportColumns = "reports.*, (SELECT COUNT(*) FROM articles WHERE articles.report_id = reports.id) AS article_count"
 
 // Reports returns the reports of a stream, newest first; streamID 0 means all streams.
 func (s *Store) Reports(ctx context.Context, streamID int64) ([]schemas.Report, error) {
-	tx := s.read(ctx).Select(reportColumns)
+	tx := s.db.Read(ctx).Select(reportColumns)
 	if streamID != 0 {
 		tx = tx.Where("stream_id = ?", streamID)
 	}
 	var rows []reportRow
 	if err := tx.Order("published_at DESC, id DESC").Limit(maxReports).Find(&rows).Error; err != nil {
-		return nil, s.fault("reports", err)
+		return nil, s.db.Fault("reports", err)
 	}
 	found := make([]schemas.Report, len(rows))
 	for i := range rows {
@@ -194,17 +184,17 @@ func (s *Store) Reports(ctx context.Context, streamID int64) ([]schemas.Report, 
 // Report returns the report with its articles in order of their ids.
 func (s *Store) Report(ctx context.Context, id int64) (schemas.Report, error) {
 	var row reportRow
-	if err := s.read(ctx).Select(reportColumns).Where("id = ?", id).Take(&row).Error; err != nil {
-		return schemas.Report{}, s.fault("report", err)
+	if err := s.db.Read(ctx).Select(reportColumns).Where("id = ?", id).Take(&row).Error; err != nil {
+		return schemas.Report{}, s.db.Fault("report", err)
 	}
 	var rows []articleRow
-	if err := s.read(ctx).Select(articleColumns).Where("report_id = ?", id).Order("id").Limit(maxArticles).Find(&rows).Error; err != nil {
-		return schemas.Report{}, s.fault("report", err)
+	if err := s.db.Read(ctx).Select(articleColumns).Where("report_id = ?", id).Order("id").Limit(maxArticles).Find(&rows).Error; err != nil {
+		return schemas.Report{}, s.db.Fault("report", err)
 	}
 	report := row.report()
 	var err error
 	report.Articles, err = articles(rows)
-	return report, s.fault("report", err)
+	return report, s.db.Fault("report", err)
 }
 
 // SearchArticles searches title, abstract and authors for the words of the
@@ -212,13 +202,13 @@ func (s *Store) Report(ctx context.Context, id int64) (schemas.Report, error) {
 // then those with some, each best first. A query without a word finds nothing.
 func (s *Store) SearchArticles(ctx context.Context, query string, streamID, reportID int64, limit int) ([]schemas.Article, error) {
 	words := searchWords(query)
-	limit = pageLimit(limit, maxArticles, maxArticles)
+	limit = values.PageLimit(limit, maxArticles, maxArticles)
 	var found []articleRow
 	for _, all := range []bool{true, false} {
 		if len(words) == 0 || len(found) >= limit || !all && len(words) == 1 {
 			break
 		}
-		tx := s.db.searchArticles(s.read(ctx).Table("articles").Select(articleColumns), words, all)
+		tx := s.db.SearchArticles(s.db.Read(ctx).Table("articles").Select(articleColumns), words, all)
 		if streamID != 0 {
 			tx = tx.Where("report_id IN (SELECT id FROM reports WHERE stream_id = ?)", streamID)
 		}
@@ -230,12 +220,12 @@ func (s *Store) SearchArticles(ctx context.Context, query string, streamID, repo
 		}
 		var rows []articleRow
 		if err := tx.Limit(limit - len(found)).Find(&rows).Error; err != nil {
-			return nil, s.fault("search articles", err)
+			return nil, s.db.Fault("search articles", err)
 		}
 		found = append(found, rows...)
 	}
 	result, err := articles(found)
-	return result, s.fault("search articles", err)
+	return result, s.db.Fault("search articles", err)
 }
 
 func articleIDs(rows []articleRow) []int64 {
@@ -250,39 +240,10 @@ func articleIDs(rows []articleRow) []int64 {
 // that have a letter or a digit.
 func searchWords(query string) []string {
 	var words []string
-	for word := range strings.FieldsSeq(clean(query)) {
+	for word := range strings.FieldsSeq(values.Clean(query)) {
 		if len(words) < maxWords && strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 			words = append(words, word)
 		}
 	}
 	return words
-}
-
-// searchArticles makes each word a quoted string of FTS5, in which only the quote is special.
-func (*sqliteDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
-	}
-	operator := " OR "
-	if all {
-		operator = " AND "
-	}
-	return tx.Joins("JOIN articles_search ON articles_search.rowid = articles.id").
-		Where("articles_search MATCH ?", strings.Join(quoted, operator)).Order("bm25(articles_search, 4.0, 1.0, 2.0), articles.id")
-}
-
-// searchArticles lets Postgres make a query from each word.
-func (*postgresDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB {
-	operator := " || "
-	if all {
-		operator = " && "
-	}
-	query := strings.Repeat(operator+"plainto_tsquery('english', ?)", len(words))[len(operator):]
-	args := make([]any, len(words))
-	for i, word := range words {
-		args[i] = word
-	}
-	return tx.Joins("JOIN (SELECT "+query+" AS words) AS q ON articles.search @@ q.words", args...).
-		Order("ts_rank_cd(articles.search, q.words) DESC, articles.id")
 }

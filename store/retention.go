@@ -8,6 +8,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // Limits of one step of a sweep. sweptRows bounds the rows of logs that it deletes, but
@@ -28,7 +30,7 @@ const (
 // in the order of their start. It stops at the first run that has not ended, or ended
 // later. It returns the number of runs that it has looked at, and whether there may be more.
 func (s *Store) DropLogs(ctx context.Context, before time.Time) (dropped int, more bool, err error) {
-	err = s.write(ctx, func(tx *gorm.DB) error {
+	err = s.db.Write(ctx, func(tx *gorm.DB) error {
 		dropped, more = 0, false
 		at, err := s.sweepAt(tx, sweepLogs)
 		if err != nil {
@@ -46,7 +48,7 @@ func (s *Store) DropLogs(ctx context.Context, before time.Time) (dropped int, mo
 		more = len(rows) == sweptRuns
 		for deleted := int64(0); dropped < len(rows) && deleted < sweptRows; dropped++ {
 			r := &rows[dropped]
-			if !r.State.Terminal() || r.EndedAt >= micros(before) {
+			if !r.State.Terminal() || r.EndedAt >= values.Micros(before) {
 				more = false
 				break
 			}
@@ -63,17 +65,17 @@ func (s *Store) DropLogs(ctx context.Context, before time.Time) (dropped int, mo
 		if dropped == 0 {
 			return nil
 		}
-		more = more || dropped < len(rows) && rows[dropped].State.Terminal() && rows[dropped].EndedAt < micros(before)
+		more = more || dropped < len(rows) && rows[dropped].State.Terminal() && rows[dropped].EndedAt < values.Micros(before)
 		return sweptTo(tx, sweepLogs, at)
 	})
-	return dropped, more, s.fault("drop logs", err)
+	return dropped, more, s.db.Fault("drop logs", err)
 }
 
 // OldChats looks at the next chats of all owners and returns those without a run since
 // a time. After the last chat more is false, and the next call begins with the first
 // chat again.
 func (s *Store) OldChats(ctx context.Context, before time.Time) (old []record.OldChat, more bool, err error) {
-	err = s.write(ctx, func(tx *gorm.DB) error {
+	err = s.db.Write(ctx, func(tx *gorm.DB) error {
 		old = nil
 		at, err := s.sweepAt(tx, sweepChats)
 		if err != nil {
@@ -89,7 +91,7 @@ func (s *Store) OldChats(ctx context.Context, before time.Time) (old []record.Ol
 		}
 		at = 0
 		for _, r := range rows {
-			if r.UpdatedAt < micros(before) {
+			if r.UpdatedAt < values.Micros(before) {
 				old = append(old, record.OldChat{Owner: r.Owner, ConversationID: r.ID})
 			}
 		}
@@ -98,20 +100,20 @@ func (s *Store) OldChats(ctx context.Context, before time.Time) (old []record.Ol
 		}
 		return sweptTo(tx, sweepChats, at)
 	})
-	return old, more, s.fault("old chats", err)
+	return old, more, s.db.Fault("old chats", err)
 }
 
 // DeleteOldChat is DeleteChat for a chat that still has no run since a time. It
 // reports whether it was deleted.
 func (s *Store) DeleteOldChat(ctx context.Context, chat record.OldChat, before time.Time) (deleted bool, err error) {
-	err = s.write(ctx, func(tx *gorm.DB) error {
+	err = s.db.Write(ctx, func(tx *gorm.DB) error {
 		deleted = false
 		var rows []chatRow
-		err := tx.Clauses(s.db.rowLock()...).Where("owner = ? AND id = ? AND updated_at < ?", chat.Owner, chat.ConversationID, micros(before)).Find(&rows).Error
+		err := tx.Clauses(s.db.RowLock()...).Where("owner = ? AND id = ? AND updated_at < ?", chat.Owner, chat.ConversationID, values.Micros(before)).Find(&rows).Error
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		open, err := number(tx, "SELECT COUNT(*) FROM runs WHERE chat_id = ? AND "+openStates, chat.ConversationID)
+		open, err := sqldb.Number(tx, "SELECT COUNT(*) FROM runs WHERE chat_id = ? AND "+openStates, chat.ConversationID)
 		if err != nil || open > 0 {
 			return err
 		}
@@ -121,14 +123,14 @@ func (s *Store) DeleteOldChat(ctx context.Context, chat record.OldChat, before t
 	if deleted {
 		s.journal.ripen() // the next commit removes the chat's entries
 	}
-	return deleted && err == nil, s.fault("delete an old chat", err)
+	return deleted && err == nil, s.db.Fault("delete an old chat", err)
 }
 
 // sweepAt returns how far a sweep has come, and locks its row until the end of
 // the transaction.
 func (s *Store) sweepAt(tx *gorm.DB, kind string) (int64, error) {
 	var row struct{ At int64 }
-	err := tx.Table("sweeps").Clauses(s.db.rowLock()...).Select("at").Where("kind = ?", kind).Take(&row).Error
+	err := tx.Table("sweeps").Clauses(s.db.RowLock()...).Select("at").Where("kind = ?", kind).Take(&row).Error
 	return row.At, err
 }
 

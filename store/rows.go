@@ -8,6 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/values"
 )
 
 // blockMarkdown is the type of a message that has no type of its own.
@@ -33,7 +34,7 @@ func (chatRow) TableName() string { return "chats" }
 
 func (r *chatRow) chat() schemas.Chat {
 	return schemas.Chat{
-		ConversationID: r.ID, ChatID: r.Key, Title: r.Title, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		ConversationID: r.ID, ChatID: r.Key, Title: r.Title, CreatedAt: values.Moment(r.CreatedAt), UpdatedAt: values.Moment(r.UpdatedAt),
 		Pinned: r.Pinned != 0, Archived: r.Archived != 0, Unlisted: r.Unlisted != 0,
 	}
 }
@@ -78,7 +79,7 @@ func (r *runRow) run() (record.Run, error) {
 	run := record.Run{
 		ID: r.ID, ConversationID: r.ChatID, ChatKey: r.ChatKey, Owner: schemas.User{ID: r.Owner, Name: r.OwnerName}, Replica: r.Replica, State: r.State,
 		Attempt: r.Attempt, Uncounted: r.Uncounted, Request: request, UserMessageID: r.UserMessageID, MessageID: r.MessageID, LastSeq: r.LastSeq,
-		CreatedAt: moment(r.CreatedAt), EndedAt: moment(r.EndedAt), StopReason: r.StopReason,
+		CreatedAt: values.Moment(r.CreatedAt), EndedAt: values.Moment(r.EndedAt), StopReason: r.StopReason,
 		Usage:    schemas.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, TotalTokens: r.TotalTokens, CostUSD: r.CostNano},
 		BodyHash: r.BodyHash, CancelRequested: r.CancelRequested,
 	}
@@ -114,7 +115,7 @@ func (r *toolCallRow) call() (record.ToolCall, error) {
 	var u unpacker
 	c := record.ToolCall{
 		RunID: r.RunID, Index: r.Idx, ToolUseID: r.ToolUseID, Name: r.Name, State: r.State, Attempt: r.Attempt,
-		Input: u.bytes(r.Input), Output: string(u.bytes(r.Output)), IsError: r.IsError, StartedAt: moment(r.StartedAt),
+		Input: u.bytes(r.Input), Output: string(u.bytes(r.Output)), IsError: r.IsError, StartedAt: values.Moment(r.StartedAt),
 		Duration: time.Duration(r.DurationUs) * time.Microsecond,
 	}
 	c.ModelOutput = c.Output
@@ -211,7 +212,7 @@ func messageData(m *schemas.Message) (any, error) {
 		Warnings: m.Warnings, Error: m.Error, Action: m.Action, Interaction: m.InteractionType,
 	}
 	for _, a := range m.Attachments {
-		d.Attachments = append(d.Attachments, schemas.AttachmentInfo{Name: clean(a.Name), MIME: clean(a.MIME), Size: a.Size})
+		d.Attachments = append(d.Attachments, schemas.AttachmentInfo{Name: values.Clean(a.Name), MIME: values.Clean(a.MIME), Size: a.Size})
 	}
 	if len(m.Payloads) > 1 {
 		for _, p := range m.Payloads {
@@ -229,7 +230,7 @@ func messageData(m *schemas.Message) (any, error) {
 		return nil, nil
 	}
 	data, err := text.Encode(d)
-	return clean(string(data)), err
+	return values.Clean(string(data)), err
 }
 
 func (d *blockData) empty() bool {
@@ -241,7 +242,7 @@ func (d *blockData) empty() bool {
 func (r *blockRow) message() (schemas.Message, error) {
 	m := schemas.Message{
 		ID: r.ID, ConversationID: r.ChatID, Role: r.Role, Type: r.Type, Content: r.Current, Status: r.Status,
-		CreatedAt: moment(r.CreatedAt), RunID: r.RunID,
+		CreatedAt: values.Moment(r.CreatedAt), RunID: r.RunID,
 	}
 	if r.Data != nil {
 		var d blockData

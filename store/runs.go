@@ -10,6 +10,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // openStates is the condition of the index runs_open.
@@ -23,83 +25,83 @@ func runs(tx *gorm.DB) *gorm.DB {
 
 // Run returns the run.
 func (s *Store) Run(ctx context.Context, id string) (record.Run, error) {
-	return s.oneRun(runs(s.read(ctx)).Where("runs.id = ?", id), "run")
+	return s.oneRun(runs(s.db.Read(ctx)).Where("runs.id = ?", id), "run")
 }
 
 // RunByKey returns the run that the owner started under an Idempotency-Key.
 func (s *Store) RunByKey(ctx context.Context, owner, key string) (record.Run, error) {
-	return s.oneRun(runs(s.read(ctx)).Where("runs.owner = ? AND runs.idempotency_key = ?", owner, key), "run by key")
+	return s.oneRun(runs(s.db.Read(ctx)).Where("runs.owner = ? AND runs.idempotency_key = ?", owner, key), "run by key")
 }
 
 // RunByMessage returns the run that began with the owner's message.
 func (s *Store) RunByMessage(ctx context.Context, owner, messageID string) (record.Run, error) {
-	if !plainText(messageID) {
+	if !values.PlainText(messageID) {
 		return record.Run{}, schemas.ErrNotFound
 	}
-	return s.oneRun(runs(s.read(ctx)).Joins("JOIN blocks ON blocks.run_id = runs.id").
+	return s.oneRun(runs(s.db.Read(ctx)).Joins("JOIN blocks ON blocks.run_id = runs.id").
 		Where("blocks.owner = ? AND blocks.id = ? AND blocks.role = 'user' AND runs.user_message_id = blocks.id", owner, messageID), "run by message")
 }
 
 // RunOfAnswer returns the unfinished run of the chat whose answer has the id.
 func (s *Store) RunOfAnswer(ctx context.Context, owner string, conversationID int64, id string) (record.Run, error) {
-	if !plainText(id) {
+	if !values.PlainText(id) {
 		return record.Run{}, schemas.ErrNotFound
 	}
-	return s.oneRun(runs(s.read(ctx)).Where("runs.chat_id = ? AND runs.owner = ? AND runs.message_id = ? AND runs."+openStates, conversationID, owner, id).
+	return s.oneRun(runs(s.db.Read(ctx)).Where("runs.chat_id = ? AND runs.owner = ? AND runs.message_id = ? AND runs."+openStates, conversationID, owner, id).
 		Order("runs.place"), "run of an answer")
 }
 
 // NextQueued returns the oldest queued run of the chat.
 func (s *Store) NextQueued(ctx context.Context, conversationID int64) (record.Run, error) {
-	return s.oneRun(runs(s.read(ctx)).Where("runs.chat_id = ? AND runs.state = 'queued' AND runs."+openStates, conversationID).
+	return s.oneRun(runs(s.db.Read(ctx)).Where("runs.chat_id = ? AND runs.state = 'queued' AND runs."+openStates, conversationID).
 		Order("runs.place"), "next queued run")
 }
 
 // Waiting returns the ids of the chat's queued runs, oldest first.
 func (s *Store) Waiting(ctx context.Context, conversationID int64) ([]string, error) {
 	var ids []string
-	err := s.read(ctx).Raw("SELECT id FROM runs WHERE chat_id = ? AND state = 'queued' AND "+openStates+" ORDER BY place", conversationID).Scan(&ids).Error
-	return ids, s.fault("waiting runs", err)
+	err := s.db.Read(ctx).Raw("SELECT id FROM runs WHERE chat_id = ? AND state = 'queued' AND "+openStates+" ORDER BY place", conversationID).Scan(&ids).Error
+	return ids, s.db.Fault("waiting runs", err)
 }
 
 // RunsAfter returns the ids of the runs that began after the run in its chat,
 // the oldest first, at most limit; none if the run is unknown.
 func (s *Store) RunsAfter(ctx context.Context, id string, limit int) ([]string, error) {
-	if !plainText(id) {
+	if !values.PlainText(id) {
 		return nil, nil
 	}
 	var ids []string
-	err := s.read(ctx).Raw(`SELECT r.id FROM runs first JOIN runs r ON r.chat_id = first.chat_id
+	err := s.db.Read(ctx).Raw(`SELECT r.id FROM runs first JOIN runs r ON r.chat_id = first.chat_id
 		WHERE first.id = ? AND r.place > first.place ORDER BY r.place LIMIT ?`, id, limit).Scan(&ids).Error
-	return ids, s.fault("runs after a run", err)
+	return ids, s.db.Fault("runs after a run", err)
 }
 
 func (s *Store) oneRun(query *gorm.DB, operation string) (record.Run, error) {
 	var row runRow
 	if err := query.Take(&row).Error; err != nil {
-		return record.Run{}, s.fault(operation, err)
+		return record.Run{}, s.db.Fault(operation, err)
 	}
 	run, err := row.run()
-	return run, s.fault(operation, err)
+	return run, s.db.Fault(operation, err)
 }
 
 // CancelRequested returns the replica's unfinished runs that are to be cancelled.
 func (s *Store) CancelRequested(ctx context.Context, replica string) ([]string, error) {
 	var ids []string
-	err := s.read(ctx).Raw("SELECT id FROM runs WHERE replica = ? AND cancel_requested AND "+openStates, replica).Scan(&ids).Error
-	return ids, s.fault("runs to be cancelled", err)
+	err := s.db.Read(ctx).Raw("SELECT id FROM runs WHERE replica = ? AND cancel_requested AND "+openStates, replica).Scan(&ids).Error
+	return ids, s.db.Fault("runs to be cancelled", err)
 }
 
 // OpenRunsOf returns the owner's unfinished runs.
 func (s *Store) OpenRunsOf(ctx context.Context, owner string) ([]string, error) {
 	var ids []string
-	err := s.read(ctx).Raw("SELECT id FROM runs WHERE owner = ? AND "+openStates, owner).Scan(&ids).Error
-	return ids, s.fault("unfinished runs", err)
+	err := s.db.Read(ctx).Raw("SELECT id FROM runs WHERE owner = ? AND "+openStates, owner).Scan(&ids).Error
+	return ids, s.db.Fault("unfinished runs", err)
 }
 
 // runExists returns schemas.ErrNotFound unless the run exists.
 func (s *Store) runExists(ctx context.Context, id string) error {
-	_, err := number(s.read(ctx), "SELECT chat_id FROM runs WHERE id = ?", id)
+	_, err := sqldb.Number(s.db.Read(ctx), "SELECT chat_id FROM runs WHERE id = ?", id)
 	return err
 }
 
@@ -113,21 +115,21 @@ func (s *Store) Segments(ctx context.Context, id string, after int64) ([]record.
 	// Data that moves while this reads is found twice.
 	journal, err := s.readJournal(ctx, id)
 	if err != nil {
-		return nil, s.fault("segments", err)
+		return nil, s.db.Fault("segments", err)
 	}
-	err = s.read(ctx).Raw("SELECT first_seq, last_seq, data FROM segments WHERE run_id = ? AND last_seq > ? ORDER BY first_seq", id, after).
+	err = s.db.Read(ctx).Raw("SELECT first_seq, last_seq, data FROM segments WHERE run_id = ? AND last_seq > ? ORDER BY first_seq", id, after).
 		Scan(&rows).Error
 	if err == nil && len(rows)+len(journal.segments) == 0 {
 		err = s.runExists(ctx, id)
 	}
 	if err != nil {
-		return nil, s.fault("segments", err)
+		return nil, s.db.Fault("segments", err)
 	}
 	found := make([]record.Segment, len(rows))
 	for i, r := range rows {
 		data, err := unpack(r.Data)
 		if err != nil {
-			return nil, s.fault("segments", err)
+			return nil, s.db.Fault("segments", err)
 		}
 		found[i] = record.Segment{First: r.FirstSeq, Last: r.LastSeq, Data: data}
 	}
@@ -143,20 +145,20 @@ func (s *Store) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint
 	}
 	journal, err := s.readJournal(ctx, id)
 	if err != nil {
-		return nil, s.fault("checkpoints", err)
+		return nil, s.db.Fault("checkpoints", err)
 	}
-	err = s.read(ctx).Raw("SELECT n, data FROM checkpoints WHERE run_id = ? ORDER BY n", id).Scan(&rows).Error
+	err = s.db.Read(ctx).Raw("SELECT n, data FROM checkpoints WHERE run_id = ? ORDER BY n", id).Scan(&rows).Error
 	if err == nil && len(rows)+len(journal.checkpoints) == 0 {
 		err = s.runExists(ctx, id)
 	}
 	if err != nil {
-		return nil, s.fault("checkpoints", err)
+		return nil, s.db.Fault("checkpoints", err)
 	}
 	found := make([]record.Checkpoint, len(rows))
 	for i, r := range rows {
 		data, err := unpack(r.Data)
 		if err != nil {
-			return nil, s.fault("checkpoints", err)
+			return nil, s.db.Fault("checkpoints", err)
 		}
 		found[i] = record.Checkpoint{N: r.N, Data: data}
 	}
@@ -166,11 +168,11 @@ func (s *Store) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint
 // ToolCalls returns the run's complete tool calls, in the order in which the
 // model asked for them.
 func (s *Store) ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error) {
-	byRun, err := toolCalls(s.read(ctx), []string{id})
+	byRun, err := toolCalls(s.db.Read(ctx), []string{id})
 	if err == nil && len(byRun[id]) == 0 {
 		err = s.runExists(ctx, id)
 	}
-	return byRun[id], s.fault("tool calls", err)
+	return byRun[id], s.db.Fault("tool calls", err)
 }
 
 // toolCalls returns the tool calls of the runs, by run.
@@ -196,12 +198,12 @@ func toolCalls(tx *gorm.DB, ids []string) (map[string][]record.ToolCall, error) 
 // Trace returns the run's trace; schemas.ErrNotFound if it has none.
 func (s *Store) Trace(ctx context.Context, id string) (json.RawMessage, error) {
 	var row struct{ Data []byte }
-	if err := s.read(ctx).Table("traces").Select("data").Where("run_id = ?", id).Take(&row).Error; err != nil {
-		return nil, s.fault("trace", err)
+	if err := s.db.Read(ctx).Table("traces").Select("data").Where("run_id = ?", id).Take(&row).Error; err != nil {
+		return nil, s.db.Fault("trace", err)
 	}
 	data, err := unpack(row.Data)
 	if err != nil {
-		return nil, s.fault("trace", fmt.Errorf("of run %s: %w", id, err))
+		return nil, s.db.Fault("trace", fmt.Errorf("of run %s: %w", id, err))
 	}
 	return data, nil
 }

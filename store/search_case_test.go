@@ -12,6 +12,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/storetest"
 )
 
 // databaseWith makes a database with the options of CREATE DATABASE, which is dropped at the
@@ -105,7 +106,7 @@ func testSearchCases(t *testing.T, url, explain, index string) {
 }
 
 func TestSQLiteSearchCases(t *testing.T) {
-	testSearchCases(t, freshSQLite(t), "EXPLAIN QUERY PLAN ", "blocks_search")
+	testSearchCases(t, storetest.FreshSQLite(t), "EXPLAIN QUERY PLAN ", "blocks_search")
 }
 
 // A search finds the same whatever letters the database's locale knows.

@@ -1,189 +1,22 @@
 package store
 
 import (
-	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/pressly/goose/v3"
-	"gorm.io/gorm"
-
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
 )
-
-// Chats and messages that are older than the search index are found through it.
-func TestSearchOfOlderMessages(t *testing.T) {
-	s, err := Open(t.Context(), "sqlite:"+t.TempDir()+"/old.db", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	const beforeSearch = 22
-	downTo(t, s, beforeSearch)
-	err = s.write(t.Context(), func(tx *gorm.DB) error {
-		for _, statement := range []string{
-			"INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (1, 'ann', 'a', 'Old Title', 1, 1), (2, 'ann', 'b', '', 1, 2)",
-			"INSERT INTO blocks (seq, owner, id, chat_id, role, type, current, status, created_at) VALUES (1, 'ann', 'm', 2, 'user', 'md', 'an old MESSAGE', 'complete', 1)",
-		} {
-			if err := tx.Exec(statement).Error; err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]int64{"old title": 1, "message": 2} {
-		list, err := s.Chats(t.Context(), "ann", record.ChatQuery{Text: text})
-		if err != nil || len(list.Items) != 1 || list.Items[0].ConversationID != want {
-			t.Errorf("%q finds %v, %v; want chat %d", text, list.Items, err, want)
-		}
-	}
-}
-
-// downTo takes migrations back.
-func downTo(t *testing.T, s *Store, version int64) {
-	t.Helper()
-	err := s.db.(*sqliteDB).withProvider(nil, func(p *goose.Provider) error { //nolint:forcetypeassert // its url says so
-		_, err := p.DownTo(t.Context(), version)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// A backup has no terms of titles and messages that were deleted or changed before it, and
-// after Forget the index has none, also if they were deleted by a program without Forget.
-func TestDeletedTextIsForgotten(t *testing.T) {
-	const beforeForgotten = 26
-	for _, older := range []bool{false, true} {
-		name := map[bool]string{false: "current", true: "older"}[older]
-		t.Run(name, func(t *testing.T) {
-			url := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
-			s, err := Open(t.Context(), url, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			if older {
-				downTo(t, s, beforeForgotten)
-			}
-			// Each is a transaction, and so a segment of the index.
-			terms := []string{"ⰀⰁⰂ", "ႠႡႢ", "ꙀꙂꙄ"}
-			exec(t, s, "INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (1, 'ann', 'a', 'ⰀⰁⰂ', 1, 1), (2, 'ann', 'b', 'kept', 1, 2)")
-			exec(t, s, "INSERT INTO blocks (seq, owner, id, chat_id, role, type, current, status, created_at) VALUES (1, 'ann', 'm', 1, 'user', 'md', 'ႠႡႢ', 'complete', 1)")
-			exec(t, s, "INSERT INTO blocks (seq, owner, id, chat_id, role, type, current, status, created_at) VALUES (2, 'ann', 'n', 2, 'user', 'md', 'ꙀꙂꙄ', 'complete', 1)")
-			if !older {
-				d := s.db.(*sqliteDB) //nolint:forcetypeassert // its url says so
-				d.indexRows = 1
-				if err := s.Tend(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, term := range terms {
-				if !inBackup(t, url, term) {
-					t.Errorf("a backup has no %s before it is deleted", term)
-				}
-			}
-			exec(t, s, "DELETE FROM blocks WHERE seq = 1")
-			exec(t, s, "UPDATE blocks SET current = 'changed' WHERE seq = 2")
-			exec(t, s, "DELETE FROM chats WHERE id = 1")
-			if older {
-				if err := s.Migrate(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, term := range terms {
-				if inBackup(t, url, term) {
-					t.Errorf("a backup has %s after it was deleted", term)
-				}
-			}
-			more, steps := true, 0
-			for ; more && steps < 100; steps++ {
-				if more, err = s.Forget(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if left, err := number(s.read(t.Context()), "SELECT SUM(at) FROM sweeps WHERE kind IN ('chats_search', 'blocks_search')"); err != nil || left != 0 || more {
-				t.Errorf("after %d steps %d deletions are left, %v; want none", steps, left, err)
-			}
-			for _, term := range terms {
-				var n int64
-				for _, index := range []string{"chats_search", "blocks_search"} {
-					found, err := number(s.read(t.Context()), "SELECT COUNT(*) FROM "+index+"_data WHERE instr(block, CAST(? AS BLOB)) > 0", strings.ToLower(term))
-					if err != nil {
-						t.Fatal(err)
-					}
-					n += found
-				}
-				if n > 0 {
-					t.Errorf("the index still has %s", term)
-				}
-			}
-			list, err := s.Chats(t.Context(), "ann", record.ChatQuery{Text: "chang"})
-			if err != nil || len(list.Items) != 1 {
-				t.Errorf("the changed message is found in %v, %v; want one chat", list.Items, err)
-			}
-		})
-	}
-}
-
-// exec runs a statement in a transaction of its own.
-func exec(t *testing.T, s *Store, statement string) {
-	t.Helper()
-	if err := s.write(t.Context(), func(tx *gorm.DB) error { return tx.Exec(statement).Error }); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// inBackup reports whether a new backup has the text in lower case, as indexes have it.
-func inBackup(t *testing.T, url, text string) bool {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "backup.db")
-	if _, err := Backup(t.Context(), url, path); err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.Contains(content, []byte(strings.ToLower(text)))
-}
-
-// A file that a newer release has migrated is refused, and left as it is.
-func TestNewerDatabase(t *testing.T) {
-	url := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
-	s := openAt(t, url)
-	exec(t, s, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000, 1)")
-	if newer, err := Open(t.Context(), url, Options{}); err == nil {
-		_ = newer.Close()
-		t.Error("the database was opened")
-	} else if !strings.Contains(err.Error(), errNewer.Error()) {
-		t.Errorf("got %v; want %v", err, errNewer)
-	}
-}
 
 // A search that takes too long is not reported as a database that is away.
 func TestLateSearch(t *testing.T) {
-	s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
-	s.readTime = 1
-	_, err := s.Chats(t.Context(), "ann", record.ChatQuery{Text: "some text"})
+	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "a.db"), Options{Database: sqldb.Options{ReadTimeout: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.Chats(t.Context(), "ann", record.ChatQuery{Text: "some text"})
 	if !errors.Is(err, errSearchLate) {
 		t.Errorf("got %v; want %v", err, errSearchLate)
 	}

@@ -18,7 +18,7 @@ func (s *Store) NextSegment(ctx context.Context, id string, after int64) (record
 	// this reads is found twice.
 	journal, err := s.readJournal(ctx, id)
 	if err != nil {
-		return record.Segment{}, s.fault("next segment", err)
+		return record.Segment{}, s.db.Fault("next segment", err)
 	}
 	if next, err = s.nextStored(ctx, id, after); err != nil {
 		return next, err
@@ -29,7 +29,7 @@ func (s *Store) NextSegment(ctx context.Context, id string, after int64) (record
 		}
 	}
 	if next.Last == 0 {
-		return next, s.fault("next segment", s.runExists(ctx, id))
+		return next, s.db.Fault("next segment", s.runExists(ctx, id))
 	}
 	return next, nil
 }
@@ -40,14 +40,14 @@ func (s *Store) nextStored(ctx context.Context, id string, after int64) (record.
 		FirstSeq, LastSeq int64
 		Data              []byte
 	}
-	err := s.read(ctx).Raw("SELECT first_seq, last_seq, data FROM segments WHERE run_id = ? AND last_seq > ? ORDER BY first_seq LIMIT 1", id, after).
+	err := s.db.Read(ctx).Raw("SELECT first_seq, last_seq, data FROM segments WHERE run_id = ? AND last_seq > ? ORDER BY first_seq LIMIT 1", id, after).
 		Scan(&rows).Error
 	if err != nil || len(rows) == 0 {
-		return record.Segment{}, s.fault("next segment", err)
+		return record.Segment{}, s.db.Fault("next segment", err)
 	}
 	data, err := unpack(rows[0].Data)
 	if err != nil {
-		return record.Segment{}, s.fault("next segment", err)
+		return record.Segment{}, s.db.Fault("next segment", err)
 	}
 	return record.Segment{First: rows[0].FirstSeq, Last: rows[0].LastSeq, Data: data}, nil
 }

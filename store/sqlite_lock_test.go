@@ -79,4 +79,4 @@ func lockAsAnother(t *testing.T, path string, readers bool) (release func()) {
 	}
 }
 
-func TestSQLiteFile(t *testing.T) { storetest.RunFile(t, freshSQLite, lockAsAnother) }
+func TestSQLiteFile(t *testing.T) { storetest.RunFile(t, storetest.FreshSQLite, lockAsAnother) }

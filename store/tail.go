@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // Limits of reading what other replicas write.
@@ -18,7 +19,7 @@ const (
 // Service returns the id of the database, by which it is told from others. It never
 // changes.
 func (r *Replicas) Service(ctx context.Context) (id string, err error) {
-	err = r.scan(ctx, func(row scanner) error { return row.Scan(&id) }, "SELECT id FROM service")
+	err = r.scan(ctx, func(row sqldb.Scanner) error { return row.Scan(&id) }, "SELECT id FROM service")
 	return id, err
 }
 
@@ -28,7 +29,7 @@ func (r *Replicas) Service(ctx context.Context) (id string, err error) {
 // least as many events.
 func (r *Replicas) Noted(ctx context.Context, replica string, n int64) (list []record.Noted, last int64, more bool, err error) {
 	rows, last := 0, n
-	err = r.scan(ctx, func(row scanner) error {
+	err = r.scan(ctx, func(row sqldb.Scanner) error {
 		var data []byte
 		if err := row.Scan(&last, &data); err != nil {
 			return err
@@ -58,7 +59,7 @@ func (r *Replicas) Stored(ctx context.Context, after map[string]int64) (found ma
 	}
 	found = make(map[string][]record.Segment)
 	rows, last := 0, ""
-	err = r.scan(ctx, func(row scanner) error {
+	err = r.scan(ctx, func(row sqldb.Scanner) error {
 		var s record.Segment
 		if err := row.Scan(&last, &s.First, &s.Last, &s.Data); err != nil {
 			return err
@@ -75,7 +76,7 @@ func (r *Replicas) Stored(ctx context.Context, after map[string]int64) (found ma
 
 // Progress returns how far the runs are; those that do not exist are missing.
 func (r *Replicas) Progress(ctx context.Context, ids []string) (list []record.Progress, err error) {
-	err = r.scan(ctx, func(row scanner) error {
+	err = r.scan(ctx, func(row sqldb.Scanner) error {
 		var s record.Progress
 		err := row.Scan(&s.ID, &s.State, &s.Attempt, &s.Replica, &s.Held, &s.Through)
 		list = append(list, s)
@@ -87,15 +88,15 @@ func (r *Replicas) Progress(ctx context.Context, ids []string) (list []record.Pr
 }
 
 // scan runs a query and calls row for each of its rows.
-func (r *Replicas) scan(ctx context.Context, row func(scanner) error, query string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, r.store.readTime)
+func (r *Replicas) scan(ctx context.Context, row func(sqldb.Scanner) error, query string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, r.store.db.ReadTime())
 	defer cancel()
 	rows, err := r.all.QueryContext(ctx, query, args...)
 	if err != nil {
-		return r.store.fault("replicas", err)
+		return r.store.db.Fault("replicas", err)
 	}
 	for err == nil && rows.Next() {
 		err = row(rows)
 	}
-	return r.store.fault("replicas", errors.Join(err, rows.Err(), rows.Close()))
+	return r.store.db.Fault("replicas", errors.Join(err, rows.Err(), rows.Close()))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/values"
 )
 
 // maxUsage bounds the items of one answer.
@@ -28,7 +29,7 @@ func (b *batch) use(run *runState, f *record.Finish) {
 		b.used = make(map[usageKey]record.ModelUsage)
 	}
 	for _, s := range f.Spent {
-		k := usageKey{run.owner, f.EndedAt.UTC().Format(time.DateOnly), clean(s.Model)}
+		k := usageKey{run.owner, f.EndedAt.UTC().Format(time.DateOnly), values.Clean(s.Model)}
 		sum := b.used[k]
 		b.used[k] = record.ModelUsage{Runs: sum.Runs + s.Runs, Usage: sum.Usage.Add(s.Usage)}
 	}
@@ -54,10 +55,10 @@ func (s *Store) Usage(ctx context.Context, owner, from, to string) ([]schemas.Us
 		OutputTokens int
 		CostNano     schemas.USD
 	}
-	err := s.read(ctx).Table("model_usage").Where("owner = ? AND day >= ? AND day <= ?", owner, from, to).
+	err := s.db.Read(ctx).Table("model_usage").Where("owner = ? AND day >= ? AND day <= ?", owner, from, to).
 		Order("day, model").Limit(maxUsage).Find(&rows).Error
 	if err != nil {
-		return nil, s.fault("usage", err)
+		return nil, s.db.Fault("usage", err)
 	}
 	items := make([]schemas.UsageItem, len(rows))
 	for i, r := range rows {

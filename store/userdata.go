@@ -9,17 +9,19 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // ChatsAfter returns the owner's chats of all kinds after an id, in the order of their
 // ids and without messages.
 func (s *Store) ChatsAfter(ctx context.Context, owner string, id int64, limit int) ([]schemas.Chat, error) {
 	var rows []chatRow
-	if err := s.read(ctx).Where("owner = ? AND id > ?", owner, id).Order("id").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, s.fault("chats after one", err)
+	if err := s.db.Read(ctx).Where("owner = ? AND id > ?", owner, id).Order("id").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, s.db.Fault("chats after one", err)
 	}
-	list, err := withActiveRuns(s.read(ctx), rows)
-	return list, s.fault("chats after one", err)
+	list, err := withActiveRuns(s.db.Read(ctx), rows)
+	return list, s.db.Fault("chats after one", err)
 }
 
 // RunsOf returns the runs of the owner's chat after a place, in the order of their start.
@@ -28,7 +30,7 @@ func (s *Store) RunsOf(ctx context.Context, owner string, conversationID, place 
 		Place int64
 		Row   runRow `gorm:"embedded"`
 	}
-	err := runs(s.read(ctx)).Where("runs.chat_id = ? AND runs.owner = ? AND runs.place > ?", conversationID, owner, place).Order("runs.place").Limit(limit).
+	err := runs(s.db.Read(ctx)).Where("runs.chat_id = ? AND runs.owner = ? AND runs.place > ?", conversationID, owner, place).Order("runs.place").Limit(limit).
 		Scan(&rows).Error
 	list := make([]record.PlacedRun, len(rows))
 	for i := 0; err == nil && i < len(rows); i++ {
@@ -36,7 +38,7 @@ func (s *Store) RunsOf(ctx context.Context, owner string, conversationID, place 
 		list[i].Run, err = rows[i].Row.run()
 	}
 	if err != nil {
-		return nil, s.fault("runs of a chat", err)
+		return nil, s.db.Fault("runs of a chat", err)
 	}
 	return list, nil
 }
@@ -44,15 +46,15 @@ func (s *Store) RunsOf(ctx context.Context, owner string, conversationID, place 
 // DataSize counts what is stored of an owner.
 func (s *Store) DataSize(ctx context.Context, owner string) (schemas.DataSize, error) {
 	var size schemas.DataSize
-	err := s.read(ctx).Raw(`SELECT (SELECT COUNT(*) FROM chats WHERE owner = ?) AS chats,
+	err := s.db.Read(ctx).Raw(`SELECT (SELECT COUNT(*) FROM chats WHERE owner = ?) AS chats,
 		(SELECT COUNT(*) FROM blocks WHERE owner = ? AND chat_id IS NOT NULL) AS messages,
 		(SELECT COUNT(*) FROM documents WHERE owner = ?) AS documents`, owner, owner, owner).Scan(&size).Error
 	for i := 0; err == nil && i < len(selectSizes); i++ {
 		var bytes int64
-		bytes, err = number(s.read(ctx), selectSizes[i], owner) // each has the time of a read
+		bytes, err = sqldb.Number(s.db.Read(ctx), selectSizes[i], owner) // each has the time of a read
 		size.Bytes += bytes
 	}
-	return size, s.fault("size of a user's data", err)
+	return size, s.db.Fault("size of a user's data", err)
 }
 
 // ofOwner are the chats of an owner, and runsOfOwner the runs in them.
@@ -87,8 +89,8 @@ func sizeOf(table, of string, columns ...string) string {
 
 // RecentRuns counts the owner's runs that have not ended, or not before a time.
 func (s *Store) RecentRuns(ctx context.Context, owner string, since time.Time) (int64, error) {
-	n, err := number(s.read(ctx), "SELECT COUNT(*) FROM runs WHERE "+ofOwner+" AND (ended_at >= ? OR "+openStates+")", owner, micros(since))
-	return n, s.fault("recent runs", err)
+	n, err := sqldb.Number(s.db.Read(ctx), "SELECT COUNT(*) FROM runs WHERE "+ofOwner+" AND (ended_at >= ? OR "+openStates+")", owner, values.Micros(since))
+	return n, s.db.Fault("recent runs", err)
 }
 
 // ForgetUser deletes what remains of an owner without chats and documents: reserved ids,
@@ -96,7 +98,7 @@ func (s *Store) RecentRuns(ctx context.Context, owner string, since time.Time) (
 // and what the journals of all replicas have of deleted runs. Forget deletes the usage of
 // that day once it is over.
 func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
-	err := s.write(ctx, func(tx *gorm.DB) error {
+	err := s.db.Write(ctx, func(tx *gorm.DB) error {
 		if err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved, owner).Error; err != nil {
 			return err
 		}
@@ -111,22 +113,34 @@ func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
 		return tx.Exec("INSERT INTO forgotten (owner, day) VALUES (?, ?) ON CONFLICT (owner) DO UPDATE SET day = excluded.day", owner, day).Error
 	})
 	if err != nil {
-		return s.fault("forget a user", err)
+		return s.db.Fault("forget a user", err)
 	}
 	if err := s.Tidy(ctx, nil); err != nil {
 		return err
 	}
-	return s.fault("forget a user", s.db.emptyLog(ctx))
+	return s.db.Fault("forget a user", s.db.EmptyLog(ctx))
+}
+
+// Forget removes the terms of deleted titles and messages from the search indexes, a step
+// at a time; more says that there are more steps. The steps of all deletions together
+// rewrite an index once. On Postgres there are no terms to remove. It also deletes what
+// ForgetUser has left for the end of the day. It is not safe for concurrent use.
+func (s *Store) Forget(ctx context.Context) (more bool, err error) {
+	if err := s.forgetUsage(ctx); err != nil {
+		return false, s.db.Fault("forget what was used", err)
+	}
+	more, err = s.db.Forget(ctx)
+	return more, s.db.Fault("forget", err)
 }
 
 // forgetUsage deletes what forgotten users have used until the end of the day on which they
 // were forgotten, once it is over.
 func (s *Store) forgetUsage(ctx context.Context) error {
 	today := time.Now().UTC().Format(time.DateOnly)
-	if n, err := number(s.read(ctx), "SELECT COUNT(*) FROM forgotten WHERE day < ?", today); err != nil || n == 0 {
+	if n, err := sqldb.Number(s.db.Read(ctx), "SELECT COUNT(*) FROM forgotten WHERE day < ?", today); err != nil || n == 0 {
 		return err
 	}
-	return s.write(ctx, func(tx *gorm.DB) error {
+	return s.db.Write(ctx, func(tx *gorm.DB) error {
 		err := tx.Exec(`DELETE FROM model_usage WHERE owner IN (SELECT owner FROM forgotten WHERE day < ?)
 			AND day <= (SELECT day FROM forgotten WHERE forgotten.owner = model_usage.owner)`, today).Error
 		if err != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 // Limits of versions.
@@ -77,12 +79,12 @@ func joinVersions(tx *gorm.DB, chat int64, rows []blockRow, messages []schemas.M
 // only the message if there are no others.
 func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID string) (schemas.VersionList, error) {
 	var row blockRow
-	err := s.read(ctx).Table("blocks").Select(blockColumns).Where("owner = ? AND id = ? AND chat_id = ?", owner, messageID, id).Take(&row).Error
+	err := s.db.Read(ctx).Table("blocks").Select(blockColumns).Where("owner = ? AND id = ? AND chat_id = ?", owner, messageID, id).Take(&row).Error
 	if err != nil {
-		return schemas.VersionList{}, s.fault("versions", err)
+		return schemas.VersionList{}, s.db.Fault("versions", err)
 	}
 	const columns = "SELECT id, status, kept, current, created_at FROM blocks WHERE "
-	tx := s.read(ctx)
+	tx := s.db.Read(ctx)
 	if row.Branch == nil {
 		tx = tx.Raw(columns+"owner = ? AND id = ?", owner, messageID)
 	} else {
@@ -90,7 +92,7 @@ func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID 
 	}
 	var found []versionRow
 	if err := tx.Scan(&found).Error; err != nil {
-		return schemas.VersionList{}, s.fault("versions", err)
+		return schemas.VersionList{}, s.db.Fault("versions", err)
 	}
 	slices.Reverse(found)
 	items := make([]schemas.VersionItem, len(found))
@@ -101,7 +103,7 @@ func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID 
 		}
 		items[i] = schemas.VersionItem{
 			MessageID: v.ID, Number: i + 1, Current: v.Status != schemas.MessageSuperseded, Status: status,
-			Preview: text.Line(v.Current, previewLength), CreatedAt: moment(v.CreatedAt),
+			Preview: text.Line(v.Current, previewLength), CreatedAt: values.Moment(v.CreatedAt),
 		}
 	}
 	return schemas.VersionList{Items: items[max(0, len(items)-maxVersions):]}, nil
@@ -131,19 +133,19 @@ type messagePlace struct {
 // chosen, and only while no run of the chat is under way (CodeBusy with the
 // run).
 func (s *Store) SelectVersion(ctx context.Context, owner string, id int64, messageID string) error {
-	if !plainText(messageID) {
+	if !values.PlainText(messageID) {
 		return schemas.ErrNotFound
 	}
-	err := s.batch(ctx, func(ctx context.Context, tx session) error {
+	err := s.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
 		return (&versions{ctx, tx, owner, id}).choose(messageID)
 	})
-	return s.fault("select version", err)
+	return s.db.Fault("select version", err)
 }
 
 // versions is one transaction of SelectVersion.
 type versions struct {
 	ctx   context.Context //nolint:containedctx // lives as long as the call
-	tx    session
+	tx    sqldb.Session
 	owner string
 	chat  int64
 }
@@ -154,7 +156,7 @@ func (v *versions) choose(messageID string) error {
 	}
 	var wanted messagePlace
 	var role, branch, status, tail string
-	err := v.tx.query(v.ctx, selectVersion, [][]any{{v.owner, messageID, v.chat}}, func(row scanner) error {
+	err := v.tx.Query(v.ctx, selectVersion, [][]any{{v.owner, messageID, v.chat}}, func(row sqldb.Scanner) error {
 		return row.Scan(&wanted.id, &wanted.seq, &role, &branch, &status, &tail)
 	})
 	switch {
@@ -175,10 +177,10 @@ func (v *versions) choose(messageID string) error {
 		return err
 	}
 	if current.id != "" {
-		if err := v.tx.each(v.ctx, supersedeMessages, [][]any{{current.id, v.chat, current.seq}}); err != nil {
+		if err := v.tx.Each(v.ctx, supersedeMessages, [][]any{{current.id, v.chat, current.seq}}); err != nil {
 			return err
 		}
-		if err := v.tx.each(v.ctx, dropSummary, [][]any{{v.chat, v.chat, current.seq}}); err != nil {
+		if err := v.tx.Each(v.ctx, dropSummary, [][]any{{v.chat, v.chat, current.seq}}); err != nil {
 			return err
 		}
 	}
@@ -188,14 +190,14 @@ func (v *versions) choose(messageID string) error {
 // idle returns an error unless the chat is the owner's and has no run under way.
 func (v *versions) idle() error {
 	var owner, run string
-	err := v.tx.query(v.ctx, selectChat, [][]any{{v.chat}}, func(row scanner) error { return row.Scan(new(int64), &owner, new(string)) })
+	err := v.tx.Query(v.ctx, selectChat, [][]any{{v.chat}}, func(row sqldb.Scanner) error { return row.Scan(new(int64), &owner, new(string)) })
 	if err != nil {
 		return err
 	}
 	if owner != v.owner {
 		return schemas.ErrNotFound
 	}
-	err = v.tx.query(v.ctx, selectOpenRuns, [][]any{{v.chat}}, func(row scanner) error { return row.Scan(new(int64), &run, new(string)) })
+	err = v.tx.Query(v.ctx, selectOpenRuns, [][]any{{v.chat}}, func(row sqldb.Scanner) error { return row.Scan(new(int64), &run, new(string)) })
 	if err == nil && run != "" {
 		e := schemas.NewError(schemas.CodeBusy, "this chat has an answer under way")
 		e.RunID = run
@@ -229,7 +231,7 @@ func (v *versions) restore(first messagePlace) error {
 	}
 	if last.seq > first.seq {
 		var rows [][]any
-		err := v.tx.query(v.ctx, replacedWith, [][]any{{v.chat, first.id}}, func(row scanner) error {
+		err := v.tx.Query(v.ctx, replacedWith, [][]any{{v.chat, first.id}}, func(row sqldb.Scanner) error {
 			var m messagePlace
 			err := row.Scan(&m.id, &m.seq)
 			rows = append(rows, []any{v.owner, m.id})
@@ -238,15 +240,15 @@ func (v *versions) restore(first messagePlace) error {
 		if err != nil {
 			return err
 		}
-		if err := v.tx.each(v.ctx, moveBlock, rows); err != nil {
+		if err := v.tx.Each(v.ctx, moveBlock, rows); err != nil {
 			return err
 		}
 	}
-	return v.tx.each(v.ctx, restoreTail, [][]any{{v.chat, first.id}})
+	return v.tx.Each(v.ctx, restoreTail, [][]any{{v.chat, first.id}})
 }
 
 // message returns the message that the SELECT finds, or the zero value.
 func (v *versions) message(statement string, args ...any) (m messagePlace, err error) {
-	err = v.tx.query(v.ctx, statement, [][]any{args}, func(row scanner) error { return row.Scan(&m.id, &m.seq) })
+	err = v.tx.Query(v.ctx, statement, [][]any{args}, func(row sqldb.Scanner) error { return row.Scan(&m.id, &m.seq) })
 	return m, err
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/values"
 )
 
 type waitRow struct {
@@ -31,7 +33,7 @@ func (r *waitRow) wait() (record.Wait, error) {
 	var u unpacker
 	w := record.Wait{
 		RunID: r.RunID, Index: r.Idx, Kind: r.Kind, ID: r.ID, ToolUseID: r.ToolUseID, Tool: r.Tool, Input: u.bytes(r.Input), Reason: r.Reason,
-		CreatedAt: moment(r.CreatedAt), ExpiresAt: moment(r.ExpiresAt), Answer: r.Answer, AnsweredAt: moment(r.AnsweredAt), IsError: r.IsError,
+		CreatedAt: values.Moment(r.CreatedAt), ExpiresAt: values.Moment(r.ExpiresAt), Answer: r.Answer, AnsweredAt: values.Moment(r.AnsweredAt), IsError: r.IsError,
 	}
 	if r.Edited != nil {
 		w.Edited = u.bytes(r.Edited)
@@ -48,18 +50,18 @@ func (r *waitRow) wait() (record.Wait, error) {
 // Waits returns the calls of the run that wait or have waited, in the order in
 // which the model asked for them. An unknown run has none.
 func (s *Store) Waits(ctx context.Context, runID string) ([]record.Wait, error) {
-	if !plainText(runID) {
+	if !values.PlainText(runID) {
 		return nil, nil
 	}
 	var rows []waitRow
-	if err := s.read(ctx).Table("waits").Where("run_id = ?", runID).Order("idx").Find(&rows).Error; err != nil {
-		return nil, s.fault("waits", err)
+	if err := s.db.Read(ctx).Table("waits").Where("run_id = ?", runID).Order("idx").Find(&rows).Error; err != nil {
+		return nil, s.db.Fault("waits", err)
 	}
 	found := make([]record.Wait, len(rows))
 	for i := range rows {
 		var err error
 		if found[i], err = rows[i].wait(); err != nil {
-			return nil, s.fault("waits", err)
+			return nil, s.db.Fault("waits", err)
 		}
 	}
 	return found, nil
@@ -98,12 +100,12 @@ func (s *Store) answerWaits(ctx context.Context, answers []record.Wait) (list []
 		return nil, false, nil
 	}
 	run := answers[0].RunID
-	err = s.batch(ctx, func(ctx context.Context, tx session) (err error) {
+	err = s.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) (err error) {
 		over, err = giveAnswers(ctx, tx, run, answers)
 		return err
 	})
 	if err != nil {
-		return nil, false, s.fault("answer a wait", err)
+		return nil, false, s.db.Fault("answer a wait", err)
 	}
 	stored, err := s.Waits(ctx, run)
 	if err != nil {
@@ -120,8 +122,8 @@ func (s *Store) answerWaits(ctx context.Context, answers []record.Wait) (list []
 }
 
 // giveAnswers stores the answers, and reports whether the run has ended.
-func giveAnswers(ctx context.Context, tx session, id string, answers []record.Wait) (over bool, err error) {
-	if !plainText(id) {
+func giveAnswers(ctx context.Context, tx sqldb.Session, id string, answers []record.Wait) (over bool, err error) {
+	if !values.PlainText(id) {
 		return false, schemas.ErrNotFound
 	}
 	// The run is locked, so that it neither ends nor adds a wait meanwhile.
@@ -144,11 +146,11 @@ func giveAnswers(ctx context.Context, tx session, id string, answers []record.Wa
 		}
 		asked[i] = []any{id, int64(a.Index)}
 		given[i] = []any{
-			string(a.Answer), micros(a.AnsweredAt), edited, output, a.IsError, id, int64(a.Index), string(a.Answer), string(a.Answer),
+			string(a.Answer), values.Micros(a.AnsweredAt), edited, output, a.IsError, id, int64(a.Index), string(a.Answer), string(a.Answer),
 		}
 	}
 	known := 0
-	err = tx.query(ctx, selectWait, asked, func(row scanner) error {
+	err = tx.Query(ctx, selectWait, asked, func(row sqldb.Scanner) error {
 		known++
 		var idx int64
 		return row.Scan(&idx)
@@ -161,8 +163,8 @@ func giveAnswers(ctx context.Context, tx session, id string, answers []record.Wa
 	case run == nil || run.over:
 		return true, nil // the earlier answers, or none
 	}
-	if err := tx.each(ctx, answerWait, given); err != nil {
+	if err := tx.Each(ctx, answerWait, given); err != nil {
 		return false, err
 	}
-	return false, tx.each(ctx, waitState, [][]any{{id}})
+	return false, tx.Each(ctx, waitState, [][]any{{id}})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // testClaims is what runs of several processes write: one run for each block, and one plan
@@ -92,7 +93,7 @@ func testClaimRace(f *fixture, url string) {
 
 // testWritten is what users of one process do to a block that a run of another one writes.
 func testWritten(t *testing.T, url string) {
-	s, err := store.Open(t.Context(), url, store.Options{Lease: time.Minute})
+	s, err := store.Open(t.Context(), url, store.Options{Database: sqldb.Options{Lease: time.Minute}})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	f := newFixture(t, s)
@@ -147,7 +148,7 @@ func testWritten(t *testing.T, url string) {
 // testWithdrawnBlocks is what runs of other processes are told when the user reverts or
 // deletes blocks that they have written or planned.
 func testWithdrawnBlocks(t *testing.T, url string) {
-	s, err := store.Open(t.Context(), url, store.Options{Lease: time.Minute})
+	s, err := store.Open(t.Context(), url, store.Options{Database: sqldb.Options{Lease: time.Minute}})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	f := newFixture(t, s)

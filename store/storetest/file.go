@@ -13,6 +13,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // RunFile tests SQLite with faults of its file. fresh returns the url of a
@@ -28,6 +29,11 @@ func RunFile(t *testing.T, fresh func(t testing.TB) string, lock func(t *testing
 		t.Parallel()
 		testLockedForWriting(t, fresh(t), func(path string) func() { return lock(t, path, false) })
 	})
+}
+
+// FreshSQLite returns the url of a file that does not exist, with a name that a url escapes.
+func FreshSQLite(t testing.TB) string {
+	return "sqlite:" + filepath.Join(t.TempDir(), "a new folder", "with ? and % and #.db")
 }
 
 func pathOf(url string) string { return strings.TrimPrefix(url, "sqlite:") }
@@ -92,7 +98,7 @@ func testFiles(t *testing.T, fresh func(t testing.TB) string) {
 // time.
 func openWithATurn(t *testing.T, url string) (*store.Store, *fixture, *record.Begin) {
 	t.Helper()
-	s, err := store.Open(t.Context(), url, store.Options{ReadTimeout: shortRead})
+	s, err := store.Open(t.Context(), url, store.Options{Database: sqldb.Options{ReadTimeout: shortRead}})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	f := newFixture(t, s)

@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // testStartLimits is what a user may start in all processes together.
@@ -113,7 +114,7 @@ func testQueueFull(t *testing.T, url string) {
 
 // testSameRequest is the same request for the same answer, sent to two processes.
 func testSameRequest(t *testing.T, url string) {
-	s, err := store.Open(t.Context(), url, store.Options{Lease: time.Minute})
+	s, err := store.Open(t.Context(), url, store.Options{Database: sqldb.Options{Lease: time.Minute}})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	f := newFixture(t, s)

@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // RunReplicas tests the table of the processes, which only Postgres has.
@@ -176,7 +177,7 @@ func testKeyAtOnce(t *testing.T, url string) {
 // A process that stops in the middle of a transaction does not keep its runs from the
 // others.
 func testLockEnds(t *testing.T, url string) {
-	s, err := store.Open(t.Context(), url, store.Options{Lease: time.Second})
+	s, err := store.Open(t.Context(), url, store.Options{Database: sqldb.Options{Lease: time.Second}})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	f := newFixture(t, s)

@@ -10,10 +10,11 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 func testMigrations(t *testing.T, url string) {
-	s, err := store.Open(t.Context(), url, store.Options{NoMigrate: true})
+	s, err := store.Open(t.Context(), url, store.Options{Database: sqldb.Options{NoMigrate: true}})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	steps, err := s.MigrationStatus(t.Context())

@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas/porttest"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // RunRemote tests Postgres against faults between the service and the server.
@@ -74,7 +75,7 @@ func testConnectionsEnded(t *testing.T, url string) {
 	used := func() {
 		t.Helper()
 		var wg sync.WaitGroup
-		for range 2 * store.DefaultPostgresConns {
+		for range 2 * sqldb.DefaultPostgresConns {
 			wg.Go(func() {
 				if _, err := f.store.Chat(t.Context(), f.owner, id); err != nil {
 					t.Error(err)
@@ -134,7 +135,7 @@ func testServerHangs(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
 	g := f.turn("q", "a")
 	w := f.begin("q2", in(g.Run.ConversationID))
-	s, err := store.Open(t.Context(), way.url, store.Options{ReadTimeout: shortRemoteRead, Conns: 2})
+	s, err := store.Open(t.Context(), way.url, store.Options{Database: sqldb.Options{ReadTimeout: shortRemoteRead, Conns: 2}})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	release := way.hang()
@@ -195,7 +196,7 @@ func testLostCommit(t *testing.T, url string) {
 // testReadOnly uses a server that answers but accepts no writes.
 func testReadOnly(t *testing.T, url string) {
 	g := newFixture(t, open(t, url)).turn("q", "a")
-	s, err := store.Open(t.Context(), url+"&default_transaction_read_only=on", store.Options{NoMigrate: true})
+	s, err := store.Open(t.Context(), url+"&default_transaction_read_only=on", store.Options{Database: sqldb.Options{NoMigrate: true}})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	unready(t, s, "the database is read-only")

@@ -17,6 +17,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // Run runs the suite on a kind of database. fresh returns the url of an empty
@@ -165,7 +166,7 @@ const patience = time.Minute
 
 func open(t testing.TB, url string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), url, store.Options{ReadTimeout: patience})
+	s, err := store.Open(t.Context(), url, store.Options{Database: sqldb.Options{ReadTimeout: patience}})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}

@@ -1,0 +1,123 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/chattray/chattray/store/values"
+)
+
+// Postgres ignores case as the locale of its database does: C knows the letters a to z
+// alone, and a Turkish one takes I for another letter than i. A search finds the same
+// everywhere, and what it finds on SQLite, because its patterns list each letter's cases.
+
+// capitals returns, for each letter, those whose lower case it is, and for sigma also the
+// one that ends words.
+var capitals = sync.OnceValue(func() map[rune][]rune {
+	of := make(map[rune][]rune)
+	for _, cases := range unicode.CaseRanges {
+		for c := rune(cases.Lo); c <= rune(cases.Hi); c++ {
+			if r := unicode.ToLower(c); r != c {
+				of[r] = append(of[r], c)
+			}
+		}
+	}
+	of['σ'] = append(of['σ'], 'ς')
+	return of
+})
+
+func (*postgresDB) Contains(column string) string { return column + " ~ ?" }
+
+// Pattern returns a regular expression for the lower-case text in any case.
+func (*postgresDB) Pattern(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		b.WriteString(letter(r, capitals()[r]))
+	}
+	return b.String()
+}
+
+// letter returns a regular expression for a character or one of its capitals.
+func letter(r rune, capitals []rune) string {
+	if len(capitals) == 0 {
+		return regexp.QuoteMeta(string(r))
+	}
+	return "[" + string(r) + string(capitals) + "]"
+}
+
+// LooksFirst is not 0, because the index yields no entry before it has found all.
+func (*postgresDB) LooksFirst() int { return 100 }
+
+// Indexed uses conditions for which Postgres has indexes, and looks at what they find. If
+// the database knows all letters of the text, the condition is ILIKE, which needs the fewest
+// entries of an index. concat keeps the pattern from being looked up in the index of titles:
+// there the entries of some capitals differ.
+func (d *postgresDB) Indexed(owner, text, pattern string) (query string, args []any) {
+	near := func(column string) string { return column + " ILIKE ?" }
+	patterns := []any{"%" + values.EscapeLike.Replace(text) + "%"}
+	if strings.ContainsAny(text, d.unknown) {
+		near = func(column string) string { return column + " ~ ? AND " + column + " LIKE ?" }
+		patterns = nearPatterns(text)
+	}
+	const messages = " UNION ALL SELECT chat_id FROM blocks WHERE owner = ? AND " + CurrentMessages + " AND "
+	query = "SELECT id AS chat_id FROM chats WHERE owner = ? AND " + near("title") + " AND " + d.Contains("concat(title)") +
+		messages + near("left(current, 16384)") + " AND " + d.Contains("current") +
+		messages + "length(current) > 16384 AND " + d.Contains("current")
+	entries := append(append([]any{owner}, patterns...), pattern)
+	return query, slices.Concat(entries, entries, []any{owner, pattern})
+}
+
+// nearLetters are the letters whose capitals have another lower case in some locale, which
+// pg_trgm puts into its index: the dot of a Turkish capital may become a character of its
+// own, and the dotless letter or the last sigma of a word another one.
+var nearLetters = map[rune]string{'i': "[iIİı]\u0307?", '\u0307': "\u0307?", 'σ': "[σΣς]"}
+
+// nearPatterns returns a regular expression, and a pattern of LIKE, that both match if the
+// text is there, and maybe if it is not. pg_trgm has no entries for a part of an expression
+// that has a character above its limit: so the first one has any character for a letter with
+// a capital such as the Kelvin sign, and the second one has the characters that have no case.
+func nearPatterns(text string) []any {
+	const limit = 0x7ff
+	var expression, like strings.Builder
+	like.WriteByte('%')
+	for _, r := range text {
+		capitals := capitals()[r]
+		near, known := nearLetters[r]
+		switch {
+		case known:
+		case r <= limit && slices.ContainsFunc(capitals, func(c rune) bool { return c > limit }):
+			near = "."
+		default:
+			near = letter(r, capitals)
+		}
+		expression.WriteString(near)
+		if known || len(capitals) > 0 {
+			like.WriteByte('%')
+		} else {
+			like.WriteString(values.EscapeLike.Replace(string(r)))
+		}
+	}
+	like.WriteByte('%')
+	return []any{expression.String(), like.String()}
+}
+
+// unknownLetters returns the letters that ILIKE does not find by all of their capitals. They
+// are asked for after another letter, because a sigma at the end of a word differs.
+func unknownLetters(ctx context.Context, db *sql.DB) (unknown string, err error) {
+	var letters, capital []string
+	for _, r := range slices.Sorted(maps.Keys(capitals())) {
+		for _, c := range capitals()[r] {
+			letters, capital = append(letters, string(r)), append(capital, string(c))
+		}
+	}
+	err = db.QueryRowContext(ctx, "SELECT COALESCE(string_agg(DISTINCT l, ''), '')"+
+		" FROM unnest(string_to_array($1, ' '), string_to_array($2, ' ')) AS pair (l, c) WHERE 'a' || c NOT ILIKE 'a' || l",
+		strings.Join(letters, " "), strings.Join(capital, " ")).Scan(&unknown)
+	return unknown, err
+}

@@ -1,0 +1,381 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Limits of SQLite.
+const (
+	// sqliteBusy is how long to wait for another process's lock; a waiting
+	// transaction checks its context every sqliteLook.
+	sqliteBusy, sqliteLook = 10 * time.Second, 100 * time.Millisecond
+	// sqliteReadCache and sqliteWriteCache limit the page cache of a connection. The system
+	// caches the file, too. Readers that are rarely used fill theirs for hours: a larger one
+	// would grow for so long.
+	sqliteReadCache, sqliteWriteCache = "-250", "-4000" // KiB
+	// sqlitePage is the size of a page of a new file, in bytes. Most answers and logs have
+	// 1 to 4 KiB: of pages of 4 KiB they would leave a third empty.
+	sqlitePage = "8192"
+	// sqliteCheckpoint is how many pages the write-ahead log may have before
+	// they are moved into the file.
+	sqliteCheckpoint = "2000"
+	// statementsStay keeps gorm's prepared statements practically forever: with
+	// a shorter lifetime gorm starts a goroutine that never ends.
+	statementsStay = 10 * 365 * 24 * time.Hour
+	// mostStatements bounds the prepared statements for reading, of each connection. A
+	// list of ids in a statement makes another one of each length.
+	mostStatements = 256
+)
+
+// sqliteDB is a database file: a pool of readers and one writer.
+type sqliteDB struct {
+	path    string
+	lock    *sqliteLock // nil unless this process serves the file
+	file    sqliteFile
+	readers *sql.DB
+	reads   *gorm.DB
+	writers *sql.DB
+
+	// turn holds one token, whose holder may use the writer. The token is gone
+	// once closed is closed. A transaction that goes ahead gets it from ahead before
+	// all others.
+	turn, ahead, closed chan struct{}
+	// passed counts how often the turn was passed on.
+	passed atomic.Int64
+	// writer is nil until it is needed, and again once it is broken.
+	writer *sqliteWriter
+	// forgetting has how many deletions each search index had counted when it began to
+	// forget them. Who has the turn may use it.
+	forgetting map[string]int64
+	// commits counts the commits. Behind is true unless the search indexes are known to
+	// have what was committed.
+	commits atomic.Int64
+	behind  atomic.Bool
+	// indexRows is the constant of this name; tests have others.
+	indexRows int64
+}
+
+// sqliteWriter is the one connection that writes, with its statements.
+type sqliteWriter struct {
+	conn       *sql.Conn
+	gorm       *gorm.DB
+	statements map[string]*sql.Stmt
+}
+
+func openSQLite(ctx context.Context, path string, conns int, alone bool) (_ *sqliteDB, err error) {
+	if path == "" || strings.HasPrefix(path, ":memory:") {
+		return nil, errors.New("sqlite: needs the path of a file")
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if err := createSQLite(ctx, path); err != nil {
+		return nil, err
+	}
+	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), ahead: make(chan struct{}), closed: make(chan struct{}), forgetting: make(map[string]int64), indexRows: indexRows}
+	d.behind.Store(true)
+	d.turn <- struct{}{}
+	if d.writers, err = sql.Open("sqlite", sqliteDSN(path, sqliteWriteCache, sqliteLook)); err != nil {
+		return nil, err
+	}
+	d.writers.SetMaxOpenConns(1)
+	if err := d.writers.PingContext(ctx); err != nil { // Ping turns on WAL mode before the first read
+		return nil, errors.Join(err, d.writers.Close())
+	}
+	if d.file.opened, err = os.Stat(path); err != nil {
+		return nil, errors.Join(err, d.writers.Close())
+	}
+	if alone {
+		if d.lock, err = lockSQLite(path); err != nil {
+			return nil, errors.Join(err, d.writers.Close())
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, d.lock.release())
+			}
+		}()
+	}
+	if d.readers, err = sql.Open("sqlite", sqliteDSN(path, sqliteReadCache, sqliteBusy)+"&_pragma=query_only(1)"); err != nil {
+		return nil, errors.Join(err, d.writers.Close())
+	}
+	d.readers.SetMaxOpenConns(conns)
+	d.readers.SetMaxIdleConns(conns)
+	config := gormConfig()
+	config.PrepareStmt, config.PrepareStmtTTL, config.PrepareStmtMaxSize = true, statementsStay, mostStatements
+	if d.reads, err = gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: d.readers}, config); err != nil {
+		return nil, errors.Join(err, d.readers.Close(), d.writers.Close())
+	}
+	d.reads.Statement.ConnPool = &readPool{ConnPool: d.reads.Statement.ConnPool, tries: 1, readers: newReaders(conns, d.closed)}
+	return d, nil
+}
+
+// createSQLite makes a new file with pages of sqlitePage, and leaves an existing one as
+// it is. In WAL mode the size of the pages could no longer be chosen.
+func createSQLite(ctx context.Context, path string) error {
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return nil
+	}
+	db, err := sql.Open("sqlite", sqliteFileURL(path)+"?_pragma=page_size("+sqlitePage+")")
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "VACUUM") // writes the first page
+	return errors.Join(err, db.Close())
+}
+
+// sqliteFileURL returns the file as an SQLite URI.
+func sqliteFileURL(path string) string {
+	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+}
+
+// sqliteDSN returns a data source with durable commits and enforced references, which
+// overwrites what is deleted with zeros: free pages would have text of deleted users.
+func sqliteDSN(path, cache string, busy time.Duration) string {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		"cache_size(" + cache + ")", "wal_autocheckpoint(" + sqliteCheckpoint + ")", "temp_store(MEMORY)",
+		"secure_delete(1)",
+	}}
+	return sqliteFileURL(path) + "?" + q.Encode()
+}
+
+func (d *sqliteDB) read() *gorm.DB { return d.reads }
+
+func (d *sqliteDB) Contains(column string) string { return hasText + "(" + column + ", ?)" }
+
+func (*sqliteDB) Pattern(text string) string { return text }
+
+// close waits for the current transaction. The last connection to the file deletes the
+// write-ahead log; before others it is emptied, if nobody reads it.
+func (d *sqliteDB) close() error {
+	<-d.turn
+	close(d.closed)
+	if d.writer != nil {
+		_, _ = d.tryEmptyLog(context.Background()) // nothing is lost without it
+	}
+	d.drop()
+	return errors.Join(d.readers.Close(), d.writers.Close(), d.lock.release())
+}
+
+func (d *sqliteDB) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return d.transaction(ctx, func(w *sqliteWriter) error { return fn(w.gorm.WithContext(ctx)) })
+}
+
+func (d *sqliteDB) batch(ctx context.Context, fn func(tx Session) error) error {
+	return d.transaction(ctx, func(w *sqliteWriter) error { return fn(w) })
+}
+
+// transaction runs fn between BEGIN and COMMIT, one transaction at a time.
+func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) error) error {
+	if err := d.await(ctx); err != nil {
+		return err
+	}
+	defer d.pass()
+	if d.writer == nil {
+		if err := d.connect(ctx); err != nil {
+			return err
+		}
+	}
+	begun, done := false, false
+	defer func() {
+		if begun && !done {
+			d.rollback(ctx)
+		}
+	}()
+	if err := d.inPlace(); err != nil {
+		return err
+	}
+	if err := d.begin(ctx); err != nil {
+		d.giveUp(err)
+		return err
+	}
+	begun = true
+	if err := fn(d.writer); err != nil {
+		return err
+	}
+	if err := d.writer.run(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	done = true
+	return nil
+}
+
+// await waits for the turn. Its error after a wait for others, which were stored meanwhile,
+// has schemas.ErrTooMuch in its tree.
+func (d *sqliteDB) await(ctx context.Context) error {
+	before := d.passed.Load()
+	ahead := d.ahead
+	if ctx.Value(goesAhead{}) == nil {
+		ahead = nil
+	}
+	select {
+	case <-d.turn:
+	case <-ahead:
+	case <-d.closed:
+		return errClosed
+	case <-ctx.Done():
+		if d.passed.Load() > before {
+			return fmt.Errorf("%w: %w", schemas.ErrTooMuch, ctx.Err())
+		}
+		return ctx.Err()
+	}
+	return nil
+}
+
+// pass gives the turn to a transaction that goes ahead, or to the next one.
+func (d *sqliteDB) pass() {
+	d.passed.Add(1)
+	select {
+	case d.ahead <- struct{}{}:
+	default:
+		d.turn <- struct{}{}
+	}
+}
+
+// begin waits for the lock of another process, no longer than sqliteBusy and
+// the context allow: the driver does not check the context while it waits. The error says
+// that there was a lock, also when the context has ended.
+func (d *sqliteDB) begin(ctx context.Context) error {
+	var lock error
+	for since := time.Now(); ; {
+		err := d.writer.run(ctx, "BEGIN IMMEDIATE")
+		switch {
+		case locked(err) && time.Since(since) <= sqliteBusy:
+			lock = err
+		case lock != nil && err != nil && ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", ctx.Err(), lock)
+		default:
+			return err
+		}
+	}
+}
+
+// rollback ends a failed transaction. Some failures have already ended it.
+func (d *sqliteDB) rollback(ctx context.Context) {
+	if err := d.writer.run(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
+		d.drop()
+	}
+}
+
+// giveUp drops a broken connection.
+func (d *sqliteDB) giveUp(err error) {
+	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) {
+		d.drop()
+	}
+}
+
+// drop closes the writer; the next transaction opens another one.
+func (d *sqliteDB) drop() {
+	if d.writer == nil {
+		return
+	}
+	for _, st := range d.writer.statements {
+		_ = st.Close() // closing the connection ends it anyway
+	}
+	_ = d.writer.conn.Close()
+	d.writer = nil
+	d.file.forgetLog()
+}
+
+func (d *sqliteDB) connect(ctx context.Context) error {
+	conn, err := d.writers.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	db, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: conn}, gormConfig())
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	d.writer = &sqliteWriter{conn: conn, gorm: db, statements: make(map[string]*sql.Stmt)}
+	return nil
+}
+
+// sqliteWords replaces the marks of Session by SQLite's SQL.
+var sqliteWords = strings.NewReplacer(
+	"{among}", "IN (SELECT value FROM json_each(?))", "{lock}", "", "{skip}", "", "{next_seq}", "(SELECT MAX(seq) + 1 FROM blocks)",
+	"{next_place}", "(SELECT COALESCE(MAX(place), 0) + 1 FROM runs)", "{not_gone}", "? IS NOT NULL", "{now}", "9223372036854775807",
+)
+
+// prepare returns the statement, which is kept as long as the connection.
+func (w *sqliteWriter) prepare(ctx context.Context, statement string) (*sql.Stmt, error) {
+	if st, ok := w.statements[statement]; ok {
+		return st, nil
+	}
+	st, err := w.conn.PrepareContext(ctx, sqliteWords.Replace(statement))
+	if err != nil {
+		return nil, fmt.Errorf("prepare %.40q: %w", statement, err)
+	}
+	w.statements[statement] = st
+	return st, nil
+}
+
+// run runs a statement without parameters. The driver starts a goroutine for
+// each statement whose context can end, so the context is checked once. The
+// file answers quickly, and sqliteBusy bounds the wait for its lock.
+func (w *sqliteWriter) run(ctx context.Context, statement string) error {
+	return w.Each(ctx, statement, [][]any{nil})
+}
+
+func (w *sqliteWriter) Each(ctx context.Context, statement string, rows [][]any) error {
+	return w.forEach(ctx, statement, rows, func(ctx context.Context, st *sql.Stmt, args []any) error {
+		_, err := st.ExecContext(ctx, args...)
+		return err
+	})
+}
+
+func (w *sqliteWriter) Query(ctx context.Context, statement string, rows [][]any, scan func(row Scanner) error) error {
+	return w.forEach(ctx, statement, rows, func(ctx context.Context, st *sql.Stmt, args []any) error {
+		return queryOne(ctx, st, args, scan)
+	})
+}
+
+// forEach prepares the statement and calls do with it once for each row.
+func (w *sqliteWriter) forEach(ctx context.Context, statement string, rows [][]any, do func(context.Context, *sql.Stmt, []any) error) error {
+	if err := ctx.Err(); err != nil || len(rows) == 0 {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	st, err := w.prepare(ctx, statement)
+	if err != nil {
+		return err
+	}
+	for _, args := range rows {
+		if err := do(ctx, st, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func queryOne(ctx context.Context, st *sql.Stmt, args []any, scan func(row Scanner) error) error {
+	found, err := st.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = found.Close() }() // Err reports the error
+	for found.Next() {
+		if err := scan(found); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}

@@ -1,0 +1,89 @@
+package sqldb
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// sqliteRoom is the least free space on the disk of a database file, in bytes.
+const sqliteRoom = 1 << 20
+
+// sqliteFile is the identity of a database's files. A check never opens them:
+// closing a file would release the process's locks on it.
+type sqliteFile struct {
+	opened fs.FileInfo
+
+	mu sync.Mutex
+	// log is the write-ahead log, once it exists.
+	log fs.FileInfo
+	// size and logSize are the largest sizes seen: the file does not shrink while it is
+	// open, and the log only if it is emptied.
+	size, logSize int64
+}
+
+// forgetLog is called when the last connection may have been closed, which
+// deletes the write-ahead log.
+func (f *sqliteFile) forgetLog() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.log, f.logSize = nil, 0
+}
+
+// check returns an error if the database's files were deleted, replaced or
+// truncated: data written to a deleted file is lost.
+func (d *sqliteDB) check() error {
+	if err := d.inPlace(); err != nil {
+		return err
+	}
+	if err := mayWrite(d.path); err != nil {
+		return unwell("the database file is read-only", err)
+	}
+	if free, known := freeSpace(filepath.Dir(d.path)); known && free < sqliteRoom {
+		return unwell("the disk of the database is full", errors.New("there is no room"))
+	}
+	return nil
+}
+
+// inPlace returns an error unless the files at the paths are the open ones, and
+// none has shrunk. Each transaction calls it, because data committed to a
+// deleted file is lost with the process.
+func (d *sqliteDB) inPlace() error {
+	f := &d.file
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := same(d.path, f.opened, &f.size, "the database file"); err != nil {
+		return err
+	}
+	if f.log == nil {
+		f.log, _ = os.Stat(d.path + "-wal") // the log exists from the first write on
+		return nil
+	}
+	if now, err := os.Stat(d.path + "-wal"); err == nil && now.Size() < f.logSize && !d.shortened(now.Size()) {
+		f.logSize = now.Size()
+	}
+	return same(d.path+"-wal", f.log, &f.logSize, "the write-ahead log of the database")
+}
+
+// same returns an error unless path still names the opened file, and the file
+// is no smaller than size, which same updates.
+func same(path string, opened fs.FileInfo, size *int64, name string) error {
+	now, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return unwell(name+" was deleted while it is in use", err)
+	case err != nil:
+		return unwell(name+" cannot be reached", err)
+	case !os.SameFile(now, opened):
+		return unwell(name+" was replaced by another one while it is in use", errors.New("it is another file"))
+	case now.Mode().Perm()&0o222 == 0:
+		return unwell(name+" is read-only", fs.ErrPermission)
+	case now.Size() < *size:
+		return unwell(name+" was cut short while it is in use", fmt.Errorf("it has %d bytes and had %d", now.Size(), *size))
+	}
+	*size = now.Size()
+	return nil
+}

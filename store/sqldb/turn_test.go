@@ -1,0 +1,110 @@
+package sqldb_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
+)
+
+// takeTurn takes the turn, for which all transactions wait until it is released.
+func takeTurn(t *testing.T, db *sqldb.DB) (release func()) {
+	t.Helper()
+	release, err := db.TakeTurn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return release
+}
+
+// holdUp starts a change that ends with the gate.
+func holdUp(t *testing.T, db *sqldb.DB, gate chan struct{}) {
+	go func() {
+		if err := db.Write(t.Context(), func(*gorm.DB) error { <-gate; return nil }); err != nil {
+			t.Error(err)
+		}
+	}()
+	synctest.Wait()
+}
+
+// What runs write, and what finds out whether the database works, comes before other
+// changes that wait for their turn.
+func TestCommitGoesAhead(t *testing.T) {
+	for name, do := range map[string]func(context.Context, *store.Store) error{
+		"commit": func(ctx context.Context, s *store.Store) error {
+			return s.Commit(ctx, []*record.Write{{RunID: "none"}})
+		},
+		"ping": func(ctx context.Context, s *store.Store) error { return s.Ping(ctx) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			db, s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+			release, gate := takeTurn(t, db), make(chan struct{})
+			for range 20 {
+				holdUp(t, db, gate)
+			}
+			var done atomic.Bool
+			go func() {
+				if err := do(t.Context(), s); err != nil {
+					t.Error(err)
+				}
+				done.Store(true)
+			}()
+			synctest.Wait()
+			release()
+			synctest.Wait()
+			if !done.Load() {
+				t.Errorf("a %s waits for the changes that came before it", name)
+			}
+			close(gate)
+			synctest.Wait()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A change that waits too long says whether others were stored meanwhile.
+func TestTooMuchToStore(t *testing.T) {
+	for _, others := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			db, s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+			release, gate := takeTurn(t, db), make(chan struct{})
+			go func() { // another that waits before it and does not end
+				if _, err := db.TakeTurn(context.Background()); err != nil {
+					t.Error(err)
+				}
+				<-gate
+				release()
+			}()
+			synctest.Wait()
+			done := make(chan error)
+			go func() { done <- s.RequestCancel(t.Context(), "run") }()
+			synctest.Wait()
+			if others {
+				release()
+			}
+			err := <-done
+			if !errors.Is(err, record.ErrUnavailable) || errors.Is(err, schemas.ErrTooMuch) != others {
+				t.Errorf("with others stored meanwhile (%t): got %v", others, err)
+			}
+			if !others {
+				release()
+			}
+			close(gate)
+			synctest.Wait()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
