@@ -7,6 +7,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -30,20 +31,20 @@ func (r *Replicas) Answered(ctx context.Context, runs []string) ([]record.CallID
 // Turns returns the replica's queued runs before which no other run of their chat has
 // to end, in the order of their place.
 func (r *Replicas) Turns(ctx context.Context, replica string) ([]string, error) {
-	return r.ids(ctx, `SELECT id FROM runs next WHERE replica = $1 AND state = 'queued' AND `+openStates+` AND NOT EXISTS (
-		SELECT 1 FROM runs WHERE chat_id = next.chat_id AND `+openStates+` AND (state <> 'queued' OR place < next.place)) ORDER BY place`, replica)
+	return r.ids(ctx, `SELECT id FROM runs next WHERE replica = $1 AND state = 'queued' AND `+tables.OpenStates+` AND NOT EXISTS (
+		SELECT 1 FROM runs WHERE chat_id = next.chat_id AND `+tables.OpenStates+` AND (state <> 'queued' OR place < next.place)) ORDER BY place`, replica)
 }
 
 // Ended reports whether the run has ended or is gone.
 func (r *Replicas) Ended(ctx context.Context, id string) (bool, error) {
-	open, err := r.ids(ctx, `SELECT id FROM runs WHERE id = $1 AND `+openStates, id)
+	open, err := r.ids(ctx, `SELECT id FROM runs WHERE id = $1 AND `+tables.OpenStates, id)
 	return len(open) == 0, err
 }
 
 // OpenIn returns the unfinished runs of the owner's chat: the one that has begun, then
 // the queued ones in the order of their place.
 func (r *Replicas) OpenIn(ctx context.Context, owner, chat string) ([]string, error) {
-	return r.ids(ctx, `SELECT id FROM runs WHERE chat_id = (SELECT id FROM chats WHERE owner = $1 AND key = $2) AND `+openStates+`
+	return r.ids(ctx, `SELECT id FROM runs WHERE chat_id = (SELECT id FROM chats WHERE owner = $1 AND key = $2) AND `+tables.OpenStates+`
 		ORDER BY state = 'queued', place`, values.Clean(owner), values.Clean(chat))
 }
 
@@ -61,7 +62,7 @@ func (r *Replicas) OpenOf(ctx context.Context, owner string) ([]record.OpenRun, 
 		run.Request, err = unpack(request)
 		found = append(found, run)
 		return err
-	}, `SELECT id, chat_id, request FROM runs WHERE owner = $1 AND `+openStates+` ORDER BY state = 'queued', place`, values.Clean(owner))
+	}, `SELECT id, chat_id, request FROM runs WHERE owner = $1 AND `+tables.OpenStates+` ORDER BY state = 'queued', place`, values.Clean(owner))
 	return found, err
 }
 

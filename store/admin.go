@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -80,7 +81,7 @@ func (s *Store) AdminRuns(ctx context.Context, q record.AdminRunQuery) (schemas.
 	}
 	// Those that have not ended come first: a run that ends meanwhile is found twice.
 	var open, ended []adminRow
-	err = look(s.db.Read(ctx).Where(openStates)).Find(&open).Error
+	err = look(s.db.Read(ctx).Where(tables.OpenStates)).Find(&open).Error
 	if err == nil {
 		err = look(alongIndex(s.db.Read(ctx), &q)).Find(&ended).Error
 	}

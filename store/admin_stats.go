@@ -9,6 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -91,13 +92,13 @@ func (r *Replicas) List(ctx context.Context) (list []schemas.AdminReplica, err e
 		list = append(list, a)
 		return err
 	}, `SELECT id, name, gone_at IS NULL AND expires_at > clock_timestamp(), draining, started_at, expires_at,
-		(SELECT COUNT(*) FROM runs WHERE runs.replica = newest.id AND `+openStates+`)
+		(SELECT COUNT(*) FROM runs WHERE runs.replica = newest.id AND `+tables.OpenStates+`)
 		FROM (SELECT * FROM replicas ORDER BY started_at DESC, id LIMIT $1) newest ORDER BY started_at DESC, id`, maxReplicas)
 	return list, err
 }
 
 // OpenRuns counts the runs that have not ended.
 func (s *Store) OpenRuns(ctx context.Context) (int64, error) {
-	n, err := sqldb.Number(s.db.Read(ctx), "SELECT COUNT(*) FROM runs WHERE "+openStates)
+	n, err := sqldb.Number(s.db.Read(ctx), "SELECT COUNT(*) FROM runs WHERE "+tables.OpenStates)
 	return n, s.db.Fault("open runs", err)
 }

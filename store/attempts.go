@@ -8,6 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -65,7 +66,7 @@ func (s *Store) Take(ctx context.Context, from []string, to string) ([]record.Ta
 // starts.
 func (s *Store) Held(ctx context.Context, replica string) ([]record.Taken, error) {
 	var list []record.Taken
-	err := s.db.Read(ctx).Raw("SELECT id, state, attempt FROM runs WHERE replica = ? AND "+openStates+" ORDER BY place", replica).Scan(&list).Error
+	err := s.db.Read(ctx).Raw("SELECT id, state, attempt FROM runs WHERE replica = ? AND "+tables.OpenStates+" ORDER BY place", replica).Scan(&list).Error
 	return list, s.db.Fault("runs of a replica", err)
 }
 

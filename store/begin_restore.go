@@ -7,27 +7,15 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
-// replacedID is an id that a run has taken from an earlier answer, as it is stored with
-// the run; it is empty for an answer that is generated again and keeps its ids. Run is the earlier answer's, empty if it has none. The id was the answer's own
-// one, and Message is the one that it got for it, or an alias: then Message is empty. Next
-// is true if the new one was an alias. First names the messages that were superseded with
-// the answer, empty for none.
-type replacedID struct {
-	ID      string `json:"id"`
-	Message string `json:"message,omitempty"`
-	Run     string `json:"run,omitempty"`
-	Next    bool   `json:"next,omitempty"`
-	First   string `json:"first,omitempty"`
-}
-
 // replacedIDs returns what is stored of the answers that a run replaces, empty for none.
 func replacedIDs(o *writeResult) (string, error) {
-	ids, again := make([]replacedID, len(o.replaces)), o.again
+	ids, again := make([]tables.Replaced, len(o.replaces)), o.again
 	for i, a := range o.replaces {
-		ids[i] = replacedID{ID: a.id, Message: a.message, Run: a.run, Next: !a.gone, First: a.first}
+		ids[i] = tables.Replaced{ID: a.id, Message: a.message, Run: a.run, Next: !a.gone, First: a.first}
 		if a.alias {
 			ids[i].Message, ids[i].Next = "", false
 		}
@@ -36,7 +24,7 @@ func replacedIDs(o *writeResult) (string, error) {
 		}
 	}
 	if again != "" {
-		ids = append(ids, replacedID{First: again})
+		ids = append(ids, tables.Replaced{First: again})
 	}
 	if len(ids) == 0 {
 		return "", nil
@@ -46,7 +34,7 @@ func replacedIDs(o *writeResult) (string, error) {
 }
 
 // takenBy returns what is stored of the answers that a run replaces.
-func (b *batch) takenBy(run *runState) (ids []replacedID, err error) {
+func (b *batch) takenBy(run *runState) (ids []tables.Replaced, err error) {
 	stored := run.replaced
 	if stored == "" {
 		err = b.tx.Query(b.ctx, selectReplaced, [][]any{{run.id}}, func(row sqldb.Scanner) error { return row.Scan(&stored) })
@@ -107,7 +95,7 @@ func (s *Store) Replaced(ctx context.Context, runID string) ([]record.Replaced, 
 	if err := s.db.Read(ctx).Raw(selectReplaced, runID).Scan(&stored).Error; err != nil || len(stored) == 0 || stored[0] == "" {
 		return nil, s.db.Fault("replaced answers", err)
 	}
-	var ids []replacedID
+	var ids []tables.Replaced
 	if err := json.Unmarshal([]byte(stored[0]), &ids); err != nil {
 		return nil, s.db.Fault("replaced answers", err)
 	}

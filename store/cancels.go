@@ -7,6 +7,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -92,6 +93,6 @@ func (s *Store) storeCancels(ctx context.Context, with *cancelled) error {
 		if err != nil {
 			return err
 		}
-		return tx.Each(ctx, "UPDATE runs SET cancel_requested = TRUE WHERE id = ? AND "+openStates, rows)
+		return tx.Each(ctx, "UPDATE runs SET cancel_requested = TRUE WHERE id = ? AND "+tables.OpenStates, rows)
 	})
 }

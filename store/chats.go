@@ -9,7 +9,9 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/documents"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -85,7 +87,7 @@ func withActiveRuns(tx *gorm.DB, rows []chatRow) ([]schemas.Chat, error) {
 		ID     string
 		State  schemas.RunState
 	}
-	err := tx.Raw("SELECT chat_id, id, state FROM runs WHERE chat_id IN ? AND "+openStates+" ORDER BY place", ids).Scan(&found).Error
+	err := tx.Raw("SELECT chat_id, id, state FROM runs WHERE chat_id IN ? AND "+tables.OpenStates+" ORDER BY place", ids).Scan(&found).Error
 	open := make(map[int64][]openRun)
 	for _, r := range found {
 		open[r.ChatID] = append(open[r.ChatID], openRun{r.ID, r.State})
@@ -178,10 +180,10 @@ func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
 
 // deleteChat deletes the owner's chat with everything that belongs to it.
 func deleteChat(tx *gorm.DB, owner string, id int64) error {
-	if err := noteChat(tx, owner, id); err != nil {
+	if err := documents.NoteChat(tx, owner, id); err != nil {
 		return err
 	}
-	err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved+
+	err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+tables.Reserved+
 		" AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)", owner, id).Error
 	if err != nil {
 		return err

@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -22,11 +21,9 @@ const (
 // The statements of claims. A claim counts while its run has not ended.
 const (
 	// lockOwner waits for other transactions with a lock of the same class and owner.
-	lockOwner = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(?, hashtext(?))) AS locked`
-	holds     = `(EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run AND ` + openStates + `)
-		OR claims.until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run))`
+	lockOwner    = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(?, hashtext(?))) AS locked`
 	selectHolder = `SELECT run FROM claims WHERE owner = ? AND run <> ? AND (block = '' AND document = ?
-		OR block <> '' AND (block {among} OR CAST(? AS BOOLEAN) AND document = ?)) AND ` + holds + ` ORDER BY run LIMIT 1`
+		OR block <> '' AND (block {among} OR CAST(? AS BOOLEAN) AND document = ?)) AND ` + tables.Held + ` ORDER BY run LIMIT 1`
 	insertClaim = `INSERT INTO claims (run, document, block, owner, replica, until) VALUES (?, ?, ?, ?, ?, clock_timestamp() + ? * interval '1 microsecond')
 		ON CONFLICT (run, document, block) DO UPDATE SET replica = excluded.replica, until = excluded.until`
 	setWaits   = `UPDATE claims SET waits = CAST(? AS JSONB) WHERE run = ?`
@@ -35,15 +32,14 @@ const (
 	// nobody, so its waits are not noted.
 	waitsFor = ` JOIN claims ON claims.owner = w.owner AND claims.run <> w.run AND (claims.block = '' AND claims.document = w.waits->>'document'
 		OR claims.block <> '' AND (jsonb_exists(w.waits->'blocks', claims.block)
-		OR CAST(w.waits->>'plan' AS BOOLEAN) AND claims.document = w.waits->>'document')) AND ` + holds
+		OR CAST(w.waits->>'plan' AS BOOLEAN) AND claims.document = w.waits->>'document')) AND ` + tables.Held
 	selectCircle = `WITH RECURSIVE ahead (run) AS (SELECT claims.run FROM claims AS w` + waitsFor + ` WHERE w.run = ?
 		UNION SELECT claims.run FROM ahead JOIN claims AS w ON w.run = ahead.run` + waitsFor + `) SELECT 1 FROM ahead WHERE run = ?`
-	sweepClaims = `DELETE FROM claims WHERE owner = ? AND until < clock_timestamp() AND NOT ` + holds
+	sweepClaims = `DELETE FROM claims WHERE owner = ? AND until < clock_timestamp() AND NOT ` + tables.Held
 	// While text is written into a block, it is pending there until the user rejects it.
 	rejectedClaims = `SELECT run, owner, document, block FROM claims WHERE run = ANY($1) AND writing AND NOT EXISTS
 		(SELECT 1 FROM blocks WHERE blocks.owner = claims.owner AND blocks.id = claims.block AND blocks.document_id = claims.document AND new IS NOT NULL)
 		ORDER BY run, document, block`
-	beingWritten = `SELECT 1 FROM claims WHERE owner = ? AND writing AND (block <> '' AND block = ? OR document = ?) AND ` + holds + ` LIMIT 1`
 )
 
 // TakeClaim grants a run of the replica all that it claims, or nothing if a run of any
@@ -118,7 +114,7 @@ func (r *Replicas) DropClaims(ctx context.Context, run, replica string) error {
 // ClaimedIn returns the document in which a run has claimed the owner's block, "" for none.
 func (r *Replicas) ClaimedIn(ctx context.Context, owner, block string) (document string, err error) {
 	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&document) },
-		`SELECT document FROM claims WHERE owner = $1 AND block = $2 AND `+holds+` LIMIT 1`, values.Clean(owner), values.Clean(block))
+		`SELECT document FROM claims WHERE owner = $1 AND block = $2 AND `+tables.Held+` LIMIT 1`, values.Clean(owner), values.Clean(block))
 	return document, err
 }
 
@@ -146,19 +142,4 @@ func (r *Replicas) change(ctx context.Context, statement string, args ...any) er
 	defer cancel()
 	_, err := r.all.ExecContext(ctx, statement, args...)
 	return r.store.db.Fault("claims", err)
-}
-
-// unwritten refuses a user's change of a block, or of a document, while a run of any
-// process is writing text there. The caller holds the lock of the document, without which
-// no run begins to write. A single process knows what it is writing.
-func (s *Store) unwritten(ctx context.Context, tx *gorm.DB, owner, document, block string) error {
-	if !s.tells(ctx) {
-		return nil
-	}
-	written := 0
-	err := tx.Raw(beingWritten, owner, block, document).Scan(&written).Error
-	if err == nil && written > 0 {
-		return record.ErrBeingWritten
-	}
-	return err
 }

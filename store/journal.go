@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 )
 
 // Limits of the journal.
@@ -198,7 +199,7 @@ func (s *Store) readJournal(ctx context.Context, id string) (runEntries, error) 
 		if e.run == id {
 			found.add(e)
 		}
-	}, "= (SELECT replica FROM runs WHERE id = ? AND "+openStates+")", id)
+	}, "= (SELECT replica FROM runs WHERE id = ? AND "+tables.OpenStates+")", id)
 	return found, err
 }
 
@@ -210,7 +211,7 @@ func (s *Store) readJournals(ctx context.Context, ids []string) (map[string]*run
 		found[id] = new(runEntries)
 	}
 	var replicas []string
-	err := s.db.Read(ctx).Raw("SELECT DISTINCT replica FROM runs WHERE id IN ? AND "+openStates, ids).Scan(&replicas).Error
+	err := s.db.Read(ctx).Raw("SELECT DISTINCT replica FROM runs WHERE id IN ? AND "+tables.OpenStates, ids).Scan(&replicas).Error
 	if err != nil || len(replicas) == 0 {
 		return found, err
 	}

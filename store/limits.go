@@ -7,6 +7,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -25,7 +26,7 @@ const recently = time.Minute
 // selectStarted returns how many unfinished runs an owner has, and how many recent ones
 // with the time of the oldest of them.
 const selectStarted = `SELECT owner, CAST(SUM(open) AS BIGINT), CAST(SUM(recent) AS BIGINT), CAST(COALESCE(MIN(at), 0) AS BIGINT) FROM (
-	SELECT owner, 1 AS open, 0 AS recent, CAST(NULL AS BIGINT) AS at FROM runs WHERE owner = ? AND ` + openStates + `
+	SELECT owner, 1 AS open, 0 AS recent, CAST(NULL AS BIGINT) AS at FROM runs WHERE owner = ? AND ` + tables.OpenStates + `
 	UNION ALL SELECT owner, 0, 1, created_at FROM runs WHERE owner = ? AND created_at > ? AND created_at <= ?) AS started GROUP BY owner`
 
 // started is what an owner has started.

@@ -10,6 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -125,7 +126,7 @@ func aliases(tx *gorm.DB, rows []blockRow, runs []string) (map[string]string, er
 		return nil, nil
 	}
 	var found []struct{ ID, RunID string }
-	if err := tx.Raw("SELECT id, run_id FROM blocks WHERE owner = ? AND run_id IN ? AND "+reserved+" ORDER BY created_at, id", rows[0].Owner, runs).
+	if err := tx.Raw("SELECT id, run_id FROM blocks WHERE owner = ? AND run_id IN ? AND "+tables.Reserved+" ORDER BY created_at, id", rows[0].Owner, runs).
 		Scan(&found).Error; err != nil {
 		return nil, err
 	}

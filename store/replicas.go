@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -91,7 +92,7 @@ func (r *Replicas) Join(ctx context.Context, me record.Replica, lease time.Durat
 }
 
 // hasLeft is true for a replica with unfinished runs or rows of the journal.
-const hasLeft = `(EXISTS (SELECT 1 FROM runs WHERE runs.replica = replicas.id AND ` + openStates + `)
+const hasLeft = `(EXISTS (SELECT 1 FROM runs WHERE runs.replica = replicas.id AND ` + tables.OpenStates + `)
 	OR EXISTS (SELECT 1 FROM journal WHERE journal.replica = replicas.id))`
 
 // Renew extends the lease to that time from now, and returns how many replicas have a
@@ -117,7 +118,7 @@ func (r *Replicas) Drain(ctx context.Context, id string) (others bool, err error
 // written any more, and the journal must have nothing of them.
 func (r *Replicas) LetGo(ctx context.Context, id string, runs []string) error {
 	return r.store.db.Fault("let runs go", r.store.db.Write(context.WithoutCancel(ctx), func(tx *gorm.DB) error {
-		return tx.Exec("UPDATE runs SET "+rememberOwner+", replica = '' WHERE replica = ? AND id IN ? AND "+openStates, id, runs).Error
+		return tx.Exec("UPDATE runs SET "+rememberOwner+", replica = '' WHERE replica = ? AND id IN ? AND "+tables.OpenStates, id, runs).Error
 	}))
 }
 
@@ -142,7 +143,7 @@ func (r *Replicas) MarkGone(ctx context.Context, expired []string) ([]string, er
 // each. "" means runs without a replica.
 func (r *Replicas) Unfinished(ctx context.Context) ([]string, error) {
 	return r.ids(ctx, `SELECT id FROM replicas WHERE gone_at IS NOT NULL AND `+hasLeft+`
-		UNION ALL SELECT '' WHERE EXISTS (SELECT 1 FROM runs WHERE replica = '' AND `+openStates+`)`)
+		UNION ALL SELECT '' WHERE EXISTS (SELECT 1 FROM runs WHERE replica = '' AND `+tables.OpenStates+`)`)
 }
 
 // ExpiredFor returns how long ago the first of the leases has expired; less than 0 if that

@@ -9,6 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -113,7 +114,7 @@ func (s *Store) DeleteOldChat(ctx context.Context, chat record.OldChat, before t
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		open, err := sqldb.Number(tx, "SELECT COUNT(*) FROM runs WHERE chat_id = ? AND "+openStates, chat.ConversationID)
+		open, err := sqldb.Number(tx, "SELECT COUNT(*) FROM runs WHERE chat_id = ? AND "+tables.OpenStates, chat.ConversationID)
 		if err != nil || open > 0 {
 			return err
 		}

@@ -11,11 +11,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
-
-// openStates is the condition of the index runs_open.
-const openStates = "state IN ('queued', 'running', 'waiting')"
 
 // runs selects runs with the keys of their chats.
 func runs(tx *gorm.DB) *gorm.DB {
@@ -47,20 +45,20 @@ func (s *Store) RunOfAnswer(ctx context.Context, owner string, conversationID in
 	if !values.PlainText(id) {
 		return record.Run{}, schemas.ErrNotFound
 	}
-	return s.oneRun(runs(s.db.Read(ctx)).Where("runs.chat_id = ? AND runs.owner = ? AND runs.message_id = ? AND runs."+openStates, conversationID, owner, id).
+	return s.oneRun(runs(s.db.Read(ctx)).Where("runs.chat_id = ? AND runs.owner = ? AND runs.message_id = ? AND runs."+tables.OpenStates, conversationID, owner, id).
 		Order("runs.place"), "run of an answer")
 }
 
 // NextQueued returns the oldest queued run of the chat.
 func (s *Store) NextQueued(ctx context.Context, conversationID int64) (record.Run, error) {
-	return s.oneRun(runs(s.db.Read(ctx)).Where("runs.chat_id = ? AND runs.state = 'queued' AND runs."+openStates, conversationID).
+	return s.oneRun(runs(s.db.Read(ctx)).Where("runs.chat_id = ? AND runs.state = 'queued' AND runs."+tables.OpenStates, conversationID).
 		Order("runs.place"), "next queued run")
 }
 
 // Waiting returns the ids of the chat's queued runs, oldest first.
 func (s *Store) Waiting(ctx context.Context, conversationID int64) ([]string, error) {
 	var ids []string
-	err := s.db.Read(ctx).Raw("SELECT id FROM runs WHERE chat_id = ? AND state = 'queued' AND "+openStates+" ORDER BY place", conversationID).Scan(&ids).Error
+	err := s.db.Read(ctx).Raw("SELECT id FROM runs WHERE chat_id = ? AND state = 'queued' AND "+tables.OpenStates+" ORDER BY place", conversationID).Scan(&ids).Error
 	return ids, s.db.Fault("waiting runs", err)
 }
 
@@ -88,14 +86,14 @@ func (s *Store) oneRun(query *gorm.DB, operation string) (record.Run, error) {
 // CancelRequested returns the replica's unfinished runs that are to be cancelled.
 func (s *Store) CancelRequested(ctx context.Context, replica string) ([]string, error) {
 	var ids []string
-	err := s.db.Read(ctx).Raw("SELECT id FROM runs WHERE replica = ? AND cancel_requested AND "+openStates, replica).Scan(&ids).Error
+	err := s.db.Read(ctx).Raw("SELECT id FROM runs WHERE replica = ? AND cancel_requested AND "+tables.OpenStates, replica).Scan(&ids).Error
 	return ids, s.db.Fault("runs to be cancelled", err)
 }
 
 // OpenRunsOf returns the owner's unfinished runs.
 func (s *Store) OpenRunsOf(ctx context.Context, owner string) ([]string, error) {
 	var ids []string
-	err := s.db.Read(ctx).Raw("SELECT id FROM runs WHERE owner = ? AND "+openStates, owner).Scan(&ids).Error
+	err := s.db.Read(ctx).Raw("SELECT id FROM runs WHERE owner = ? AND "+tables.OpenStates, owner).Scan(&ids).Error
 	return ids, s.db.Fault("unfinished runs", err)
 }
 

@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 )
 
 // maxFound bounds the titles and messages that the indexes are asked for. A text that more
@@ -18,7 +19,7 @@ const maxFound = 500
 func (s *Store) searchChats(ctx context.Context, list func(*gorm.DB) *gorm.DB, owner, text string, limit int) (rows []chatRow, err error) {
 	pattern := s.db.Pattern(text)
 	has := "(" + s.db.Contains("title") + " OR EXISTS (SELECT 1 FROM blocks WHERE blocks.chat_id = chats.id" +
-		" AND blocks." + sqldb.CurrentMessages + " AND " + s.db.Contains("blocks.current") + "))"
+		" AND blocks." + tables.CurrentMessages + " AND " + s.db.Contains("blocks.current") + "))"
 	if utf8.RuneCountInString(text) < sqldb.TermLength {
 		err = list(s.db.Read(ctx)).Where(has, pattern, pattern).Limit(limit).Find(&rows).Error
 		return rows, err

@@ -1,5 +1,7 @@
 package store
 
+import "github.com/chattray/chattray/store/tables"
+
 // The statements of Commit, in the order in which they run: referenced rows
 // come first, and a finished log replaces its segments.
 const (
@@ -49,18 +51,14 @@ const (
 // stateUnderWay is the state of a run that is neither queued nor ended.
 const stateUnderWay = `CASE WHEN EXISTS (SELECT 1 FROM waits WHERE run_id = runs.id AND answer = '') THEN 'waiting' ELSE 'running' END`
 
-// reserved is true for a block that only reserves an id: for an unfinished
-// answer, or as another id of the run's message.
-const reserved = `chat_id IS NULL AND document_id IS NULL`
-
 const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AND state IN ('running', 'waiting')`
 
 var statements = [statementCount]string{
 	insertRun: `INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id,
 		created_at, idempotency_key, body_hash, cancel_requested, replica, page, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {next_place})`,
 	noteReplaced:   setReplaced,
-	releaseBlock:   `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + reserved,
-	releaseBlocks:  `DELETE FROM blocks WHERE owner = ? AND run_id = ? AND ` + reserved,
+	releaseBlock:   `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + tables.Reserved,
+	releaseBlocks:  `DELETE FROM blocks WHERE owner = ? AND run_id = ? AND ` + tables.Reserved,
 	returnName:     renameMessage,
 	returnPayloads: renamePayloads,
 	returnOfRun:    renameOfRun,
@@ -130,7 +128,7 @@ const (
 	// or as an alias. The last column is the chat whose unfinished run reserves
 	// the id, 0 for none.
 	selectTaken = `SELECT b.owner, b.id, COALESCE(m.chat_id, 0), COALESCE(m.id, ''), COALESCE(r.user_message_id, ''), COALESCE(r.id, ''),
-		CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL AND r.` + openStates + ` THEN r.chat_id ELSE 0 END FROM blocks b
+		CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL AND r.` + tables.OpenStates + ` THEN r.chat_id ELSE 0 END FROM blocks b
 		LEFT JOIN runs r ON r.id = b.run_id LEFT JOIN blocks m ON m.owner = b.owner AND m.role = 'assistant' AND m.chat_id IS NOT NULL
 		AND m.id = CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL THEN r.message_id ELSE b.id END WHERE b.owner = ? AND b.id = ?`
 	reserveName = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
@@ -152,11 +150,11 @@ const (
 
 // The statements that free the ids of an answer for the next version of it.
 const (
-	selectAliases  = `SELECT id FROM blocks WHERE owner = ? AND run_id = ? AND ` + reserved + ` ORDER BY created_at, id`
-	dropName       = `DELETE FROM blocks WHERE owner = ? AND id = ? AND ` + reserved
+	selectAliases  = `SELECT id FROM blocks WHERE owner = ? AND run_id = ? AND ` + tables.Reserved + ` ORDER BY created_at, id`
+	dropName       = `DELETE FROM blocks WHERE owner = ? AND id = ? AND ` + tables.Reserved
 	renameMessage  = `UPDATE blocks SET id = ? WHERE owner = ? AND id = ?`
 	renamePayloads = `UPDATE payloads SET message_id = ? WHERE chat_id = ? AND message_id = ?`
-	renameOfRun    = `UPDATE runs SET message_id = ? WHERE chat_id = ? AND message_id = ? AND NOT (` + openStates + `)`
+	renameOfRun    = `UPDATE runs SET message_id = ? WHERE chat_id = ? AND message_id = ? AND NOT (` + tables.OpenStates + `)`
 	renameTail     = `UPDATE blocks SET tail = ? WHERE chat_id = ? AND tail = ?`
 	selectCurrent  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ? AND status <> 'superseded'`
 	supersedeOne   = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND id = ? AND status <> 'superseded'`
@@ -182,7 +180,7 @@ const (
 	takeRuns = `WITH open AS (SELECT id FROM runs WHERE replica {among}` + takeOpen
 	// takeAllRuns takes them from everybody else.
 	takeAllRuns = `WITH open AS (SELECT id FROM runs WHERE replica <> ?` + takeOpen
-	takeOpen    = ` AND format <= ? AND ` + openStates + ` AND {not_gone} ORDER BY place LIMIT ? {skip})
+	takeOpen    = ` AND format <= ? AND ` + tables.OpenStates + ` AND {not_gone} ORDER BY place LIMIT ? {skip})
 		UPDATE runs SET spared = spared + CASE WHEN state = 'waiting' OR replica = '' AND state <> 'queued' THEN 1 ELSE 0 END, ` + rememberOwner + `, replica = ?,
 		attempt = attempt + CASE WHEN state = 'queued' THEN 0 ELSE 1 END FROM open WHERE runs.id = open.id
 		RETURNING runs.id, runs.state, runs.attempt, runs.place`
@@ -194,7 +192,7 @@ const (
 	selectQueued  = `SELECT message_id, user_message_id, created_at FROM runs WHERE id = ?`
 	currentAnswer = `SELECT b.id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.chat_id = ? AND b.role = 'assistant' AND b.status <> 'superseded'
 		AND r.user_message_id = ? AND r.id <> ? ORDER BY b.seq LIMIT 1`
-	supersedeAnswered = supersedeMessages + ` AND id NOT IN (SELECT user_message_id FROM runs WHERE runs.chat_id = blocks.chat_id AND state = 'queued' AND ` + openStates + `)`
+	supersedeAnswered = supersedeMessages + ` AND id NOT IN (SELECT user_message_id FROM runs WHERE runs.chat_id = blocks.chat_id AND state = 'queued' AND ` + tables.OpenStates + `)`
 	renameAnswer      = `UPDATE runs SET message_id = ? WHERE id = ?`
 	beginAttemptOfRun = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`
 	moveUserMessage   = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?

@@ -19,6 +19,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/chattray/chattray/store/documents"
 	"github.com/chattray/chattray/store/sqldb"
 )
 
@@ -38,6 +39,7 @@ type Options struct {
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	sqldb.Upkeep
+	*documents.Tables
 	db      *sqldb.DB
 	quota   int64 // see Options
 	limits  StartLimits
@@ -58,8 +60,10 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 
 // New returns the store of an open database, which was opened with these options.
 func New(db *sqldb.DB, opts Options) *Store {
+	many := opts.Database.Lease > 0
 	return &Store{
-		Upkeep: db.Upkeep(), db: db, quota: opts.Quota, limits: opts.Limits, many: opts.Database.Lease > 0,
+		Upkeep: db.Upkeep(), Tables: documents.New(db, opts.Quota, many),
+		db: db, quota: opts.Quota, limits: opts.Limits, many: many,
 		logger: cmp.Or(opts.Database.Logger, slog.New(slog.DiscardHandler)),
 	}
 }

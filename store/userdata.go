@@ -10,6 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -89,7 +90,7 @@ func sizeOf(table, of string, columns ...string) string {
 
 // RecentRuns counts the owner's runs that have not ended, or not before a time.
 func (s *Store) RecentRuns(ctx context.Context, owner string, since time.Time) (int64, error) {
-	n, err := sqldb.Number(s.db.Read(ctx), "SELECT COUNT(*) FROM runs WHERE "+ofOwner+" AND (ended_at >= ? OR "+openStates+")", owner, values.Micros(since))
+	n, err := sqldb.Number(s.db.Read(ctx), "SELECT COUNT(*) FROM runs WHERE "+ofOwner+" AND (ended_at >= ? OR "+tables.OpenStates+")", owner, values.Micros(since))
 	return n, s.db.Fault("recent runs", err)
 }
 
@@ -99,7 +100,7 @@ func (s *Store) RecentRuns(ctx context.Context, owner string, since time.Time) (
 // that day once it is over.
 func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
 	err := s.db.Write(ctx, func(tx *gorm.DB) error {
-		if err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved, owner).Error; err != nil {
+		if err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+tables.Reserved, owner).Error; err != nil {
 			return err
 		}
 		for _, table := range []string{"removed_blocks", "withdrawals"} {

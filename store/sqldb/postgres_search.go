@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -65,7 +66,7 @@ func (d *postgresDB) Indexed(owner, text, pattern string) (query string, args []
 		near = func(column string) string { return column + " ~ ? AND " + column + " LIKE ?" }
 		patterns = nearPatterns(text)
 	}
-	const messages = " UNION ALL SELECT chat_id FROM blocks WHERE owner = ? AND " + CurrentMessages + " AND "
+	const messages = " UNION ALL SELECT chat_id FROM blocks WHERE owner = ? AND " + tables.CurrentMessages + " AND "
 	query = "SELECT id AS chat_id FROM chats WHERE owner = ? AND " + near("title") + " AND " + d.Contains("concat(title)") +
 		messages + near("left(current, 16384)") + " AND " + d.Contains("current") +
 		messages + "length(current) > 16384 AND " + d.Contains("current")

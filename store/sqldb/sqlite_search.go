@@ -3,14 +3,13 @@ package sqldb
 import (
 	"slices"
 	"strings"
+
+	"github.com/chattray/chattray/store/tables"
 )
 
 // TermLength is the length of an index's terms in characters, and maxTerms bounds the terms
 // of a text that are looked up.
 const TermLength, maxTerms = 3, 8
-
-// CurrentMessages is the condition for blocks that are current messages.
-const CurrentMessages = "chat_id IS NOT NULL AND status <> 'superseded'"
 
 // LooksFirst is 0, because the index yields its entries one by one.
 func (*sqliteDB) LooksFirst() int { return 0 }
@@ -28,7 +27,7 @@ func (d *sqliteDB) Indexed(owner, text, pattern string) (query string, args []an
 		terms[i] = "(" + strings.Join(forms, " OR ") + ")"
 	}
 	match := strings.Join(terms, " AND ")
-	const messages = "owner = ? AND " + CurrentMessages + " AND "
+	const messages = "owner = ? AND " + tables.CurrentMessages + " AND "
 	query = "SELECT id AS chat_id FROM chats_search CROSS JOIN chats ON chats.id = chats_search.rowid" +
 		" WHERE chats_search MATCH ? AND owner = ? AND " + d.Contains("title") +
 		" UNION ALL SELECT chat_id FROM blocks_search CROSS JOIN blocks ON blocks.seq = blocks_search.rowid" +

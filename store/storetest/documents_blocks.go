@@ -10,7 +10,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/documents"
 )
 
 func testBlockMetas(f *fixture) {
@@ -196,11 +196,11 @@ func testLargeBlocks(f *fixture) {
 	if *d.Blocks[0].Current != content || *d.Blocks[1].Current != rows {
 		f.Error("large blocks differ from what was stored")
 	}
-	_, err = f.store.AddBlock(f.ctx, f.owner, id, record.NewBlock{ID: newID(), Type: "csv", Content: long("a", store.MaxBlockContent+1)}, nil)
+	_, err = f.store.AddBlock(f.ctx, f.owner, id, record.NewBlock{ID: newID(), Type: "csv", Content: long("a", documents.MaxBlockContent+1)}, nil)
 	failsWith(f, "a block too large", err, schemas.CodeTooLarge)
 	refused := 0
-	for range store.MaxDocumentSize / store.MaxBlockContent {
-		w := record.BlockWrite{NewBlock: record.NewBlock{ID: newID(), Type: "csv", Content: long("a", store.MaxBlockContent)}}
+	for range documents.MaxDocumentSize / documents.MaxBlockContent {
+		w := record.BlockWrite{NewBlock: record.NewBlock{ID: newID(), Type: "csv", Content: long("a", documents.MaxBlockContent)}}
 		if _, err = f.store.WriteBlock(f.ctx, f.owner, id, w); err != nil {
 			failsWith(f, "a document too large", err, schemas.CodeTooLarge)
 			refused++
@@ -227,7 +227,7 @@ func testBlockPieces(f *fixture) {
 	_, err = f.store.SettleBlock(f.ctx, f.owner, x, record.Revert, nil)
 	must(f, err)
 	fails(f, "a piece after the revert", f.store.AppendBlock(f.ctx, f.owner, id, x, "p"), schemas.ErrNotFound)
-	f.write(id, x, long("a", store.MaxBlockContent-1))
+	f.write(id, x, long("a", documents.MaxBlockContent-1))
 	must(f, f.store.AppendBlock(f.ctx, f.owner, id, x, "b"))
 	failsWith(f, "a piece too many", f.store.AppendBlock(f.ctx, f.owner, id, x, "b"), schemas.CodeTooLarge)
 }

@@ -1,4 +1,4 @@
-package store
+package documents
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 // block with only new content. The type of a block that has current content
 // does not change. A write that changes nothing keeps the revision, so the same
 // write may be repeated.
-func (s *Store) WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error) {
+func (t *Tables) WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error) {
 	var written schemas.Block
-	err := s.changeDocument(ctx, owner, document, w.Create, func(d *change) error {
-		if err := s.unwritten(ctx, d.tx, owner, "", w.ID); err != nil {
+	err := t.changeDocument(ctx, owner, document, w.Create, func(d *change) error {
+		if err := t.unwritten(ctx, d.tx, owner, "", w.ID); err != nil {
 			return err
 		}
 		h, err := d.head(w.ID)
@@ -39,7 +39,7 @@ func (s *Store) WriteBlock(ctx context.Context, owner, document string, w record
 		}
 		return err
 	})
-	return written, s.db.Fault("write block", err)
+	return written, t.db.Fault("write block", err)
 }
 
 func isMissing(err error) bool {
@@ -101,8 +101,8 @@ func planned(meta *string) bool {
 // AppendBlock appends to the new content of a block of the document. Without
 // new content the error is schemas.ErrNotFound: the user has accepted or
 // reverted the block meanwhile.
-func (s *Store) AppendBlock(ctx context.Context, owner, document, id, piece string) error {
-	return s.db.Fault("append to block", s.changeDocument(ctx, owner, document, nil, func(d *change) error {
+func (t *Tables) AppendBlock(ctx context.Context, owner, document, id, piece string) error {
+	return t.db.Fault("append to block", t.changeDocument(ctx, owner, document, nil, func(d *change) error {
 		h, err := d.head(id)
 		switch {
 		case err != nil:
@@ -120,9 +120,9 @@ func (s *Store) AppendBlock(ctx context.Context, owner, document, id, piece stri
 
 // TouchBlock gives a block of the document a new revision, changes nothing else, and
 // returns the block. Pending content that a plan hides is a conflict, as in WriteBlock.
-func (s *Store) TouchBlock(ctx context.Context, owner, document, id string) (schemas.Block, error) {
+func (t *Tables) TouchBlock(ctx context.Context, owner, document, id string) (schemas.Block, error) {
 	var touched schemas.Block
-	err := s.changeDocument(ctx, owner, document, nil, func(d *change) error {
+	err := t.changeDocument(ctx, owner, document, nil, func(d *change) error {
 		h, err := d.head(id)
 		if err != nil {
 			return err
@@ -137,21 +137,21 @@ func (s *Store) TouchBlock(ctx context.Context, owner, document, id string) (sch
 		touched, err = oneBlock(d.tx, owner, id)
 		return err
 	})
-	return touched, s.db.Fault("touch block", err)
+	return touched, t.db.Fault("touch block", err)
 }
 
 // ProposeMove marks a block of the document to be moved after another one, to
 // the front ("") or to the end (nil). A new block moves at once.
-func (s *Store) ProposeMove(ctx context.Context, owner, document, id string, after *string) (schemas.Block, error) {
+func (t *Tables) ProposeMove(ctx context.Context, owner, document, id string, after *string) (schemas.Block, error) {
 	var moved schemas.Block
-	err := s.changeDocument(ctx, owner, document, nil, func(d *change) error {
+	err := t.changeDocument(ctx, owner, document, nil, func(d *change) error {
 		err := d.move(id, after)
 		if err == nil {
 			moved, err = oneBlock(d.tx, owner, id)
 		}
 		return err
 	})
-	return moved, s.db.Fault("propose move", err)
+	return moved, t.db.Fault("propose move", err)
 }
 
 // move proposes a place for the block. Its present place changes nothing.
@@ -186,9 +186,9 @@ func (d *change) move(id string, after *string) error {
 
 // ProposeDelete marks a block of the document to be deleted and drops its other
 // pending changes. A block with only new content is deleted at once.
-func (s *Store) ProposeDelete(ctx context.Context, owner, document, id string) (record.Settled, error) {
+func (t *Tables) ProposeDelete(ctx context.Context, owner, document, id string) (record.Settled, error) {
 	var out record.Settled
-	err := s.changeDocument(ctx, owner, document, nil, func(d *change) error {
+	err := t.changeDocument(ctx, owner, document, nil, func(d *change) error {
 		h, err := d.head(id)
 		if err != nil {
 			return err
@@ -213,5 +213,5 @@ func (s *Store) ProposeDelete(ctx context.Context, owner, document, id string) (
 		out.Block, err = oneBlock(d.tx, owner, id)
 		return err
 	})
-	return out, s.db.Fault("propose delete", err)
+	return out, t.db.Fault("propose delete", err)
 }

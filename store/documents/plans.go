@@ -1,4 +1,4 @@
-package store
+package documents
 
 import (
 	"context"
@@ -62,9 +62,9 @@ func (d *change) setPlans(title string, plans []string, by string) error {
 // becomes pending. Planned blocks that already exist do not change, and those that
 // were removed are not added again, so the same plan may be repeated. It returns the
 // document with its blocks.
-func (s *Store) PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error) {
+func (t *Tables) PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error) {
 	var planned schemas.Document
-	err := s.changeDocument(ctx, owner, id, p.Create, func(d *change) error {
+	err := t.changeDocument(ctx, owner, id, p.Create, func(d *change) error {
 		removed, err := d.removed(p.Blocks)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ func (s *Store) PlanDocument(ctx context.Context, owner, id string, p record.Pla
 		planned, err = wholeDocument(d.tx, owner, id)
 		return err
 	})
-	return planned, s.db.Fault("plan document", err)
+	return planned, t.db.Fault("plan document", err)
 }
 
 // hide begins a plan: it hides all blocks that are not hidden yet, and makes

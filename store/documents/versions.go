@@ -1,4 +1,4 @@
-package store
+package documents
 
 import (
 	"bytes"
@@ -108,17 +108,17 @@ func (d *change) keep(reason schemas.VersionReason) error {
 func (d *change) dropVersions() error {
 	err := d.exec(`DELETE FROM document_versions WHERE owner = ? AND document_id = ? AND revision <= (SELECT revision FROM document_versions
 		WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1 OFFSET ?)`, d.owner, d.row.ID, d.owner, d.row.ID, maxDocumentVersions)
-	if err != nil || d.owned.quota == 0 {
+	if err != nil || d.owned.Quota == 0 {
 		return err
 	}
 	return d.exec(`DELETE FROM document_versions WHERE owner = ? AND seq IN (SELECT seq FROM (SELECT seq, SUM(size + 1024) OVER (ORDER BY seq DESC) AS room
-		FROM document_versions WHERE owner = ?) AS v WHERE room > ?)`, d.owner, d.owner, d.owned.quota)
+		FROM document_versions WHERE owner = ?) AS v WHERE room > ?)`, d.owner, d.owner, d.owned.Quota)
 }
 
 // DocumentVersions returns the versions of a document, the newest first.
-func (s *Store) DocumentVersions(ctx context.Context, owner, id string) (schemas.DocumentVersionList, error) {
+func (t *Tables) DocumentVersions(ctx context.Context, owner, id string) (schemas.DocumentVersionList, error) {
 	list := schemas.DocumentVersionList{Items: []schemas.DocumentVersion{}}
-	err := s.readDocument(ctx, owner, id, func(tx *gorm.DB, _ *documentRow) error {
+	err := t.readDocument(ctx, owner, id, func(tx *gorm.DB, _ *documentRow) error {
 		var rows []struct {
 			Revision  int64
 			Title     string
@@ -133,13 +133,13 @@ func (s *Store) DocumentVersions(ctx context.Context, owner, id string) (schemas
 		}
 		return err
 	})
-	return list, s.db.Fault("document versions", err)
+	return list, t.db.Fault("document versions", err)
 }
 
 // DocumentVersion returns the accepted state of the document at a version.
-func (s *Store) DocumentVersion(ctx context.Context, owner, id string, revision int64) (schemas.Document, error) {
+func (t *Tables) DocumentVersion(ctx context.Context, owner, id string, revision int64) (schemas.Document, error) {
 	var found schemas.Document
-	err := s.readDocument(ctx, owner, id, func(tx *gorm.DB, row *documentRow) error {
+	err := t.readDocument(ctx, owner, id, func(tx *gorm.DB, row *documentRow) error {
 		title, blocks, created, err := oneVersion(tx, owner, id, revision)
 		if err != nil {
 			return err
@@ -151,16 +151,16 @@ func (s *Store) DocumentVersion(ctx context.Context, owner, id string, revision 
 		}
 		return nil
 	})
-	return found, s.db.Fault("document version", err)
+	return found, t.db.Fault("document version", err)
 }
 
 // readDocument calls fn with the row of an owner's document.
-func (s *Store) readDocument(ctx context.Context, owner, id string, fn func(tx *gorm.DB, row *documentRow) error) error {
-	tx, row := s.db.Read(ctx), documentRow{}
+func (t *Tables) readDocument(ctx context.Context, owner, id string, fn func(tx *gorm.DB, row *documentRow) error) error {
+	tx, row := t.db.Read(ctx), documentRow{}
 	if err := tx.Where("owner = ? AND id = ?", owner, id).Take(&row).Error; err != nil {
 		return err
 	}
-	return fn(s.db.Read(ctx), &row)
+	return fn(t.db.Read(ctx), &row)
 }
 
 func oneVersion(tx *gorm.DB, owner, id string, revision int64) (title string, blocks []versionBlock, created int64, err error) {
@@ -177,9 +177,9 @@ func oneVersion(tx *gorm.DB, owner, id string, revision int64) (title string, bl
 // revision; the state before it becomes a version too. A document with pending
 // changes is schemas.CodeConflict, because they would be lost. It returns the
 // document with its blocks.
-func (s *Store) RestoreDocument(ctx context.Context, owner, id string, revision int64, match record.Match) (schemas.Document, error) {
+func (t *Tables) RestoreDocument(ctx context.Context, owner, id string, revision int64, match record.Match) (schemas.Document, error) {
 	var restored schemas.Document
-	err := s.changeDocument(ctx, owner, id, nil, func(d *change) error {
+	err := t.changeDocument(ctx, owner, id, nil, func(d *change) error {
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
@@ -197,7 +197,7 @@ func (s *Store) RestoreDocument(ctx context.Context, owner, id string, revision 
 		if err := d.keep(schemas.VersionRestored); err != nil {
 			return err
 		}
-		if err := s.withdrawBlocks(ctx, d); err != nil {
+		if err := t.withdrawBlocks(ctx, d); err != nil {
 			return err
 		}
 		if err := d.replace(title, blocks); err != nil {
@@ -206,7 +206,7 @@ func (s *Store) RestoreDocument(ctx context.Context, owner, id string, revision 
 		restored, err = wholeDocument(d.tx, owner, id)
 		return err
 	})
-	return restored, s.db.Fault("restore document", err)
+	return restored, t.db.Fault("restore document", err)
 }
 
 // waiting reports whether the document has pending changes.

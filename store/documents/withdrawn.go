@@ -1,4 +1,4 @@
-package store
+package documents
 
 import (
 	"context"
@@ -7,17 +7,18 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/tables"
 )
 
 // The statements of withdrawals. A withdrawal counts while its run is unfinished. That of a
 // block has blockMark and the block's id in place of a document's id, which has no slash.
 const (
 	blockMark        = "/"
-	withdraw         = `INSERT INTO withdrawals (owner, run, document) SELECT owner, id, CAST(? AS TEXT) FROM runs WHERE owner = ? AND ` + openStates
+	withdraw         = `INSERT INTO withdrawals (owner, run, document) SELECT owner, id, CAST(? AS TEXT) FROM runs WHERE owner = ? AND ` + tables.OpenStates
 	withdrawClaimed  = `INSERT INTO withdrawals (owner, run, document) SELECT DISTINCT claims.owner, claims.run, '` + blockMark + `' || `
-	fromClaims       = ` FROM claims JOIN runs ON runs.id = claims.run WHERE ` + openStates + ` AND claims.owner = ? AND claims.document = ? AND claims.block `
+	fromClaims       = ` FROM claims JOIN runs ON runs.id = claims.run WHERE ` + tables.OpenStates + ` AND claims.owner = ? AND claims.document = ? AND claims.block `
 	onceWithdrawn    = ` ON CONFLICT (run, document) DO NOTHING`
-	sweepWithdrawals = `DELETE FROM withdrawals WHERE owner = ? AND run NOT IN (SELECT id FROM runs WHERE owner = ? AND ` + openStates + `)`
+	sweepWithdrawals = `DELETE FROM withdrawals WHERE owner = ? AND run NOT IN (SELECT id FROM runs WHERE owner = ? AND ` + tables.OpenStates + `)`
 )
 
 // withdrawAll withdraws the document from all unfinished runs of the owner: none of them
@@ -34,8 +35,8 @@ func (d *change) withdrawPlan() error {
 
 // withdrawBlock withdraws a block that the user reverts or deletes from the runs of other
 // processes that have written or planned it. They may write it again.
-func (s *Store) withdrawBlock(ctx context.Context, d *change, id string) error {
-	if !s.tells(ctx) {
+func (t *Tables) withdrawBlock(ctx context.Context, d *change, id string) error {
+	if !t.tells(ctx) {
 		return nil
 	}
 	return d.withdraw(withdrawClaimed+"CAST(? AS TEXT)"+fromClaims+"IN ('', ?)", id, d.owner, d.row.ID, id)
@@ -43,8 +44,8 @@ func (s *Store) withdrawBlock(ctx context.Context, d *change, id string) error {
 
 // withdrawBlocks does what withdrawBlock does, for all blocks of the document that runs
 // have written. Readers are told of those that no longer have the text.
-func (s *Store) withdrawBlocks(ctx context.Context, d *change) error {
-	if !s.tells(ctx) {
+func (t *Tables) withdrawBlocks(ctx context.Context, d *change) error {
+	if !t.tells(ctx) {
 		return nil
 	}
 	return d.withdraw(withdrawClaimed+"claims.block"+fromClaims+"<> ''", d.owner, d.row.ID)
@@ -52,8 +53,8 @@ func (s *Store) withdrawBlocks(ctx context.Context, d *change) error {
 
 // tells reports whether other processes are to be told what is done in ctx: what a user
 // does, not a run.
-func (s *Store) tells(ctx context.Context) bool {
-	return s.many && record.FenceOf(ctx) == (record.Fence{})
+func (t *Tables) tells(ctx context.Context) bool {
+	return t.many && record.FenceOf(ctx) == (record.Fence{})
 }
 
 func (d *change) withdraw(statement string, args ...any) error {
@@ -79,13 +80,31 @@ func permitted(tx *gorm.DB, document string) error {
 }
 
 // Withdrawn returns the documents and blocks that were withdrawn from these runs.
-func (s *Store) Withdrawn(ctx context.Context, runs []string) ([]record.Withdrawal, error) {
+func (t *Tables) Withdrawn(ctx context.Context, runs []string) ([]record.Withdrawal, error) {
 	var list []record.Withdrawal
-	err := s.db.Read(ctx).Raw("SELECT run, document FROM withdrawals WHERE run IN ?", runs).Scan(&list).Error
+	err := t.db.Read(ctx).Raw("SELECT run, document FROM withdrawals WHERE run IN ?", runs).Scan(&list).Error
 	for i := range list {
 		if id, isBlock := strings.CutPrefix(list[i].Document, blockMark); isBlock {
 			list[i].Document, list[i].Block = "", id
 		}
 	}
-	return list, s.db.Fault("withdrawals", err)
+	return list, t.db.Fault("withdrawals", err)
+}
+
+// beingWritten finds a claim of a block, or of a document, into which text is written.
+const beingWritten = `SELECT 1 FROM claims WHERE owner = ? AND writing AND (block <> '' AND block = ? OR document = ?) AND ` + tables.Held + ` LIMIT 1`
+
+// unwritten refuses a user's change of a block, or of a document, while a run of any
+// process is writing text there. The caller holds the lock of the document, without which
+// no run begins to write. A single process knows what it is writing.
+func (t *Tables) unwritten(ctx context.Context, tx *gorm.DB, owner, document, block string) error {
+	if !t.tells(ctx) {
+		return nil
+	}
+	written := 0
+	err := tx.Raw(beingWritten, owner, block, document).Scan(&written).Error
+	if err == nil && written > 0 {
+		return record.ErrBeingWritten
+	}
+	return err
 }

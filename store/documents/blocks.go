@@ -1,4 +1,4 @@
-package store
+package documents
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -138,67 +139,67 @@ func metaText(meta json.RawMessage) *string {
 
 // Block returns the owner's block by any of its ids: a block of a document, or
 // a message of a chat.
-func (s *Store) Block(ctx context.Context, owner, id string) (schemas.Block, error) {
-	b, err := oneBlock(s.db.Read(ctx), owner, id)
+func (t *Tables) Block(ctx context.Context, owner, id string) (schemas.Block, error) {
+	b, err := oneBlock(t.db.Read(ctx), owner, id)
 	if isMissing(err) {
 		var message string
-		err = sqldb.ScanRow(s.db.Read(ctx).Raw(`SELECT r.message_id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL
-			AND b.document_id IS NULL AND NOT r.`+openStates, owner, id), &message)
+		err = sqldb.ScanRow(t.db.Read(ctx).Raw(`SELECT r.message_id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL
+			AND b.document_id IS NULL AND NOT r.`+tables.OpenStates, owner, id), &message)
 		if err == nil {
-			b, err = oneBlock(s.db.Read(ctx), owner, message)
+			b, err = oneBlock(t.db.Read(ctx), owner, message)
 			b.ID = id
 		}
 	}
-	return b, s.db.Fault("block", err)
+	return b, t.db.Fault("block", err)
 }
 
 // AnswerChat returns the key of the chat to which an id of an answer belongs, also while
 // the answer is under way or after it has been superseded.
-func (s *Store) AnswerChat(ctx context.Context, owner, id string) (key string, err error) {
+func (t *Tables) AnswerChat(ctx context.Context, owner, id string) (key string, err error) {
 	if !values.PlainText(id) {
 		return "", schemas.ErrNotFound
 	}
-	err = sqldb.ScanRow(s.db.Read(ctx).Raw(`SELECT c.key FROM blocks b LEFT JOIN runs r ON r.id = b.run_id JOIN chats c ON c.id = COALESCE(b.chat_id, r.chat_id)
+	err = sqldb.ScanRow(t.db.Read(ctx).Raw(`SELECT c.key FROM blocks b LEFT JOIN runs r ON r.id = b.run_id JOIN chats c ON c.id = COALESCE(b.chat_id, r.chat_id)
 		WHERE b.owner = ? AND b.id = ? AND b.role = 'assistant' AND b.document_id IS NULL`, owner, id), &key)
-	return key, s.db.Fault("chat of an answer", err)
+	return key, t.db.Fault("chat of an answer", err)
 }
 
 // EarlierAnswer returns the block or message that has the id, a superseded one too. While a
 // run answers under the id, that is the answer which had it before.
-func (s *Store) EarlierAnswer(ctx context.Context, owner, id string) (schemas.Block, error) {
-	b, err := storedBlock(s.db.Read(ctx), "", owner, id)
+func (t *Tables) EarlierAnswer(ctx context.Context, owner, id string) (schemas.Block, error) {
+	b, err := storedBlock(t.db.Read(ctx), "", owner, id)
 	if isMissing(err) {
 		var message string
-		if message, err = s.answerNamed(ctx, owner, id); err == nil {
-			b, err = storedBlock(s.db.Read(ctx), "", owner, message)
+		if message, err = t.answerNamed(ctx, owner, id); err == nil {
+			b, err = storedBlock(t.db.Read(ctx), "", owner, message)
 			b.ID = id
 		}
 	}
-	return b, s.db.Fault("earlier answer", err)
+	return b, t.db.Fault("earlier answer", err)
 }
 
 // answerNamed returns the message of an answer by another id that the answer has, or had
 // until a run began that is under way.
-func (s *Store) answerNamed(ctx context.Context, owner, id string) (message string, err error) {
+func (t *Tables) answerNamed(ctx context.Context, owner, id string) (message string, err error) {
 	var open bool
 	var replaced string
-	err = sqldb.ScanRow(s.db.Read(ctx).Raw(`SELECT r.message_id, r.`+openStates+`, r.replaced FROM blocks b JOIN runs r ON r.id = b.run_id
+	err = sqldb.ScanRow(t.db.Read(ctx).Raw(`SELECT r.message_id, r.`+tables.OpenStates+`, r.replaced FROM blocks b JOIN runs r ON r.id = b.run_id
 		WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL AND b.document_id IS NULL`, owner, id), &message, &open, &replaced)
 	if err != nil || !open {
 		return message, err
 	}
-	var ids []replacedID
+	var ids []tables.Replaced
 	if replaced != "" {
 		err = json.Unmarshal([]byte(replaced), &ids)
 	}
-	at := slices.IndexFunc(ids, func(r replacedID) bool { return r.ID == id })
+	at := slices.IndexFunc(ids, func(r tables.Replaced) bool { return r.ID == id })
 	switch {
 	case err != nil:
 		return "", err
 	case at < 0:
 		return "", schemas.ErrNotFound
 	case ids[at].Message == "":
-		err = sqldb.ScanRow(s.db.Read(ctx).Raw("SELECT message_id FROM runs WHERE id = ?", ids[at].Run), &message)
+		err = sqldb.ScanRow(t.db.Read(ctx).Raw("SELECT message_id FROM runs WHERE id = ?", ids[at].Run), &message)
 		return message, err
 	}
 	return ids[at].Message, nil
@@ -224,14 +225,14 @@ func storedBlock(tx *gorm.DB, condition, owner, id string) (schemas.Block, error
 
 // changeBlock locks the document that the block is in. A block that is in no
 // document is schemas.ErrNotFound.
-func (s *Store) changeBlock(ctx context.Context, owner, id string, match record.Match, fn func(d *change, h *head) error) error {
-	return s.db.Write(ctx, func(tx *gorm.DB) error {
+func (t *Tables) changeBlock(ctx context.Context, owner, id string, match record.Match, fn func(d *change, h *head) error) error {
+	return t.db.Write(ctx, func(tx *gorm.DB) error {
 		var document string
 		err := sqldb.ScanRow(tx.Raw("SELECT document_id FROM blocks WHERE owner = ? AND id = ? AND document_id IS NOT NULL", owner, id), &document)
 		if err != nil {
 			return err
 		}
-		return s.withDocument(tx, owner, document, func(d *change) error {
+		return t.withDocument(tx, owner, document, func(d *change) error {
 			h, err := d.head(id)
 			if err != nil {
 				return err
@@ -246,9 +247,9 @@ func (s *Store) changeBlock(ctx context.Context, owner, id string, match record.
 
 // AddBlock adds a block of the user, in state clean. The match is for the
 // document's revision; an id in use is schemas.ErrTaken.
-func (s *Store) AddBlock(ctx context.Context, owner, document string, b record.NewBlock, match record.Match) (schemas.Block, error) {
+func (t *Tables) AddBlock(ctx context.Context, owner, document string, b record.NewBlock, match record.Match) (schemas.Block, error) {
 	var added schemas.Block
-	err := s.changeDocument(ctx, owner, document, nil, func(d *change) error {
+	err := t.changeDocument(ctx, owner, document, nil, func(d *change) error {
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
@@ -261,15 +262,15 @@ func (s *Store) AddBlock(ctx context.Context, owner, document string, b record.N
 		}
 		return err
 	})
-	return added, s.db.Fault("add block", err)
+	return added, t.db.Fault("add block", err)
 }
 
 // PatchBlock makes the user's own edit: it changes the current content and
 // meta; a move takes effect at once and settles a pending one. A planned block that
 // has no text yet is filled by it. A patch that changes nothing keeps the revision.
-func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
+func (t *Tables) PatchBlock(ctx context.Context, owner, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
 	var patched schemas.Block
-	err := s.changeBlock(ctx, owner, id, match, func(d *change, h *head) error {
+	err := t.changeBlock(ctx, owner, id, match, func(d *change, h *head) error {
 		changed, set, args := false, "", []any(nil)
 		if p.Content != nil {
 			content := values.Clean(*p.Content)
@@ -313,19 +314,19 @@ func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.Bloc
 		patched, err = oneBlock(d.tx, owner, id)
 		return err
 	})
-	return patched, s.db.Fault("patch block", err)
+	return patched, t.db.Fault("patch block", err)
 }
 
 // DeleteBlock deletes a block of a document, whatever its state.
-func (s *Store) DeleteBlock(ctx context.Context, owner, id string, match record.Match) error {
-	return s.db.Fault("delete block", s.changeBlock(ctx, owner, id, match, func(d *change, _ *head) error {
+func (t *Tables) DeleteBlock(ctx context.Context, owner, id string, match record.Match) error {
+	return t.db.Fault("delete block", t.changeBlock(ctx, owner, id, match, func(d *change, _ *head) error {
 		if err := d.keepOften(); err != nil {
 			return err
 		}
 		if _, err := d.remove(" AND id = ?", id); err != nil {
 			return err
 		}
-		if err := s.withdrawBlock(ctx, d, id); err != nil {
+		if err := t.withdrawBlock(ctx, d, id); err != nil {
 			return err
 		}
 		return d.touch()

@@ -1,4 +1,4 @@
-package store
+package documents
 
 import (
 	"context"
@@ -51,11 +51,11 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 // SettleBlock decides about the pending changes of a block. A revert restores a
 // hidden block with its pending changes. A block without pending changes, or a
 // chat's message, is returned unchanged.
-func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error) {
+func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	var out record.Settled
-	err := s.changeBlock(ctx, owner, id, match, func(d *change, _ *head) (err error) {
+	err := t.changeBlock(ctx, owner, id, match, func(d *change, _ *head) (err error) {
 		if decision == record.Accept {
-			if err := s.unwritten(ctx, d.tx, owner, "", id); err != nil {
+			if err := t.unwritten(ctx, d.tx, owner, "", id); err != nil {
 				return err
 			}
 		}
@@ -70,7 +70,7 @@ func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision reco
 			shown, err = d.unhide(restoredAlone, " AND id = ?", id)
 		}
 		if err == nil && out.Reverted {
-			err = s.withdrawBlock(ctx, d, id)
+			err = t.withdrawBlock(ctx, d, id)
 		}
 		if !shown && err == nil {
 			out.Gone, _, err = d.settle(decision, " AND id = ?", id)
@@ -82,29 +82,29 @@ func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision reco
 		return err
 	})
 	if isMissing(err) {
-		if out.Block, err = s.Block(ctx, owner, id); err == nil && !match.Holds(out.Block.Revision) {
+		if out.Block, err = t.Block(ctx, owner, id); err == nil && !match.Holds(out.Block.Revision) {
 			err = schemas.ErrStale
 		}
 	}
-	return out, s.db.Fault("settle block", err)
+	return out, t.db.Fault("settle block", err)
 }
 
 // SettleDocument decides about all pending changes of a document, in one
 // transaction, and returns the document with its blocks. A plan is one change:
 // a revert restores the state before the last plan, and what was pending then
 // remains pending.
-func (s *Store) SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
+func (t *Tables) SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
 	var settled schemas.Document
-	err := s.changeDocument(ctx, owner, id, nil, func(d *change) error {
+	err := t.changeDocument(ctx, owner, id, nil, func(d *change) error {
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
 		var err error
 		if decision == record.Accept {
-			if err = s.unwritten(ctx, d.tx, owner, id, ""); err == nil {
+			if err = t.unwritten(ctx, d.tx, owner, id, ""); err == nil {
 				err = d.acceptAll()
 			}
-		} else if err = s.withdrawBlocks(ctx, d); err == nil {
+		} else if err = t.withdrawBlocks(ctx, d); err == nil {
 			err = d.revertAll()
 		}
 		if err == nil {
@@ -112,7 +112,7 @@ func (s *Store) SettleDocument(ctx context.Context, owner, id string, decision r
 		}
 		return err
 	})
-	return settled, s.db.Fault("settle document", err)
+	return settled, t.db.Fault("settle document", err)
 }
 
 func (d *change) acceptAll() error {

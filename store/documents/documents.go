@@ -1,4 +1,7 @@
-package store
+// Package documents keeps the documents of users, their blocks with the changes that wait
+// for a decision, and their versions. It also finds the messages of chats by their ids, since
+// those are blocks too.
+package documents
 
 import (
 	"cmp"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/quota"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/values"
 )
@@ -24,6 +28,19 @@ const (
 )
 
 const cursorDocuments = 'd'
+
+// Tables are the tables of documents. It is safe for concurrent use.
+type Tables struct {
+	db    *sqldb.DB
+	quota int64
+	many  bool
+}
+
+// New returns the tables of a database. The quota is that of each owner in bytes, 0 for none;
+// many says that other processes use the database too.
+func New(db *sqldb.DB, quota int64, many bool) *Tables {
+	return &Tables{db: db, quota: quota, many: many}
+}
 
 // Errors of a document that is full.
 var (
@@ -104,17 +121,17 @@ func (r *documentBlockRow) block() schemas.Block {
 
 // CreateDocument makes a document. An id that the owner already uses is
 // schemas.ErrTaken.
-func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error) {
+func (t *Tables) CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error) {
 	row := documentRow{Owner: owner, ID: d.ID, Title: values.Clean(d.Title), CreatedAt: values.Micros(d.CreatedAt)}
-	err := s.db.Write(ctx, func(tx *gorm.DB) (err error) {
-		row.Revision, err = s.makeDocument(tx, owner, &d)
+	err := t.db.Write(ctx, func(tx *gorm.DB) (err error) {
+		row.Revision, err = t.makeDocument(tx, owner, &d)
 		if err == nil && row.Revision == 0 {
 			return schemas.ErrTaken
 		}
 		return err
 	})
 	if err != nil {
-		return schemas.Document{}, s.db.Fault("create document", err)
+		return schemas.Document{}, t.db.Fault("create document", err)
 	}
 	made := row.document(0, 0)
 	made.Blocks = []schemas.Block{}
@@ -122,7 +139,7 @@ func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDo
 }
 
 // makeDocument returns the revision of the document, 0 if one with this id already exists.
-func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (revision int64, err error) {
+func (t *Tables) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (revision int64, err error) {
 	done := tx.Exec("INSERT INTO documents (owner, id, title, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING",
 		owner, d.ID, values.Clean(d.Title), values.Micros(d.CreatedAt))
 	if done.Error != nil || done.RowsAffected == 0 {
@@ -131,15 +148,15 @@ func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (
 	if revision, err = followDocument(tx, owner, d.ID); err != nil {
 		return 0, err
 	}
-	return revision, (&allowance{quota: s.quota}).taken(tx, owner)
+	return revision, (&quota.Allowance{Quota: t.quota}).Taken(tx, owner)
 }
 
 // Documents returns a page of the owner's documents, the newest first, without
 // their blocks.
-func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQuery) (schemas.DocumentList, error) {
+func (t *Tables) Documents(ctx context.Context, owner string, q record.DocumentQuery) (schemas.DocumentList, error) {
 	limit := values.PageLimit(q.Limit, defaultDocuments, maxDocuments)
 	const last = ` FROM blocks b WHERE b.owner = documents.owner AND b.document_id = documents.id`
-	tx := s.db.Read(ctx).Table("documents").Where("owner = ?", owner).Select(`documents.*, (SELECT MAX(b.revision)` + last + `) AS block_revision,
+	tx := t.db.Read(ctx).Table("documents").Where("owner = ?", owner).Select(`documents.*, (SELECT MAX(b.revision)` + last + `) AS block_revision,
 		(SELECT b.changed_at` + last + ` ORDER BY b.revision DESC LIMIT 1) AS block_changed`)
 	var seq int64
 	more, err := values.CursorPlace(q.Cursor, cursorDocuments, &seq)
@@ -155,7 +172,7 @@ func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQu
 		BlockChanged  *int64
 	}
 	if err := tx.Order("seq DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
-		return schemas.DocumentList{}, s.db.Fault("documents", err)
+		return schemas.DocumentList{}, t.db.Fault("documents", err)
 	}
 	list := schemas.DocumentList{}
 	if len(rows) > limit {
@@ -170,9 +187,9 @@ func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQu
 }
 
 // Document returns a consistent view of the document with its blocks in order.
-func (s *Store) Document(ctx context.Context, owner, id string) (schemas.Document, error) {
-	d, err := wholeDocument(s.db.Read(ctx), owner, id)
-	return d, s.db.Fault("document", err)
+func (t *Tables) Document(ctx context.Context, owner, id string) (schemas.Document, error) {
+	d, err := wholeDocument(t.db.Read(ctx), owner, id)
+	return d, t.db.Fault("document", err)
 }
 
 func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
@@ -217,9 +234,9 @@ func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
 
 // RenameDocument sets the document's title; a pending title is dropped. It
 // returns the document without its blocks.
-func (s *Store) RenameDocument(ctx context.Context, owner, id, title string, match record.Match) (schemas.Document, error) {
+func (t *Tables) RenameDocument(ctx context.Context, owner, id, title string, match record.Match) (schemas.Document, error) {
 	var renamed schemas.Document
-	err := s.changeDocument(ctx, owner, id, nil, func(d *change) error {
+	err := t.changeDocument(ctx, owner, id, nil, func(d *change) error {
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
@@ -240,12 +257,12 @@ func (s *Store) RenameDocument(ctx context.Context, owner, id, title string, mat
 		renamed = d.row.document(d.revision, changed)
 		return err
 	})
-	return renamed, s.db.Fault("rename document", err)
+	return renamed, t.db.Fault("rename document", err)
 }
 
 // DeleteDocument deletes the document with its blocks.
-func (s *Store) DeleteDocument(ctx context.Context, owner, id string, match record.Match) error {
-	return s.db.Fault("delete document", s.changeDocument(ctx, owner, id, nil, func(d *change) error {
+func (t *Tables) DeleteDocument(ctx context.Context, owner, id string, match record.Match) error {
+	return t.db.Fault("delete document", t.changeDocument(ctx, owner, id, nil, func(d *change) error {
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
@@ -277,25 +294,25 @@ type change struct {
 	now      int64 // the time of the change
 	blocks   int
 	size     int64
-	owned    allowance
+	owned    quota.Allowance
 }
 
 // changeDocument locks the document for fn. Create, when not nil, is the
 // document to make if it does not exist.
-func (s *Store) changeDocument(ctx context.Context, owner, id string, create *record.NewDocument, fn func(d *change) error) error {
-	return s.db.Write(ctx, func(tx *gorm.DB) error {
+func (t *Tables) changeDocument(ctx context.Context, owner, id string, create *record.NewDocument, fn func(d *change) error) error {
+	return t.db.Write(ctx, func(tx *gorm.DB) error {
 		if create != nil {
-			if _, err := s.makeDocument(tx, owner, create); err != nil {
+			if _, err := t.makeDocument(tx, owner, create); err != nil {
 				return err
 			}
 		}
-		return s.withDocument(tx, owner, id, fn)
+		return t.withDocument(tx, owner, id, fn)
 	})
 }
 
-func (s *Store) withDocument(tx *gorm.DB, owner, id string, fn func(d *change) error) error {
-	d := &change{tx: tx, owner: owner, owned: allowance{quota: s.quota}, now: values.Micros(time.Now())}
-	unknown := tx.Clauses(s.db.RowLock()...).Where("owner = ? AND id = ?", owner, id).Take(&d.row).Error
+func (t *Tables) withDocument(tx *gorm.DB, owner, id string, fn func(d *change) error) error {
+	d := &change{tx: tx, owner: owner, owned: quota.Allowance{Quota: t.quota}, now: values.Micros(time.Now())}
+	unknown := tx.Clauses(t.db.RowLock()...).Where("owner = ? AND id = ?", owner, id).Take(&d.row).Error
 	if unknown != nil && !isMissing(unknown) {
 		return unknown
 	}
@@ -357,5 +374,5 @@ func (d *change) grow(blocks int, bytes int64) error {
 	case bytes > 0 && d.size > MaxDocumentSize:
 		return errLargeWhole
 	}
-	return d.owned.take(d.tx, d.owner, bytes, blocks)
+	return d.owned.Take(d.tx, d.owner, bytes, blocks)
 }

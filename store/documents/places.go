@@ -1,4 +1,4 @@
-package store
+package documents
 
 import (
 	"database/sql"

@@ -1,4 +1,4 @@
-package store
+package documents
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -26,7 +27,7 @@ const (
 		(SELECT removed_at FROM removed_blocks WHERE owner = ? ORDER BY removed_at DESC LIMIT 1 OFFSET ?)`
 	// chatAnswers are the newest answers of a chat, with all their ids.
 	chatAnswers = `id IN (SELECT id FROM blocks WHERE owner = ? AND role = 'assistant'
-		AND (chat_id = ? OR ` + reserved + ` AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)) ORDER BY seq DESC LIMIT ?)`
+		AND (chat_id = ? OR ` + tables.Reserved + ` AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)) ORDER BY seq DESC LIMIT ?)`
 )
 
 // remove removes the document's blocks in scope, and notes that their ids were in
@@ -55,8 +56,8 @@ func (d *change) removed(blocks []record.NewBlock) (map[string]bool, error) {
 	return removed, err
 }
 
-// noteChat notes the ids of the answers of a chat that is about to be deleted.
-func noteChat(tx *gorm.DB, owner string, chat int64) error {
+// NoteChat notes the ids of the answers of a chat that is about to be deleted.
+func NoteChat(tx *gorm.DB, owner string, chat int64) error {
 	return note(tx, owner, values.Micros(time.Now()), chatAnswers, owner, chat, chat, maxRemoved)
 }
 
@@ -108,15 +109,15 @@ func followDocument(tx *gorm.DB, owner, id string) (revision int64, err error) {
 
 // Removed returns which of these ids blocks of the owner had that were removed, each
 // with a number that is not smaller than the revision of any of them.
-func (s *Store) Removed(ctx context.Context, owner string, ids []string) (map[string]int64, error) {
+func (t *Tables) Removed(ctx context.Context, owner string, ids []string) (map[string]int64, error) {
 	var rows []struct {
 		ID       string
 		Revision int64
 	}
-	err := s.db.Read(ctx).Raw("SELECT id, revision FROM removed_blocks WHERE owner = ? AND id IN ?", owner, ids).Scan(&rows).Error
+	err := t.db.Read(ctx).Raw("SELECT id, revision FROM removed_blocks WHERE owner = ? AND id IN ?", owner, ids).Scan(&rows).Error
 	removed := make(map[string]int64, len(rows))
 	for _, r := range rows {
 		removed[r.ID] = r.Revision
 	}
-	return removed, s.db.Fault("removed blocks", err)
+	return removed, t.db.Fault("removed blocks", err)
 }

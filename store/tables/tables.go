@@ -1,0 +1,31 @@
+// Package tables has what several rooms of the store say of the tables: conditions of SQL,
+// and JSON that is stored in a column.
+package tables
+
+// The conditions.
+const (
+	// OpenStates is true for a run that has not ended; the index runs_open has it.
+	OpenStates = "state IN ('queued', 'running', 'waiting')"
+	// Reserved is true for a block that only reserves an id: for an unfinished answer, or as
+	// another id of the run's message.
+	Reserved = "chat_id IS NULL AND document_id IS NULL"
+	// CurrentMessages is true for blocks that are current messages.
+	CurrentMessages = "chat_id IS NOT NULL AND status <> 'superseded'"
+	// Held is true for a claim that counts: its run has not ended, or is not stored yet. Only
+	// Postgres has claims.
+	Held = `(EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run AND ` + OpenStates + `)
+		OR claims.until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run))`
+)
+
+// Replaced is an id that a run has taken from an earlier answer, as it is stored with the
+// run; it is empty for an answer that is generated again and keeps its ids. Run is the
+// earlier answer's, empty if it has none. The id was the answer's own one, and Message is the
+// one that it got for it, or an alias: then Message is empty. Next is true if the new one was
+// an alias. First names the messages that were superseded with the answer, empty for none.
+type Replaced struct {
+	ID      string `json:"id"`
+	Message string `json:"message,omitempty"`
+	Run     string `json:"run,omitempty"`
+	Next    bool   `json:"next,omitempty"`
+	First   string `json:"first,omitempty"`
+}
