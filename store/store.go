@@ -1,7 +1,7 @@
 // Package store keeps chats and their messages, runs with their logs,
 // checkpoints and tool calls, payloads, documents, and the research data in
-// Postgres or SQLite. It is the only package that knows SQL, gorm and the
-// migrations. Package services decides what the data means.
+// Postgres or SQLite. It and the packages below it are the only ones that know
+// SQL, gorm and the migrations. Package services decides what the data means.
 //
 // Everything that a run writes goes through [Store.Commit], which takes the
 // writes of many runs at once. All other methods are small reads and changes.
@@ -20,6 +20,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/store/documents"
+	"github.com/chattray/chattray/store/research"
 	"github.com/chattray/chattray/store/sqldb"
 )
 
@@ -40,6 +41,7 @@ type Options struct {
 type Store struct {
 	sqldb.Upkeep
 	*documents.Tables
+	*research.Data
 	db      *sqldb.DB
 	quota   int64 // see Options
 	limits  StartLimits
@@ -62,16 +64,10 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 func New(db *sqldb.DB, opts Options) *Store {
 	many := opts.Database.Lease > 0
 	return &Store{
-		Upkeep: db.Upkeep(), Tables: documents.New(db, opts.Quota, many),
+		Upkeep: db.Upkeep(), Tables: documents.New(db, opts.Quota, many), Data: research.New(db),
 		db: db, quota: opts.Quota, limits: opts.Limits, many: many,
 		logger: cmp.Or(opts.Database.Logger, slog.New(slog.DiscardHandler)),
 	}
-}
-
-// Empty reports whether the store has no research data yet.
-func (s *Store) Empty(ctx context.Context) (bool, error) {
-	n, err := sqldb.Number(s.db.Read(ctx), "SELECT (SELECT COUNT(*) FROM streams) + (SELECT COUNT(*) FROM reports)")
-	return n == 0, s.db.Fault("empty", err)
 }
 
 // change runs a statement that must change a row.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/research"
 )
 
 // streamLines are so many streams with the ids from 1.
@@ -91,7 +91,7 @@ func testImportInterrupted(t *testing.T, url string) {
 	fails(t, "the import, which ends when the other process has written", err, context.Canceled)
 	counts, err := s.Import(t.Context(), strings.NewReader(data))
 	must(t, err)
-	equal(t, "counts", counts, store.Counts{Streams: lines})
+	equal(t, "counts", counts, research.Counts{Streams: lines})
 	_, err = s.Stream(t.Context(), lines)
 	must(t, err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/research"
 )
 
 const sample = `
@@ -29,7 +30,7 @@ func load(t *testing.T, url string) *store.Store {
 	s := open(t, url)
 	counts, err := s.Import(t.Context(), strings.NewReader(sample))
 	must(t, err)
-	equal(t, "counts", counts, store.Counts{Streams: 2, Reports: 3, Articles: 3})
+	equal(t, "counts", counts, research.Counts{Streams: 2, Reports: 3, Articles: 3})
 	return s
 }
 
@@ -93,7 +94,7 @@ func testBadImports(t *testing.T, url string) {
 		if reason := strings.TrimPrefix(message, "line 2: "); strings.Count(err.Error(), reason) != 1 {
 			t.Errorf("%s: %q does not say %q once", name, err, reason)
 		}
-		equal(t, name, counts, store.Counts{})
+		equal(t, name, counts, research.Counts{})
 	}
 	_, err := s.Stream(t.Context(), 9)
 	fails(t, "what came before the bad lines", err, schemas.ErrNotFound)

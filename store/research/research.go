@@ -1,4 +1,5 @@
-package store
+// Package research keeps the research streams, their reports and articles, and imports them.
+package research
 
 import (
 	"context"
@@ -11,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -22,6 +24,18 @@ const (
 	// maxWords is how many words of a search are used.
 	maxWords = 32
 )
+
+// Data is the research data. It is safe for concurrent use.
+type Data struct{ db *sqldb.DB }
+
+// New returns the data of a database.
+func New(db *sqldb.DB) *Data { return &Data{db} }
+
+// Empty reports whether there is no research data yet.
+func (d *Data) Empty(ctx context.Context) (bool, error) {
+	n, err := sqldb.Number(d.db.Read(ctx), "SELECT (SELECT COUNT(*) FROM streams) + (SELECT COUNT(*) FROM reports)")
+	return n == 0, d.db.Fault("empty", err)
+}
 
 type streamRow struct {
 	ID           int64 `gorm:"primaryKey;autoIncrement:false"`
@@ -112,10 +126,10 @@ func articles(rows []articleRow) ([]schemas.Article, error) {
 }
 
 // Streams returns all streams in order of their ids.
-func (s *Store) Streams(ctx context.Context) ([]schemas.Stream, error) {
+func (d *Data) Streams(ctx context.Context) ([]schemas.Stream, error) {
 	var rows []streamRow
-	if err := s.db.Read(ctx).Order("id").Limit(maxStreams).Find(&rows).Error; err != nil {
-		return nil, s.db.Fault("streams", err)
+	if err := d.db.Read(ctx).Order("id").Limit(maxStreams).Find(&rows).Error; err != nil {
+		return nil, d.db.Fault("streams", err)
 	}
 	found := make([]schemas.Stream, len(rows))
 	for i := range rows {
@@ -125,10 +139,10 @@ func (s *Store) Streams(ctx context.Context) ([]schemas.Stream, error) {
 }
 
 // Stream returns the stream.
-func (s *Store) Stream(ctx context.Context, id int64) (schemas.Stream, error) {
+func (d *Data) Stream(ctx context.Context, id int64) (schemas.Stream, error) {
 	var row streamRow
-	if err := s.db.Read(ctx).Where("id = ?", id).Take(&row).Error; err != nil {
-		return schemas.Stream{}, s.db.Fault("stream", err)
+	if err := d.db.Read(ctx).Where("id = ?", id).Take(&row).Error; err != nil {
+		return schemas.Stream{}, d.db.Fault("stream", err)
 	}
 	return row.stream(), nil
 }
@@ -136,12 +150,12 @@ func (s *Store) Stream(ctx context.Context, id int64) (schemas.Stream, error) {
 // UpdateStream applies change to the stream in one transaction and sets
 // UpdatedAt. If change returns an error, the stream is not changed. Its id
 // never changes.
-func (s *Store) UpdateStream(ctx context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error) {
+func (d *Data) UpdateStream(ctx context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error) {
 	var changed schemas.Stream
 	var refused error
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := d.db.Write(ctx, func(tx *gorm.DB) error {
 		var row streamRow
-		if err := tx.Clauses(s.db.RowLock()...).Where("id = ?", id).Take(&row).Error; err != nil {
+		if err := tx.Clauses(d.db.RowLock()...).Where("id = ?", id).Take(&row).Error; err != nil {
 			return err
 		}
 		st := row.stream()
@@ -157,7 +171,7 @@ func (s *Store) UpdateStream(ctx context.Context, id int64, change func(*schemas
 		return schemas.Stream{}, refused
 	}
 	if err != nil {
-		return schemas.Stream{}, s.db.Fault("update stream", err)
+		return schemas.Stream{}, d.db.Fault("update stream", err)
 	}
 	return changed, nil
 }
@@ -165,14 +179,14 @@ func (s *Store) UpdateStream(ctx context.Context, id int64, change func(*schemas
 const reportColumns = "reports.*, (SELECT COUNT(*) FROM articles WHERE articles.report_id = reports.id) AS article_count"
 
 // Reports returns the reports of a stream, newest first; streamID 0 means all streams.
-func (s *Store) Reports(ctx context.Context, streamID int64) ([]schemas.Report, error) {
-	tx := s.db.Read(ctx).Select(reportColumns)
+func (d *Data) Reports(ctx context.Context, streamID int64) ([]schemas.Report, error) {
+	tx := d.db.Read(ctx).Select(reportColumns)
 	if streamID != 0 {
 		tx = tx.Where("stream_id = ?", streamID)
 	}
 	var rows []reportRow
 	if err := tx.Order("published_at DESC, id DESC").Limit(maxReports).Find(&rows).Error; err != nil {
-		return nil, s.db.Fault("reports", err)
+		return nil, d.db.Fault("reports", err)
 	}
 	found := make([]schemas.Report, len(rows))
 	for i := range rows {
@@ -182,25 +196,25 @@ func (s *Store) Reports(ctx context.Context, streamID int64) ([]schemas.Report, 
 }
 
 // Report returns the report with its articles in order of their ids.
-func (s *Store) Report(ctx context.Context, id int64) (schemas.Report, error) {
+func (d *Data) Report(ctx context.Context, id int64) (schemas.Report, error) {
 	var row reportRow
-	if err := s.db.Read(ctx).Select(reportColumns).Where("id = ?", id).Take(&row).Error; err != nil {
-		return schemas.Report{}, s.db.Fault("report", err)
+	if err := d.db.Read(ctx).Select(reportColumns).Where("id = ?", id).Take(&row).Error; err != nil {
+		return schemas.Report{}, d.db.Fault("report", err)
 	}
 	var rows []articleRow
-	if err := s.db.Read(ctx).Select(articleColumns).Where("report_id = ?", id).Order("id").Limit(maxArticles).Find(&rows).Error; err != nil {
-		return schemas.Report{}, s.db.Fault("report", err)
+	if err := d.db.Read(ctx).Select(articleColumns).Where("report_id = ?", id).Order("id").Limit(maxArticles).Find(&rows).Error; err != nil {
+		return schemas.Report{}, d.db.Fault("report", err)
 	}
 	report := row.report()
 	var err error
 	report.Articles, err = articles(rows)
-	return report, s.db.Fault("report", err)
+	return report, d.db.Fault("report", err)
 }
 
 // SearchArticles searches title, abstract and authors for the words of the
 // query; streamID or reportID 0 means all. Articles with all words come first,
 // then those with some, each best first. A query without a word finds nothing.
-func (s *Store) SearchArticles(ctx context.Context, query string, streamID, reportID int64, limit int) ([]schemas.Article, error) {
+func (d *Data) SearchArticles(ctx context.Context, query string, streamID, reportID int64, limit int) ([]schemas.Article, error) {
 	words := searchWords(query)
 	limit = values.PageLimit(limit, maxArticles, maxArticles)
 	var found []articleRow
@@ -208,7 +222,7 @@ func (s *Store) SearchArticles(ctx context.Context, query string, streamID, repo
 		if len(words) == 0 || len(found) >= limit || !all && len(words) == 1 {
 			break
 		}
-		tx := s.db.SearchArticles(s.db.Read(ctx).Table("articles").Select(articleColumns), words, all)
+		tx := d.db.SearchArticles(d.db.Read(ctx).Table("articles").Select(articleColumns), words, all)
 		if streamID != 0 {
 			tx = tx.Where("report_id IN (SELECT id FROM reports WHERE stream_id = ?)", streamID)
 		}
@@ -220,12 +234,12 @@ func (s *Store) SearchArticles(ctx context.Context, query string, streamID, repo
 		}
 		var rows []articleRow
 		if err := tx.Limit(limit - len(found)).Find(&rows).Error; err != nil {
-			return nil, s.db.Fault("search articles", err)
+			return nil, d.db.Fault("search articles", err)
 		}
 		found = append(found, rows...)
 	}
 	result, err := articles(found)
-	return result, s.db.Fault("search articles", err)
+	return result, d.db.Fault("search articles", err)
 }
 
 func articleIDs(rows []articleRow) []int64 {

@@ -1,4 +1,4 @@
-package store_test
+package research_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/research"
 	"github.com/chattray/chattray/store/storetest"
 )
 
@@ -20,18 +21,18 @@ import (
 func TestImportOnce(t *testing.T) {
 	const limit = 2 << 20
 	data := strings.Repeat("x", limit)
-	once, err := store.Seekable(io.MultiReader(strings.NewReader(data)), limit)
+	once, err := research.Seekable(io.MultiReader(strings.NewReader(data)), limit)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(once); err != nil || string(got) != data {
 		t.Errorf("got %d bytes, %v, want %d", len(got), err, len(data))
 	}
-	_, err = store.Seekable(io.MultiReader(strings.NewReader(data), strings.NewReader("x")), limit)
+	_, err = research.Seekable(io.MultiReader(strings.NewReader(data), strings.NewReader("x")), limit)
 	if seen := schemas.Visible(err); seen.Code != schemas.CodeTooLarge || !strings.Contains(seen.Message, "2 MiB") {
 		t.Errorf("got %v, want too_large with the limit", err)
 	}
-	if _, err := store.Seekable(strings.NewReader(data+"x"), limit); err != nil {
+	if _, err := research.Seekable(strings.NewReader(data+"x"), limit); err != nil {
 		t.Errorf("data that can be read twice: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package research
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ type Counts struct {
 //
 // Data that are an io.Seeker are read twice and may have any size; they must
 // not change meanwhile. Others may have maxImportOnce bytes.
-func (s *Store) Import(ctx context.Context, from io.Reader) (Counts, error) {
+func (d *Data) Import(ctx context.Context, from io.Reader) (Counts, error) {
 	data, err := seekable(from, maxImportOnce)
 	if err != nil {
 		return Counts{}, fmt.Errorf("store: import: %w", err)
@@ -51,37 +51,37 @@ func (s *Store) Import(ctx context.Context, from io.Reader) (Counts, error) {
 	if err != nil {
 		return Counts{}, fmt.Errorf("store: import: %w", err)
 	}
-	check := &importCheck{store: s, streams: make(map[int64]struct{}), reports: make(map[int64]struct{})}
+	check := &importCheck{data: d, streams: make(map[int64]struct{}), reports: make(map[int64]struct{})}
 	reader := &importReader{from: data}
 	if err := check.all(ctx, reader); err != nil {
-		return Counts{}, s.importFault(reader, err)
+		return Counts{}, d.importFault(reader, err)
 	}
 	size := reader.n
 	if _, err := data.Seek(start, io.SeekStart); err != nil {
 		return Counts{}, fmt.Errorf("store: import: %w", err)
 	}
-	stored, err := s.storeLines(ctx, io.LimitReader(reader, size))
+	stored, err := d.storeLines(ctx, io.LimitReader(reader, size))
 	if err == nil && stored != check.lines {
 		err = errImportChanged
 	}
 	if err == nil {
-		err = s.db.Imported(ctx)
+		err = d.db.Imported(ctx)
 	}
 	if err != nil && stored > 0 {
 		err = fmt.Errorf("the lines up to %d are stored, a second import of the same data completes it: %w", stored, err)
 	}
 	if err != nil {
-		return Counts{}, s.importFault(reader, err)
+		return Counts{}, d.importFault(reader, err)
 	}
 	return check.counts, nil
 }
 
 // importFault returns the error for callers. One of the data is not of the database.
-func (s *Store) importFault(data *importReader, err error) error {
+func (d *Data) importFault(data *importReader, err error) error {
 	if data.err != nil {
 		return fmt.Errorf("store: import: %w", err)
 	}
-	return s.db.Fault("import", err)
+	return d.db.Fault("import", err)
 }
 
 // errImportChanged means that the data differ from what was checked.
@@ -107,7 +107,7 @@ func seekable(from io.Reader, limit int) (io.ReadSeeker, error) {
 
 // importCheck checks that the lines can be stored.
 type importCheck struct {
-	store *Store
+	data *Data
 	// streams and reports have the ids that exist: those of earlier lines, and those that
 	// were found in the database.
 	streams, reports map[int64]struct{}
@@ -160,7 +160,7 @@ func (c *importCheck) known(ctx context.Context, ids map[int64]struct{}, table s
 	if _, ok := ids[id]; ok {
 		return nil
 	}
-	n, err := sqldb.Number(c.store.db.Read(ctx), "SELECT COUNT(*) FROM "+table+" WHERE id = ?", id)
+	n, err := sqldb.Number(c.data.db.Read(ctx), "SELECT COUNT(*) FROM "+table+" WHERE id = ?", id)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (r *importReader) Read(p []byte) (int, error) {
 }
 
 // storeLines stores the lines and returns the number of the last one that is stored.
-func (s *Store) storeLines(ctx context.Context, data io.Reader) (stored int, err error) {
+func (d *Data) storeLines(ctx context.Context, data io.Reader) (stored int, err error) {
 	var records []importRecord
 	size, last := 0, 0
 	flush := func() error {
@@ -197,11 +197,11 @@ func (s *Store) storeLines(ctx context.Context, data io.Reader) (stored int, err
 			return nil
 		}
 		if stored > 0 {
-			if err := s.db.GiveWay(ctx); err != nil {
+			if err := d.db.GiveWay(ctx); err != nil {
 				return err
 			}
 		}
-		if err := s.db.Transact(ctx, func(tx sqldb.Session) error { return storeRecords(ctx, tx, records) }); err != nil {
+		if err := d.db.Transact(ctx, func(tx sqldb.Session) error { return storeRecords(ctx, tx, records) }); err != nil {
 			return err
 		}
 		records, size, stored = records[:0], 0, last

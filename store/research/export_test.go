@@ -1,4 +1,4 @@
-package store
+package research
 
 // Seekable is how an import reads its data.
 var Seekable = seekable
