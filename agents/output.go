@@ -94,7 +94,7 @@ func (l *loop) summarize(reply *turn.Reply) {
 		b.WriteString(" These are the tools' results:\n")
 	}
 	for _, o := range l.outcomes[max(0, len(l.outcomes)-summaryResults):] {
-		text := cut(strings.Join(strings.Fields(text.Bytes(o.result.Text, maxSummaryInput)), " "), summaryText)
+		text := cut(text.OneLine(text.Bytes(o.result.Text, maxSummaryInput)), summaryText)
 		if o.result.IsError {
 			text = "failed: " + text
 		}

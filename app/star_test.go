@@ -163,7 +163,8 @@ var rooms = map[string][]string{
 // toolRooms says which packages of tools each of them may import. The rooms of mcp do not
 // import one another, and its transports know no tools.
 var toolRooms = map[string][]string{
-	"tools":               {"tools/eutils", "tools/outbound", "tools/webpage"},
+	"tools":               {"tools/outbound"},
+	"tools/builtin":       {"tools", "tools/eutils", "tools/outbound", "tools/webpage"},
 	"tools/eutils":        {"tools/outbound"},
 	"tools/mcp":           {"tools", "tools/mcp/result", "tools/mcp/transport"},
 	"tools/mcp/logtest":   {},
@@ -171,6 +172,7 @@ var toolRooms = map[string][]string{
 	"tools/mcp/server":    {"tools"},
 	"tools/mcp/transport": {"tools/outbound"},
 	"tools/outbound":      {},
+	"tools/toolstest":     {"tools"},
 	"tools/webpage":       {"tools/outbound"},
 }
 

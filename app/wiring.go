@@ -40,6 +40,7 @@ import (
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/builtin"
 	"github.com/chattray/chattray/web"
 )
 
@@ -290,8 +291,8 @@ func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
 
 // toolRegistry makes the tools that are configured, and adds more.
 func toolRegistry(c settings.Config, data *store.Store, docs *documents.Documents, sharing func() int, more []turn.Tool) (*tools.Registry, error) {
-	list, err := tools.Builtin(tools.Config{
-		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email, Sharing: sharing},
+	list, err := builtin.Tools(builtin.Config{
+		PubMed:  builtin.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email, Sharing: sharing},
 		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: docs,
 		Models: modelNames(c), Sample: c.Demo(),
 	})

@@ -95,7 +95,7 @@ func (h *httpTool) unsuccessful(content string, resp *http.Response) (Result, er
 		message += turn.UnknownEffect
 	}
 	if isText(resp) && strings.TrimSpace(content) != "" {
-		message += ": " + text.Ellipsis(oneLine(content), maxHTTPError)
+		message += ": " + text.Ellipsis(text.OneLine(content), maxHTTPError)
 	}
 	if h.effects && !refused {
 		return Result{}, schemas.NewError(h.unknown(schemas.CodeUpstreamError), message)

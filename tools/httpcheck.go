@@ -135,7 +135,7 @@ func (h *httpTool) checkBody(s *jsonschema.Schema, args map[string]any) error {
 	if found := quoted.FindStringSubmatch(h.def.Body); found != nil {
 		hint = fmt.Sprintf("each value is written as JSON, a text with its quotation marks: write %s instead of %s", found[1], found[0])
 	}
-	return fmt.Errorf("with the arguments %s it is not JSON but %s; %s", text.Ellipsis(jsonText(args), maxShownSample), text.Ellipsis(oneLine(content), maxShownSample), hint)
+	return fmt.Errorf("with the arguments %s it is not JSON but %s; %s", text.Ellipsis(jsonText(args), maxShownSample), text.Ellipsis(text.OneLine(content), maxShownSample), hint)
 }
 
 // sampleText is the sample of a text.

@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/toolstest"
 )
 
 // hangUp closes the connection without an answer.
@@ -206,7 +207,7 @@ func TestHTTPToolsWithEffectsAnswerOddly(t *testing.T) {
 			if err != nil || got.IsError || len(got.Text) > 1<<20+200 {
 				t.Fatalf("got %.200s, %v, want a success of at most a MiB", got.Text, err)
 			}
-			contains(t, got.Text, tc.want...)
+			toolstest.Contains(t, got.Text, tc.want...)
 			tool, _ = declared(t, turn.HTTPTool{}, tc.serve)
 			if _, err := tool.Run(t.Context(), &tools.Call{Name: "lookup"}); schemas.Visible(err).Code != tc.get {
 				t.Errorf("GET: got %v, want code %s", err, tc.get)

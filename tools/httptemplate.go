@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,7 +163,7 @@ func plainText(v any) string {
 
 // values decodes arguments for a template: integers stay integers.
 func values(input json.RawMessage) (map[string]any, error) {
-	v, err := text.Decode([]byte(or(string(input), "{}")))
+	v, err := text.Decode([]byte(cmp.Or(string(input), "{}")))
 	if err != nil {
 		return nil, err
 	}

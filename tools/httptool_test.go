@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/toolstest"
 )
 
 // seen is a request as the server got it.
@@ -91,7 +92,7 @@ func TestHTTPToolRequest(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tool, got := declared(t, tc.def, answer(`{}`))
-			if _, err := call(t, []turn.Tool{tool}, "lookup", tc.args, tools.Call{}); err != nil {
+			if _, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", tc.args, tools.Call{}); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(tc.want, *got); d != "" {
@@ -117,7 +118,7 @@ func TestHTTPToolRefusesArguments(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tool, got := declared(t, tc.def, answer(`{}`))
-			_, err := call(t, []turn.Tool{tool}, "lookup", tc.args, tools.Call{})
+			_, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", tc.args, tools.Call{})
 			if schemas.Visible(err).Code != schemas.CodeInvalid || got.URI != "" {
 				t.Errorf("got %v and request %+v, want code invalid and no request", err, *got)
 			}
@@ -148,7 +149,7 @@ func TestHTTPToolAnswer(t *testing.T) {
 				def.PayloadType = "things"
 			}
 			tool, _ := declared(t, def, answer(tc.body))
-			got, err := call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
+			got, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
 			if err != nil || got.Text != tc.body+tc.note || got.IsError {
 				t.Fatalf("got %+v, %v, want the text %q", got, err, tc.body+tc.note)
 			}
@@ -183,7 +184,7 @@ func TestHTTPToolReadsEncodings(t *testing.T) {
 			w.Header().Set("Content-Type", tc.kind)
 			_, _ = io.WriteString(w, tc.body)
 		})
-		got, err := call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
+		got, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
 		if err != nil || got.Text != tc.want {
 			t.Errorf("%s: got %q, %v, want %q", tc.name, got.Text, err, tc.want)
 		}
@@ -201,7 +202,7 @@ func TestHTTPToolHidesSecrets(t *testing.T) {
 			w.WriteHeader(status)
 			_ = json.NewEncoder(w).Encode(r.Header)
 		})
-		got, err := call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
+		got, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
 		if err != nil || got.IsError != (status != 200) {
 			t.Fatalf("got %+v, %v", got, err)
 		}
@@ -218,25 +219,25 @@ func TestHTTPToolErrors(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 		_, _ = io.WriteString(w, "no such item "+strings.Repeat("x", 5000))
 	})
-	got, err := call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
+	got, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
 	if err != nil || !got.IsError || len(got.Text) > 700 {
 		t.Fatalf("got %d bytes, %v, want a short error result", len(got.Text), err)
 	}
-	contains(t, got.Text, "status 418", "no such item")
+	toolstest.Contains(t, got.Text, "status 418", "no such item")
 
 	tool, _ = declared(t, turn.HTTPTool{URL: "/"}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 2<<20)) })
-	if _, err := call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{}); schemas.Visible(err).Code != schemas.CodeTooLarge {
+	if _, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{}); schemas.Visible(err).Code != schemas.CodeTooLarge {
 		t.Errorf("got %v, want code too_large", err)
 	}
 	tool, _ = declared(t, turn.HTTPTool{URL: "/"}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/png")
 		_, _ = io.WriteString(w, "\x89PNG")
 	})
-	if _, err := call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{}); schemas.Visible(err).Code != schemas.CodeUnsupportedMedia {
+	if _, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{}); schemas.Visible(err).Code != schemas.CodeUnsupportedMedia {
 		t.Errorf("got %v, want code unsupported_media_type", err)
 	}
 	tool, _ = declared(t, turn.HTTPTool{URL: "/"}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	if got, err := call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{}); err != nil || got.IsError {
+	if got, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{}); err != nil || got.IsError {
 		t.Errorf("got %+v, %v, want a result for no content", got, err)
 	}
 }
@@ -252,11 +253,11 @@ func TestHTTPToolStaysOnItsHost(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "home")
 	})
-	got, err := call(t, []turn.Tool{tool}, "lookup", `{"to":"/here"}`, tools.Call{})
+	got, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{"to":"/here"}`, tools.Call{})
 	if err != nil || got.Text != "home" {
 		t.Errorf("got %+v, %v, want the redirect on the same host followed", got, err)
 	}
-	got, err = call(t, []turn.Tool{tool}, "lookup", `{"to":"`+other.URL+`"}`, tools.Call{})
+	got, err = toolstest.Call(t, []turn.Tool{tool}, "lookup", `{"to":"`+other.URL+`"}`, tools.Call{})
 	if err != nil || !got.IsError || elsewhere != 0 {
 		t.Errorf("got %+v, %v and %d requests elsewhere, want an error and none", got, err, elsewhere)
 	}
@@ -292,7 +293,7 @@ func TestNewHTTPReportsAllMistakes(t *testing.T) {
 			if err == nil {
 				t.Fatal("got no error, want one")
 			}
-			contains(t, err.Error(), tc.want...)
+			toolstest.Contains(t, err.Error(), tc.want...)
 		})
 	}
 }

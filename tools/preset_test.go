@@ -9,6 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/builtin"
 )
 
 func preset(t *testing.T, tool turn.Tool, set string) (turn.Tool, error) {
@@ -23,7 +24,7 @@ func preset(t *testing.T, tool turn.Tool, set string) (turn.Tool, error) {
 // Arguments that are set are part of each call; models neither see nor change
 // them.
 func TestWithArguments(t *testing.T) {
-	plain := tools.CompareModels([]string{"one", "two", "three"})[0]
+	plain := builtin.CompareModels([]string{"one", "two", "three"})[0]
 	tool, err := preset(t, plain, `{"mode":"race","models":["two","three"]}`)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func TestWithRequiredArguments(t *testing.T) {
 }
 
 func TestArgumentsThatCannotBeSet(t *testing.T) {
-	compare := tools.CompareModels([]string{"one", "two"})[0]
+	compare := builtin.CompareModels([]string{"one", "two"})[0]
 	streams := turn.Tool{Name: "w", InputSchema: json.RawMessage(`{"type":"object"}`), Streams: &turn.StreamedArgument{Argument: "content"}}
 	for _, tt := range []struct {
 		tool      turn.Tool

@@ -59,6 +59,13 @@ func (r *Registry) Add(tools ...turn.Tool) error {
 	return nil
 }
 
+// builtinNames are the names of the built-in tools, configured or not.
+var builtinNames = []string{
+	"search_pubmed", "get_pubmed_article", "web_search", "fetch_webpage", "search_articles", "list_reports", "get_report",
+	"list_streams", "get_stream", "get_payload", "read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block",
+	"research", "compare_models", "order_print",
+}
+
 // fault returns what is wrong with a tool.
 func fault(t turn.Tool) error {
 	var wrong []error

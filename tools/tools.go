@@ -192,9 +192,9 @@ func WithPayload(text, payloadType string, data any) (Result, error) {
 	return Result{Text: text, Payload: &turn.Payload{Type: payloadType, Data: raw}}, nil
 }
 
-// invalid returns the error for arguments that fit the schema but cannot be
+// Invalid returns the error for arguments that fit the schema but cannot be
 // used. The model reads the message.
-func invalid(message string) error { return schemas.NewError(schemas.CodeInvalid, message) }
+func Invalid(message string) error { return schemas.NewError(schemas.CodeInvalid, message) }
 
 var errNoFunction = errors.New("it has no function")
 

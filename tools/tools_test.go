@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/toolstest"
 )
 
 type input struct {
@@ -221,7 +222,7 @@ func TestResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(tc.want, names(got)); d != "" {
+			if d := cmp.Diff(tc.want, toolstest.Names(got)); d != "" {
 				t.Errorf("tools (-want +got):\n%s", d)
 			}
 		})
@@ -246,7 +247,7 @@ func TestBuiltinNamesAreKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"one"}, names(got)); d != "" {
+	if d := cmp.Diff([]string{"one"}, toolstest.Names(got)); d != "" {
 		t.Errorf("tools (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]string{"one"}, r.Names()); d != "" {
@@ -270,54 +271,5 @@ func TestAdd(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"one", "two"}, r.Names()); d != "" || !r.Has("two") || r.Has("three") {
 		t.Errorf("names (-want +got):\n%s", d)
-	}
-}
-
-func names(list []turn.Tool) []string {
-	var out []string
-	for _, t := range list {
-		out = append(out, t.Name)
-	}
-	return out
-}
-
-// call runs a tool as the loop does: arguments checked first.
-func call(t *testing.T, list []turn.Tool, name, input string, c tools.Call) (tools.Result, error) {
-	t.Helper()
-	for _, tool := range list {
-		if tool.Name != name {
-			continue
-		}
-		c.Name, c.Input = name, json.RawMessage(input)
-		if err := tool.Check(c.Input); err != nil {
-			return tools.Result{}, err
-		}
-		return tool.Run(t.Context(), &c)
-	}
-	t.Fatalf("there is no tool %s in %v", name, names(list))
-	return tools.Result{}, nil
-}
-
-func contains(t *testing.T, text string, wants ...string) {
-	t.Helper()
-	for _, want := range wants {
-		if !strings.Contains(text, want) {
-			t.Errorf("got:\n%s\nwant %q in it", text, want)
-		}
-	}
-}
-
-// sameJSON compares a payload's data with what is wanted.
-func sameJSON(t *testing.T, got json.RawMessage, want string) {
-	t.Helper()
-	var g, w any
-	if err := json.Unmarshal(got, &g); err != nil {
-		t.Fatalf("got %s: %v", got, err)
-	}
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(w, g); d != "" {
-		t.Errorf("data (-want +got):\n%s", d)
 	}
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
-	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/builtin"
 )
 
 func TestDocumentsOverHTTP(t *testing.T) {
@@ -178,7 +178,7 @@ func newAuthor(t *testing.T) *author {
 		t.Fatal(err)
 	}
 	a := &author{T: t, documents: documents.New(data, data, data, data), loop: agents.New(demo.New(0), agents.Options{}), user: schemas.User{ID: "ann"}}
-	list, err := tools.Builtin(tools.Config{Research: data, Documents: a.documents})
+	list, err := builtin.Tools(builtin.Config{Research: data, Documents: a.documents})
 	if err != nil {
 		t.Fatal(err)
 	}

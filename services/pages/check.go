@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -379,5 +380,5 @@ func (l *pageLoader) checkMarkers(f *pageFile, level *pageLevel, types []turn.Pa
 
 // flat is an error's text on one line.
 func flat(err error) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(fmt.Sprint(err), "\n", "; ")), " ")
+	return text.OneLine(strings.ReplaceAll(fmt.Sprint(err), "\n", "; "))
 }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -321,6 +320,6 @@ const titleLength = 60 // characters
 
 // title returns the first words of a chat's first message.
 func title(message string) string {
-	line := strings.Join(strings.Fields(message), " ")
+	line := text.OneLine(message)
 	return cmp.Or(line[:text.Offset(line, titleLength)], "New chat")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/builtin"
 	"github.com/chattray/chattray/tools/mcp/server"
 )
 
@@ -76,7 +77,7 @@ func TestRefusalsAreJSONRPC(t *testing.T) {
 // TestHints checks the hints that hosts get of the built-in tools, and of a tool without
 // hints.
 func TestHints(t *testing.T) {
-	list, err := tools.Builtin(tools.Config{SearXNG: "http://127.0.0.1:1"})
+	list, err := builtin.Tools(builtin.Config{SearXNG: "http://127.0.0.1:1"})
 	if err != nil {
 		t.Fatal(err)
 	}

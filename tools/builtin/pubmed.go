@@ -1,6 +1,7 @@
-package tools
+package builtin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/eutils"
 )
 
@@ -51,17 +53,17 @@ func PubMed(c PubMedConfig) ([]turn.Tool, error) {
 	}
 	p := pubMed{client}
 	return []turn.Tool{
-		New("search_pubmed", "Search PubMed for biomedical articles. Returns titles, authors, journal, year, PMID and abstracts. "+
+		tools.New("search_pubmed", "Search PubMed for biomedical articles. Returns titles, authors, journal, year, PMID and abstracts. "+
 			"The query may use PubMed's syntax, such as aspirin[ti] AND randomized controlled trial[pt].", p.search,
-			Words("Search PubMed", "Searched PubMed|Searched PubMed {n} times"), Global(), ReadOnly(), Untrusted(), PayloadType(typePubMedResults), Refine(func(s *jsonschema.Schema) {
+			tools.Words("Search PubMed", "Searched PubMed|Searched PubMed {n} times"), tools.Global(), tools.ReadOnly(), tools.Untrusted(), tools.PayloadType(typePubMedResults), tools.Refine(func(s *jsonschema.Schema) {
 				sized(s, "query", 1, maxQuery)
 				between(s, "max_results", 1, maxArticles)
 				between(s, "year_from", 1500, 3000)
 				between(s, "year_to", 1500, 3000)
 				s.Properties["sort"].Enum = []any{"relevance", "newest"}
 			})),
-		New("get_pubmed_article", "Get one PubMed article by its PMID: the whole abstract with its sections, authors, journal, year, DOI, MeSH terms and publication types.",
-			p.get, Words("Read an article", "Read an article|Read {n} articles"), Global(), ReadOnly(), Untrusted(), PayloadType(typePubMedArticle), Refine(func(s *jsonschema.Schema) {
+		tools.New("get_pubmed_article", "Get one PubMed article by its PMID: the whole abstract with its sections, authors, journal, year, DOI, MeSH terms and publication types.",
+			p.get, tools.Words("Read an article", "Read an article|Read {n} articles"), tools.Global(), tools.ReadOnly(), tools.Untrusted(), tools.PayloadType(typePubMedArticle), tools.Refine(func(s *jsonschema.Schema) {
 				s.Properties["pmid"].Pattern = `^[1-9][0-9]{0,8}$`
 			})),
 	}, nil
@@ -114,12 +116,12 @@ type wholeArticle struct {
 	URL      string           `json:"url"`
 }
 
-func (p pubMed) search(ctx context.Context, call *Call, in pubMedSearch) (Result, error) {
+func (p pubMed) search(ctx context.Context, call *tools.Call, in pubMedSearch) (tools.Result, error) {
 	if strings.TrimSpace(in.Query) == "" {
-		return Result{}, invalid("the query is empty")
+		return tools.Result{}, tools.Invalid("the query is empty")
 	}
 	if in.YearFrom > 0 && in.YearTo > 0 && in.YearFrom > in.YearTo {
-		return Result{}, invalid("year_from is after year_to")
+		return tools.Result{}, tools.Invalid("year_from is after year_to")
 	}
 	call.Progress("searching", "Searching PubMed", 0.1, nil)
 	found, err := p.client.Search(ctx, call.Waiting, eutils.Query{
@@ -127,25 +129,25 @@ func (p pubMed) search(ctx context.Context, call *Call, in pubMedSearch) (Result
 		YearFrom: in.YearFrom, YearTo: in.YearTo,
 	})
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	call.Progress("reading", fmt.Sprintf("Reading %d of %d articles", len(found.IDs), found.Total), 0.5,
 		map[string]int{"found": found.Total, "reading": len(found.IDs)})
 	articles, note, err := p.read(ctx, call, found.IDs, in.Titles)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	call.Progress("read", fmt.Sprintf("Read %d articles", len(articles)), 1, nil)
 	data := foundArticles{Query: in.Query, Total: found.Total, Articles: make([]foundArticle, len(articles))}
 	for i, a := range articles {
 		data.Articles[i] = foundArticle{a.PMID, a.Title, a.Authors, a.Journal, a.Year, a.DOI, abstractText(a.Abstract), a.URL()}
 	}
-	return WithPayload(searchText(data, append(found.Notes, note...)), typePubMedResults, data)
+	return tools.WithPayload(searchText(data, append(found.Notes, note...)), typePubMedResults, data)
 }
 
 // read returns the whole articles, and the short form for those that could not
 // be read. Notes say what is missing.
-func (p pubMed) read(ctx context.Context, call *Call, ids []string, titles bool) ([]eutils.Article, []string, error) {
+func (p pubMed) read(ctx context.Context, call *tools.Call, ids []string, titles bool) ([]eutils.Article, []string, error) {
 	var whole []eutils.Article
 	var notes []string
 	if !titles {
@@ -183,17 +185,17 @@ func (p pubMed) read(ctx context.Context, call *Call, ids []string, titles bool)
 	return out, notes, nil
 }
 
-func (p pubMed) get(ctx context.Context, call *Call, in pubMedArticle) (Result, error) {
+func (p pubMed) get(ctx context.Context, call *tools.Call, in pubMedArticle) (tools.Result, error) {
 	call.Progress("reading", "Reading PubMed article "+in.PMID, 0.2, nil)
 	found, err := p.client.Fetch(ctx, call.Waiting, []string{in.PMID})
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	if len(found) == 0 {
-		return Result{}, schemas.NewError(schemas.CodeNotFound, "PubMed has no article with PMID "+in.PMID)
+		return tools.Result{}, schemas.NewError(schemas.CodeNotFound, "PubMed has no article with PMID "+in.PMID)
 	}
 	a := found[0]
-	return WithPayload(articleText(a), typePubMedArticle,
+	return tools.WithPayload(articleText(a), typePubMedArticle,
 		wholeArticle{a.PMID, a.Title, a.Authors, a.Journal, a.Year, a.DOI, a.Abstract, a.MeSH, a.Types, a.URL()})
 }
 
@@ -215,7 +217,7 @@ func searchText(data foundArticles, notes []string) string {
 		}
 		b.WriteString("\n" + a.URL + "\n")
 		if a.Abstract != "" {
-			b.WriteString("Abstract: " + text.Ellipsis(oneLine(a.Abstract), share) + "\n")
+			b.WriteString("Abstract: " + text.Ellipsis(text.OneLine(a.Abstract), share) + "\n")
 		}
 	}
 	return b.String()
@@ -224,7 +226,7 @@ func searchText(data foundArticles, notes []string) string {
 func articleText(a eutils.Article) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nAuthors: %s\nPublished in: %s\nPMID: %s\n", a.Title,
-		or(strings.Join(a.Authors, ", "), "not given"), published(a.Journal, a.Year), a.PMID)
+		cmp.Or(strings.Join(a.Authors, ", "), "not given"), published(a.Journal, a.Year), a.PMID)
 	line := func(name, value string) {
 		if value != "" {
 			b.WriteString(name + ": " + value + "\n")
@@ -234,7 +236,7 @@ func articleText(a eutils.Article) string {
 	line("URL", a.URL())
 	line("Publication types", strings.Join(a.Types, ", "))
 	line("MeSH terms", strings.Join(a.MeSH, "; "))
-	b.WriteString("\nAbstract:\n" + or(abstractText(a.Abstract), "(this record has no abstract)") + "\n")
+	b.WriteString("\nAbstract:\n" + cmp.Or(abstractText(a.Abstract), "(this record has no abstract)") + "\n")
 	return b.String()
 }
 
@@ -250,7 +252,7 @@ func abstractText(sections []eutils.Section) string {
 }
 
 func published(journal string, year int) string {
-	text := or(journal, "journal not given")
+	text := cmp.Or(journal, "journal not given")
 	if year > 0 {
 		text += fmt.Sprintf(" (%d)", year)
 	}

@@ -1,4 +1,4 @@
-package tools
+package builtin
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/tools"
 )
 
 // maxBeginning is how many characters of a block a list shows.
@@ -39,7 +40,7 @@ func blockContent(b *schemas.Block) string {
 		return fmt.Sprintf("(an image of %s bytes in base64, not shown)", grouped(len(content)))
 	}
 	if heading, brief := plannedFor(b); content == "" && heading != "" {
-		return fmt.Sprintf("(not written yet; planned: %s; %s)", heading, or(brief, "no brief"))
+		return fmt.Sprintf("(not written yet; planned: %s; %s)", heading, cmp.Or(brief, "no brief"))
 	}
 	return content
 }
@@ -78,7 +79,7 @@ type blockData struct {
 
 // withBlocks returns a result with the blocks as data: at most maxReadBlock of
 // each content and maxReadDocument in all.
-func withBlocks(shown string, blocks []schemas.Block) (Result, error) {
+func withBlocks(shown string, blocks []schemas.Block) (tools.Result, error) {
 	data := struct {
 		Blocks []blockData `json:"blocks"`
 	}{make([]blockData, len(blocks))}
@@ -89,14 +90,14 @@ func withBlocks(shown string, blocks []schemas.Block) (Result, error) {
 		data.Blocks[i] = blockData{blocks[i].ID, blocks[i].Type, content}
 	}
 	raw, err := json.Marshal(data)
-	return Result{Text: shown, Data: raw}, err
+	return tools.Result{Text: shown, Data: raw}, err
 }
 
 // documentText shows a document. If it is too long, only the names of the later
 // blocks are shown.
 func documentText(d *schemas.Document, blocks []schemas.Block) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Title: %s\nBlocks: %d\n", oneLine(cmp.Or(d.NewTitle, d.Title)), len(blocks))
+	fmt.Fprintf(&b, "Title: %s\nBlocks: %d\n", text.OneLine(cmp.Or(d.NewTitle, d.Title)), len(blocks))
 	if going := len(d.Blocks) - len(blocks); going > 0 {
 		fmt.Fprintf(&b, "Blocks marked as deleted, not shown: %d\n", going)
 	}
@@ -114,7 +115,7 @@ func documentText(d *schemas.Document, blocks []schemas.Block) string {
 // beginning returns the first characters of a block on one line.
 func beginning(b *schemas.Block) string {
 	content := blockContent(b)
-	return text.Ellipsis(oneLine(content[:min(len(content), 8*maxBeginning)]), maxBeginning)
+	return text.Ellipsis(text.OneLine(content[:min(len(content), 8*maxBeginning)]), maxBeginning)
 }
 
 // grouped writes a number with thousands separators.

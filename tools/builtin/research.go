@@ -1,6 +1,7 @@
-package tools
+package builtin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
 )
 
 // The payload types of the research tools.
@@ -53,24 +55,24 @@ func Research(data research) []turn.Tool {
 	}
 	r := researchTools{data}
 	return []turn.Tool{
-		New("search_articles", "Search the articles of the research reports by words in title, abstract and authors. "+
+		tools.New("search_articles", "Search the articles of the research reports by words in title, abstract and authors. "+
 			"On a page about a report or a stream it searches there; pass 0 as report_id and stream_id to search everywhere.", r.searchArticles,
-			Words("Search the articles", "Searched the articles|Searched the articles {n} times"), Global(), ReadOnly(), PayloadType(typeArticleResults), Refine(func(s *jsonschema.Schema) {
+			tools.Words("Search the articles", "Searched the articles|Searched the articles {n} times"), tools.Global(), tools.ReadOnly(), tools.PayloadType(typeArticleResults), tools.Refine(func(s *jsonschema.Schema) {
 				sized(s, "query", 1, maxQuery)
 				between(s, "limit", 1, maxReports)
 				atLeast(s, 0, "stream_id", "report_id")
 			})),
-		New("list_reports", "List the research reports, newest first: all of them or those of one stream.", r.listReports,
-			Words("List the reports", "Listed the reports|Listed reports {n} times"), ReadOnly(), PayloadType(typeReportList), Refine(func(s *jsonschema.Schema) {
+		tools.New("list_reports", "List the research reports, newest first: all of them or those of one stream.", r.listReports,
+			tools.Words("List the reports", "Listed the reports|Listed reports {n} times"), tools.ReadOnly(), tools.PayloadType(typeReportList), tools.Refine(func(s *jsonschema.Schema) {
 				between(s, "limit", 1, maxReports)
 				atLeast(s, 0, "stream_id")
 			})),
-		New("get_report", "Get a research report with its summary and articles. Without an id: the report on the user's page.", r.getReport,
-			Words("Read a report", "Read a report|Read {n} reports"), ReadOnly(), PayloadType(typeReportSummary), Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "report_id") })),
-		New("list_streams", "List the research streams with their purpose.", r.listStreams,
-			Words("List the streams", "Listed the streams|Listed streams {n} times"), ReadOnly(), PayloadType(typeStreamList)),
-		New("get_stream", "Get a research stream: purpose, schema, instructions and reports. Without an id: the stream on the user's page.", r.getStream,
-			Words("Read a stream", "Read a stream|Read {n} streams"), ReadOnly(), PayloadType(typeStreamDetails), Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "stream_id") })),
+		tools.New("get_report", "Get a research report with its summary and articles. Without an id: the report on the user's page.", r.getReport,
+			tools.Words("Read a report", "Read a report|Read {n} reports"), tools.ReadOnly(), tools.PayloadType(typeReportSummary), tools.Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "report_id") })),
+		tools.New("list_streams", "List the research streams with their purpose.", r.listStreams,
+			tools.Words("List the streams", "Listed the streams|Listed streams {n} times"), tools.ReadOnly(), tools.PayloadType(typeStreamList)),
+		tools.New("get_stream", "Get a research stream: purpose, schema, instructions and reports. Without an id: the stream on the user's page.", r.getStream,
+			tools.Words("Read a stream", "Read a stream|Read {n} streams"), tools.ReadOnly(), tools.PayloadType(typeStreamDetails), tools.Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "stream_id") })),
 	}
 }
 
@@ -96,14 +98,14 @@ type streamID struct {
 	StreamID int64 `json:"stream_id,omitempty" jsonschema:"id of the stream"`
 }
 
-func (r researchTools) searchArticles(ctx context.Context, call *Call, in articleSearch) (Result, error) {
+func (r researchTools) searchArticles(ctx context.Context, call *tools.Call, in articleSearch) (tools.Result, error) {
 	if strings.TrimSpace(in.Query) == "" {
-		return Result{}, invalid("the query is empty")
+		return tools.Result{}, tools.Invalid("the query is empty")
 	}
 	stream, report := scope(call, in)
 	articles, err := r.data.SearchArticles(ctx, in.Query, stream, report, clamp(in.Limit, defaultArticles, maxReports))
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	data := struct {
 		Query    string            `json:"query"`
@@ -121,11 +123,11 @@ func (r researchTools) searchArticles(ctx context.Context, call *Call, in articl
 		fmt.Fprintf(&b, "%s %q%s:\n", counted(len(articles), "article matches", "articles match"), in.Query, where)
 		writeArticles(&b, articles)
 	}
-	return WithPayload(b.String(), typeArticleResults, data)
+	return tools.WithPayload(b.String(), typeArticleResults, data)
 }
 
 // scope returns where to search: what the call names, else what the page shows.
-func scope(call *Call, in articleSearch) (stream, report int64) {
+func scope(call *tools.Call, in articleSearch) (stream, report int64) {
 	switch {
 	case in.StreamID == nil && in.ReportID == nil:
 		report = call.Context.Int("report_id")
@@ -149,14 +151,14 @@ func place(stream, report int64) string {
 	return text
 }
 
-func (r researchTools) listReports(ctx context.Context, call *Call, in reportListing) (Result, error) {
+func (r researchTools) listReports(ctx context.Context, call *tools.Call, in reportListing) (tools.Result, error) {
 	stream := value(in.StreamID)
 	if in.StreamID == nil {
 		stream = max(call.Context.Int("stream_id"), 0)
 	}
 	reports, err := r.data.Reports(ctx, stream)
 	if err != nil {
-		return Result{}, named(err, "stream", stream)
+		return tools.Result{}, named(err, "stream", stream)
 	}
 	total := len(reports)
 	reports = reports[:min(total, clamp(in.Limit, defaultReports, maxReports))]
@@ -170,38 +172,38 @@ func (r researchTools) listReports(ctx context.Context, call *Call, in reportLis
 		fmt.Fprintf(&b, "%s%s, newest first; these are the first %d:\n", counted(total, "report", "reports"), place(stream, 0), len(reports))
 		writeReports(&b, reports)
 	}
-	return WithPayload(b.String(), typeReportList, data)
+	return tools.WithPayload(b.String(), typeReportList, data)
 }
 
-func (r researchTools) getReport(ctx context.Context, call *Call, in reportID) (Result, error) {
+func (r researchTools) getReport(ctx context.Context, call *tools.Call, in reportID) (tools.Result, error) {
 	id := in.ReportID
 	if id == 0 {
 		id = call.Context.Int("report_id")
 	}
 	if id <= 0 {
-		return Result{}, invalid("report_id is required: the user's page shows no report; list_reports has the ids")
+		return tools.Result{}, tools.Invalid("report_id is required: the user's page shows no report; list_reports has the ids")
 	}
 	report, err := r.data.Report(ctx, id)
 	if err != nil {
-		return Result{}, named(err, "report", id)
+		return tools.Result{}, named(err, "report", id)
 	}
 	report.Articles = withAuthors(report.Articles)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Report %d: %s\nStream %d, published %s, %d articles\n\n%s\n", report.ReportID, report.Title, report.StreamID,
-		report.PublishedAt.Format("2006-01-02"), max(report.ArticleCount, len(report.Articles)), or(report.Summary, "(no summary)"))
+		report.PublishedAt.Format("2006-01-02"), max(report.ArticleCount, len(report.Articles)), cmp.Or(report.Summary, "(no summary)"))
 	if len(report.Articles) > 0 {
 		b.WriteString("\nArticles:\n")
 		writeArticles(&b, report.Articles)
 	}
-	return WithPayload(b.String(), typeReportSummary, struct {
+	return tools.WithPayload(b.String(), typeReportSummary, struct {
 		Report schemas.Report `json:"report"`
 	}{report})
 }
 
-func (r researchTools) listStreams(ctx context.Context, _ *Call, _ struct{}) (Result, error) {
+func (r researchTools) listStreams(ctx context.Context, _ *tools.Call, _ struct{}) (tools.Result, error) {
 	streams, err := r.data.Streams(ctx)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	if streams == nil {
 		streams = []schemas.Stream{}
@@ -209,38 +211,38 @@ func (r researchTools) listStreams(ctx context.Context, _ *Call, _ struct{}) (Re
 	var b strings.Builder
 	fmt.Fprintf(&b, "There are %d research streams.\n", len(streams))
 	for i, s := range streams[:min(len(streams), maxListed)] {
-		fmt.Fprintf(&b, "\n%d. %s (stream %d)\n%s\n", i+1, s.Name, s.StreamID, text.Ellipsis(oneLine(s.Purpose), maxSnippet))
+		fmt.Fprintf(&b, "\n%d. %s (stream %d)\n%s\n", i+1, s.Name, s.StreamID, text.Ellipsis(text.OneLine(s.Purpose), maxSnippet))
 	}
-	return WithPayload(b.String()+left(len(streams)), typeStreamList, struct {
+	return tools.WithPayload(b.String()+left(len(streams)), typeStreamList, struct {
 		Streams []schemas.Stream `json:"streams"`
 	}{streams})
 }
 
-func (r researchTools) getStream(ctx context.Context, call *Call, in streamID) (Result, error) {
+func (r researchTools) getStream(ctx context.Context, call *tools.Call, in streamID) (tools.Result, error) {
 	id := in.StreamID
 	if id == 0 {
 		id = call.Context.Int("stream_id")
 	}
 	if id <= 0 {
-		return Result{}, invalid("stream_id is required: the user's page shows no stream; list_streams has the ids")
+		return tools.Result{}, tools.Invalid("stream_id is required: the user's page shows no stream; list_streams has the ids")
 	}
 	stream, err := r.data.Stream(ctx, id)
 	if err != nil {
-		return Result{}, named(err, "stream", id)
+		return tools.Result{}, named(err, "stream", id)
 	}
 	reports, err := r.data.Reports(ctx, id)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Stream %d: %s\nPurpose: %s\nSchema: %s\n", stream.StreamID, stream.Name, text.Ellipsis(or(stream.Purpose, "not given"), maxStreamText),
-		text.Ellipsis(or(string(stream.Schema), "none"), maxStreamText))
+	fmt.Fprintf(&b, "Stream %d: %s\nPurpose: %s\nSchema: %s\n", stream.StreamID, stream.Name, text.Ellipsis(cmp.Or(stream.Purpose, "not given"), maxStreamText),
+		text.Ellipsis(cmp.Or(string(stream.Schema), "none"), maxStreamText))
 	if stream.Instructions != "" {
 		b.WriteString("Instructions: " + text.Ellipsis(stream.Instructions, maxStreamText) + "\n")
 	}
 	fmt.Fprintf(&b, "\n%s, newest first:\n", counted(len(reports), "report", "reports"))
 	writeReports(&b, reports)
-	return WithPayload(b.String(), typeStreamDetails, struct {
+	return tools.WithPayload(b.String(), typeStreamDetails, struct {
 		Stream  schemas.Stream   `json:"stream"`
 		Reports []schemas.Report `json:"reports"`
 	}{stream, withoutArticles(reports[:min(len(reports), maxReports)])})
@@ -258,7 +260,7 @@ func writeArticles(b *strings.Builder, articles []schemas.Article) {
 		}
 		fmt.Fprintf(b, " (article %d, report %d)\n", a.ArticleID, a.ReportID)
 		if a.Abstract != "" {
-			b.WriteString(text.Ellipsis(oneLine(a.Abstract), share) + "\n")
+			b.WriteString(text.Ellipsis(text.OneLine(a.Abstract), share) + "\n")
 		}
 	}
 	b.WriteString(left(len(articles)))
@@ -269,7 +271,7 @@ func writeReports(b *strings.Builder, reports []schemas.Report) {
 	share := min(max(maxAbstracts/max(len(listed), 1), minAbstract), maxSummary)
 	for i, r := range listed {
 		fmt.Fprintf(b, "\n%d. %s (report %d, stream %d, %s, %d articles)\n%s\n", i+1, r.Title, r.ReportID, r.StreamID,
-			r.PublishedAt.Format("2006-01-02"), r.ArticleCount, text.Ellipsis(oneLine(r.Summary), share))
+			r.PublishedAt.Format("2006-01-02"), r.ArticleCount, text.Ellipsis(text.OneLine(r.Summary), share))
 	}
 	b.WriteString(left(len(reports)))
 }

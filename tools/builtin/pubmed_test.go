@@ -1,4 +1,4 @@
-package tools_test
+package builtin_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/builtin"
+	"github.com/chattray/chattray/tools/toolstest"
 )
 
 // utilities is an NCBI over real HTTP; a missing answer is status 503 but
@@ -34,7 +36,7 @@ func (u utilities) start(t *testing.T, asked *[]string) []turn.Tool {
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(srv.Close)
-	list, err := tools.PubMed(tools.PubMedConfig{BaseURL: srv.URL + "/eutils/", APIKey: "key", Email: "ops@example.org"})
+	list, err := builtin.PubMed(builtin.PubMedConfig{BaseURL: srv.URL + "/eutils/", APIKey: "key", Email: "ops@example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +45,7 @@ func (u utilities) start(t *testing.T, asked *[]string) []turn.Tool {
 
 func ncbiFixture(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile("eutils/testdata/" + name)
+	b, err := os.ReadFile("../eutils/testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,11 +96,11 @@ func TestSearchPubMed(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var asked, stages []string
 			list := tc.ncbi.start(t, &asked)
-			got, err := call(t, list, "search_pubmed", tc.input, tools.Call{Report: func(p turn.Progress) { stages = append(stages, p.Stage) }})
+			got, err := toolstest.Call(t, list, "search_pubmed", tc.input, tools.Call{Report: func(p turn.Progress) { stages = append(stages, p.Stage) }})
 			if err != nil {
 				t.Fatal(err)
 			}
-			contains(t, got.Text, tc.want...)
+			toolstest.Contains(t, got.Text, tc.want...)
 			if d := cmp.Diff(tc.asked, asked); d != "" {
 				t.Errorf("asked (-want +got):\n%s", d)
 			}
@@ -115,7 +117,7 @@ func TestSearchPubMed(t *testing.T) {
 func TestSearchPubMedPayload(t *testing.T) {
 	var asked []string
 	list := utilities{"esearch": ncbiFixture(t, "esearch.json"), "efetch": ncbiFixture(t, "efetch.xml")}.start(t, &asked)
-	got, err := call(t, list, "search_pubmed", `{"query":"sleep","max_results":4,"sort":"newest"}`, tools.Call{})
+	got, err := toolstest.Call(t, list, "search_pubmed", `{"query":"sleep","max_results":4,"sort":"newest"}`, tools.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +132,11 @@ func TestSearchPubMedPayload(t *testing.T) {
 func TestGetPubMedArticle(t *testing.T) {
 	var asked []string
 	list := utilities{"efetch": ncbiFixture(t, "efetch.xml")}.start(t, &asked)
-	got, err := call(t, list, "get_pubmed_article", `{"pmid":"31000001"}`, tools.Call{})
+	got, err := toolstest.Call(t, list, "get_pubmed_article", `{"pmid":"31000001"}`, tools.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, got.Text, "Naps of short length & recall", "Authors: Lund AB, Muñoz J Jr", "Published in: Journal of rest (2021)", "DOI: 10.1000/rest.1",
+	toolstest.Contains(t, got.Text, "Naps of short length & recall", "Authors: Lund AB, Muñoz J Jr", "Published in: Journal of rest (2021)", "DOI: 10.1000/rest.1",
 		"MeSH terms: Sleep / physiology, trends; Memory", "Publication types: Journal Article, Randomized Controlled Trial", "RESULTS: Recall rose by 10%")
 	if got.Payload.Type != "pubmed_article" {
 		t.Errorf("got type %s", got.Payload.Type)
@@ -144,11 +146,11 @@ func TestGetPubMedArticle(t *testing.T) {
 		{"label":"RESULTS","text":"Recall rose by 10% (p<0.05), where x=2."},{"text":"A last word."}],"mesh_terms":["Sleep / physiology, trends","Memory"],
 		"publication_types":["Journal Article","Randomized Controlled Trial"],"url":"https://pubmed.ncbi.nlm.nih.gov/31000001/"}`)
 
-	bare, err := call(t, list, "get_pubmed_article", `{"pmid":"31000003"}`, tools.Call{})
+	bare, err := toolstest.Call(t, list, "get_pubmed_article", `{"pmid":"31000003"}`, tools.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, bare.Text, "(no title)", "Authors: not given", "journal not given (2024)", "(this record has no abstract)")
+	toolstest.Contains(t, bare.Text, "(no title)", "Authors: not given", "journal not given (2024)", "(this record has no abstract)")
 }
 
 func TestPubMedErrors(t *testing.T) {
@@ -169,7 +171,7 @@ func TestPubMedErrors(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tc.tool, tc.input), func(t *testing.T) {
 			var asked []string
-			_, err := call(t, tc.ncbi.start(t, &asked), tc.tool, tc.input, tools.Call{})
+			_, err := toolstest.Call(t, tc.ncbi.start(t, &asked), tc.tool, tc.input, tools.Call{})
 			if v := schemas.Visible(err); v.Code != tc.code || !strings.Contains(v.Message, tc.want) {
 				t.Errorf("got %v, want %s with %q", v, tc.code, tc.want)
 			}
@@ -178,11 +180,11 @@ func TestPubMedErrors(t *testing.T) {
 }
 
 func TestPubMedKeyStaysHidden(t *testing.T) {
-	list, err := tools.PubMed(tools.PubMedConfig{BaseURL: "http://127.0.0.1:1/", APIKey: "s3cr3t-key", Email: "ops@example.org"})
+	list, err := builtin.PubMed(builtin.PubMedConfig{BaseURL: "http://127.0.0.1:1/", APIKey: "s3cr3t-key", Email: "ops@example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = call(t, list, "search_pubmed", `{"query":"x"}`, tools.Call{})
+	_, err = toolstest.Call(t, list, "search_pubmed", `{"query":"x"}`, tools.Call{})
 	if err == nil || strings.Contains(err.Error(), "s3cr3t") || schemas.Visible(err).Code != schemas.CodeUpstreamUnavailable {
 		t.Errorf("got %v, want upstream_unavailable without the key", err)
 	}
@@ -204,18 +206,18 @@ func TestWebSearch(t *testing.T) {
 		_, _ = io.WriteString(w, body)
 	}))
 	defer srv.Close()
-	list, err := tools.WebSearch(tools.WebSearchConfig{URL: srv.URL + "/searx/"})
+	list, err := builtin.WebSearch(builtin.WebSearchConfig{URL: srv.URL + "/searx/"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := call(t, list, "web_search", `{"query":"x & y","max_results":2,"time_range":"month","language":"de-CH"}`, tools.Call{})
+	got, err := toolstest.Call(t, list, "web_search", `{"query":"x & y","max_results":2,"time_range":"month","language":"de-CH"}`, tools.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := "/searx/search?format=json&language=de-CH&q=x+%26+y&time_range=month"; asked != want {
 		t.Errorf("asked %s, want %s", asked, want)
 	}
-	contains(t, got.Text, "2 results", "Answer: 42", "Answer: forty-two", "Rest: Doing nothing.", "1. First hit\nhttps://example.org/a", "About rest.", "2. http://example.org/b")
+	toolstest.Contains(t, got.Text, "2 results", "Answer: 42", "Answer: forty-two", "Rest: Doing nothing.", "1. First hit\nhttps://example.org/a", "About rest.", "2. http://example.org/b")
 	if got.Payload.Type != "web_search_results" {
 		t.Errorf("got type %s", got.Payload.Type)
 	}
@@ -244,11 +246,11 @@ func TestWebSearchFaults(t *testing.T) {
 				_, _ = io.WriteString(w, tc.body)
 			}))
 			defer srv.Close()
-			list, err := tools.WebSearch(tools.WebSearchConfig{URL: srv.URL})
+			list, err := builtin.WebSearch(builtin.WebSearchConfig{URL: srv.URL})
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = call(t, list, "web_search", `{"query":"x"}`, tools.Call{})
+			_, err = toolstest.Call(t, list, "web_search", `{"query":"x"}`, tools.Call{})
 			if v := schemas.Visible(err); v.Code != tc.code || !strings.Contains(v.Message, tc.want) {
 				t.Errorf("got %v, want %s with %q", v, tc.code, tc.want)
 			}
@@ -258,12 +260,12 @@ func TestWebSearchFaults(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"results": []any{}, "suggestions": []string{"naps"}, "unresponsive_engines": [][]string{{"one", "timeout"}, {"two", "CAPTCHA"}}})
 	}))
 	defer srv.Close()
-	list, _ := tools.WebSearch(tools.WebSearchConfig{URL: srv.URL})
-	got, err := call(t, list, "web_search", `{"query":"x"}`, tools.Call{})
+	list, _ := builtin.WebSearch(builtin.WebSearchConfig{URL: srv.URL})
+	got, err := toolstest.Call(t, list, "web_search", `{"query":"x"}`, tools.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, got.Text, "found nothing", "did not answer: one, two", "naps")
+	toolstest.Contains(t, got.Text, "found nothing", "did not answer: one, two", "naps")
 	sameJSON(t, got.Payload.Data, `{"query":"x","results":[]}`)
 }
 
@@ -274,28 +276,28 @@ func TestFetchWebpage(t *testing.T) {
 		_, _ = io.WriteString(w, "<title>Schlaf</title><main><h1>Schlaf</h1><p>"+long+"</p></main>")
 	}))
 	defer srv.Close()
-	guarded := tools.FetchWebpage(tools.FetchConfig{})
-	if _, err := call(t, guarded, "fetch_webpage", `{"url":"`+srv.URL+`"}`, tools.Call{}); schemas.Visible(err).Code != schemas.CodeForbidden {
+	guarded := builtin.FetchWebpage(builtin.FetchConfig{})
+	if _, err := toolstest.Call(t, guarded, "fetch_webpage", `{"url":"`+srv.URL+`"}`, tools.Call{}); schemas.Visible(err).Code != schemas.CodeForbidden {
 		t.Errorf("got %v, want code forbidden", err)
 	}
-	open := tools.FetchWebpage(tools.FetchConfig{HTTP: srv.Client()})
-	first, err := call(t, open, "fetch_webpage", `{"url":"`+srv.URL+`/x"}`, tools.Call{})
+	open := builtin.FetchWebpage(builtin.FetchConfig{HTTP: srv.Client()})
+	first, err := toolstest.Call(t, open, "fetch_webpage", `{"url":"`+srv.URL+`/x"}`, tools.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, first.Text, "Title: Schlaf", "URL: "+srv.URL+"/x", "# Schlaf", "To read on, call again with start 12000")
-	next, err := call(t, open, "fetch_webpage", `{"url":"`+srv.URL+`/x","start":24000}`, tools.Call{})
+	toolstest.Contains(t, first.Text, "Title: Schlaf", "URL: "+srv.URL+"/x", "# Schlaf", "To read on, call again with start 12000")
+	next, err := toolstest.Call(t, open, "fetch_webpage", `{"url":"`+srv.URL+`/x","start":24000}`, tools.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(next.Text, "To read on") || !strings.Contains(next.Text, "über Schlaf") {
 		t.Errorf("got %s, want the last part", next.Text)
 	}
-	past, err := call(t, open, "fetch_webpage", `{"url":"`+srv.URL+`/x","start":99999}`, tools.Call{})
+	past, err := toolstest.Call(t, open, "fetch_webpage", `{"url":"`+srv.URL+`/x","start":99999}`, tools.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, past.Text, "The page ends at character")
+	toolstest.Contains(t, past.Text, "The page ends at character")
 	var data struct {
 		URL, Title, Content string
 		Truncated           *bool

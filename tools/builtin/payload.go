@@ -1,4 +1,4 @@
-package tools
+package builtin
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
 )
 
 // payloads reads a chat's payloads. Its error is schemas.ErrNotFound for an
@@ -23,7 +24,7 @@ func Payloads(store payloads) []turn.Tool {
 	if store == nil {
 		return nil
 	}
-	get := func(ctx context.Context, call *Call, in payloadID) (string, error) {
+	get := func(ctx context.Context, call *tools.Call, in payloadID) (string, error) {
 		p, err := store.Payload(ctx, call.User.ID, call.ConversationID, in.PayloadID)
 		if errors.Is(err, schemas.ErrNotFound) {
 			return "", schemas.NewError(schemas.CodeNotFound, "this chat has no payload "+in.PayloadID).Because(err)
@@ -40,8 +41,8 @@ func Payloads(store payloads) []turn.Tool {
 		}
 		return text + "\n" + string(p.Data), nil
 	}
-	return []turn.Tool{NewText("get_payload", "Get the whole data of an earlier payload of this chat by its id.", get,
-		Words("Look at earlier data", "Looked at earlier data|Looked at earlier data {n} times"), Global(), Idempotent(), InChat(), Retold(), Refine(func(s *jsonschema.Schema) { s.Properties["payload_id"].Pattern = "^[0-9a-f]{8}$" }))}
+	return []turn.Tool{tools.NewText("get_payload", "Get the whole data of an earlier payload of this chat by its id.", get,
+		tools.Words("Look at earlier data", "Looked at earlier data|Looked at earlier data {n} times"), tools.Global(), tools.Idempotent(), tools.InChat(), tools.Retold(), tools.Refine(func(s *jsonschema.Schema) { s.Properties["payload_id"].Pattern = "^[0-9a-f]{8}$" }))}
 }
 
 type payloadID struct {

@@ -1,6 +1,7 @@
-package tools
+package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
 )
 
 // Limits of the document tools. Reading a whole document shows at most
@@ -56,29 +58,29 @@ func Documents(data documents) []turn.Tool {
 		}
 	}
 	return []turn.Tool{
-		New("read_document", "Read the document on the user's page, as it will be when all that is pending is accepted: each block with its id, type, state and content. "+
-			"Long blocks are shortened; pass a block_id to read one whole.", d.read, Words("Read the document", "Read the document|Read the document {n} times"), Idempotent(), Untrusted(), Retold(),
-			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
-		New("plan_document", "Plan a new document, or the whole document again: its title and its blocks in order, to be filled with write_block afterwards, one after the other. "+
-			"Everything that the document has now is marked as deleted; the user decides.", d.plan, Words("Plan the document", "Planned the document|Planned {n} documents"), Idempotent(), Serial(), Retold(), Document(), Replans(),
-			Refine(func(s *jsonschema.Schema) {
+		tools.New("read_document", "Read the document on the user's page, as it will be when all that is pending is accepted: each block with its id, type, state and content. "+
+			"Long blocks are shortened; pass a block_id to read one whole.", d.read, tools.Words("Read the document", "Read the document|Read the document {n} times"), tools.Idempotent(), tools.Untrusted(), tools.Retold(),
+			tools.Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
+		tools.New("plan_document", "Plan a new document, or the whole document again: its title and its blocks in order, to be filled with write_block afterwards, one after the other. "+
+			"Everything that the document has now is marked as deleted; the user decides.", d.plan, tools.Words("Plan the document", "Planned the document|Planned {n} documents"), tools.Idempotent(), tools.Serial(), tools.Retold(), tools.Document(), tools.Replans(),
+			tools.Refine(func(s *jsonschema.Schema) {
 				most := record.MaxPlanned
 				sized(s, "title", 1, 200)
 				one := 1
 				s.Properties["blocks"].MinItems, s.Properties["blocks"].MaxItems = &one, &most
 			})),
-		New("write_block", "Write a block's content: into a planned or existing block by its block_id, or as a new block. "+
+		tools.New("write_block", "Write a block's content: into a planned or existing block by its block_id, or as a new block. "+
 			"It waits until the user accepts it. Types: md for Markdown; csv with the header in the first row; interactive_chart, whose content is CSV and whose "+
-			"meta is a Vega-Lite specification without data; image/png or image/jpg in base64.", d.write, Words("Write a block", "Wrote a block|Wrote {n} blocks"), Idempotent(), Serial(), Retold(), Document(),
-			Streams(turn.StreamedArgument{Argument: "content", Block: "block_id", Type: "type", Meta: "meta", After: "after_block_id"}),
-			Refine(func(s *jsonschema.Schema) { id(s, "block_id", "after_block_id"); sized(s, "type", 0, 64) })),
-		New("edit_block", "Replace the content of an existing block. It waits until the user accepts it.", d.edit, Words("Change a block", "Changed a block|Changed {n} blocks"), Idempotent(), Serial(), Retold(), Document(),
-			Streams(turn.StreamedArgument{Argument: "content", Block: "block_id", MustExist: true}),
-			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
-		New("delete_block", "Mark a block as deleted. It is removed when the user accepts that.", d.remove, Words("Remove a block", "Removed a block|Removed {n} blocks"), Idempotent(), Serial(), Retold(), Document(),
-			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
-		New("move_block", "Move a block after another one; an empty after_block_id is the front. It moves when the user accepts that.", d.move, Words("Move a block", "Moved a block|Moved {n} blocks"), Idempotent(), Serial(), Retold(), Document(),
-			Refine(func(s *jsonschema.Schema) { id(s, "block_id", "after_block_id") })),
+			"meta is a Vega-Lite specification without data; image/png or image/jpg in base64.", d.write, tools.Words("Write a block", "Wrote a block|Wrote {n} blocks"), tools.Idempotent(), tools.Serial(), tools.Retold(), tools.Document(),
+			tools.Streams(turn.StreamedArgument{Argument: "content", Block: "block_id", Type: "type", Meta: "meta", After: "after_block_id"}),
+			tools.Refine(func(s *jsonschema.Schema) { id(s, "block_id", "after_block_id"); sized(s, "type", 0, 64) })),
+		tools.New("edit_block", "Replace the content of an existing block. It waits until the user accepts it.", d.edit, tools.Words("Change a block", "Changed a block|Changed {n} blocks"), tools.Idempotent(), tools.Serial(), tools.Retold(), tools.Document(),
+			tools.Streams(turn.StreamedArgument{Argument: "content", Block: "block_id", MustExist: true}),
+			tools.Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
+		tools.New("delete_block", "Mark a block as deleted. It is removed when the user accepts that.", d.remove, tools.Words("Remove a block", "Removed a block|Removed {n} blocks"), tools.Idempotent(), tools.Serial(), tools.Retold(), tools.Document(),
+			tools.Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
+		tools.New("move_block", "Move a block after another one; an empty after_block_id is the front. It moves when the user accepts that.", d.move, tools.Words("Move a block", "Moved a block|Moved {n} blocks"), tools.Idempotent(), tools.Serial(), tools.Retold(), tools.Document(),
+			tools.Refine(func(s *jsonschema.Schema) { id(s, "block_id", "after_block_id") })),
 	}
 }
 
@@ -124,27 +126,27 @@ type moveArguments struct {
 }
 
 // target returns the id of a call's document.
-func target(call *Call) (string, error) {
+func target(call *tools.Call) (string, error) {
 	id := turn.DocumentID(call.Context, call.ConversationID)
 	if id == "" {
-		return "", invalid("the page names no valid document_id")
+		return "", tools.Invalid("the page names no valid document_id")
 	}
 	return id, nil
 }
 
 // seen reports to the page what has changed.
-func seen(call *Call, message string, what turn.BlockProgress) {
+func seen(call *tools.Call, message string, what turn.BlockProgress) {
 	call.Progress(turn.DocumentStage, message, 1, what)
 }
 
-func changed(call *Call, document, message string, b *schemas.Block) {
+func changed(call *tools.Call, document, message string, b *schemas.Block) {
 	seen(call, message, turn.BlockProgress{BlockID: b.ID, DocumentID: document, Type: b.Type, State: b.State, Revision: b.Revision})
 }
 
 // noBlock returns an error that tells the model what to do about an unknown id.
 func noBlock(err error) error {
 	if err != nil && schemas.Visible(err).Code == schemas.CodeNotFound {
-		return invalid("there is no such block in this document; call read_document for the ids of its blocks")
+		return tools.Invalid("there is no such block in this document; call read_document for the ids of its blocks")
 	}
 	return err
 }
@@ -156,19 +158,19 @@ func refused(err error) error {
 		return nil
 	}
 	if seen := schemas.Visible(err); len(seen.Fields) > 0 {
-		return invalid(strings.TrimPrefix(seen.Fields[0].Pointer, "/") + " " + seen.Fields[0].Detail)
+		return tools.Invalid(strings.TrimPrefix(seen.Fields[0].Pointer, "/") + " " + seen.Fields[0].Detail)
 	}
 	return err
 }
 
-func (d documentTools) read(ctx context.Context, call *Call, in readArguments) (Result, error) {
+func (d documentTools) read(ctx context.Context, call *tools.Call, in readArguments) (tools.Result, error) {
 	id, err := target(call)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	doc, err := d.data.Get(ctx, call.User, id)
 	if err != nil && schemas.Visible(err).Code != schemas.CodeNotFound {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	blocks := proposed(doc.Blocks)
 	if in.BlockID != "" {
@@ -177,37 +179,37 @@ func (d documentTools) read(ctx context.Context, call *Call, in readArguments) (
 				return withBlocks(blockText(&blocks[i], utf8.RuneCountInString(blockContent(&blocks[i]))), blocks[i:i+1])
 			}
 		}
-		return Result{}, noBlock(schemas.ErrNotFound)
+		return tools.Result{}, noBlock(schemas.ErrNotFound)
 	}
 	if len(blocks) == 0 {
-		return Text("The document has no blocks yet. Plan it with plan_document, or add blocks with write_block."), nil
+		return tools.Text("The document has no blocks yet. Plan it with plan_document, or add blocks with write_block."), nil
 	}
 	return withBlocks(documentText(&doc, blocks), blocks)
 }
 
-func (d documentTools) plan(ctx context.Context, call *Call, in planArguments) (Result, error) {
+func (d documentTools) plan(ctx context.Context, call *tools.Call, in planArguments) (tools.Result, error) {
 	id, err := target(call)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	blocks, planned := make([]record.NewBlock, len(in.Blocks)), make([]schemas.Block, len(in.Blocks))
 	ids := make([]string, len(in.Blocks))
 	var b strings.Builder
-	fmt.Fprintf(&b, "The document %q is planned. Fill its blocks with write_block, one after the other:\n", oneLine(in.Title))
+	fmt.Fprintf(&b, "The document %q is planned. Fill its blocks with write_block, one after the other:\n", text.OneLine(in.Title))
 	for i, p := range in.Blocks {
-		p.Heading, p.Brief = text.Ellipsis(oneLine(p.Heading), maxPlanText), text.Ellipsis(oneLine(p.Brief), maxPlanText)
+		p.Heading, p.Brief = text.Ellipsis(text.OneLine(p.Heading), maxPlanText), text.Ellipsis(text.OneLine(p.Brief), maxPlanText)
 		meta, err := json.Marshal(map[string]any{record.PlannedKey: map[string]string{"heading": p.Heading, "brief": p.Brief}})
 		if err != nil {
-			return Result{}, err
+			return tools.Result{}, err
 		}
-		blocks[i] = record.NewBlock{ID: call.BlockID(i), Type: or(p.Type, schemas.BlockMarkdown), Meta: meta}
+		blocks[i] = record.NewBlock{ID: call.BlockID(i), Type: cmp.Or(p.Type, schemas.BlockMarkdown), Meta: meta}
 		ids[i] = blocks[i].ID
 		planned[i] = schemas.Block{ID: ids[i], Type: blocks[i].Type}
-		fmt.Fprintf(&b, "\nblock_id: %s (%s, planned)\n%s (%s)\n", ids[i], blocks[i].Type, p.Heading, or(p.Brief, "no brief"))
+		fmt.Fprintf(&b, "\nblock_id: %s (%s, planned)\n%s (%s)\n", ids[i], blocks[i].Type, p.Heading, cmp.Or(p.Brief, "no brief"))
 	}
 	doc, err := d.data.Plan(ctx, call.User, id, strings.TrimSpace(in.Title), blocks)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	seen(call, fmt.Sprintf("Planned %d blocks", len(ids)), turn.BlockProgress{
 		BlockIDs: strings.Join(ids, ","), BlockTypes: typesOf(doc.Blocks, planned), DocumentID: id, Type: schemas.BlockMarkdown, NewDoc: true,
@@ -228,31 +230,31 @@ func typesOf(blocks, planned []schemas.Block) string {
 	return strings.Join(types, ",")
 }
 
-func (d documentTools) write(ctx context.Context, call *Call, in writeArguments) (Result, error) {
-	w := record.BlockWrite{Only: in.BlockID != "", NewBlock: record.NewBlock{ID: or(in.BlockID, call.BlockID(0)), Type: in.Type, Content: in.Content, After: in.AfterBlockID}}
+func (d documentTools) write(ctx context.Context, call *tools.Call, in writeArguments) (tools.Result, error) {
+	w := record.BlockWrite{Only: in.BlockID != "", NewBlock: record.NewBlock{ID: cmp.Or(in.BlockID, call.BlockID(0)), Type: in.Type, Content: in.Content, After: in.AfterBlockID}}
 	if in.Meta != nil {
 		meta, err := json.Marshal(in.Meta)
 		if err != nil {
-			return Result{}, err
+			return tools.Result{}, err
 		}
 		w.Meta = meta
 	}
 	return d.put(ctx, call, w)
 }
 
-func (d documentTools) edit(ctx context.Context, call *Call, in editArguments) (Result, error) {
+func (d documentTools) edit(ctx context.Context, call *tools.Call, in editArguments) (tools.Result, error) {
 	return d.put(ctx, call, record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: in.BlockID, Content: in.Content}})
 }
 
-func (d documentTools) put(ctx context.Context, call *Call, w record.BlockWrite) (Result, error) {
+func (d documentTools) put(ctx context.Context, call *tools.Call, w record.BlockWrite) (tools.Result, error) {
 	id, err := target(call)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	w.Title = call.Message
 	b, err := d.data.Write(ctx, call.User, id, w)
 	if err != nil {
-		return Result{}, noBlock(refused(err))
+		return tools.Result{}, noBlock(refused(err))
 	}
 	changed(call, id, "Wrote a block", &b)
 	content, beside := fences.Content(b.Type, w.Content)
@@ -263,41 +265,41 @@ func (d documentTools) put(ctx context.Context, call *Call, w record.BlockWrite)
 	if beside {
 		said += " The text around its code fence was left out: the content must be the data alone."
 	}
-	return Text(fmt.Sprintf("%s\n\nblock_id: %s (%s, %s)\n%s characters, beginning with: %s",
-		said, b.ID, b.Type, stateWord(b.State), grouped(utf8.RuneCountInString(content)), or(beginning(&b), "nothing"))), nil
+	return tools.Text(fmt.Sprintf("%s\n\nblock_id: %s (%s, %s)\n%s characters, beginning with: %s",
+		said, b.ID, b.Type, stateWord(b.State), grouped(utf8.RuneCountInString(content)), cmp.Or(beginning(&b), "nothing"))), nil
 }
 
-func (d documentTools) remove(ctx context.Context, call *Call, in blockArguments) (Result, error) {
+func (d documentTools) remove(ctx context.Context, call *tools.Call, in blockArguments) (tools.Result, error) {
 	id, err := target(call)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	out, err := d.data.Remove(ctx, call.User, id, in.BlockID)
 	if err != nil {
-		return Result{}, noBlock(err)
+		return tools.Result{}, noBlock(err)
 	}
 	b := &out.Block
 	if out.Gone {
 		seen(call, "Removed a block", turn.BlockProgress{BlockID: b.ID, DocumentID: id, Type: b.Type, Gone: true})
-		return Text(fmt.Sprintf("The block %s (%s) was new and is gone. It began with: %s", b.ID, b.Type, or(beginning(b), "nothing"))), nil
+		return tools.Text(fmt.Sprintf("The block %s (%s) was new and is gone. It began with: %s", b.ID, b.Type, cmp.Or(beginning(b), "nothing"))), nil
 	}
 	changed(call, id, "Marked a block as deleted", b)
-	return Text(fmt.Sprintf("The block %s (%s) is marked as deleted and is removed when the user accepts that. It begins with: %s", b.ID, b.Type, or(beginning(b), "nothing"))), nil
+	return tools.Text(fmt.Sprintf("The block %s (%s) is marked as deleted and is removed when the user accepts that. It begins with: %s", b.ID, b.Type, cmp.Or(beginning(b), "nothing"))), nil
 }
 
-func (d documentTools) move(ctx context.Context, call *Call, in moveArguments) (Result, error) {
+func (d documentTools) move(ctx context.Context, call *tools.Call, in moveArguments) (tools.Result, error) {
 	id, err := target(call)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	b, err := d.data.Move(ctx, call.User, id, in.BlockID, &in.AfterBlockID)
 	if err != nil {
-		return Result{}, noBlock(err)
+		return tools.Result{}, noBlock(err)
 	}
 	changed(call, id, "Moved a block", &b)
 	where := "to the front"
 	if in.AfterBlockID != "" {
 		where = "after the block " + in.AfterBlockID
 	}
-	return Text(fmt.Sprintf("The block %s (%s) is moved %s; its state is %s. It begins with: %s", b.ID, b.Type, where, stateWord(b.State), or(beginning(&b), "nothing"))), nil
+	return tools.Text(fmt.Sprintf("The block %s (%s) is moved %s; its state is %s. It begins with: %s", b.ID, b.Type, where, stateWord(b.State), cmp.Or(beginning(&b), "nothing"))), nil
 }

@@ -1,4 +1,4 @@
-package tools
+package builtin
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
 )
 
 // maxCopies bounds the copies of one order_print.
@@ -16,8 +17,8 @@ const maxCopies = 20
 // nothing: it lets users try approvals without configuration. It is offered on
 // every page.
 func Sample() []turn.Tool {
-	return []turn.Tool{NewText("order_print", "Order printed copies of a research report. The user has to approve each order. It is a sample: nothing is printed or sent.",
-		orderPrint, Words("Order printed copies", "Ordered printed copies|Ordered printed copies {n} times"), Global(), InChat(), Confirm(), Refine(func(s *jsonschema.Schema) {
+	return []turn.Tool{tools.NewText("order_print", "Order printed copies of a research report. The user has to approve each order. It is a sample: nothing is printed or sent.",
+		orderPrint, tools.Words("Order printed copies", "Ordered printed copies|Ordered printed copies {n} times"), tools.Global(), tools.InChat(), tools.Confirm(), tools.Refine(func(s *jsonschema.Schema) {
 			atLeast(s, 1, "report_id")
 			between(s, "copies", 1, maxCopies)
 		}))}
@@ -28,7 +29,7 @@ type printOrder struct {
 	Copies   int   `json:"copies" jsonschema:"how many copies"`
 }
 
-func orderPrint(_ context.Context, call *Call, in printOrder) (string, error) {
+func orderPrint(_ context.Context, call *tools.Call, in printOrder) (string, error) {
 	return fmt.Sprintf("Order %s is placed: %s of report %d. It is a sample order; nothing is printed or sent.",
 		turn.BlockID(call.RunID, call.Index, call.Name, 0)[:8], counted(in.Copies, "printed copy", "printed copies"), in.ReportID), nil
 }

@@ -1,4 +1,4 @@
-package tools
+package builtin
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
 )
 
 // Limits of compare_models.
@@ -39,9 +40,9 @@ func CompareModels(models []string) []turn.Tool {
 		return nil
 	}
 	c := comparison{models}
-	return []turn.Tool{New("compare_models", "Ask several language models the same question, at the same time, and get their answers to compare. "+
+	return []turn.Tool{tools.New("compare_models", "Ask several language models the same question, at the same time, and get their answers to compare. "+
 		"They see only the question, not this conversation. Models: "+strings.Join(models, ", ")+".",
-		c.compare, Words("Compare the models", "Compared the models|Compared the models {n} times"), InChat(), Idempotent(), Untrusted(), Retold(), Timeout(questionsTimeout), Refine(func(s *jsonschema.Schema) {
+		c.compare, tools.Words("Compare the models", "Compared the models|Compared the models {n} times"), tools.InChat(), tools.Idempotent(), tools.Untrusted(), tools.Retold(), tools.Timeout(questionsTimeout), tools.Refine(func(s *jsonschema.Schema) {
 			sized(s, "question", 1, maxQuestion)
 			names := make([]any, len(models))
 			for i, m := range models {
@@ -76,16 +77,16 @@ func heading(model, by string) string {
 
 var errNoText = schemas.NewError(schemas.CodeUpstreamError, "the model gave no answer")
 
-func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (Result, error) {
+func (c comparison) compare(ctx context.Context, call *tools.Call, in modelQuestion) (tools.Result, error) {
 	models := slices.Compact(slices.Sorted(slices.Values(in.Models)))
 	if len(in.Models) == 0 {
 		models = c.models[:min(len(c.models), maxCompared)]
 	}
 	switch {
 	case strings.TrimSpace(in.Question) == "":
-		return Result{}, invalid("the question is empty")
+		return tools.Result{}, tools.Invalid("the question is empty")
 	case len(models) < 2:
-		return Result{}, invalid("name at least two models")
+		return tools.Result{}, tools.Invalid("name at least two models")
 	}
 	branches := make([]concurrent.Branch[modelAnswer], len(models))
 	failed := make([]atomic.Bool, len(models)) // before an answer counted
@@ -116,9 +117,9 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 }
 
 // allAnswers is the result of the mode all.
-func allAnswers(ctx context.Context, models []string, results []concurrent.Result[modelAnswer]) (Result, error) {
+func allAnswers(ctx context.Context, models []string, results []concurrent.Result[modelAnswer]) (tools.Result, error) {
 	if ctx.Err() != nil {
-		return Result{}, context.Cause(ctx)
+		return tools.Result{}, context.Cause(ctx)
 	}
 	var b strings.Builder
 	var last error
@@ -136,18 +137,18 @@ func allAnswers(ctx context.Context, models []string, results []concurrent.Resul
 		fmt.Fprintf(&b, "%s\n\n%s\n\n", heading(models[i], r.Value.by), answer)
 	}
 	if failed == len(results) {
-		return Result{}, noAnswer(last)
+		return tools.Result{}, noAnswer(last)
 	}
-	return Text(strings.TrimSpace(b.String())), nil
+	return tools.Text(strings.TrimSpace(b.String())), nil
 }
 
 // firstAnswer is the result of a mode in which one answer counts; rule says which.
-func firstAnswer(ctx context.Context, models []string, failed []atomic.Bool, first modelAnswer, err error, rule string) (Result, error) {
+func firstAnswer(ctx context.Context, models []string, failed []atomic.Bool, first modelAnswer, err error, rule string) (tools.Result, error) {
 	switch {
 	case ctx.Err() != nil:
-		return Result{}, context.Cause(ctx)
+		return tools.Result{}, context.Cause(ctx)
 	case err != nil:
-		return Result{}, noAnswer(err)
+		return tools.Result{}, noAnswer(err)
 	}
 	var none, others []string
 	for i, m := range models {
@@ -165,7 +166,7 @@ func firstAnswer(ctx context.Context, models []string, failed []atomic.Bool, fir
 	if len(others) > 0 {
 		rule += "; not waited for: " + strings.Join(others, ", ")
 	}
-	return Text(heading(first.model, first.by) + "\n\n" + first.text + "\n\n(" + rule + ".)"), nil
+	return tools.Text(heading(first.model, first.by) + "\n\n" + first.text + "\n\n(" + rule + ".)"), nil
 }
 
 func noAnswer(err error) error {

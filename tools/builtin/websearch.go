@@ -1,6 +1,7 @@
-package tools
+package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/outbound"
 )
 
@@ -53,8 +55,8 @@ func WebSearch(c WebSearchConfig) ([]turn.Tool, error) {
 		client = outbound.New(outbound.Config{Base: base})
 	}
 	s := searx{base, client}
-	return []turn.Tool{New("web_search", "Search the web. Returns titles, URLs and short texts; use fetch_webpage to read a result.", s.search,
-		Words("Search the web", "Searched the web|Searched the web {n} times"), Global(), ReadOnly(), Untrusted(), PayloadType(typeWebResults), Refine(func(s *jsonschema.Schema) {
+	return []turn.Tool{tools.New("web_search", "Search the web. Returns titles, URLs and short texts; use fetch_webpage to read a result.", s.search,
+		tools.Words("Search the web", "Searched the web|Searched the web {n} times"), tools.Global(), tools.ReadOnly(), tools.Untrusted(), tools.PayloadType(typeWebResults), tools.Refine(func(s *jsonschema.Schema) {
 			sized(s, "query", 1, maxSearchQuery)
 			between(s, "max_results", 1, maxHits)
 			s.Properties["time_range"].Enum = []any{"day", "month", "year"}
@@ -105,14 +107,14 @@ type searxAnswer struct {
 	Unresponsive []json.RawMessage `json:"unresponsive_engines"`
 }
 
-func (s searx) search(ctx context.Context, call *Call, in webSearch) (Result, error) {
+func (s searx) search(ctx context.Context, call *tools.Call, in webSearch) (tools.Result, error) {
 	if strings.TrimSpace(in.Query) == "" {
-		return Result{}, invalid("the query is empty")
+		return tools.Result{}, tools.Invalid("the query is empty")
 	}
 	call.Progress("searching", "Searching the web", 0.2, nil)
 	answer, err := s.ask(ctx, in)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	data := webHits{Query: in.Query, Results: []webHit{}}
 	seen := map[string]bool{}
@@ -125,10 +127,10 @@ func (s searx) search(ctx context.Context, call *Call, in webSearch) (Result, er
 		}
 		seen[r.URL] = true
 		data.Results = append(data.Results, webHit{
-			or(oneLine(r.Title), r.URL), r.URL, text.Ellipsis(oneLine(r.Content), maxSnippet), r.Engine, r.Published,
+			cmp.Or(text.OneLine(r.Title), r.URL), r.URL, text.Ellipsis(text.OneLine(r.Content), maxSnippet), r.Engine, r.Published,
 		})
 	}
-	return WithPayload(hitsText(data, answer), typeWebResults, data)
+	return tools.WithPayload(hitsText(data, answer), typeWebResults, data)
 }
 
 func (s searx) ask(ctx context.Context, in webSearch) (searxAnswer, error) {
@@ -187,12 +189,12 @@ func hitsText(data webHits, answer searxAnswer) string {
 	}
 	for _, raw := range answer.Answers[:min(len(answer.Answers), 3)] {
 		if a := answerText(raw); a != "" {
-			b.WriteString("Answer: " + text.Ellipsis(oneLine(a), maxSnippet) + "\n")
+			b.WriteString("Answer: " + text.Ellipsis(text.OneLine(a), maxSnippet) + "\n")
 		}
 	}
 	for _, box := range answer.Infoboxes[:min(len(answer.Infoboxes), 3)] {
 		if box.Content != "" {
-			b.WriteString(oneLine(box.Name) + ": " + text.Ellipsis(oneLine(box.Content), maxSnippet) + "\n")
+			b.WriteString(text.OneLine(box.Name) + ": " + text.Ellipsis(text.OneLine(box.Content), maxSnippet) + "\n")
 		}
 	}
 	for i, r := range data.Results {

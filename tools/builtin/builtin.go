@@ -1,4 +1,5 @@
-package tools
+// Package builtin has the tools that come with the service.
+package builtin
 
 import (
 	"errors"
@@ -6,13 +7,6 @@ import (
 
 	"github.com/chattray/chattray/schemas/turn"
 )
-
-// builtinNames are the names of the built-in tools, configured or not.
-var builtinNames = []string{
-	"search_pubmed", "get_pubmed_article", "web_search", "fetch_webpage", "search_articles", "list_reports", "get_report",
-	"list_streams", "get_stream", "get_payload", "read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block",
-	"research", "compare_models", "order_print",
-}
 
 // Config selects and configures the built-in tools.
 type Config struct {
@@ -33,9 +27,9 @@ type Config struct {
 	Sample bool
 }
 
-// Builtin returns the built-in tools whose services are configured. The error
+// Tools returns the built-in tools whose services are configured. The error
 // joins everything that is wrong with the configuration.
-func Builtin(c Config) ([]turn.Tool, error) {
+func Tools(c Config) ([]turn.Tool, error) {
 	pubmed, err := PubMed(c.PubMed)
 	search, err2 := WebSearch(WebSearchConfig{URL: c.SearXNG})
 	if err := errors.Join(err, err2); err != nil {

@@ -1,4 +1,4 @@
-package tools_test
+package builtin_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/builtin"
+	"github.com/chattray/chattray/tools/toolstest"
 )
 
 var day = time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
@@ -88,7 +90,7 @@ func on(page string) tools.Call {
 
 func TestSearchArticles(t *testing.T) {
 	data := sample()
-	list := tools.Research(data)
+	list := builtin.Research(data)
 	for _, tc := range []struct{ name, page, input, want string }{
 		{"plain", `{}`, `{"query":"x"}`, "x stream=0 report=0 limit=10"},
 		{"report on the page", `{"report_id":7,"stream_id":1}`, `{"query":"x"}`, "x stream=0 report=7 limit=10"},
@@ -99,15 +101,15 @@ func TestSearchArticles(t *testing.T) {
 		{"page with odd values", `{"report_id":"seven","stream_id":-1}`, `{"query":"x"}`, "x stream=0 report=0 limit=10"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := call(t, list, "search_articles", tc.input, on(tc.page))
+			got, err := toolstest.Call(t, list, "search_articles", tc.input, on(tc.page))
 			if err != nil || data.asked != tc.want {
 				t.Errorf("asked %q, %v, want %q", data.asked, err, tc.want)
 			}
-			contains(t, got.Text, "2 articles match", "1. Sleep and memory", "Ada L, Bo M", "Journal of Rest (2025)", "PMID 31000001",
+			toolstest.Contains(t, got.Text, "2 articles match", "1. Sleep and memory", "Ada L, Bo M", "Journal of Rest (2025)", "PMID 31000001",
 				"remembered more words", "2. A note without anything", "no authors given", "report 7")
 		})
 	}
-	got, _ := call(t, list, "search_articles", `{"query":"x"}`, tools.Call{})
+	got, _ := toolstest.Call(t, list, "search_articles", `{"query":"x"}`, tools.Call{})
 	if got.Payload.Type != "article_search_results" {
 		t.Errorf("got type %s", got.Payload.Type)
 	}
@@ -117,36 +119,36 @@ func TestSearchArticles(t *testing.T) {
 		{"article_id":12,"report_id":7,"title":"A note without anything","authors":[]}]}`)
 
 	data.found = nil
-	got, err := call(t, list, "search_articles", `{"query":"nothing"}`, on(`{"report_id":7}`))
+	got, err := toolstest.Call(t, list, "search_articles", `{"query":"nothing"}`, on(`{"report_id":7}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, got.Text, `No articles match "nothing" in report 7`, "pass 0")
+	toolstest.Contains(t, got.Text, `No articles match "nothing" in report 7`, "pass 0")
 	sameJSON(t, got.Payload.Data, `{"query":"nothing","total":0,"articles":[]}`)
 }
 
 func TestReports(t *testing.T) {
-	list := tools.Research(sample())
-	got, err := call(t, list, "list_reports", `{}`, tools.Call{})
+	list := builtin.Research(sample())
+	got, err := toolstest.Call(t, list, "list_reports", `{}`, tools.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, got.Text, "2 reports", "1. Sleep in March (report 7, stream 1, 2026-03-04, 2 articles)", "Longer sleep", "2. Diet in March")
+	toolstest.Contains(t, got.Text, "2 reports", "1. Sleep in March (report 7, stream 1, 2026-03-04, 2 articles)", "Longer sleep", "2. Diet in March")
 	if strings.Contains(string(got.Payload.Data), `"articles"`) {
 		t.Errorf("got %s, want reports without articles", got.Payload.Data)
 	}
-	got, err = call(t, list, "list_reports", `{"limit":5}`, on(`{"stream_id":2}`))
+	got, err = toolstest.Call(t, list, "list_reports", `{"limit":5}`, on(`{"stream_id":2}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sameJSON(t, got.Payload.Data, `{"reports":[{"report_id":8,"stream_id":2,"title":"Diet in March","summary":"Fibre helps.","published_at":"2026-03-04T00:00:00Z","article_count":0}]}`)
 
 	for _, tc := range []struct{ page, input string }{{`{}`, `{"report_id":7}`}, {`{"report_id":7}`, `{}`}, {`{"report_id":8}`, `{"report_id":7}`}} {
-		got, err = call(t, list, "get_report", tc.input, on(tc.page))
+		got, err = toolstest.Call(t, list, "get_report", tc.input, on(tc.page))
 		if err != nil {
 			t.Fatal(err)
 		}
-		contains(t, got.Text, "Report 7: Sleep in March", "Longer sleep, better memory.", "1. Sleep and memory", "remembered more words", "PMID 31000001")
+		toolstest.Contains(t, got.Text, "Report 7: Sleep in March", "Longer sleep, better memory.", "1. Sleep and memory", "remembered more words", "PMID 31000001")
 	}
 	var data struct{ Report schemas.Report }
 	if err := json.Unmarshal(got.Payload.Data, &data); err != nil || got.Payload.Type != "report_summary" {
@@ -158,28 +160,28 @@ func TestReports(t *testing.T) {
 }
 
 func TestStreams(t *testing.T) {
-	list := tools.Research(sample())
-	got, err := call(t, list, "list_streams", `{}`, tools.Call{})
+	list := builtin.Research(sample())
+	got, err := toolstest.Call(t, list, "list_streams", `{}`, tools.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, got.Text, "2 research streams", "1. Sleep (stream 1)", "What helps people sleep", "2. Diet")
+	toolstest.Contains(t, got.Text, "2 research streams", "1. Sleep (stream 1)", "What helps people sleep", "2. Diet")
 	var data struct{ Streams []schemas.Stream }
 	if err := json.Unmarshal(got.Payload.Data, &data); err != nil || len(data.Streams) != 2 {
 		t.Errorf("got %s, %v, want 2 streams", got.Payload.Data, err)
 	}
-	got, err = call(t, list, "get_stream", `{}`, on(`{"stream_id":1}`))
+	got, err = toolstest.Call(t, list, "get_stream", `{}`, on(`{"stream_id":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, got.Text, "Stream 1: Sleep", "What helps people sleep", `{"population":"adults"}`, "Prefer trials.", "Sleep in March")
+	toolstest.Contains(t, got.Text, "Stream 1: Sleep", "What helps people sleep", `{"population":"adults"}`, "Prefer trials.", "Sleep in March")
 	sameJSON(t, got.Payload.Data, `{"stream":{"stream_id":1,"name":"Sleep","purpose":"What helps people sleep","schema":{"population":"adults"},
 		"instructions":"Prefer trials.","created_at":"2026-03-04T00:00:00Z","updated_at":"2026-03-04T00:00:00Z"},
 		"reports":[{"report_id":7,"stream_id":1,"title":"Sleep in March","summary":"Longer sleep, better memory.","published_at":"2026-03-04T00:00:00Z","article_count":2}]}`)
 }
 
 func TestResearchErrors(t *testing.T) {
-	list := tools.Research(sample())
+	list := builtin.Research(sample())
 	for _, tc := range []struct {
 		tool, input string
 		code        schemas.Code
@@ -194,7 +196,7 @@ func TestResearchErrors(t *testing.T) {
 		{"search_articles", `{"query":"x","limit":1000}`, schemas.CodeInvalid, "at most 50"},
 	} {
 		t.Run(tc.tool+tc.input, func(t *testing.T) {
-			_, err := call(t, list, tc.tool, tc.input, tools.Call{})
+			_, err := toolstest.Call(t, list, tc.tool, tc.input, tools.Call{})
 			if v := schemas.Visible(err); v.Code != tc.code || !strings.Contains(v.Message, tc.want) {
 				t.Errorf("got %v, want %s with %q", v, tc.code, tc.want)
 			}
@@ -212,14 +214,14 @@ func TestLongListsAreBounded(t *testing.T) {
 		data.reports[0].Articles = append(data.reports[0].Articles, long)
 	}
 	for tool, input := range map[string]string{"search_articles": `{"query":"x"}`, "get_report": `{"report_id":7}`} {
-		got, err := call(t, tools.Research(data), tool, input, tools.Call{})
+		got, err := toolstest.Call(t, builtin.Research(data), tool, input, tools.Call{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(got.Text) > 16_000 {
 			t.Errorf("%s: got a text of %d bytes, want at most 16000", tool, len(got.Text))
 		}
-		contains(t, got.Text, "30. Sleep and memory", "(170 more are not shown.)")
+		toolstest.Contains(t, got.Text, "30. Sleep and memory", "(170 more are not shown.)")
 	}
 }
 
@@ -235,13 +237,13 @@ func (c chats) Payload(_ context.Context, owner string, id int64, payload string
 
 func TestGetPayload(t *testing.T) {
 	store := chats{fmt.Sprint("ada", 5, "00ff00ff"): {Type: "report_list", Summary: "2 reports", Outcome: "accepted", Data: json.RawMessage(`{"reports":[]}`)}}
-	list := tools.Payloads(store)
+	list := builtin.Payloads(store)
 	ada := tools.Call{User: schemas.User{ID: "ada"}, ConversationID: 5}
-	got, err := call(t, list, "get_payload", `{"payload_id":"00ff00ff"}`, ada)
+	got, err := toolstest.Call(t, list, "get_payload", `{"payload_id":"00ff00ff"}`, ada)
 	if err != nil || got.Payload != nil {
 		t.Fatalf("got %+v, %v, want text alone", got, err)
 	}
-	contains(t, got.Text, "00ff00ff", "report_list", "2 reports", "accepted", `{"reports":[]}`)
+	toolstest.Contains(t, got.Text, "00ff00ff", "report_list", "2 reports", "accepted", `{"reports":[]}`)
 	for name, tc := range map[string]struct {
 		call  tools.Call
 		input string
@@ -252,7 +254,7 @@ func TestGetPayload(t *testing.T) {
 		"another chat":  {tools.Call{User: schemas.User{ID: "ada"}, ConversationID: 6}, `{"payload_id":"00ff00ff"}`, schemas.CodeNotFound},
 		"no payload id": {ada, `{"payload_id":"report"}`, schemas.CodeInvalid},
 	} {
-		if _, err := call(t, list, "get_payload", tc.input, tc.call); schemas.Visible(err).Code != tc.code {
+		if _, err := toolstest.Call(t, list, "get_payload", tc.input, tc.call); schemas.Visible(err).Code != tc.code {
 			t.Errorf("%s: got %v, want %s", name, err, tc.code)
 		}
 	}
@@ -263,29 +265,36 @@ func TestBuiltinOffersWhatIsConfigured(t *testing.T) {
 		"search_pubmed", "get_pubmed_article", "web_search", "fetch_webpage", "search_articles", "list_reports", "get_report",
 		"list_streams", "get_stream", "research", "compare_models", "get_payload",
 	}
-	list, err := tools.Builtin(tools.Config{SearXNG: "http://searx:8080", Research: sample(), Payloads: chats{}, Models: []string{"a", "b"}})
+	list, err := builtin.Tools(builtin.Config{SearXNG: "http://searx:8080", Research: sample(), Payloads: chats{}, Models: []string{"a", "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(all, names(list)); d != "" {
+	if d := cmp.Diff(all, toolstest.Names(list)); d != "" {
 		t.Errorf("tools (-want +got):\n%s", d)
 	}
 	if _, err := tools.NewRegistry(list...); err != nil {
 		t.Errorf("got %v, want them all sound", err)
 	}
+	unconfigured, err := tools.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tool := range list {
 		if !tool.Idempotent {
 			t.Errorf("%s is not idempotent", tool.Name)
 		}
+		if !unconfigured.Has(tool.Name) {
+			t.Errorf("%s is unknown where it is not configured", tool.Name)
+		}
 	}
-	bare, err := tools.Builtin(tools.Config{Models: []string{"alone"}})
+	bare, err := builtin.Tools(builtin.Config{Models: []string{"alone"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"search_pubmed", "get_pubmed_article", "fetch_webpage", "research"}, names(bare)); d != "" {
+	if d := cmp.Diff([]string{"search_pubmed", "get_pubmed_article", "fetch_webpage", "research"}, toolstest.Names(bare)); d != "" {
 		t.Errorf("tools (-want +got):\n%s", d)
 	}
-	_, err = tools.Builtin(tools.Config{SearXNG: "searx:8080", PubMed: tools.PubMedConfig{BaseURL: "nowhere"}})
+	_, err = builtin.Tools(builtin.Config{SearXNG: "searx:8080", PubMed: builtin.PubMedConfig{BaseURL: "nowhere"}})
 	if err == nil || !strings.Contains(err.Error(), "SearXNG") || !strings.Contains(err.Error(), "PubMed") {
 		t.Errorf("got %v, want both mistakes", err)
 	}
@@ -293,7 +302,7 @@ func TestBuiltinOffersWhatIsConfigured(t *testing.T) {
 
 func TestStoreErrorsPass(t *testing.T) {
 	away := schemas.NewError(schemas.CodeStoreUnavailable, "the store is not available")
-	_, err := call(t, tools.Research(broken{away}), "list_streams", `{}`, tools.Call{})
+	_, err := toolstest.Call(t, builtin.Research(broken{away}), "list_streams", `{}`, tools.Call{})
 	if !errors.Is(err, away) {
 		t.Errorf("got %v, want %v", err, away)
 	}
@@ -313,4 +322,19 @@ func (b broken) Report(context.Context, int64) (schemas.Report, error) {
 
 func (b broken) SearchArticles(context.Context, string, int64, int64, int) ([]schemas.Article, error) {
 	return nil, b.err
+}
+
+// sameJSON compares a payload's data with what is wanted.
+func sameJSON(t *testing.T, got json.RawMessage, want string) {
+	t.Helper()
+	var g, w any
+	if err := json.Unmarshal(got, &g); err != nil {
+		t.Fatalf("got %s: %v", got, err)
+	}
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(w, g); d != "" {
+		t.Errorf("data (-want +got):\n%s", d)
+	}
 }

@@ -1,12 +1,9 @@
-package tools
+package builtin
 
 import (
 	"strconv"
 	"strings"
 )
-
-// oneLine turns each run of white space into one space.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // byline returns "First, Second, Third et al." for many authors.
 func byline(authors []string) string {
@@ -27,12 +24,4 @@ func counted(n int, one, several string) string {
 		return "1 " + one
 	}
 	return strconv.Itoa(n) + " " + several
-}
-
-// or returns s, or instead when s is empty.
-func or(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
 }

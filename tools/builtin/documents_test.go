@@ -1,4 +1,4 @@
-package tools_test
+package builtin_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/builtin"
 )
 
 // desk stands in for the documents and records its calls.
@@ -53,7 +54,7 @@ func (d *desk) Remove(_ context.Context, _ schemas.User, document, id string) (r
 // use calls a document tool as the loop does, and returns its progress too.
 func (d *desk) use(t *testing.T, name, input string, change func(*turn.Call)) (turn.Result, []turn.BlockProgress, error) {
 	t.Helper()
-	all := tools.Documents(d)
+	all := builtin.Documents(d)
 	tool := all[slices.IndexFunc(all, func(t turn.Tool) bool { return t.Name == name })]
 	if err := tool.Check(json.RawMessage(input)); err != nil {
 		t.Fatalf("%s %s: %v", name, input, err)
@@ -78,8 +79,8 @@ func (d *desk) use(t *testing.T, name, input string, change func(*turn.Call)) (t
 }
 
 func TestDocumentToolsMayBeRepeated(t *testing.T) {
-	all := tools.Documents(new(desk))
-	if len(all) != 6 || tools.Documents(nil) != nil {
+	all := builtin.Documents(new(desk))
+	if len(all) != 6 || builtin.Documents(nil) != nil {
 		t.Fatalf("there are %d tools", len(all))
 	}
 	if _, err := tools.NewRegistry(all...); err != nil {
@@ -127,7 +128,7 @@ func TestDocumentToolsMayBeRepeated(t *testing.T) {
 
 // TestContentComesLast looks at the order in which a model is told to write.
 func TestContentComesLast(t *testing.T) {
-	for _, tool := range tools.Documents(new(desk)) {
+	for _, tool := range builtin.Documents(new(desk)) {
 		if tool.Name != "write_block" && tool.Name != "edit_block" {
 			continue
 		}

@@ -1,4 +1,4 @@
-package tools_test
+package builtin_test
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/builtin"
+	"github.com/chattray/chattray/tools/toolstest"
 )
 
 // fakeThreads runs the threads of a tool: it records what they ask and calls answer.
@@ -62,7 +64,7 @@ func TestResearch(t *testing.T) {
 		}
 		return conclusion("Gold is a metal [1] that shines [2].")
 	}}
-	got, err := call(t, tools.Questions(), "research", `{"question":"What about gold?"}`, k.call())
+	got, err := toolstest.Call(t, builtin.Questions(), "research", `{"question":"What about gold?"}`, k.call())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +94,7 @@ func TestResearchReadsPlans(t *testing.T) {
 			}
 			return conclusion("fine")
 		}}
-		if _, err := call(t, tools.Questions(), "research", `{"question":"what?"}`, k.call()); err != nil {
+		if _, err := toolstest.Call(t, builtin.Questions(), "research", `{"question":"what?"}`, k.call()); err != nil {
 			t.Fatal(err)
 		}
 		var parts []string
@@ -148,7 +150,7 @@ func TestResearchFaults(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&c)
 			}
-			got, err := call(t, tools.Questions(), "research", `{"question":"what?"}`, c)
+			got, err := toolstest.Call(t, builtin.Questions(), "research", `{"question":"what?"}`, c)
 			if len(k.asked) != tt.asked {
 				t.Errorf("%d conversations, want %d: %q", len(k.asked), tt.asked, k.asked)
 			}
@@ -172,7 +174,7 @@ func TestCompareModels(t *testing.T) {
 		}
 		return conclusion("I am " + label)
 	}
-	list := tools.CompareModels([]string{"c", "b", "a"})
+	list := builtin.CompareModels([]string{"c", "b", "a"})
 	for _, tt := range []struct {
 		name, input, want string
 		code              schemas.Code
@@ -184,7 +186,7 @@ func TestCompareModels(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := &fakeThreads{answer: answer}
-			got, err := call(t, list, "compare_models", tt.input, k.call())
+			got, err := toolstest.Call(t, list, "compare_models", tt.input, k.call())
 			if tt.code != "" {
 				if schemas.Visible(err).Code != tt.code {
 					t.Errorf("got %v, want %s", err, tt.code)
@@ -207,7 +209,7 @@ func TestCompareModels(t *testing.T) {
 		}
 	}
 	k := &fakeThreads{answer: func(string) (turn.Conclusion, error) { return turn.Conclusion{}, errModelAway }}
-	if _, err := call(t, list, "compare_models", `{"question":"who?"}`, k.call()); schemas.Visible(err).Code != schemas.CodeUpstreamUnavailable {
+	if _, err := toolstest.Call(t, list, "compare_models", `{"question":"who?"}`, k.call()); schemas.Visible(err).Code != schemas.CodeUpstreamUnavailable {
 		t.Errorf("when all fail: %v", err)
 	}
 }
@@ -225,7 +227,7 @@ func TestCompareModelsSaysWhoAnswered(t *testing.T) {
 		`{"question":"who?"}`:              a + b,
 		`{"question":"who?","mode":"any"}`: a + "\n\n(The first good answer counted; ",
 	} {
-		got, err := call(t, tools.CompareModels([]string{"a", "b"}), "compare_models", input, k.call())
+		got, err := toolstest.Call(t, builtin.CompareModels([]string{"a", "b"}), "compare_models", input, k.call())
 		if err != nil || !strings.HasPrefix(got.Text, want) {
 			t.Errorf("%s: got %q, %v, want %q", input, got.Text, err, want)
 		}
@@ -246,7 +248,7 @@ func TestCompareModelsSaysWhoGaveNoAnswer(t *testing.T) {
 			<-time.After(time.Second)
 			return conclusion("I am " + label)
 		}}
-		got, err := call(t, tools.CompareModels([]string{"a", "b", "c", "d"}), "compare_models", `{"question":"who?","mode":"any"}`, k.call())
+		got, err := toolstest.Call(t, builtin.CompareModels([]string{"a", "b", "c", "d"}), "compare_models", `{"question":"who?","mode":"any"}`, k.call())
 		want := "## c\n\nI am c\n\n(The first good answer counted; no answer came from: a, b; not waited for: d.)"
 		if d := cmp.Diff(want, got.Text); d != "" || err != nil {
 			t.Errorf("error %v; the result (-want +got):\n%s", err, d)

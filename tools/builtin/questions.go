@@ -1,4 +1,4 @@
-package tools
+package builtin
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
 )
 
 // Limits of research.
@@ -48,43 +49,43 @@ var searchTools = []string{"search_articles", "search_pubmed", "web_search", "fe
 // Questions returns research, which answers a question in parts, each in a
 // thread of its own. Only pages that name it offer it.
 func Questions() []turn.Tool {
-	return []turn.Tool{New("research", "Research a broad question: it is split into up to 5 sub-questions, which are searched for in parallel, "+
+	return []turn.Tool{tools.New("research", "Research a broad question: it is split into up to 5 sub-questions, which are searched for in parallel, "+
 		"and the findings are merged into one answer with numbered sources. Takes longer than a search; for simple look-ups use the search tools.",
-		inParts, Words("Research the question", "Researched the question|Researched {n} questions"), InChat(), Idempotent(), Untrusted(), Retold(), Timeout(questionsTimeout), Refine(func(s *jsonschema.Schema) { sized(s, "question", 1, maxQuestion) }))}
+		inParts, tools.Words("Research the question", "Researched the question|Researched {n} questions"), tools.InChat(), tools.Idempotent(), tools.Untrusted(), tools.Retold(), tools.Timeout(questionsTimeout), tools.Refine(func(s *jsonschema.Schema) { sized(s, "question", 1, maxQuestion) }))}
 }
 
 type researchQuestion struct {
 	Question string `json:"question" jsonschema:"the question, whole and understandable on its own"`
 }
 
-func inParts(ctx context.Context, call *Call, in researchQuestion) (Result, error) {
+func inParts(ctx context.Context, call *tools.Call, in researchQuestion) (tools.Result, error) {
 	if strings.TrimSpace(in.Question) == "" {
-		return Result{}, invalid("the question is empty")
+		return tools.Result{}, tools.Invalid("the question is empty")
 	}
 	search := call.Tools(searchTools...)
 	if len(search) == 0 {
-		return Result{}, invalid("this page offers no tools to search with")
+		return tools.Result{}, tools.Invalid("this page offers no tools to search with")
 	}
 	call.Progress("planning", "Splitting the question", 0, nil)
 	plan, err := call.Converse(ctx, "Plan", asking(turn.Facts{Purpose: turn.PlanParts}, planPrompt, in.Question, nil))
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	parts := subQuestions(plan.Text, in.Question)
 	findings, cited, err := investigate(ctx, call, parts, search)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
 	call.Progress("merging", "Merging the findings", planWeight+findingsWeight, nil)
 	merged, err := call.Converse(ctx, "Merge", asking(turn.Facts{Purpose: turn.MergeParts, Findings: findings}, mergePrompt, written(in.Question, findings, cited), nil))
 	if ctx.Err() != nil {
-		return Result{}, context.Cause(ctx)
+		return tools.Result{}, context.Cause(ctx)
 	}
 	text := merged.Text
 	if err != nil || strings.TrimSpace(text) == "" {
 		text = "The findings could not be merged. Here is each of them.\n" + written("", findings, nil)
 	}
-	return Text(strings.TrimSpace(text) + cited.list()), nil
+	return tools.Text(strings.TrimSpace(text) + cited.list()), nil
 }
 
 // asking returns the request for a conversation that begins with one message.
@@ -104,7 +105,7 @@ func subQuestions(plan, question string) []string {
 	var list []string
 	seen := map[string]bool{}
 	for line := range strings.Lines(plan) {
-		line = text.Ellipsis(oneLine(listMark.ReplaceAllString(line, "")), maxSubQuestion)
+		line = text.Ellipsis(text.OneLine(listMark.ReplaceAllString(line, "")), maxSubQuestion)
 		if line == "" || seen[line] || len(list) == maxSubQuestions {
 			continue
 		}
@@ -112,7 +113,7 @@ func subQuestions(plan, question string) []string {
 		list = append(list, line)
 	}
 	if len(list) == 0 {
-		list = []string{text.Ellipsis(oneLine(question), maxSubQuestion)}
+		list = []string{text.Ellipsis(text.OneLine(question), maxSubQuestion)}
 	}
 	return list
 }
@@ -120,7 +121,7 @@ func subQuestions(plan, question string) []string {
 // investigate answers the sub-questions side by side. A failed one is reported
 // as such in the findings. The error means that all failed, or that ctx is
 // done.
-func investigate(ctx context.Context, call *Call, parts []string, search []turn.Tool) ([]turn.Finding, *citations, error) {
+func investigate(ctx context.Context, call *tools.Call, parts []string, search []turn.Tool) ([]turn.Finding, *citations, error) {
 	var done atomic.Int32
 	branches := make([]concurrent.Branch[turn.Conclusion], len(parts))
 	for i, part := range parts {
@@ -217,7 +218,7 @@ func (c *citations) add(payloads []turn.Payload) []int {
 // cite returns the number of a source; 0 if it is not a source or there are too
 // many.
 func (c *citations) cite(s source) int {
-	title := text.Ellipsis(oneLine(s.Title), sourceTitle)
+	title := text.Ellipsis(text.OneLine(s.Title), sourceTitle)
 	where := s.URL
 	switch {
 	case s.PMID != "":

@@ -1,6 +1,7 @@
-package tools
+package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/schemas/weburl"
+	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/outbound"
 	"github.com/chattray/chattray/tools/webpage"
 )
@@ -43,8 +45,8 @@ func FetchWebpage(c FetchConfig) []turn.Tool {
 		client = outbound.New(outbound.Config{Allow: c.Allow})
 	}
 	f := fetcher{webpage.Reader{Client: client, Extractor: c.Extractor}}
-	return []turn.Tool{New("fetch_webpage", "Read a public web page as Markdown text, given its URL. Long pages come in parts: pass start to read on.",
-		f.fetch, Words("Read a web page", "Read a web page|Read {n} web pages"), Global(), ReadOnly(), Untrusted(), Addresses(pageAddress), PayloadType(typeWebPage), Refine(func(s *jsonschema.Schema) {
+	return []turn.Tool{tools.New("fetch_webpage", "Read a public web page as Markdown text, given its URL. Long pages come in parts: pass start to read on.",
+		f.fetch, tools.Words("Read a web page", "Read a web page|Read {n} web pages"), tools.Global(), tools.ReadOnly(), tools.Untrusted(), tools.Addresses(pageAddress), tools.PayloadType(typeWebPage), tools.Refine(func(s *jsonschema.Schema) {
 			sized(s, "url", 1, webpage.MaxURL)
 			atLeast(s, 0, "start")
 		}))}
@@ -73,14 +75,14 @@ type pageContent struct {
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-func (f fetcher) fetch(ctx context.Context, call *Call, in pageRequest) (Result, error) {
+func (f fetcher) fetch(ctx context.Context, call *tools.Call, in pageRequest) (tools.Result, error) {
 	call.Progress("fetching", "Fetching the page", 0.2, nil)
 	page, err := f.reader.Read(ctx, in.URL)
 	if err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
-	call.Progress("read", "Read "+or(page.Title, page.URL), 1, nil)
-	return WithPayload(pageText(page, in.Start), typeWebPage, pageContent(page))
+	call.Progress("read", "Read "+cmp.Or(page.Title, page.URL), 1, nil)
+	return tools.WithPayload(pageText(page, in.Start), typeWebPage, pageContent(page))
 }
 
 // pageText returns the part of the page from character start on, and a note

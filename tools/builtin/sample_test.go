@@ -1,4 +1,4 @@
-package tools_test
+package builtin_test
 
 import (
 	"encoding/json"
@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/builtin"
 )
 
 func TestSampleOrderNeedsApproval(t *testing.T) {
-	order := tools.Sample()[0]
+	order := builtin.Sample()[0]
 	if !order.Confirm || order.Idempotent || !order.Global {
 		t.Errorf("order_print has Confirm %t, Idempotent %t, Global %t", order.Confirm, order.Idempotent, order.Global)
 	}
