@@ -176,6 +176,21 @@ var toolRooms = map[string][]string{
 	"tools/webpage":       {"tools/outbound"},
 }
 
+// storeRooms says which packages of store each of them may import: what knows the databases
+// knows few tables, and the rooms of tables do not import one another.
+var storeRooms = map[string][]string{
+	"store":            {"store/documents", "store/quota", "store/research", "store/sqldb", "store/tables", "store/values"},
+	"store/documents":  {"store/quota", "store/sqldb", "store/tables", "store/values"},
+	"store/migrations": {},
+	"store/quota":      {"store/sqldb"},
+	"store/research":   {"store/sqldb", "store/values"},
+	"store/sample":     {},
+	"store/sqldb":      {"store/migrations", "store/tables", "store/values"},
+	"store/storetest":  {"store", "store/documents", "store/research", "store/sqldb"},
+	"store/tables":     {},
+	"store/values":     {},
+}
+
 // maxRoom is how many lines of code a package of services has at most, without
 // its tests.
 const maxRoom = 2500
@@ -209,18 +224,25 @@ func TestRoomsOfServices(t *testing.T) {
 	}
 }
 
-func TestRoomsOfTools(t *testing.T) {
+func TestRoomsOfTools(t *testing.T) { checkRooms(t, "tools", toolRooms) }
+
+func TestRoomsOfStore(t *testing.T) { checkRooms(t, "store", storeRooms) }
+
+// checkRooms refuses packages below a folder that the table of its rooms does not have, and
+// imports of one another that it does not name.
+func checkRooms(t *testing.T, folder string, table map[string][]string) {
+	t.Helper()
 	for _, p := range packages(t) {
 		from := p.place()
-		if !beginsWith(from, "tools") {
+		if !beginsWith(from, folder) {
 			continue
 		}
-		allowed, known := toolRooms[from]
+		allowed, known := table[from]
 		if !known {
 			t.Errorf("%s: the table of rooms does not have it", from)
 		}
 		for _, path := range p.Imports {
-			if to, ours := strings.CutPrefix(path, module+"/"); ours && beginsWith(to, "tools") && !slices.Contains(allowed, to) {
+			if to, ours := strings.CutPrefix(path, module+"/"); ours && beginsWith(to, folder) && !slices.Contains(allowed, to) {
 				t.Errorf("%s imports %s", from, to)
 			}
 		}
