@@ -181,7 +181,7 @@ func New(o Options) http.Handler {
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
-	e.Use(s.boundWrites, s.accessLog, s.recoverPanics, securityHeaders, s.boundBody, s.guardOrigins, s.cors())
+	e.Use(s.boundWrites, s.boundBody, s.accessLog, s.recoverPanics, securityHeaders, s.guardOrigins, s.cors())
 	for _, r := range s.routes() {
 		e.Add(r.method, r.path, s.guard(r))
 		if r.method == http.MethodGet && !r.stream {

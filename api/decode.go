@@ -36,48 +36,55 @@ const (
 const rawBody = "body"
 
 // boundBody gives the request's body a deadline. An answer to a request whose body has not
-// been read does not wait for it: the server would read the body first if it did not close
-// the connection.
+// been read does not wait for it. The server would read it first if it did not close the
+// connection.
 func (s *server) boundBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if hasBody(c.Request()) {
-			s.watchBody(c)
+		if !hasBody(c.Request()) {
+			return next(c)
 		}
-		return next(c)
+		discard := s.watchBody(c)
+		err := next(c)
+		discard()
+		return err
 	}
 }
 
 // watchBody is a function of its own to keep the caller's stack frame small, which lasts as
-// long as a stream.
+// long as a stream. Discard sends a whole answer on its way and discards what is left of the
+// body, until its deadline: many clients read the answer only after they have sent
+// everything, and would lose it if the connection closed before.
 //
 //go:noinline
-func (s *server) watchBody(c echo.Context) {
+func (s *server) watchBody(c echo.Context) (discard func()) {
 	wire, arrived := http.NewResponseController(c.Response()), false
 	_ = wire.SetReadDeadline(time.Now().Add(s.BodyWait)) // not every writer in a test has one
-	c.SetRequest(withBody(c.Request(), &arrivingBody{ReadCloser: c.Request().Body, arrived: func() { arrived = true }}))
+	body := &arrivingBody{ReadCloser: c.Request().Body, arrived: func() { arrived = true }}
+	c.SetRequest(withBody(c.Request(), body))
 	c.Response().Before(func() {
 		if !arrived {
 			c.Response().Header().Set(echo.HeaderConnection, "close")
 			_ = wire.SetReadDeadline(time.Now().Add(min(s.BodyWait, lingerWait)))
 		}
 	})
+	return func() {
+		whole := c.Response().Header().Get(echo.HeaderContentLength) != ""
+		waits := c.Request().Header.Get("Expect") != "" // the client sends no body before it is asked to
+		if !arrived && whole && !waits && http.NewResponseController(c.Response().Writer).Flush() == nil {
+			_, _ = io.CopyN(io.Discard, body, maxUnread)
+		}
+	}
 }
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
-// takeBody checks the type and size of the body and reads it. What is left of a
-// refused body is discarded: many clients read the answer only after they have
-// sent everything, and would lose it if the connection closed before.
+// takeBody checks the type and size of the body and reads it.
 func (s *server) takeBody(c echo.Context, kind body) error {
 	r := c.Request()
 	if kind == noBody && !hasBody(r) {
 		return nil
 	}
 	if err := s.readBody(c, kind); err != nil {
-		c.Response().Header().Set(echo.HeaderConnection, "close")
-		if r.Header.Get("Expect") == "" { // a client that sends Expect waits for the answer
-			_, _ = io.CopyN(io.Discard, r.Body, maxUnread)
-		}
 		return err
 	}
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // the body has arrived
@@ -113,6 +120,9 @@ func (s *server) readBody(c echo.Context, kind body) error {
 
 // discard reads the body of a route that takes none.
 func (s *server) discard(r *http.Request) error {
+	if r.ContentLength > maxNoBody {
+		return tooLarge(maxNoBody)
+	}
 	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxNoBody+1))
 	if err == nil && n > maxNoBody {
 		err = errOverLimit

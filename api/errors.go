@@ -132,20 +132,41 @@ func (s *server) sendProblem(c echo.Context, a answer, seen *schemas.Error) {
 	if a.status == http.StatusUnauthorized && h.Get(echo.HeaderWWWAuthenticate) == "" { // the token was valid
 		h.Set(echo.HeaderWWWAuthenticate, s.challenge(c.Request(), true))
 	}
+	held := &wholeAnswer{ResponseWriter: c.Response(), status: a.status}
+	var err error
 	if w := s.wireOf(c.Request().URL.Path); w != nil {
-		w.Fail(c.Response(), a.status, seen)
-		return
+		w.Fail(held, a.status, seen)
+	} else {
+		h.Set(echo.HeaderContentType, "application/problem+json")
+		err = json.NewEncoder(held).Encode(schemas.Problem{
+			Type: "about:blank", Title: http.StatusText(a.status), Status: a.status, Detail: seen.Message, Code: seen.Code,
+			RequestID: requestID(c), RunID: seen.RunID, Errors: seen.Fields,
+		})
 	}
-	h.Set(echo.HeaderContentType, "application/problem+json")
-	raw, err := json.Marshal(schemas.Problem{
-		Type: "about:blank", Title: http.StatusText(a.status), Status: a.status, Detail: seen.Message, Code: seen.Code,
-		RequestID: requestID(c), RunID: seen.RunID, Errors: seen.Fields,
-	})
-	if err == nil {
-		c.Response().WriteHeader(a.status)
-		_, err = c.Response().Write(append(raw, '\n'))
-	}
-	if err != nil {
+	if err = errors.Join(err, held.send()); err != nil {
 		s.Log.LogAttrs(c.Request().Context(), slog.LevelDebug, "problem not sent", slog.Any("error", err))
 	}
+}
+
+// wholeAnswer keeps an answer until send, which sends it with its length.
+type wholeAnswer struct {
+	http.ResponseWriter
+	status int
+	body   []byte
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *wholeAnswer) WriteHeader(status int) { w.status = status }
+
+// Write implements http.ResponseWriter.
+func (w *wholeAnswer) Write(p []byte) (int, error) {
+	w.body = append(w.body, p...)
+	return len(p), nil
+}
+
+func (w *wholeAnswer) send() error {
+	w.Header().Set(echo.HeaderContentLength, strconv.Itoa(len(w.body)))
+	w.ResponseWriter.WriteHeader(w.status)
+	_, err := w.ResponseWriter.Write(w.body)
+	return err
 }

@@ -219,6 +219,36 @@ func TestAnswersDoNotWaitForABody(t *testing.T) {
 	}
 }
 
+// TestRefusedBodiesAreNotAwaited sends the head of a request whose body is refused, and no
+// more: the whole answer comes at once, in the form of the route's wire.
+func TestRefusedBodiesAreNotAwaited(t *testing.T) {
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.BodyWait = time.Hour })
+	const json, large = "Content-Type: application/json\r\n", "Content-Length: 100000000\r\n"
+	for _, tt := range []struct {
+		name, request, head string
+		want                int
+	}{
+		{"too large", "POST /api/chat/stream", json + large, http.StatusRequestEntityTooLarge},
+		{"too large for a wire", "POST /v1/chat/completions", json + large, http.StatusRequestEntityTooLarge},
+		{"no JSON", "POST /api/chat/stream", "Content-Length: 1\r\n", http.StatusUnsupportedMediaType},
+		{"no JSON, chunked", "POST /api/chat/stream", "Transfer-Encoding: chunked\r\n", http.StatusUnsupportedMediaType},
+		{"on a route without one", "GET /api/me", large, http.StatusRequestEntityTooLarge},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			conn := dialRaw(t, ts)
+			write(t, conn, tt.request+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\n"+tt.head+"\r\n")
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(res.Body)
+			if err := errors.Join(err, res.Body.Close()); err != nil || res.StatusCode != tt.want || !res.Close || len(got) == 0 {
+				t.Errorf("got %d, close %t, %q, %v; want %d and a connection that is closed", res.StatusCode, res.Close, got, err, tt.want)
+			}
+		})
+	}
+}
+
 // hastyWriter makes every read deadline expire immediately.
 type hastyWriter struct{ http.ResponseWriter }
 
