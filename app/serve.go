@@ -87,7 +87,7 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	}
 	s.stopping.Store(true)
 	if c.ShutdownDelay > 0 {
-		log.Info("no longer ready", "shutdown_delay", c.ShutdownDelay.String())
+		log.Info("no longer ready", "shutdown_delay", c.ShutdownDelay)
 		select {
 		case err := <-done:
 			s.end(ctx)
@@ -95,7 +95,7 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 		case <-time.After(c.ShutdownDelay):
 		}
 	}
-	log.Info("stopping", "drain", c.Drain.String())
+	log.Info("stopping", "drain", c.Drain)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Drain)
 	defer cancel()
 	s.runs.Shutdown(drain)

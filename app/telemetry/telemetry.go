@@ -30,13 +30,21 @@ import (
 const unknownTool, clientTool = "unknown", "client"
 
 // NewLogger returns the logger of the service. Format auto is text if w is a
-// terminal, else json.
+// terminal, else json. A duration is written with its unit in both.
 func NewLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withUnit}
 	if format == "text" || format == "auto" && isTerminal(w) {
 		return slog.New(tracedLog{slog.NewTextHandler(w, options)})
 	}
 	return slog.New(tracedLog{slog.NewJSONHandler(w, options)})
+}
+
+// withUnit makes a duration a text such as 1.5s, which JSON would have as nanoseconds.
+func withUnit(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 func isTerminal(w io.Writer) bool {

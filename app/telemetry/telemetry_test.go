@@ -28,7 +28,12 @@ func TestLogger(t *testing.T) {
 		var out bytes.Buffer
 		log := NewLogger(&out, slog.LevelInfo, format)
 		log.Debug("unseen")
-		log.Info("hello")
+		log.With("lease", 1500*time.Millisecond).Info("hello", slog.Group("retry", "wait", time.Minute))
+		for _, unit := range []string{"1.5s", "1m0s"} {
+			if !strings.Contains(out.String(), unit) {
+				t.Errorf("%s: the log is %q, want %s in it", format, out.String(), unit)
+			}
+		}
 		if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "unseen") {
 			t.Errorf("%s: the log is %q", format, out.String())
 		}

@@ -61,7 +61,7 @@ func (c *client) run(ctx context.Context) {
 		c.mu.Lock()
 		c.failed = reason(err)
 		c.mu.Unlock()
-		c.log.WarnContext(ctx, "MCP server is not connected", "error", reason(err), "retry_in", delay.String())
+		c.log.WarnContext(ctx, "MCP server is not connected", "error", reason(err), "retry_in", delay)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
