@@ -2,7 +2,6 @@ package api
 
 import (
 	"iter"
-	"mime"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -33,9 +32,8 @@ func (s *server) exportChat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	h := c.Response().Header()
-	h.Set(echo.HeaderContentType, format.media)
-	h.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": baseName(found.Title, "chat") + format.ending}))
+	c.Response().Header().Set(echo.HeaderContentType, format.media)
+	asFile(c, found.Title, "chat", format.ending)
 	return s.sendPieces(c, pieces)
 }
 

@@ -2,11 +2,9 @@ package api
 
 import (
 	"context"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -155,30 +153,8 @@ func (s *server) exportDocument(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": baseName(title, "document") + ".md"}))
+	asFile(c, title, "document", ".md")
 	return send(c, http.StatusOK, "text/markdown; charset=utf-8", []byte(markdown))
-}
-
-// maxFileName is the length of an export's name in bytes, without its ending.
-const maxFileName = 100
-
-// baseName makes the name of a file, without its ending, from a title; if the
-// title gives none, it is other.
-func baseName(title, other string) string {
-	name := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r) {
-			return ' '
-		}
-		return r
-	}, title))
-	for len(name) > maxFileName {
-		_, size := utf8.DecodeLastRuneInString(name)
-		name = name[:len(name)-size]
-	}
-	if name = strings.Trim(name, ". "); name == "" {
-		name = other
-	}
-	return name
 }
 
 func (s *server) postBlock(ctx context.Context, user schemas.User, in struct {

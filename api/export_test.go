@@ -3,7 +3,10 @@ package api
 import (
 	"context"
 	"io"
+	"net/http/httptest"
 	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/api/wires/all"
 	"github.com/chattray/chattray/schemas"
@@ -24,6 +27,13 @@ type Row struct {
 // AppendChatFrame appends the frame of an event in the dialect chat; the payload of
 // complete has no diagnostics.
 func AppendChatFrame(dst []byte, e *runlog.Event) []byte { return appendChat(dst, e, new(reader)) }
+
+// FileName returns the header that names a file after a title.
+func FileName(title string) string {
+	c := echo.New().NewContext(nil, httptest.NewRecorder())
+	asFile(c, title, "other", ".md")
+	return c.Response().Header().Get(echo.HeaderContentDisposition)
+}
 
 // Table returns the route table without the files of the web page.
 func Table() []Row {

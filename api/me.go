@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"iter"
-	"mime"
 
 	"github.com/labstack/echo/v4"
 
@@ -42,8 +41,7 @@ func (s *server) deleteMyData(ctx context.Context, user schemas.User, in struct 
 // exportMyData streams everything of the user.
 func (s *server) exportMyData(c echo.Context) error {
 	ctx, user := caller(c)
-	h := c.Response().Header()
-	h.Set(echo.HeaderContentType, "application/jsonl")
-	h.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": "chattray.jsonl"}))
+	c.Response().Header().Set(echo.HeaderContentType, "application/jsonl")
+	asFile(c, "chattray", "", ".jsonl")
 	return s.sendPieces(c, s.UserData.Export(ctx, user))
 }
