@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -53,6 +54,22 @@ type level struct {
 // another document, or a name that an object has twice, which readers would
 // understand differently.
 func Measure(raw []byte) *Fault {
+	return examine(raw, limits{depth: maxDepth, values: maxValues, closed: true})
+}
+
+// Unambiguous returns what is wrong with raw as a JSON object that all readers understand in
+// the same way: invalid JSON, or a name that an object has twice.
+func Unambiguous(raw []byte) *Fault {
+	return examine(raw, limits{depth: math.MaxInt, values: math.MaxInt})
+}
+
+// limits are those of examine. A closed document refers to no other one.
+type limits struct {
+	depth, values int
+	closed        bool
+}
+
+func examine(raw []byte, most limits) *Fault {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
 		return &Fault{"", "must be a JSON object"}
 	}
@@ -82,18 +99,18 @@ func Measure(raw []byte) *Fault {
 				top.names[name], top.wants = true, false
 				continue
 			}
-			if to, ok := token.(string); ok && top.object && refers(top.name) && !strings.HasPrefix(to, "#") {
+			if to, ok := token.(string); ok && most.closed && top.object && refers(top.name) && !strings.HasPrefix(to, "#") {
 				return &Fault{pointer(stack), "refers to something outside the schema"}
 			}
 			top.items++
 			top.wants = top.object
 		}
-		if values++; values > maxValues {
-			return &Fault{pointer(stack), fmt.Sprintf("comes after more than %d values", maxValues)}
+		if values++; values > most.values {
+			return &Fault{pointer(stack), fmt.Sprintf("comes after more than %d values", most.values)}
 		}
 		if token == json.Delim('{') || token == json.Delim('[') {
-			if len(stack) == maxDepth {
-				return &Fault{pointer(stack), fmt.Sprintf("is nested more than %d deep", maxDepth)}
+			if len(stack) == most.depth {
+				return &Fault{pointer(stack), fmt.Sprintf("is nested more than %d deep", most.depth)}
 			}
 			object := token == json.Delim('{')
 			stack = append(stack, &level{object: object, wants: object, names: map[string]bool{}})

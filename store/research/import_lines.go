@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/jsonlimit"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/store/values"
 )
@@ -102,9 +103,21 @@ func decodeRecord(line []byte) (importRecord, error) {
 	if !utf8.Valid(line) { // encoding/json would replace letters of other encodings
 		return importRecord{}, invalidLine("it is not text in UTF-8")
 	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(line, &fields); err != nil {
+		return importRecord{}, invalidLine("it is not a JSON object").Because(err)
+	}
+	if fault := jsonlimit.Unambiguous(line); fault != nil { // encoding/json would take the last of two values
+		return importRecord{}, invalidLine(fault.Error())
+	}
+	for name := range fields { // nor does it look at letter case
+		if strings.Trim(name, fieldLetters) != "" {
+			return importRecord{}, invalidLine(fmt.Sprintf("the field %.40q is unknown", name))
+		}
+	}
 	var kind kindField
 	if err := json.Unmarshal(line, &kind); err != nil {
-		return importRecord{}, invalidLine("it is not a JSON object").Because(err)
+		return importRecord{}, invalidLine("kind must be stream, report or article").Because(err)
 	}
 	switch kind.Kind {
 	case "stream":
@@ -117,6 +130,9 @@ func decodeRecord(line []byte) (importRecord, error) {
 		return importRecord{}, invalidLine("kind must be stream, report or article")
 	}
 }
+
+// fieldLetters are the characters of the names of fields.
+const fieldLetters = "abcdefghijklmnopqrstuvwxyz_"
 
 // decodeLine decodes a record; a field that its schema does not have is an
 // error.

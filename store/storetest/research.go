@@ -81,6 +81,13 @@ func testBadImports(t *testing.T, url string) {
 		"schema":          {`{"kind":"stream","stream_id":3,"name":"n","schema":[1]}`, "schema"},
 		"year 10000":      {`{"kind":"stream","stream_id":3,"name":"n","created_at":"9999-12-31T23:00:00-14:00"}`, "years"},
 		"year before 0":   {`{"kind":"report","report_id":1,"stream_id":9,"title":"t","published_at":"0000-01-01T00:00:00+14:00"}`, "years"},
+		"letter case":     {`{"kind":"stream","stream_id":3,"name":"n","Purpose":"p"}`, `"Purpose" is unknown`},
+		"folded letter":   {`{"kind":"stream","stream_id":3,"name":"n","purpo\u017fe":"p"}`, "is unknown"},
+		"kind's case":     {`{"KIND":"stream","stream_id":3,"name":"n"}`, `"KIND" is unknown`},
+		"field twice":     {`{"kind":"stream","stream_id":3,"name":"n","name":"m"}`, "/name is given twice"},
+		"escaped twice":   {`{"kind":"stream","stream_id":3,"name":"n","n\u0061me":"m"}`, "/name is given twice"},
+		"kind twice":      {`{"kind":"stream","kind":"report","stream_id":3,"name":"n"}`, "/kind is given twice"},
+		"twice in schema": {`{"kind":"stream","stream_id":3,"name":"n","schema":{"a":[{"b":1,"b":2}]}}`, "/schema/a/0/b is given twice"},
 		"two objects":     {`{"kind":"stream","stream_id":3,"name":"n"} {}`, "line 2:"},
 		"line too long":   {`{"kind":"stream","stream_id":3,"name":"` + long("n", 9<<20) + `"}`, "8 MiB"},
 	}
