@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
+	"github.com/chattray/chattray/relay"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -107,12 +108,29 @@ type action func(ctx context.Context, c settings.Config, args []string, stdout i
 // with runs an action with the settings. Invalid settings are an error.
 func (p *program) with(do action) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		config, _, err := settings.Load(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
+		config, _, err := p.load(cmd)
 		if err != nil {
 			return err
 		}
 		return do(cmd.Context(), config, args, p.Stdout)
 	}
+}
+
+// load reads the settings. It does not wait for a file that cannot be read to its end, such
+// as a pipe, when the command is to stop.
+func (p *program) load(cmd *cobra.Command) (config settings.Config, origins []settings.Origin, err error) {
+	loaded := make(chan func(), 1)
+	go func() {
+		c, o, e := settings.Load(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
+		loaded <- func() { config, origins, err = c, o, e }
+	}()
+	select {
+	case take := <-loaded:
+		take()
+	case <-cmd.Context().Done():
+		err = context.Cause(cmd.Context())
+	}
+	return config, origins, err
 }
 
 func (p *program) migrateCommand() *cobra.Command {
@@ -126,24 +144,22 @@ func (p *program) migrateCommand() *cobra.Command {
 
 func (p *program) configCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Print or check the settings"}
-	load := func(cmd *cobra.Command) (settings.Config, []settings.Origin, error) {
-		return settings.Load(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
-	}
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "print", Short: "Print every setting and its source, with secrets masked", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				_, origins, wrong := load(cmd)
+				_, origins, wrong := p.load(cmd)
 				return errors.Join(settings.Print(p.Stdout, origins), wrong)
 			},
 		},
 		&cobra.Command{
 			Use: "check", Short: "Report everything that is wrong with the settings and the page files", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				c, _, err := load(cmd)
+				c, _, err := p.load(cmd)
 				wrong := telemetry.CheckEnvironment(p.Environ)
 				if err == nil { // the page files are read with the settings
 					_, err = newOffer(c, nil, nil, nil, nil, slog.New(slog.DiscardHandler))
+					err = errors.Join(err, relay.CheckCreds(c.NATS.Creds))
 				}
 				if err = errors.Join(err, wrong); err != nil {
 					return err

@@ -75,10 +75,10 @@ func Connect(o Options) (*NATS, error) {
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Logger.Warn("nats", "error", err) }),
 	}
+	if err := CheckCreds(o.Creds); err != nil {
+		return nil, err
+	}
 	if o.Creds != "" {
-		if _, err := os.Stat(o.Creds); err != nil {
-			return nil, fmt.Errorf("relay: the file with the credentials of NATS: %w", err)
-		}
 		options = append(options, nats.UserCredentials(o.Creds))
 	}
 	conn, err := nats.Connect(o.URL, options...)
@@ -94,6 +94,28 @@ func Connect(o Options) (*NATS, error) {
 		return nil, err
 	}
 	return n, nil
+}
+
+// maxCreds is the size of a file of credentials, in bytes.
+const maxCreds = 64 << 10
+
+// CheckCreds returns an error unless the file at path can be that of credentials: a regular
+// file, because it is read for each connection. An empty path is none.
+func CheckCreds(path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > maxCreds:
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxCreds)
+	default:
+		return nil
+	}
+	return fmt.Errorf("relay: the file with the credentials of NATS: %w", err)
 }
 
 // subject returns a subject of this database.

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/env/v2"
-	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/providers/posflag"
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
@@ -198,7 +196,11 @@ func fileLayer(path string) (layer, []string) {
 	if path == "" {
 		return l, nil
 	}
-	if err := k.Load(file.Provider(path), oneDocument{yaml.Parser()}); err != nil {
+	content, err := readLimited(path, maxConfigFile)
+	if err == nil {
+		err = k.Load(content, oneDocument{yaml.Parser()})
+	}
+	if err != nil {
 		return l, sentences("--config", err)
 	}
 	known := map[string]bool{}
@@ -251,34 +253,6 @@ func sentences(where string, err error) []string {
 		return nil
 	}
 	return []string{where + ": " + err.Error()}
-}
-
-// secretFile reads a secret from a file, without white space around it.
-func secretFile(path string) (string, error) {
-	content, err := readLimited(path, maxSecretFile)
-	if err != nil {
-		return "", err
-	}
-	secret := strings.TrimSpace(string(content))
-	if secret == "" {
-		return "", fmt.Errorf("%s is empty", path)
-	}
-	return secret, nil
-}
-
-func readLimited(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the operator names the file
-	if err != nil {
-		return nil, err
-	}
-	content, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
-	}
-	return content, nil
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

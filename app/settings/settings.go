@@ -5,9 +5,6 @@ package settings
 
 import "strings"
 
-// maxSecretFile is the size in bytes of a file that holds one secret.
-const maxSecretFile = 64 << 10
-
 // setting is a row of the one table of settings.
 type setting struct {
 	key string

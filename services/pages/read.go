@@ -115,6 +115,15 @@ func (l *pageLoader) readAll(files fs.FS, folder string) []*pageFile {
 }
 
 func (l *pageLoader) readFile(files fs.FS, name, shown string) *pageFile {
+	info, err := fs.Stat(files, name)
+	if err == nil && !info.Mode().IsRegular() { // to open a pipe could take forever
+		l.wrong(shown, 0, "is not a regular file")
+		return nil
+	}
+	if err != nil {
+		l.wrong(shown, 0, "cannot be read: %v", err)
+		return nil
+	}
 	file, err := files.Open(name)
 	if err != nil {
 		l.wrong(shown, 0, "cannot be read: %v", err)
