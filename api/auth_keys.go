@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,11 @@ const (
 	// its answer in bytes.
 	keyRequestTimeout = 5 * time.Second
 	maxKeyDocument    = 1 << 20
+	// minKeyAge and maxKeyAge bound the age at which keys are fetched again, which the
+	// provider may choose; defaultKeyAge is that of keys for which it does not. Without an
+	// answer, keys are used until they are keysKept old.
+	minKeyAge, defaultKeyAge, maxKeyAge = time.Minute, 10 * time.Minute, time.Hour
+	keysKept                            = 24 * time.Hour
 )
 
 var (
@@ -35,8 +41,9 @@ var (
 )
 
 // providerKeys are the signing keys of an identity provider. They are fetched
-// when a token asks for a key that they lack, by one fetch for all callers that
-// wait. It is safe for concurrent use.
+// when a token asks for a key that they lack, and again when they are old: the
+// provider may have revoked one. All callers that wait share one fetch. It is
+// safe for concurrent use.
 type providerKeys struct {
 	issuer  string // for discovery
 	jwksURL string // takes the place of discovery, if not empty
@@ -49,13 +56,16 @@ type providerKeys struct {
 	// notBefore is when the next fetch may begin: after a failed one there is a
 	// pause as long as that took, so that callers do not always wait.
 	notBefore time.Time
+	failed    bool // the last fetch
 	closed    bool
 }
 
 // keySet is the result of a fetch. It does not change.
 type keySet struct {
-	url  string
-	keys []jose.JSONWebKey
+	url     string
+	keys    []jose.JSONWebKey
+	fetched time.Time
+	maxAge  time.Duration
 }
 
 // keyFetch is a fetch that goes on. After done is closed it has a result.
@@ -78,9 +88,10 @@ func newProviderKeys(issuer, jwksURL string, transport http.RoundTripper) *provi
 // payload returns the payload of a token signed with one of the keys. If a key
 // may be missing and cannot be fetched, the error is errKeysUnavailable.
 func (p *providerKeys) payload(ctx context.Context, token *jose.JSONWebSignature) ([]byte, error) {
-	p.mu.Lock()
-	known := p.known
-	p.mu.Unlock()
+	known, err := p.usable(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errKeysUnavailable, err)
+	}
 	payload, err := known.verify(token)
 	if err == nil {
 		return payload, nil
@@ -96,12 +107,40 @@ func (p *providerKeys) payload(ctx context.Context, token *jose.JSONWebSignature
 	}
 }
 
+// usable returns the known keys, or newer ones if those are old. Callers wait for these once,
+// but not again while the provider does not answer: they use what is known, until it is too
+// old.
+func (p *providerKeys) usable(ctx context.Context) (*keySet, error) {
+	p.mu.Lock()
+	known, failed := p.known, p.failed
+	p.mu.Unlock()
+	age := time.Since(known.fetched)
+	if len(known.keys) == 0 || age < known.maxAge {
+		return known, nil
+	}
+	f, err := p.join(ctx, known)
+	if err == nil && (!failed || age >= keysKept) {
+		var fetched *keySet
+		if fetched, err = f.wait(ctx); err == nil {
+			return fetched, nil
+		}
+	}
+	if age >= keysKept {
+		return nil, err
+	}
+	return known, nil
+}
+
 // fetch returns keys that are newer than known.
 func (p *providerKeys) fetch(ctx context.Context, known *keySet) (*keySet, error) {
 	f, err := p.join(ctx, known)
 	if err != nil {
 		return nil, err
 	}
+	return f.wait(ctx)
+}
+
+func (f *keyFetch) wait(ctx context.Context) (*keySet, error) {
 	select {
 	case <-f.done:
 		return f.set, f.err
@@ -143,8 +182,8 @@ func (p *providerKeys) run(ctx context.Context, f *keyFetch) {
 	f.set, f.err = p.request(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.current = nil
-	if f.err != nil {
+	p.current, p.failed = nil, f.err != nil
+	if p.failed {
 		p.notBefore = time.Now().Add(time.Since(begun))
 		return
 	}
@@ -181,10 +220,11 @@ func (p *providerKeys) request(ctx context.Context) (*keySet, error) {
 	var document struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if err := p.get(ctx, at, &document); err != nil {
+	header, err := p.get(ctx, at, &document)
+	if err != nil {
 		return nil, errors.Join(discoverErr, err)
 	}
-	set := &keySet{url: at}
+	set := &keySet{url: at, fetched: time.Now(), maxAge: maxAge(header)}
 	for _, raw := range document.Keys {
 		// RFC 7517, section 5: keys that are not understood are ignored.
 		var key jose.JSONWebKey
@@ -205,7 +245,7 @@ func (p *providerKeys) discover(ctx context.Context) (string, error) {
 		Issuer  string `json:"issuer"`
 		JWKSURL string `json:"jwks_uri"`
 	}
-	if err := p.get(ctx, strings.TrimSuffix(p.issuer, "/")+"/.well-known/openid-configuration", &document); err != nil {
+	if _, err := p.get(ctx, strings.TrimSuffix(p.issuer, "/")+"/.well-known/openid-configuration", &document); err != nil {
 		return "", fmt.Errorf("discovery: %w", err)
 	}
 	if document.Issuer != p.issuer {
@@ -218,13 +258,13 @@ func (p *providerKeys) discover(ctx context.Context) (string, error) {
 	return document.JWKSURL, nil
 }
 
-// get reads a JSON object. Its errors have no query of the URL, which may be secret.
-func (p *providerKeys) get(ctx context.Context, from string, into any) error {
+// get reads a JSON object and returns the headers of the answer. Its errors have no query of the URL, which may be secret.
+func (p *providerKeys) get(ctx context.Context, from string, into any) (http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyRequestTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Header.Set("Cache-Control", "no-cache")
 	from = r.URL.Scheme + "://" + r.URL.Host + r.URL.Path
@@ -233,16 +273,33 @@ func (p *providerKeys) get(ctx context.Context, from string, into any) error {
 		err = fmt.Errorf("%s: %w", from, e.Err)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxKeyDocument+1))
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
-		return fmt.Errorf("%s: %w", from, err)
+		return nil, fmt.Errorf("%s: %w", from, err)
 	}
 	if answer.StatusCode != http.StatusOK || len(body) > maxKeyDocument || json.Unmarshal(body, into) != nil {
-		return fmt.Errorf("%s answers %s with %d bytes", from, answer.Status, len(body))
+		return nil, fmt.Errorf("%s answers %s with %d bytes", from, answer.Status, len(body))
 	}
-	return nil
+	return answer.Header, nil
+}
+
+// maxAge returns the age that an answer may have (RFC 9111, section 5.2.2), within the bounds.
+func maxAge(h http.Header) time.Duration {
+	age := defaultKeyAge
+	for part := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
+		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(part)), "=")
+		switch name {
+		case "no-store", "no-cache":
+			return minKeyAge
+		case "max-age":
+			if seconds, err := strconv.ParseUint(strings.Trim(value, `"`), 10, 31); err == nil {
+				age = time.Duration(seconds) * time.Second
+			}
+		}
+	}
+	return min(max(age, minKeyAge), maxKeyAge)
 }
 
 // candidates are the keys that may have signed a token: those with its key id,

@@ -26,6 +26,7 @@ type scripted struct {
 	answers map[string]string
 	asked   map[string]int
 	hold    time.Duration // how long an answer takes
+	cache   string        // the header Cache-Control of answers
 }
 
 const (
@@ -83,7 +84,10 @@ func (s *scripted) count(path string) int {
 func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	s.asked[r.URL.Path]++
-	answer, hold := s.answers[r.URL.Path], s.hold
+	answer, hold, header := s.answers[r.URL.Path], s.hold, http.Header{}
+	if s.cache != "" {
+		header.Set("Cache-Control", s.cache)
+	}
 	s.mu.Unlock()
 	select {
 	case <-time.After(hold):
@@ -93,7 +97,7 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	if answer == "" {
 		return nil, errors.New("connection refused")
 	}
-	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Header: header, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
 }
 
 // wantUnavailable checks that an error asks to come back after 10 seconds.
@@ -110,6 +114,12 @@ func wantSignedIn(t *testing.T, auth *api.OIDC, token string) {
 	if _, _, err := auth.Authenticate(t.Context(), token); err != nil {
 		t.Errorf("a good token is refused: %v", err)
 	}
+}
+
+// rs256For makes a token that is good for some time.
+func rs256For(t *testing.T, kid string, key *rsa.PrivateKey, ttl time.Duration) string {
+	t.Helper()
+	return sign(t, jwt.SigningMethodRS256, kid, key, good("exp", time.Now().Add(ttl).Unix()))
 }
 
 func rs256(t *testing.T, kid string, key *rsa.PrivateKey) string {
@@ -245,6 +255,91 @@ func TestOIDCKeepsGoodKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A key that the provider has revoked is refused once the keys are as old as they may be,
+// although no token names an unknown one.
+func TestOIDCRevokedKey(t *testing.T) {
+	one, two := newRSA(t), newRSA(t)
+	for cache, age := range map[string]time.Duration{
+		"":                             10 * time.Minute,
+		"public, Max-Age=\"300\"":      5 * time.Minute,
+		"max-age=0, must-revalidate":   time.Minute,
+		"no-cache, max-age=3600":       time.Minute,
+		"max-age=86400":                time.Hour,
+		"max-age=99999999999999999999": 10 * time.Minute,
+		"max-age=soon":                 10 * time.Minute,
+	} {
+		inBubble(t, "Cache-Control "+cache, func(t *testing.T) {
+			p := newScripted(t, "one", one)
+			p.cache = cache
+			auth := api.NewOIDC(testIssuer, "", "", p)
+			token := rs256For(t, "one", one, 3*time.Hour)
+			wantSignedIn(t, auth, token)
+			p.set(keysPath, keysOf(t, "two", two))
+			<-time.After(age - time.Second)
+			wantSignedIn(t, auth, token)
+			if n := p.count(keysPath); n != 1 {
+				t.Errorf("keys are fetched %d times before they are old, want once", n)
+			}
+			<-time.After(time.Second)
+			_, _, err := auth.Authenticate(t.Context(), token)
+			wantCode(t, err, schemas.CodeUnauthorized)
+		})
+	}
+}
+
+// Old keys are fetched once for all who sign in.
+func TestOIDCOldKeysAreFetchedOnce(t *testing.T) {
+	key := newRSA(t)
+	synctest.Test(t, func(t *testing.T) {
+		p := newScripted(t, "one", key)
+		auth := api.NewOIDC(testIssuer, "", "", p)
+		token := rs256(t, "one", key)
+		wantSignedIn(t, auth, token)
+		<-time.After(10 * time.Minute)
+		p.slow(time.Second)
+		var callers sync.WaitGroup
+		for range 100 {
+			callers.Go(func() { wantSignedIn(t, auth, token) })
+		}
+		callers.Wait()
+		if n := p.count(keysPath); n != 2 {
+			t.Errorf("keys are fetched %d times, want 2", n)
+		}
+	})
+}
+
+// Old keys are used while the provider does not answer, for a day. Only those who come first
+// wait for it.
+func TestOIDCOldKeysWithoutProvider(t *testing.T) {
+	key := newRSA(t)
+	synctest.Test(t, func(t *testing.T) {
+		p := newScripted(t, "one", key)
+		auth := api.NewOIDC(testIssuer, "", "", p)
+		defer auth.Close()
+		token := rs256For(t, "one", key, 48*time.Hour)
+		wantSignedIn(t, auth, token)
+		p.slow(time.Hour)
+		<-time.After(10 * time.Minute)
+		for i := range 10 * 60 {
+			begun := time.Now()
+			wantSignedIn(t, auth, token)
+			if took := time.Since(begun); i == 0 && took > 10*time.Second || i > 0 && took != 0 {
+				t.Errorf("sign-in %d takes %s", i, took)
+			}
+			<-time.After(time.Second)
+		}
+		if n := p.count(keysPath) + p.count(discoveryPath); n > 70 {
+			t.Errorf("the provider is asked %d times in ten minutes", n)
+		}
+		<-time.After(24 * time.Hour)
+		_, _, err := auth.Authenticate(t.Context(), token)
+		wantUnavailable(t, err)
+		p.slow(0)
+		<-time.After(10 * time.Second)
+		wantSignedIn(t, auth, token)
+	})
 }
 
 // Other keys of a set are used although one is of an unknown kind.
