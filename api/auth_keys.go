@@ -258,7 +258,8 @@ func (p *providerKeys) discover(ctx context.Context) (string, error) {
 	return document.JWKSURL, nil
 }
 
-// get reads a JSON object and returns the headers of the answer. Its errors have no query of the URL, which may be secret.
+// get reads a JSON object and returns the headers of the answer. Its errors have no query of
+// the URL, which may be secret.
 func (p *providerKeys) get(ctx context.Context, from string, into any) (http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyRequestTimeout)
 	defer cancel()

@@ -232,6 +232,41 @@ func TestDatabaseInMemory(t *testing.T) {
 	reportsAll(t, err, "database_url: must be the path of a file")
 }
 
+// What the driver or the server would refuse later is refused with the settings, and no error
+// shows the password.
+func TestPostgresURLs(t *testing.T) {
+	dir := t.TempDir()
+	for query, want := range map[string]string{
+		"h/db":                                         "",
+		"h:5432,h2:5433/db?sslmode=verify-full":        "",
+		"[::1]:5432/db?connect_timeout=5":              "",
+		"/db?host=/var/run/postgresql&sslmode=disable": "",
+		"h/db?application_name=a&search_path=b&TimeZone=UTC&enable_seqscan=off&my.own=1&options=-c%20x%3D1": "",
+		"h/db?default_query_exec_mode=exec&statement_cache_capacity=0&target_session_attrs=read-write":      "",
+		"h/db?sslmode=on":                   "sslmode must be one of disable, allow",
+		"h/db?sslmode=":                     "sslmode must be one of disable, allow",
+		"h:99999/db":                        "a port of the database must be",
+		"h:0/db":                            "a port of the database must be",
+		"h:5432,h2:70000/db":                "a port of the database must be",
+		"h/db?port=x":                       "has a wrong value",
+		"h/db?connect_timeout=soon":         "has a wrong value",
+		"h/db?default_query_exec_mode=fast": "has a wrong value",
+		"h/db?sslmode=verify-ca&sslrootcert=/no/such":  "has a wrong value",
+		"h/db?sslmode=verify-ca&sslrootcert=" + dir:    "is not a regular file",
+		"h/db?sslmode=verify-ca&sslrootcert=/dev/zero": "/dev/zero is not a regular file",
+		"h/db?passfile=/dev/zero":                      "/dev/zero is not a regular file",
+		"h/db?a;b":                                     "cannot be read",
+	} {
+		_, _, err := sources{environ: []string{"CHATTRAY_DATABASE_URL=postgres://me:hunter2@" + query}}.load(t)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", query, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: the error shows the password: %v", query, err)
+		}
+	}
+}
+
 func TestFileOfSeveralDocuments(t *testing.T) {
 	for file, want := range map[string]string{
 		"addr: localhost:1\n---\naddr: localhost:2\n": "line 2: there is a second document",

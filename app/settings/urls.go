@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+
+	"github.com/chattray/chattray/store/sqldb"
 )
 
 // httpURL parses a base URL, which may be empty. The error never has the value,
@@ -45,6 +47,9 @@ func database(c *Config, raw any) error {
 		return errors.New("must be the path of a file: a database in memory is not supported")
 	case isFile && path != "":
 	case err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"):
+		if err := sqldb.CheckURL(s); err != nil {
+			return err
+		}
 	default:
 		return errors.New("must be sqlite:PATH or a URL that begins with postgres://")
 	}

@@ -51,9 +51,9 @@ type postgresDB struct {
 
 func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Logger) (*postgresDB, error) {
 	conns, lease := cmp.Or(opts.Conns, DefaultPostgresConns), opts.Lease
-	config, err := pgx.ParseConfig(url)
+	config, err := parsePostgres(url)
 	if err != nil {
-		return nil, errors.New("the url of the database cannot be read") // pgx's error would repeat the url
+		return nil, err
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = postgresConnect
