@@ -216,7 +216,9 @@ func fileLayer(path string) (layer, []string) {
 	}
 	var wrong []string
 	for _, key := range k.Keys() {
-		inOpen := slices.ContainsFunc(open, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+		inOpen := slices.ContainsFunc(open, func(prefix string) bool { // with dots alone the value would not be found
+			return strings.HasPrefix(key, prefix) && k.Get(strings.TrimSuffix(prefix, ".")) != nil
+		})
 		empty := slices.Contains(sections, key) && isEmpty(k.Get(key))
 		if !known[key] && !inOpen && !empty {
 			wrong = append(wrong, fmt.Sprintf("unknown key %s (%s)", key, path))
@@ -226,7 +228,7 @@ func fileLayer(path string) (layer, []string) {
 }
 
 // oneDocument is a parser of YAML that refuses a second document, of which others read
-// nothing.
+// nothing, and a key that is given twice, of which they read one or the other.
 type oneDocument struct{ *yaml.YAML }
 
 // Unmarshal implements koanf.Parser.
@@ -238,8 +240,49 @@ func (p oneDocument) Unmarshal(raw []byte) (map[string]any, error) {
 		} else if !errors.Is(err, io.EOF) {
 			return nil, err
 		}
+		if err := unambiguous(&first); err != nil {
+			return nil, err
+		}
 	}
 	return p.YAML.Unmarshal(raw)
+}
+
+// unambiguous returns an error if a key is given both in a section and with dots, as
+// limits.body, or if it has a value and is a section too.
+func unambiguous(document *yamlv3.Node) error {
+	lines := map[string]int{}
+	for _, n := range document.Content {
+		leaves(n, "", func(key string, line int) { lines[key] = max(lines[key], line) })
+	}
+	given := map[string]int{}
+	for _, n := range document.Content {
+		leaves(n, "", func(key string, _ int) {
+			given[key]++
+			for at, c := range key {
+				if c == '.' && lines[key[:at]] > 0 {
+					given[key[:at]]++
+				}
+			}
+		})
+	}
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if given[key] > 1 {
+			return fmt.Errorf("line %d: %s is given twice", lines[key], key)
+		}
+	}
+	return nil
+}
+
+// leaves calls do with the keys below n that have a value, joined with dots.
+func leaves(n *yamlv3.Node, prefix string, do func(key string, line int)) {
+	for i := 0; n.Kind == yamlv3.MappingNode && i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		if value.Kind == yamlv3.MappingNode {
+			leaves(value, prefix+name.Value+".", do)
+		} else if name.Tag != "!!merge" {
+			do(prefix+name.Value, name.Line)
+		}
+	}
 }
 
 // isEmpty reports whether a section of the file is empty.

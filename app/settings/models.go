@@ -90,9 +90,11 @@ func (m *Model) set(key string, raw any) error {
 	case "base_url":
 		m.BaseURL, err = parseHTTPURL(s)
 	case "api_key":
-		m.APIKey = s
+		m.APIKey, err = parseHeaderText(s)
 	case "api_key_file":
-		m.APIKey, err = secretFile(s)
+		if s, err = secretFile(s); err == nil {
+			m.APIKey, err = parseHeaderText(s)
+		}
 	case "context_window":
 		m.ContextWindow, err = wholeNumber(s, 0, 100_000_000)
 	default:

@@ -53,7 +53,7 @@ var table = []setting{
 	{"nats_url", vars("NATS_URL"), "", "with `replicas: many`: NATS servers for messages between the processes, `nats://` or `tls://`, comma separated; without it they read the database", dsns, natsURLs},
 	{"nats_creds_file", vars("NATS_CREDS_FILE"), "", "file with the credentials for NATS", plain, text(func(c *Config) *string { return &c.NATS.Creds })},
 	{"openai.base_url", vars("OPENAI_BASE_URL", "OPENAI_BASE_URL"), "", "OpenAI-compatible endpoint; OpenAI's when only a key is set, the demo model when neither is", dsn, httpURL(func(c *Config) *string { return &c.OpenAI.BaseURL })},
-	{"openai.api_key", vars("OPENAI_API_KEY", "OPENAI_API_KEY"), "", "key of that endpoint", hidden, text(func(c *Config) *string { return &c.OpenAI.APIKey })},
+	{"openai.api_key", vars("OPENAI_API_KEY", "OPENAI_API_KEY"), "", "key of that endpoint", hidden, scalar(func(c *Config) *string { return &c.OpenAI.APIKey }, parseHeaderText)},
 	{"model", vars("MODEL"), "gpt-4.1-mini", "model used when a request names none; with `models` set, its first", plain, text(func(c *Config) *string { return &c.Model })},
 	{"models", vars("MODELS"), "", "allow-list: names, or objects `{name, base_url, api_key, api_key_file, context_window, price: {input, output}, fallback}`, prices in US dollars for a million tokens; only `model` when empty", listed, models},
 	{"fallback", vars("FALLBACK"), "", "names of `models` in the order in which they replace one that fails before its first token; a model's own `fallback` takes precedence", plain, names(func(c *Config) *[]string { return &c.Fallback })},

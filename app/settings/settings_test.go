@@ -232,6 +232,47 @@ func TestDatabaseInMemory(t *testing.T) {
 	reportsAll(t, err, "database_url: must be the path of a file")
 }
 
+// A key may be written in a section or with dots. Written twice, either of its values would
+// count, which would change from start to start.
+func TestKeysGivenTwice(t *testing.T) {
+	for file, want := range map[string]string{
+		"limits.body: 2MiB\n":                                    "",
+		"limits.body: 2MiB\nlimits: {message: 5}\n":              "",
+		"limits.body: 2MiB\nlimits: {body: 1MiB}\n":              "line 2: limits.body is given twice",
+		"limits: {body: 1MiB}\nlimits.body: 1MiB\n":              "line 2: limits.body is given twice",
+		"models: [a]\nmodels.x: 3\n":                             "models is given twice",
+		"models.x: 3\n":                                          "unknown key models.x",
+		"secrets.a: x\n":                                         "unknown key secrets.a",
+		"secrets: {a.b: x}\n":                                    "",
+		"secrets: {a.b: x, a: {b: y}}\n":                         "secrets.a.b is given twice",
+		"mcp_servers: [{name: a, command: x}]\nmcp_servers.b: 1": "mcp_servers is given twice",
+	} {
+		for range 20 {
+			_, _, err := sources{file: file}.load(t)
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%q: got %v, want %q", file, err, want)
+				break
+			}
+		}
+	}
+}
+
+// A key that cannot be sent in a header is refused at the start, not with each call.
+func TestKeysOfModels(t *testing.T) {
+	for environ, want := range map[string]string{
+		"CHATTRAY_OPENAI_API_KEY=hunter\nb":                           "openai.api_key: has a line break or another control character",
+		"CHATTRAY_OPENAI_API_KEY=hunter\x7f":                          "openai.api_key: has a line break or another control character",
+		`CHATTRAY_MODELS=[{name: m, api_key: "hunter\nb"}]`:           "entry 1: api_key: has a line break or another control character",
+		"CHATTRAY_MODELS=[{name: m, api_key_file: settings_test.go}]": "entry 1: api_key_file: has a line break or another control character",
+	} {
+		_, _, err := sources{environ: []string{environ}}.load(t)
+		reportsAll(t, err, want)
+		if strings.Contains(err.Error(), "hunter") {
+			t.Errorf("the error shows the key: %v", err)
+		}
+	}
+}
+
 // What the driver or the server would refuse later is refused with the settings, and no error
 // shows the password.
 func TestPostgresURLs(t *testing.T) {

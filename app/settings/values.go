@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/knadh/koanf/parsers/yaml"
 )
@@ -79,6 +80,14 @@ func texts(raw any) ([]string, error) {
 
 func text(field func(*Config) *string) binder {
 	return scalar(field, func(s string) (string, error) { return s, nil })
+}
+
+// parseHeaderText parses a text that is sent in a header. The error does not have it.
+func parseHeaderText(s string) (string, error) {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return "", errors.New("has a line break or another control character")
+	}
+	return s, nil
 }
 
 func oneOf(field func(*Config) *string, words ...string) binder {
