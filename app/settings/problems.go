@@ -3,6 +3,7 @@ package settings
 import (
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -34,6 +35,11 @@ func (c Config) Warnings() []string {
 	}
 	if (c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != "") && c.Auth.Audience == "" {
 		found = append(found, "auth.audience is not set: every token that the issuer signs for any application is accepted here")
+	}
+	for _, from := range []struct{ key, url string }{{"auth.oidc_issuer", c.Auth.OIDCIssuer}, {"auth.jwks_url", c.Auth.JWKSURL}} {
+		if u, err := url.Parse(from.url); err == nil && u.Scheme == "http" && !loopback(net.JoinHostPort(u.Hostname(), "0")) {
+			found = append(found, from.key+" begins with http://: who can change the answers on their way can sign tokens as any user")
+		}
 	}
 	return found
 }

@@ -395,6 +395,10 @@ func TestWarnings(t *testing.T) {
 		{"several processes", []string{"CHATTRAY_REPLICAS=many", "CHATTRAY_DATABASE_URL=postgres://h/db"}, ""},
 		{"keys for every application", []string{"CHATTRAY_JWKS_URL=https://id.example/keys"}, "auth.audience is not set"},
 		{"an issuer for every application", []string{"CHATTRAY_OIDC_ISSUER=https://id.example"}, "auth.audience is not set"},
+		{"keys that come in the clear", []string{"CHATTRAY_JWKS_URL=http://id.example/keys", "CHATTRAY_AUDIENCE=tray"}, "auth.jwks_url begins with http://"},
+		{"an issuer in the clear", []string{"CHATTRAY_OIDC_ISSUER=http://id.example", "CHATTRAY_AUDIENCE=tray"}, "auth.oidc_issuer begins with http://"},
+		{"an issuer on this machine", []string{"CHATTRAY_OIDC_ISSUER=http://localhost:9000/realm", "CHATTRAY_AUDIENCE=tray"}, ""},
+		{"keys on this machine", []string{"CHATTRAY_JWKS_URL=http://127.0.0.1/keys", "CHATTRAY_AUDIENCE=tray"}, ""},
 		{"an issuer for this one", []string{"CHATTRAY_OIDC_ISSUER=https://id.example", "CHATTRAY_AUDIENCE=tray"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
