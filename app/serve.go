@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/chattray/chattray/api"
@@ -27,6 +30,7 @@ func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdo
 	}
 	if p.alone {
 		telemetry.LogErrors(log)
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // whoever reads the log may end; the process would too
 	}
 	watch, err := telemetry.New(ctx, telemetry.Options{Environ: p.Environ, Version: version()})
 	if err != nil {

@@ -3,6 +3,7 @@ package apptest
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -30,6 +31,7 @@ const (
 type Process struct {
 	t    testing.TB
 	cmd  *exec.Cmd
+	out  io.Closer // the reading end of its log
 	URL  string
 	gone chan struct{} // closed when the process has ended
 	idle float64       // its goroutines at its start, of one of several replicas
@@ -76,7 +78,7 @@ func startProgram(t testing.TB, path string, settings ...string) *Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.cmd.Stderr = p.cmd.Stdout
+	p.cmd.Stderr, p.out = p.cmd.Stdout, out
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +147,14 @@ func (p *Process) tell() {
 	select {
 	case <-p.gone:
 	case <-time.After(tellWait):
+	}
+}
+
+// CloseLog closes the other end of the process's log.
+func (p *Process) CloseLog() {
+	p.t.Helper()
+	if err := p.out.Close(); err != nil {
+		p.t.Fatal(err)
 	}
 }
 

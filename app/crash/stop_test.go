@@ -167,3 +167,17 @@ func TestHangUp(t *testing.T) {
 		t.Errorf("the process ended with %v, want exit status 0", end)
 	}
 }
+
+// The service goes on when nobody reads its log any longer, and still stops in order.
+func TestLogWithoutReader(t *testing.T) {
+	d := apptest.Databases()[0]
+	p := apptest.StartProcess(t, "DATABASE_URL="+d.Fresh(t))
+	p.CloseLog()
+	for range 2 {
+		apptest.Get(t, p.URL+"/api/chats") // which is logged
+	}
+	p.Signal(syscall.SIGTERM)
+	if end := p.Wait(); end.ExitCode() != 0 {
+		t.Errorf("the process ended with %v, want exit status 0", end)
+	}
+}
