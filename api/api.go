@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/r3labs/sse/v2"
 
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/all"
 	"github.com/chattray/chattray/schemas"
@@ -109,7 +110,7 @@ type Options struct {
 	// ends them with Shutdown.
 	Sockets *Sockets
 	// Tickets keeps tickets for several processes; nil keeps them in memory.
-	Tickets TicketStore
+	Tickets auth.TicketStore
 	// BodyWait bounds the time in which a body arrives; 0 is defaultBodyWait.
 	BodyWait time.Duration
 	// WriteWait bounds one write to a client, of at most 64 KiB; 0 is defaultWriteWait.
@@ -130,6 +131,18 @@ type Options struct {
 // invalid token is an error of code unauthorized.
 type authenticator interface {
 	Authenticate(ctx context.Context, bearer string) (schemas.User, time.Time, error)
+}
+
+// ticketBox has the keys that replace a token in a URL. Each opens one websocket,
+// once, or the stream of one run: the first run that it is used for, and that
+// run again, because an EventSource reconnects with the same URL.
+type ticketBox interface {
+	// Issue makes a ticket for the user; it lasts no longer than the token.
+	Issue(ctx context.Context, id auth.Identity) (schemas.Ticket, error)
+	// Take returns the identity of a ticket for the run, or for a websocket if run is
+	// "". A websocket uses up a fresh ticket, a run binds it. A ticket that is not valid
+	// is an error of code unauthorized.
+	Take(ctx context.Context, key, run string) (auth.Identity, error)
 }
 
 type server struct {
@@ -173,11 +186,11 @@ func New(o Options) http.Handler {
 		answers: newAnswers(cmp.Or(o.Limits.AnswersPerUser, defaultAnswersUser), cmp.Or(o.Limits.Answers, defaultAnswers)),
 		streams: newStreamCount(o.Limits.StreamsPerUser),
 		events:  newEvents(),
-		tickets: newTickets(time.Now),
+		tickets: auth.NewMemoryTickets(time.Now),
 		origins: newOriginCheck(o.CORSOrigins), wires: all.Wires(),
 	}
 	if o.Tickets != nil {
-		s.tickets = sharedTickets{o.Tickets}
+		s.tickets = auth.NewSharedTickets(o.Tickets)
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail

@@ -74,29 +74,6 @@ func NewStreams(limit int) func(user string) (func(), error) { return newStreamC
 // SendBuffer is the size of a socket's send buffer.
 const SendBuffer = sendBuffer
 
-// MaxUserTickets bounds the tickets of a user that are not used, and those that
-// are bound to a run.
-const MaxUserTickets = maxUserTickets
-
-// Tickets are the tickets of a service.
-type Tickets struct{ tickets *tickets }
-
-// NewTickets returns the tickets of a service with that clock.
-func NewTickets(now func() time.Time) Tickets { return Tickets{newTickets(now)} }
-
-// Issue makes a ticket of a user whose token ends then.
-func (t Tickets) Issue(user string, expires time.Time) (string, error) {
-	made, err := t.tickets.issue(context.Background(), identity{schemas.User{ID: user}, expires})
-	return made.Ticket, err
-}
-
-// Take reports whether a ticket opens the run's stream, or a websocket if run
-// is "".
-func (t Tickets) Take(key, run string) bool {
-	_, err := t.tickets.take(context.Background(), key, run)
-	return err == nil
-}
-
 // ReadBodies returns a function that reads bodies under a limit for a user and
 // one for all; held returns how many bytes count for a user, and for all.
 func ReadBodies(perUser, all int64) (read func(user string, r io.Reader, length, limit int64) (release func(), err error), held func(user string) (int64, int64)) {

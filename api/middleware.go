@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/text"
@@ -59,7 +60,7 @@ func setRequestID(c echo.Context) {
 func (s *server) logAccess(c echo.Context, start time.Time) {
 	took, level := time.Since(start), slog.LevelInfo
 	_, id := identityOf(c)
-	if id.user.ID == "" && c.Response().Status < http.StatusBadRequest {
+	if id.User.ID == "" && c.Response().Status < http.StatusBadRequest {
 		level = slog.LevelDebug // probes, scrapes and files of the page
 	}
 	attrs := []slog.Attr{
@@ -67,8 +68,8 @@ func (s *server) logAccess(c echo.Context, start time.Time) {
 		slog.String("path", text.Bytes(c.Request().URL.Path, maxLogged)), slog.String("route", text.Bytes(c.Path(), maxLogged)), slog.Int("status", c.Response().Status),
 		slog.Int64("bytes", c.Response().Size), slog.Int64("duration_ms", took.Milliseconds()),
 	}
-	if id.user.ID != "" {
-		attrs = append(attrs, slog.String("user", id.user.ID))
+	if id.User.ID != "" {
+		attrs = append(attrs, slog.String("user", id.User.ID))
 	}
 	if run := c.Response().Header().Get("X-Run-Id"); run != "" {
 		attrs = append(attrs, slog.String("run_id", run))
@@ -171,32 +172,26 @@ func (s *server) count(c echo.Context, starts bool) error {
 	return s.others.allow(user.ID)
 }
 
-// identity is the user of a request and the expiry of the token; zero means no
-// expiry.
-type identity struct {
-	user    schemas.User
-	expires time.Time
-}
-
+// identityKey is the key of an auth.Identity in a request's context.
 type identityKey struct{}
 
-func identityOf(c echo.Context) (context.Context, identity) {
+func identityOf(c echo.Context) (context.Context, auth.Identity) {
 	ctx := c.Request().Context()
-	id, _ := ctx.Value(identityKey{}).(identity)
+	id, _ := ctx.Value(identityKey{}).(auth.Identity)
 	return ctx, id
 }
 
 // caller returns the request's context and user; the route must be private.
 func caller(c echo.Context) (context.Context, schemas.User) {
 	ctx, id := identityOf(c)
-	return ctx, id.user
+	return ctx, id.User
 }
 
 // expiry returns the time at which a stream of this request has to end; zero
 // means never.
 func expiry(c echo.Context) time.Time {
 	_, id := identityOf(c)
-	return id.expires
+	return id.Expires
 }
 
 // authenticate puts the user into the request's context. Only the Authorization
@@ -206,7 +201,7 @@ func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	ctx := c.Request().Context()
 	token, sent := bearer(c.Request().Header)
 	if key := c.QueryParam("ticket"); byTicket && !sent && key != "" {
-		id, err := s.tickets.take(ctx, key, c.Param("run_id"))
+		id, err := s.tickets.Take(ctx, key, c.Param("run_id"))
 		if err != nil {
 			return err
 		}
@@ -215,7 +210,7 @@ func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	}
 	user, expires, err := s.Auth.Authenticate(ctx, token)
 	if err == nil {
-		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, identityKey{}, identity{user, expires})))
+		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, identityKey{}, auth.Identity{User: user, Expires: expires})))
 		return nil
 	}
 	seen := visible(err)

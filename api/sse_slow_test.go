@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 )
 
 // A client that reads slowly, but reads, gets an event which takes longer than
@@ -75,7 +76,7 @@ func TestReaderThatPauses(t *testing.T) {
 	for pause, whole := range map[time.Duration]bool{100 * time.Second: true, 5 * time.Minute: false} {
 		synctest.Test(t, func(t *testing.T) {
 			listener := make(pipes, 1)
-			server := api.NewServer("", api.New(api.Options{Auth: api.Local{}, Streams: newLongRun(events, size), Log: slog.New(slog.DiscardHandler)}))
+			server := api.NewServer("", api.New(api.Options{Auth: auth.Local{}, Streams: newLongRun(events, size), Log: slog.New(slog.DiscardHandler)}))
 			go func() { _ = server.Serve(listener) }()
 			conn, far := net.Pipe()
 			listener <- far

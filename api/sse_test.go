@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -79,7 +80,7 @@ func (l *longRun) Follow(ctx context.Context, _ schemas.User, _ string, after in
 func serveStreams(t *testing.T, streams *longRun, wait time.Duration) (addr string, open *atomic.Int64) {
 	t.Helper()
 	open = new(atomic.Int64)
-	server := api.NewServer("", api.New(api.Options{Auth: api.Local{}, Streams: streams, StreamWait: wait, Log: slog.New(slog.DiscardHandler)}))
+	server := api.NewServer("", api.New(api.Options{Auth: auth.Local{}, Streams: streams, StreamWait: wait, Log: slog.New(slog.DiscardHandler)}))
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -111,9 +112,9 @@ func (s *server) openWireStream(call *wires.Call) (wires.Stream, error) {
 		return nil, err
 	}
 	ctx, end := context.WithCancel(call.Context())
-	if id, _ := ctx.Value(identityKey{}).(identity); !id.expires.IsZero() {
+	if id, _ := ctx.Value(identityKey{}).(auth.Identity); !id.Expires.IsZero() {
 		end()
-		ctx, end = context.WithDeadline(call.Context(), id.expires)
+		ctx, end = context.WithDeadline(call.Context(), id.Expires)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	if s.OpenStreams != nil {

@@ -73,7 +73,7 @@ func (s *server) getSocket(c echo.Context) error {
 	if !s.mayCall(r) {
 		return errOrigin
 	}
-	release, err := s.streams.acquire(id.user.ID)
+	release, err := s.streams.acquire(id.User.ID)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *server) getSocket(c echo.Context) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	k := &socket{
-		server: s, conn: conn, user: id.user, until: id.expires, cancel: cancel, rate: rate.NewLimiter(framesSecond, framesAtOnce),
+		server: s, conn: conn, user: id.User, until: id.Expires, cancel: cancel, rate: rate.NewLimiter(framesSecond, framesAtOnce),
 		ending: make(chan closing, 1), past: make(chan struct{}, 1), chats: map[string]*watched{}, newest: newestWrites{}, writes: openWrites{},
 	}
 	k.follow = func(chat string) { k.showAll(ctx, chat) }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/relay"
@@ -186,7 +186,7 @@ func (p *program) tokenCommand() *cobra.Command {
 				return fmt.Errorf("--ttl must be more than 0 and at most %s", maxTokenTTL)
 			}
 			now := time.Now()
-			token, err := api.SignToken(c.Auth.JWTSecret, c.Auth.Audience, schemas.User{Name: user, Roles: roles}, now, now.Add(ttl))
+			token, err := auth.SignToken(c.Auth.JWTSecret, c.Auth.Audience, schemas.User{Name: user, Roles: roles}, now, now.Add(ttl))
 			if err != nil {
 				return err
 			}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
 )
@@ -152,7 +152,7 @@ func TestTokenIsAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user, expires, err := api.NewHS256("secret-of-32-bytes-for-this-test", "tray").Authenticate(t.Context(), strings.TrimSpace(out))
+	user, expires, err := auth.NewHS256("secret-of-32-bytes-for-this-test", "tray").Authenticate(t.Context(), strings.TrimSpace(out))
 	if err != nil || user.Name != "una" || !user.Admin() {
 		t.Errorf("got %+v, %v", user, err)
 	}

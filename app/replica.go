@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/relay"
 	"github.com/chattray/chattray/services/acts"
@@ -99,7 +100,7 @@ func newSockets(c settings.Config, data *store.Store) *api.Sockets {
 
 // ticketStore is where replicas find each other's tickets; nil for a process that has its
 // database to itself.
-func ticketStore(c settings.Config, data *store.Store) api.TicketStore {
+func ticketStore(c settings.Config, data *store.Store) auth.TicketStore {
 	if table := shared(c, data); table != nil {
 		return table
 	}

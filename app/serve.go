@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
 )
@@ -121,7 +122,7 @@ func (s *Service) Close() error {
 	if s.titles != nil {
 		s.titles.Close()
 	}
-	if provider, ok := s.auth.(*api.OIDC); ok {
+	if provider, ok := s.auth.(*auth.OIDC); ok {
 		provider.Close()
 	}
 	s.mcp.stop()

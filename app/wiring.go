@@ -12,6 +12,7 @@ import (
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/payloads"
@@ -311,10 +312,10 @@ type authenticator interface {
 func newAuthenticator(c settings.Config) authenticator {
 	switch {
 	case c.Auth.JWTSecret != "":
-		return api.NewHS256(c.Auth.JWTSecret, c.Auth.Audience)
+		return auth.NewHS256(c.Auth.JWTSecret, c.Auth.Audience)
 	case c.Authenticated():
-		return api.NewOIDC(c.Auth.OIDCIssuer, c.Auth.JWKSURL, c.Auth.Audience, http.DefaultTransport)
+		return auth.NewOIDC(c.Auth.OIDCIssuer, c.Auth.JWKSURL, c.Auth.Audience, http.DefaultTransport)
 	default:
-		return api.Local{}
+		return auth.Local{}
 	}
 }

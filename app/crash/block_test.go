@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
@@ -47,7 +47,7 @@ func TestKilledInAChatBlock(t *testing.T) {
 				"DATABASE_URL=" + d.Fresh(t), "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key",
 			}
 			p := apptest.StartProcess(t, settings...)
-			token, err := api.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+			token, err := auth.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestKilledWhileAWriterWaits(t *testing.T) {
 			up.On(asks("Second"), upstream.Text("The second."))
 			settings := []string{"DATABASE_URL=" + d.Fresh(t), "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key"}
 			p := apptest.StartProcess(t, settings...)
-			token, err := api.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+			token, err := auth.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func cancelInABlock(t *testing.T, database string, stored bool) {
 	up.Push(upstream.Open(upstream.Hang()))
 	settings := []string{"DATABASE_URL=" + database, "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key"}
 	p := apptest.StartProcess(t, settings...)
-	token, err := api.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+	token, err := auth.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func killInABlock(t *testing.T, database, mode string, half upstream.Part) {
 		"DATABASE_URL=" + database, "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key",
 	}
 	p := apptest.StartProcess(t, settings...)
-	token, err := api.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+	token, err := auth.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

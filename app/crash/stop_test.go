@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
@@ -100,7 +100,7 @@ func TestKilledWhenTold(t *testing.T) {
 			t.Cleanup(up.Close)
 			up.On(upstream.Any, upstream.Open(upstream.Say("Half of"), upstream.Hang()))
 			settings := []string{"DATABASE_URL=" + d.Fresh(t), "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key"}
-			token, err := api.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+			token, err := auth.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
@@ -43,7 +43,7 @@ func serveWith(t *testing.T, database, settings string) (_ *service, stop func()
 	}()
 	s := &service{&apptest.Client{T: t, URL: "http://" + apptest.Listening(t, out), Tokens: map[string]string{}}}
 	for name, roles := range map[string][]string{"ann": nil, "bob": nil, "root": {"admin"}} {
-		token, err := api.SignToken(usageSecret, "", schemas.User{Name: name, Roles: roles}, time.Now(), time.Now().Add(time.Hour))
+		token, err := auth.SignToken(usageSecret, "", schemas.User{Name: name, Roles: roles}, time.Now(), time.Now().Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
@@ -21,7 +21,7 @@ func TestOtherUsersElsewhere(t *testing.T) {
 		processes := []*apptest.Process{system.StartReplica(apptest.LongLease, nil), system.StartReplica(apptest.LongLease, nil)}
 		tokens := map[string]string{}
 		for _, user := range []string{"ann", "bob"} {
-			token, err := api.SignToken(secret, "", schemas.User{Name: user}, time.Now(), time.Now().Add(time.Hour))
+			token, err := auth.SignToken(secret, "", schemas.User{Name: user}, time.Now(), time.Now().Add(time.Hour))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
-	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/app/settings"
@@ -252,7 +252,7 @@ func (s *fixture) bearer(user string, roles []string) string {
 	if user == "nobody" {
 		return ""
 	}
-	token, err := api.SignToken(canarySecret, "", schemas.User{Name: user, Roles: roles}, time.Now(), time.Now().Add(24*time.Hour))
+	token, err := auth.SignToken(canarySecret, "", schemas.User{Name: user, Roles: roles}, time.Now(), time.Now().Add(24*time.Hour))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 	"golang.org/x/tools/txtar"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
@@ -64,7 +64,7 @@ func (s *fixture) bubble() int {
 // dialled opens a websocket as a user whose token is valid for life.
 func (s *fixture) dialled(user string, life time.Duration, o websocket.DialOptions) *websocket.Conn {
 	s.t.Helper()
-	token, err := api.SignToken(canarySecret, "", schemas.User{Name: user}, time.Now(), time.Now().Add(life))
+	token, err := auth.SignToken(canarySecret, "", schemas.User{Name: user}, time.Now(), time.Now().Add(life))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,18 +1,18 @@
-package api_test
+package auth_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func TestTicketOfARun(t *testing.T) {
 	now := noon
-	tickets := api.NewTickets(func() time.Time { return now })
+	tickets := auth.NewTickets(func() time.Time { return now })
 	key, err := tickets.Issue("ann", noon.Add(10*time.Minute))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestTicketOfARun(t *testing.T) {
 // that one user's tickets do not affect another's.
 func TestTicketsAreBounded(t *testing.T) {
 	now := noon
-	tickets := api.NewTickets(func() time.Time { now = now.Add(time.Millisecond); return now })
+	tickets := auth.NewTickets(func() time.Time { now = now.Add(time.Millisecond); return now })
 	use := func(user, run string) string {
 		key, err := tickets.Issue(user, time.Time{})
 		if err != nil || !tickets.Take(key, run) {
@@ -51,7 +51,7 @@ func TestTicketsAreBounded(t *testing.T) {
 	}
 	bob := use("bob", "r")
 	first, second := use("ann", "first"), use("ann", "second")
-	for i := range api.MaxUserTickets - 1 {
+	for i := range auth.MaxUserTickets - 1 {
 		use("ann", fmt.Sprint(i))
 	}
 	if tickets.Take(first, "first") {
@@ -60,7 +60,7 @@ func TestTicketsAreBounded(t *testing.T) {
 	if !tickets.Take(second, "second") || !tickets.Take(bob, "r") {
 		t.Error("a newer ticket was dropped, want only the oldest dropped")
 	}
-	for range api.MaxUserTickets {
+	for range auth.MaxUserTickets {
 		if _, err := tickets.Issue("ann", time.Time{}); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package api_test
+package auth_test
 
 import (
 	"encoding/base64"
@@ -11,7 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -120,7 +120,7 @@ func TestHS256RefusesBadTokens(t *testing.T) {
 	if tokens["crit"], err = crit.SignedString([]byte(testSecret)); err != nil {
 		t.Fatal(err)
 	}
-	auth := api.NewHS256(testSecret, testAudience)
+	auth := auth.NewHS256(testSecret, testAudience)
 	for name, token := range tokens {
 		t.Run(name, func(t *testing.T) {
 			user, _, err := auth.Authenticate(t.Context(), token)
@@ -138,7 +138,7 @@ func TestHS256RefusesBadTokens(t *testing.T) {
 // The user reads what to do about a token that has expired.
 func TestExpiredToken(t *testing.T) {
 	token := sign(t, jwt.SigningMethodHS256, "", []byte(testSecret), good("exp", ago(time.Second)))
-	_, _, err := api.NewHS256(testSecret, testAudience).Authenticate(t.Context(), token)
+	_, _, err := auth.NewHS256(testSecret, testAudience).Authenticate(t.Context(), token)
 	if got, want := schemas.Visible(err).Message, "the sign-in has expired; sign in again"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -160,7 +160,7 @@ func TestHS256TellsUsers(t *testing.T) {
 		{"times long ago", good("iat", 0, "nbf", -62135596800), schemas.User{Name: "Una"}},
 		{"issuer's clock a little ahead", good("iat", ago(-30*time.Second), "nbf", ago(-30*time.Second)), schemas.User{Name: "Una"}},
 	}
-	auth := api.NewHS256(testSecret, testAudience)
+	auth := auth.NewHS256(testSecret, testAudience)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.want.ID = testIssuer + "|u1"
@@ -182,11 +182,11 @@ func TestHS256TellsUsers(t *testing.T) {
 func TestSignTokenIsAccepted(t *testing.T) {
 	now := time.Now()
 	for _, audience := range []string{"", testAudience} {
-		token, err := api.SignToken(testSecret, audience, schemas.User{Name: "una", Roles: []string{"admin"}}, now, now.Add(time.Minute))
+		token, err := auth.SignToken(testSecret, audience, schemas.User{Name: "una", Roles: []string{"admin"}}, now, now.Add(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
-		user, _, err := api.NewHS256(testSecret, audience).Authenticate(t.Context(), token)
+		user, _, err := auth.NewHS256(testSecret, audience).Authenticate(t.Context(), token)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,18 +195,18 @@ func TestSignTokenIsAccepted(t *testing.T) {
 			t.Errorf("user (-want +got):\n%s", diff)
 		}
 	}
-	if _, err := api.SignToken("", "", schemas.User{Name: "una"}, now, now); err == nil {
+	if _, err := auth.SignToken("", "", schemas.User{Name: "una"}, now, now); err == nil {
 		t.Error("SignToken without a secret returned no error, want one")
 	}
 	for _, name := range []string{"una\x01", "una\xff", strings.Repeat("u", 256)} { // Authenticate would refuse the token
-		if _, err := api.SignToken(testSecret, "", schemas.User{Name: name}, now, now); err == nil {
+		if _, err := auth.SignToken(testSecret, "", schemas.User{Name: name}, now, now); err == nil {
 			t.Errorf("SignToken for %q returned no error, want one", name)
 		}
 	}
 }
 
 func TestLocalIsAnAdmin(t *testing.T) {
-	user, expires, err := api.Local{}.Authenticate(t.Context(), "")
+	user, expires, err := auth.Local{}.Authenticate(t.Context(), "")
 	if err != nil || user.Name != "dev" || !user.Admin() || !expires.IsZero() {
 		t.Errorf("got %+v until %s, %v", user, expires, err)
 	}

@@ -1,4 +1,4 @@
-package api_test
+package auth_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -109,7 +109,7 @@ func wantUnavailable(t *testing.T, err error) {
 	}
 }
 
-func wantSignedIn(t *testing.T, auth *api.OIDC, token string) {
+func wantSignedIn(t *testing.T, auth *auth.OIDC, token string) {
 	t.Helper()
 	if _, _, err := auth.Authenticate(t.Context(), token); err != nil {
 		t.Errorf("a good token is refused: %v", err)
@@ -139,7 +139,7 @@ func TestOIDCFetchOutlivesItsCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newScripted(t, "one", key)
 		p.slow(2 * time.Second)
-		auth := api.NewOIDC(testIssuer, "", "", p)
+		auth := auth.NewOIDC(testIssuer, "", "", p)
 		for range 10 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			_, _, err := auth.Authenticate(ctx, rs256(t, "made-up", key))
@@ -164,7 +164,7 @@ func TestOIDCSignInsDoNotQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newScripted(t, "one", key)
 		p.slow(time.Hour)
-		auth := api.NewOIDC(testIssuer, "", "", p)
+		auth := auth.NewOIDC(testIssuer, "", "", p)
 		token, begun := rs256(t, "one", key), time.Now()
 		var callers sync.WaitGroup
 		for range 10 {
@@ -201,7 +201,7 @@ func TestOIDCDiscoveryWithoutKeys(t *testing.T) {
 		inBubble(t, name, func(t *testing.T) {
 			p := newScripted(t, "one", key)
 			p.set(discoveryPath, answer)
-			auth := api.NewOIDC(testIssuer, "", "", p)
+			auth := auth.NewOIDC(testIssuer, "", "", p)
 			_, _, err := auth.Authenticate(t.Context(), rs256(t, "one", key))
 			wantUnavailable(t, err)
 			if n := p.count(keysPath); n != 0 {
@@ -216,7 +216,7 @@ func TestOIDCDiscoveryWithoutKeys(t *testing.T) {
 func TestOIDCKeysMove(t *testing.T) {
 	one, two, three := newRSA(t), newRSA(t), newRSA(t)
 	p := newScripted(t, "one", one)
-	auth := api.NewOIDC(testIssuer, "", "", p)
+	auth := auth.NewOIDC(testIssuer, "", "", p)
 	wantSignedIn(t, auth, rs256(t, "one", one))
 
 	p.set("/moved", keysOf(t, "two", two))
@@ -244,7 +244,7 @@ func TestOIDCKeepsGoodKeys(t *testing.T) {
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			p := newScripted(t, "one", key)
-			auth := api.NewOIDC(testIssuer, "", "", p)
+			auth := auth.NewOIDC(testIssuer, "", "", p)
 			wantSignedIn(t, auth, rs256(t, "one", key))
 			p.set(keysPath, answer)
 			_, _, err := auth.Authenticate(t.Context(), rs256(t, "two", key))
@@ -347,7 +347,7 @@ func TestOIDCIgnoresUnknownKeys(t *testing.T) {
 	key := newRSA(t)
 	p := newScripted(t, "one", key)
 	p.set(keysPath, strings.Replace(keysOf(t, "one", key), "[", `[{"kty":"RSA","kid":"broken"},{"kty":"new","kid":"x"},`, 1))
-	wantSignedIn(t, api.NewOIDC(testIssuer, "", "", p), rs256(t, "one", key))
+	wantSignedIn(t, auth.NewOIDC(testIssuer, "", "", p), rs256(t, "one", key))
 }
 
 // The log says where the keys cannot be fetched, without the query of the URL.
@@ -356,7 +356,7 @@ func TestOIDCErrorsHaveNoQuery(t *testing.T) {
 	p := newScripted(t, "one", key)
 	for _, answer := range []string{"", `<html>`, `{"keys":[]}`} { // "" cannot be reached
 		p.set(keysPath, answer)
-		_, _, err := api.NewOIDC(testIssuer, testIssuer+keysPath+"?k=S3CRET", "", p).Authenticate(t.Context(), rs256(t, "one", key))
+		_, _, err := auth.NewOIDC(testIssuer, testIssuer+keysPath+"?k=S3CRET", "", p).Authenticate(t.Context(), rs256(t, "one", key))
 		wantUnavailable(t, err)
 		if text := err.Error(); strings.Contains(text, "S3CRET") || answer != `{"keys":[]}` && !strings.Contains(text, testIssuer+keysPath) {
 			t.Errorf("the keys are %q: the error is %s", answer, text)
@@ -368,7 +368,7 @@ func TestOIDCErrorsHaveNoQuery(t *testing.T) {
 func TestOIDCBadSignatureWithoutProvider(t *testing.T) {
 	key, other := newRSA(t), newRSA(t)
 	p := newScripted(t, "one", key)
-	auth := api.NewOIDC(testIssuer, "", "", p)
+	auth := auth.NewOIDC(testIssuer, "", "", p)
 	wantSignedIn(t, auth, rs256(t, "one", key))
 	p.set(discoveryPath, "")
 	p.set(keysPath, "")
@@ -383,7 +383,7 @@ func TestOIDCClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newScripted(t, "one", key)
 		p.slow(time.Hour)
-		auth := api.NewOIDC(testIssuer, "", "", p)
+		auth := auth.NewOIDC(testIssuer, "", "", p)
 		token, begun := rs256(t, "one", key), time.Now()
 		var caller sync.WaitGroup
 		caller.Go(func() {

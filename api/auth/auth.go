@@ -1,4 +1,7 @@
-package api
+// Package auth says who a request is from. It checks bearer tokens, of a shared secret
+// or of an identity provider, and issues the tickets that replace a token in a URL. It
+// knows no HTTP server: the caller takes the token from the request.
+package auth
 
 import (
 	"context"
@@ -8,6 +11,23 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 )
+
+// Identity is who a request is from, and the time at which the token expires; the zero
+// time means never. Its JSON is stored with a ticket.
+type Identity struct {
+	User    schemas.User `json:"user"`
+	Expires time.Time    `json:"expires,omitzero"`
+}
+
+// end returns the time at which a ticket of that life ends, but no later than
+// the token.
+func (id *Identity) end(now time.Time, life time.Duration) time.Time {
+	until := now.Add(life)
+	if !id.Expires.IsZero() && id.Expires.Before(until) {
+		until = id.Expires
+	}
+	return until
+}
 
 // maxToken is the size in bytes of the largest token that is looked at.
 const maxToken = 8 << 10

@@ -1,4 +1,4 @@
-package api
+package auth
 
 import (
 	"context"
@@ -25,18 +25,17 @@ type TicketStore interface {
 	TakeTicket(ctx context.Context, hash []byte, run string, life time.Duration) (identity []byte, err error)
 }
 
-// sharedTickets are those of a service of several processes.
-type sharedTickets struct{ store TicketStore }
+// SharedTickets are the tickets of a service of several processes. It is safe for
+// concurrent use.
+type SharedTickets struct{ store TicketStore }
 
-// holder is an identity as it is stored.
-type holder struct {
-	User    schemas.User `json:"user"`
-	Expires time.Time    `json:"expires,omitzero"`
-}
+// NewSharedTickets returns the tickets in the store.
+func NewSharedTickets(store TicketStore) *SharedTickets { return &SharedTickets{store} }
 
-func (t sharedTickets) issue(ctx context.Context, id identity) (schemas.Ticket, error) {
+// Issue does what MemoryTickets.Issue does.
+func (t *SharedTickets) Issue(ctx context.Context, id Identity) (schemas.Ticket, error) {
 	key, now := rand.Text(), time.Now()
-	made := record.Ticket{Hash: hashOf(key), Owner: id.user.ID, Identity: schemas.Encode(holder{id.user, id.expires}), Ends: id.expires}
+	made := record.Ticket{Hash: hashOf(key), Owner: id.User.ID, Identity: schemas.Encode(id), Ends: id.Expires}
 	added, err := t.store.AddTicket(ctx, made, ticketLife, maxUserTickets)
 	switch {
 	case err != nil:
@@ -47,19 +46,20 @@ func (t sharedTickets) issue(ctx context.Context, id identity) (schemas.Ticket, 
 	return schemas.Ticket{Ticket: key, ExpiresIn: int(id.end(now, ticketLife).Sub(now).Seconds())}, nil
 }
 
-func (t sharedTickets) take(ctx context.Context, key, run string) (identity, error) {
+// Take does what MemoryTickets.Take does.
+func (t *SharedTickets) Take(ctx context.Context, key, run string) (Identity, error) {
 	raw, err := t.store.TakeTicket(ctx, hashOf(key), run, runTicketLife)
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
-		return identity{}, errTicket
+		return Identity{}, errTicket
 	case err != nil:
-		return identity{}, err
+		return Identity{}, err
 	}
-	var h holder
-	if err := json.Unmarshal(raw, &h); err != nil {
-		return identity{}, err
+	var id Identity
+	if err := json.Unmarshal(raw, &id); err != nil {
+		return Identity{}, err
 	}
-	return identity{h.User, h.Expires}, nil
+	return id, nil
 }
 
 // hashOf is what is stored of a ticket, so that the database opens nothing.

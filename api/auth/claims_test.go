@@ -1,4 +1,4 @@
-package api_test
+package auth_test
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -23,7 +23,7 @@ func TestAmbiguousClaims(t *testing.T) {
 	key := newRSA(t)
 	p := &provider{}
 	p.publish(t, "one", key)
-	oidc, hs256 := api.NewOIDC(testIssuer, testIssuer+"/keys", testAudience, p), api.NewHS256(testSecret, testAudience)
+	oidc, hs256 := auth.NewOIDC(testIssuer, testIssuer+"/keys", testAudience, p), auth.NewHS256(testSecret, testAudience)
 	exp := time.Now().Add(time.Hour).Unix()
 	claims := func(more string) string {
 		return fmt.Sprintf(`{"iss":%q,"aud":%q,"exp":%d%s}`, testIssuer, testAudience, exp, more)

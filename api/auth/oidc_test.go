@@ -1,4 +1,4 @@
-package api_test
+package auth_test
 
 import (
 	"crypto"
@@ -19,7 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/schemas"
 	"github.com/golang-jwt/jwt/v5"
 )
@@ -109,9 +109,9 @@ func TestOIDC(t *testing.T) {
 		"no id": sign(t, jwt.SigningMethodES256, "", ecKey, good()),
 	}
 	for name, token := range tokens {
-		for source, auth := range map[string]*api.OIDC{
-			"discovery": api.NewOIDC(testIssuer, "", testAudience, p),
-			"key set":   api.NewOIDC("", testIssuer+"/keys", testAudience, p),
+		for source, auth := range map[string]*auth.OIDC{
+			"discovery": auth.NewOIDC(testIssuer, "", testAudience, p),
+			"key set":   auth.NewOIDC("", testIssuer+"/keys", testAudience, p),
 		} {
 			t.Run(source+" "+name, func(t *testing.T) {
 				user, _, err := auth.Authenticate(t.Context(), token)
@@ -137,7 +137,7 @@ func TestOIDC(t *testing.T) {
 	}
 	for name, token := range bad {
 		t.Run("bad "+name, func(t *testing.T) {
-			auth := api.NewOIDC(testIssuer, "", testAudience, p)
+			auth := auth.NewOIDC(testIssuer, "", testAudience, p)
 			_, _, err := auth.Authenticate(t.Context(), token)
 			wantCode(t, err, schemas.CodeUnauthorized)
 		})
@@ -150,7 +150,7 @@ func TestOIDCProviderThatIsDown(t *testing.T) {
 		p := &provider{}
 		p.publish(t, "one", key)
 		p.down.Store(true)
-		auth := api.NewOIDC(testIssuer, "", "", p)
+		auth := auth.NewOIDC(testIssuer, "", "", p)
 		token := sign(t, jwt.SigningMethodRS256, "one", key, good())
 
 		_, _, err := auth.Authenticate(t.Context(), token)
@@ -175,7 +175,7 @@ func TestOIDCProviderThatHangs(t *testing.T) {
 	for name, keys := range map[string]string{"discovery": "", "key set": testIssuer + "/keys"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				auth := api.NewOIDC(testIssuer, keys, "", hangs{})
+				auth := auth.NewOIDC(testIssuer, keys, "", hangs{})
 				begun := time.Now()
 				_, _, err := auth.Authenticate(t.Context(), sign(t, jwt.SigningMethodRS256, "one", key, good()))
 				wantCode(t, err, schemas.CodeAuthUnavailable)
@@ -200,7 +200,7 @@ func TestOIDCAnswersWithoutKeys(t *testing.T) {
 	key := newRSA(t)
 	for name, answer := range map[string]string{"HTML": "<html></html>", "a list": "[]", "too much": `{"x":"` + strings.Repeat("x", 1<<20) + `"}`} {
 		t.Run(name, func(t *testing.T) {
-			auth := api.NewOIDC(testIssuer, testIssuer+"/keys", "", &provider{answer: answer})
+			auth := auth.NewOIDC(testIssuer, testIssuer+"/keys", "", &provider{answer: answer})
 			_, _, err := auth.Authenticate(t.Context(), sign(t, jwt.SigningMethodRS256, "one", key, good()))
 			wantCode(t, err, schemas.CodeAuthUnavailable)
 		})
@@ -212,7 +212,7 @@ func TestOIDCAsksForKeysSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{}
 		p.publish(t, "one", key)
-		auth := api.NewOIDC(testIssuer, testIssuer+"/keys", "", p)
+		auth := auth.NewOIDC(testIssuer, testIssuer+"/keys", "", p)
 		for i := range 100 {
 			_, _, err := auth.Authenticate(t.Context(), sign(t, jwt.SigningMethodRS256, "made-up", key, good()))
 			if i < 4 {
