@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 )
@@ -17,7 +18,7 @@ import (
 type answers struct {
 	perUser, all int64
 	turns        concurrent.Locks // users for whom a large answer is being made
-	unread       tally
+	unread       limits.Bytes
 }
 
 func newAnswers(perUser, all int64) *answers {
@@ -61,7 +62,7 @@ func (a *answers) begin(ctx context.Context, user string, large bool) (*heldAnsw
 }
 
 func (a *answers) room(user string, large bool) error {
-	return a.unread.add(user, 0, func(own, all int64) error {
+	return a.unread.Add(user, 0, func(own, all int64) error {
 		switch {
 		case own >= a.perUser:
 			return errUserAnswers
@@ -72,7 +73,7 @@ func (a *answers) room(user string, large bool) error {
 	})
 }
 
-func (a *answers) add(user string, n int64) { _ = a.unread.add(user, n, nil) } // nothing refuses
+func (a *answers) add(user string, n int64) { _ = a.unread.Add(user, n, nil) } // nothing refuses
 
 // made counts an answer of n bytes that is about to be sent. One that is written at once
 // does not count: the kernel takes it.

@@ -17,6 +17,7 @@ import (
 	"github.com/r3labs/sse/v2"
 
 	"github.com/chattray/chattray/api/auth"
+	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/all"
 	"github.com/chattray/chattray/schemas"
@@ -148,11 +149,11 @@ type ticketBox interface {
 type server struct {
 	Options
 	valid   *validator.Validate
-	rate    *rateLimit // of requests that start runs
-	others  *rateLimit // of all other requests
+	rate    *limits.Rate // of requests that start runs
+	others  *limits.Rate // of all other requests
 	bodies  *bodies
 	answers *answers
-	streams *streamCount
+	streams *limits.Streams
 	events  *sse.Server
 	tickets ticketBox
 	origins *http.CrossOriginProtection // nil lets every page call
@@ -180,11 +181,11 @@ func New(o Options) http.Handler {
 	s := &server{
 		Options: o,
 		valid:   newValidator(o.Limits.Message),
-		rate:    newRateLimit(o.Limits.RequestsPerMinute, time.Now),
-		others:  newRateLimit(o.Limits.OthersPerMinute, time.Now),
+		rate:    limits.NewRate(o.Limits.RequestsPerMinute, time.Now),
+		others:  limits.NewRate(o.Limits.OthersPerMinute, time.Now),
 		bodies:  newBodies(o.Limits.BodiesPerUser, o.Limits.Bodies),
 		answers: newAnswers(cmp.Or(o.Limits.AnswersPerUser, defaultAnswersUser), cmp.Or(o.Limits.Answers, defaultAnswers)),
-		streams: newStreamCount(o.Limits.StreamsPerUser),
+		streams: limits.NewStreams(o.Limits.StreamsPerUser),
 		events:  newEvents(),
 		tickets: auth.NewMemoryTickets(time.Now),
 		origins: newOriginCheck(o.CORSOrigins), wires: all.Wires(),

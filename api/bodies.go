@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"sync"
 
+	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -16,39 +16,11 @@ const firstRead = 4 << 10
 // before a body is read until it is released. It is safe for concurrent use.
 type bodies struct {
 	perUser, all int64
-	held         tally
+	held         limits.Bytes
 }
 
 func newBodies(perUser, all int64) *bodies {
 	return &bodies{perUser: perUser, all: all}
-}
-
-// tally counts bytes, per user and in total. The zero value is ready; it is safe for
-// concurrent use.
-type tally struct {
-	mu    sync.Mutex
-	total int64
-	users map[string]int64
-}
-
-// add counts n more bytes of the user, or n less if n is negative, unless refuse returns an
-// error for what the user and all have. A nil refuse refuses nothing.
-func (t *tally) add(user string, n int64, refuse func(user, all int64) error) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if refuse != nil {
-		if err := refuse(t.users[user], t.total); err != nil {
-			return err
-		}
-	}
-	if t.users == nil {
-		t.users = map[string]int64{}
-	}
-	t.total += n
-	if t.users[user] += n; t.users[user] <= 0 {
-		delete(t.users, user)
-	}
-	return nil
 }
 
 var (
@@ -58,7 +30,7 @@ var (
 
 // hold counts n more bytes of the user, or returns the limit that refuses them.
 func (b *bodies) hold(user string, n int64) error {
-	return b.held.add(user, n, func(own, all int64) error {
+	return b.held.Add(user, n, func(own, all int64) error {
 		switch {
 		case own+n > b.perUser:
 			return errUserBodies
@@ -69,7 +41,7 @@ func (b *bodies) hold(user string, n int64) error {
 	})
 }
 
-func (b *bodies) letGo(user string, n int64) { _ = b.held.add(user, -n, nil) } // nothing refuses
+func (b *bodies) letGo(user string, n int64) { _ = b.held.Add(user, -n, nil) } // nothing refuses
 
 // heldBody is a body that was read. It counts until release. Nil is no body.
 type heldBody struct {

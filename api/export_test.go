@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http/httptest"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -60,17 +59,6 @@ func Parse(raw []byte) (schemas.ChatRequest, error) {
 // WellFormed reports whether raw is JSON, by the scanner of bodies.
 func WellFormed(raw []byte) bool { return !inspect(raw, rawType).failed }
 
-// NewRate returns the allow function of a rate limit.
-func NewRate(perMinute int, now func() time.Time) func(user string) error {
-	return newRateLimit(perMinute, now).allow
-}
-
-// MaxRateUsers is the bound of a rate limit's memory.
-const MaxRateUsers = maxRateUsers
-
-// NewStreams returns the acquire function of a stream count.
-func NewStreams(limit int) func(user string) (func(), error) { return newStreamCount(limit).acquire }
-
 // SendBuffer is the size of a socket's send buffer.
 const SendBuffer = sendBuffer
 
@@ -82,9 +70,9 @@ func ReadBodies(perUser, all int64) (read func(user string, r io.Reader, length,
 			h, err := b.read(user, r, length, limit)
 			return h.release, err
 		}, func(user string) (int64, int64) {
-			b.held.mu.Lock()
-			defer b.held.mu.Unlock()
-			return b.held.users[user], b.held.total
+			var own, all int64
+			_ = b.held.Add(user, 0, func(ownNow, allNow int64) error { own, all = ownNow, allNow; return nil })
+			return own, all
 		}
 }
 

@@ -18,7 +18,7 @@ func (s *server) postMCP(c echo.Context) error {
 	}
 	body := bodyOf(c)
 	body = bytes.TrimSpace(body)
-	release, err := s.streams.acquire(user.ID)
+	release, err := s.streams.Acquire(user.ID)
 	if err != nil {
 		return err
 	}

@@ -167,9 +167,9 @@ func readable(query string) error {
 func (s *server) count(c echo.Context, starts bool) error {
 	_, user := caller(c)
 	if starts {
-		return s.rate.allow(user.ID)
+		return s.rate.Allow(user.ID)
 	}
-	return s.others.allow(user.ID)
+	return s.others.Allow(user.ID)
 }
 
 // identityKey is the key of an auth.Identity in a request's context.

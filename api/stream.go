@@ -81,7 +81,7 @@ func (s *server) postStream(c echo.Context) error {
 // openStream counts a stream of the caller's until release is called.
 func (s *server) openStream(c echo.Context) (release func(), err error) {
 	_, user := caller(c)
-	return s.streams.acquire(user.ID)
+	return s.streams.Acquire(user.ID)
 }
 
 // getStream follows a run, or replays one that has ended.

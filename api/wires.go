@@ -107,7 +107,7 @@ type wireStream struct {
 
 // openWireStream counts a stream of the caller's.
 func (s *server) openWireStream(call *wires.Call) (wires.Stream, error) {
-	release, err := s.streams.acquire(call.User.ID)
+	release, err := s.streams.Acquire(call.User.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (s *server) getSocket(c echo.Context) error {
 	if !s.mayCall(r) {
 		return errOrigin
 	}
-	release, err := s.streams.acquire(id.User.ID)
+	release, err := s.streams.Acquire(id.User.ID)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (k *socket) read(ctx context.Context) {
 // on.
 func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Reader) bool {
 	slow := time.AfterFunc(k.server.BodyWait, func() { k.end(websocket.StatusPolicyViolation, "the frame did not arrive in time") })
-	err := k.server.others.allow(k.user.ID)
+	err := k.server.others.Allow(k.user.ID)
 	var frame *heldBody
 	switch {
 	case err != nil:

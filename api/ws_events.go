@@ -141,7 +141,7 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	if refused := k.server.check(&req); len(refused) > 0 {
 		return fieldsError(schemas.CodeInvalid, "the event has values that are not allowed", refused)
 	}
-	if err := k.server.rate.allow(k.user.ID); err != nil {
+	if err := k.server.rate.Allow(k.user.ID); err != nil {
 		return err
 	}
 	shown := k.shown()

@@ -1,0 +1,4 @@
+package limits
+
+// MaxRateUsers is the bound of a rate limit's memory.
+const MaxRateUsers = maxRateUsers
