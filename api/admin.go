@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/chattray/chattray/api/dialects"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -118,7 +119,7 @@ func (s *server) adminEvents(ctx context.Context, in struct {
 
 // chatObject returns the frame of an event in the dialect chat; nil if it has none.
 func chatObject(e *runlog.Event) (o schemas.Object, err error) {
-	_, data, found := bytes.Cut(appendChat(nil, e, &reader{}), []byte("\ndata: "))
+	_, data, found := bytes.Cut(dialects.Named("chat").Open(new(dialects.Reader)).Append(nil, e), []byte("\ndata: "))
 	if !found {
 		return nil, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/chattray/chattray/api/dialects"
 	"github.com/chattray/chattray/api/wires/all"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -25,7 +26,9 @@ type Row struct {
 
 // AppendChatFrame appends the frame of an event in the dialect chat; the payload of
 // complete has no diagnostics.
-func AppendChatFrame(dst []byte, e *runlog.Event) []byte { return appendChat(dst, e, new(reader)) }
+func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
+	return dialects.Named("chat").Open(new(dialects.Reader)).Append(dst, e)
+}
 
 // FileName returns the header that names a file after a title.
 func FileName(title string) string {
@@ -91,11 +94,6 @@ func BeginAnswers(perUser, all int64) func(ctx context.Context, user string, lar
 
 // ErrOverLimit says that a body is longer than it may be.
 var ErrOverLimit = errOverLimit
-
-// AppendMessagesFrame appends the frame of an event in the dialect messages.
-func AppendMessagesFrame(dst []byte, e *runlog.Event) []byte {
-	return appendMessages(dst, e, new(reader))
-}
 
 // OfFrame is the error about a frame that an error about its request becomes.
 var OfFrame = ofFrame

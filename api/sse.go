@@ -14,6 +14,7 @@ import (
 
 	"github.com/r3labs/sse/v2"
 
+	"github.com/chattray/chattray/api/dialects"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/runlog"
 )
@@ -52,8 +53,8 @@ type sseResponse struct {
 	ctx     context.Context //nolint:containedctx // lives as long as the request
 	cancel  context.CancelCauseFunc
 	seq     iter.Seq2[[]runlog.Event, error]
-	reader  *reader
-	encoder encoder
+	reader  *dialects.Reader
+	encoder dialects.Encoder
 	form    string // equal for all readers for whom encoder gives the same frames
 	out     *streamWriter
 	last    int64
@@ -149,9 +150,9 @@ func (r *sseResponse) batch(events []runlog.Event) ([]runlog.Event, bool) {
 	if e := &events[0]; e.Shared != nil {
 		r.last = e.Seq
 		frame := e.Shared.Get(r.form, func() ([]byte, bool) {
-			r.reader.missing = false
+			r.reader.Missing = false
 			frame := r.encoder.Append(nil, e)
-			return frame, !r.reader.missing
+			return frame, !r.reader.Missing
 		})
 		return events[1:], r.write(frame)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/chattray/chattray/api/dialects"
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
@@ -132,8 +133,8 @@ func (s *server) start(c echo.Context) (schemas.Run, error) {
 
 // checkDialect refuses a dialect that does not exist.
 func checkDialect(c echo.Context) error {
-	if streamDialect(c.QueryParam("dialect")) == nil {
-		return schemas.NewError(schemas.CodeInvalid, "the dialect is "+dialectNames())
+	if dialects.Named(c.QueryParam("dialect")) == nil {
+		return schemas.NewError(schemas.CodeInvalid, "the dialect is "+dialects.Names())
 	}
 	return nil
 }
@@ -167,7 +168,7 @@ const sseType = "text/event-stream"
 // reconnects by itself would retry any other answer forever.
 func refuseInEvents(c echo.Context) error {
 	e := runlog.Event{Seq: max(cursor(c), 1), Time: time.Now().UnixMilli(), Body: &runlog.Failed{Message: errNoKey.Message, Code: errNoKey.Code}}
-	frame := streamDialect(c.QueryParam("dialect")).open(new(reader)).Append(nil, &e)
+	frame := dialects.Named(c.QueryParam("dialect")).Open(new(dialects.Reader)).Append(nil, &e)
 	return c.Blob(statusByCode[errNoKey.Code].status, sseType, frame)
 }
 
@@ -213,12 +214,12 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 		s.OpenStreams(1)
 		f.ends = append(f.ends, func() { s.OpenStreams(-1) })
 	}
-	d := streamDialect(c.QueryParam("dialect"))
-	f.reader, f.form = &reader{diagnostics: s.diagnosticsOf(c, run)}, d.name
-	if f.reader.diagnostics != nil {
+	d := dialects.Named(c.QueryParam("dialect"))
+	f.reader, f.form = &dialects.Reader{Diagnostics: s.diagnosticsOf(c, run)}, d.Name
+	if f.reader.Diagnostics != nil {
 		f.form += "+diagnostics"
 	}
-	f.encoder = d.open(f.reader)
+	f.encoder = d.Open(f.reader)
 	leaveDeadlines(c.Response())
 	f.out = &streamWriter{
 		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.StreamWait, fail: f.cancel,
@@ -308,8 +309,8 @@ func (s *server) lastEvent(ctx context.Context, user schemas.User, run string) (
 func (s *server) answer(c echo.Context, run string, e *runlog.Event) error {
 	switch b := e.Body.(type) {
 	case *runlog.Completed:
-		r := reader{diagnostics: s.diagnosticsOf(c, run)}
-		payload := r.appendPayload(nil, b)
+		r := dialects.Reader{Diagnostics: s.diagnosticsOf(c, run)}
+		payload := r.AppendPayload(nil, b)
 		return send(c, http.StatusOK, echo.MIMEApplicationJSON, append(payload, '\n'))
 	case *runlog.Failed:
 		return &schemas.Error{Code: b.Code, Message: b.Message, RunID: run}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/chattray/chattray/api/dialects"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 )
@@ -229,7 +230,7 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 			return
 		}
 	}
-	show := &blocksDialect{after: f.after}
+	show := dialects.NewBlocks(f.after)
 	defer k.ends(f.id)
 	for last := int64(0); ; {
 		err := k.showAfter(ctx, chat, f.id, &last, show)
@@ -248,7 +249,7 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 
 // showAfter sends the chunks of the events after the last one, and records its
 // progress.
-func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, show *blocksDialect) error {
+func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, show *dialects.Blocks) error {
 	seq, err := k.server.Streams.Follow(ctx, k.user, run, *last, 0)
 	if err != nil {
 		return err
@@ -264,8 +265,8 @@ func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, s
 				k.mu.Unlock()
 			}
 			k.begins(run, events[i].Body)
-			for _, c := range show.chunks(&events[i]) {
-				if !k.sendOf(ctx, run, show.since, &c) {
+			for _, c := range show.Chunks(&events[i]) {
+				if !k.sendOf(ctx, run, show.Since(), &c) {
 					return nil
 				}
 			}

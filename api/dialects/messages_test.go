@@ -1,11 +1,11 @@
-package api_test
+package dialects_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/dialects"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 )
@@ -14,7 +14,7 @@ import (
 // metadata; "" is none.
 func messagesFrame(t *testing.T, b runlog.Body) string {
 	t.Helper()
-	raw := string(api.AppendMessagesFrame(nil, &runlog.Event{Seq: 7, At: runlog.Level{Group: 2, Message: 3}, Body: b}))
+	raw := string(dialects.AppendMessagesFrame(nil, &runlog.Event{Seq: 7, At: runlog.Level{Group: 2, Message: 3}, Body: b}))
 	if raw == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package api
+package dialects
 
 import (
 	"encoding/json"
@@ -9,13 +9,13 @@ import (
 )
 
 // openChat opens the dialect chat.
-func openChat(r *reader) encoder {
+func openChat(r *Reader) Encoder {
 	return encoderFunc(func(dst []byte, e *runlog.Event) []byte { return appendChat(dst, e, r) })
 }
 
 // appendChat appends the frame of an event: an id line, one line of JSON, a blank line.
 // An event without a frame in this dialect appends nothing.
-func appendChat(dst []byte, e *runlog.Event, r *reader) []byte {
+func appendChat(dst []byte, e *runlog.Event, r *Reader) []byte {
 	switch b := e.Body.(type) {
 	case *runlog.Text:
 		return appendTextDelta(dst, e.Seq, b.Text)
@@ -152,9 +152,9 @@ func appendTextDelta(dst []byte, seq int64, text string) []byte {
 }
 
 // appendComplete appends the frame of complete, whose payload may be large.
-func appendComplete(dst []byte, seq int64, b *runlog.Completed, r *reader) []byte {
+func appendComplete(dst []byte, seq int64, b *runlog.Completed, r *Reader) []byte {
 	dst = append(appendID(dst, seq), `{"type":"complete","payload":`...)
-	return append(r.appendPayload(dst, b), "}\n\n"...)
+	return append(r.AppendPayload(dst, b), "}\n\n"...)
 }
 
 // roomFor estimates the bytes of the frame of complete.

@@ -1,4 +1,4 @@
-package api
+package dialects
 
 import (
 	"cmp"
@@ -8,10 +8,10 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// blocksDialect makes the chunks of the websocket from a run's events. It gets
+// Blocks makes the chunks of the websocket from a run's events. It gets
 // all events of a run in order, including those whose chunks the client already
 // has. One goroutine uses it.
-type blocksDialect struct {
+type Blocks struct {
 	after  int64 // chunks up to this number are not shown
 	run    string
 	ids    *schemas.Chunk // that the next chunk carries
@@ -25,18 +25,22 @@ type blocksDialect struct {
 	begun []schemas.Chunk
 	// waits are the waiting calls for which the client has already been asked.
 	waits []schemas.Chunk
-	list  []schemas.Chunk // reused by chunks for its result
+	list  []schemas.Chunk // reused by Chunks for its result
 	// since are the revisions at which the run began to write blocks.
 	since map[string]int64
 }
 
-// chunks returns what an event shows, in order; the list is valid until the
+// NewBlocks returns what makes the chunks for a client that has those up to the number
+// after; 0 is none.
+func NewBlocks(after int64) *Blocks { return &Blocks{after: after} }
+
+// Chunks returns what an event shows, in order; the list is valid until the
 // next call. A client that has received a chunk of a run's end (the content, if
 // there was any) may have been cut off after it: everything but the content is
 // sent again, because it changes nothing twice. A client that has received
 // everything up to a waiting call is asked again: it may have been cut off
 // before the user answered.
-func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
+func (d *Blocks) Chunks(e *runlog.Event) []schemas.Chunk {
 	d.noteWrite(e.Body)
 	list := d.of(e)
 	for i := range list {
@@ -66,7 +70,7 @@ func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
 func isContent(c *schemas.Chunk) bool { return c.BlockIDs != "" && c.Content != nil && !c.End }
 
 // one returns a list of one chunk.
-func (d *blocksDialect) one(c schemas.Chunk) []schemas.Chunk {
+func (d *Blocks) one(c schemas.Chunk) []schemas.Chunk {
 	d.list = append(d.list[:0], c)
 	return d.list
 }
@@ -74,7 +78,7 @@ func (d *blocksDialect) one(c schemas.Chunk) []schemas.Chunk {
 // of returns at most one chunk for an event, and for a terminal event at most
 // one with the answer's content: a client that is cut off after it comes back
 // with that event's number.
-func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
+func (d *Blocks) of(e *runlog.Event) []schemas.Chunk {
 	if list := d.text(e); list != nil {
 		return list
 	}
@@ -125,7 +129,7 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 }
 
 // text returns the chunk for a piece of the answer, nil for any other event.
-func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
+func (d *Blocks) text(e *runlog.Event) []schemas.Chunk {
 	text := ""
 	switch b := e.Body.(type) {
 	case *runlog.Text:
@@ -160,7 +164,7 @@ func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
 
 // first begins the block with what comes before its content: for a table the
 // header row, as a chunk of its own. The rest is held.
-func (d *blocksDialect) first() []schemas.Chunk {
+func (d *Blocks) first() []schemas.Chunk {
 	d.open = true
 	header := d.answer.Header
 	switch d.kind() {
@@ -178,7 +182,7 @@ func (d *blocksDialect) first() []schemas.Chunk {
 }
 
 // flush returns a chunk with the held text and the given text.
-func (d *blocksDialect) flush(text string) []schemas.Chunk {
+func (d *Blocks) flush(text string) []schemas.Chunk {
 	text, d.held = d.held+text, ""
 	if text == "" {
 		return nil
@@ -186,11 +190,11 @@ func (d *blocksDialect) flush(text string) []schemas.Chunk {
 	return d.one(d.content(text))
 }
 
-func (d *blocksDialect) content(text string) schemas.Chunk {
+func (d *Blocks) content(text string) schemas.Chunk {
 	return schemas.Chunk{Type: d.kind(), BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, Content: &text}
 }
 
-func (d *blocksDialect) kind() string {
+func (d *Blocks) kind() string {
 	if d.answer.Type == "" {
 		return schemas.BlockMarkdown
 	}
@@ -198,7 +202,7 @@ func (d *blocksDialect) kind() string {
 }
 
 // begin takes the ids of the run.
-func (d *blocksDialect) begin(run *runlog.Run, target *runlog.Target, message string, code schemas.StatusCode) []schemas.Chunk {
+func (d *Blocks) begin(run *runlog.Run, target *runlog.Target, message string, code schemas.StatusCode) []schemas.Chunk {
 	if d.run == "" {
 		d.run, d.answer = run.RunID, *target
 		d.ids = &schemas.Chunk{RunID: run.RunID, ChatID: run.ChatID, ConversationID: run.ConversationID, MessageID: target.MessageID}
@@ -210,7 +214,7 @@ func (d *blocksDialect) begin(run *runlog.Run, target *runlog.Target, message st
 
 // again withdraws, after a recovery, what no longer counts. A process that was
 // killed may have lost everything before.
-func (d *blocksDialect) again(b *runlog.Attempt) []schemas.Chunk {
+func (d *Blocks) again(b *runlog.Attempt) []schemas.Chunk {
 	shown := (d.open || d.called || d.after > 0) && !d.withdrawn()
 	status := d.begin(&b.Run, &b.Target, b.Message, b.Code)
 	if !shown {
@@ -221,7 +225,7 @@ func (d *blocksDialect) again(b *runlog.Attempt) []schemas.Chunk {
 
 // line returns a status line, with the approval that it asks for. A running
 // call that is already shown as a block gets no line.
-func (d *blocksDialect) line(s *runlog.Status) []schemas.Chunk {
+func (d *Blocks) line(s *runlog.Status) []schemas.Chunk {
 	if s.Shown {
 		return nil
 	}
@@ -233,7 +237,7 @@ func (d *blocksDialect) line(s *runlog.Status) []schemas.Chunk {
 	return list
 }
 
-func (d *blocksDialect) status(message string, code schemas.StatusCode) []schemas.Chunk {
+func (d *Blocks) status(message string, code schemas.StatusCode) []schemas.Chunk {
 	if message == "" {
 		return nil
 	}
@@ -241,7 +245,7 @@ func (d *blocksDialect) status(message string, code schemas.StatusCode) []schema
 }
 
 // block returns a piece of a block that a tool writes.
-func (d *blocksDialect) block(p runlog.Place, text string) schemas.Chunk {
+func (d *Blocks) block(p runlog.Place, text string) schemas.Chunk {
 	if !slices.ContainsFunc(d.begun, func(b schemas.Chunk) bool { return b.BlockIDs == p.BlockIDs }) {
 		d.begun = append(d.begun, schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), End: true})
 	}
@@ -249,7 +253,7 @@ func (d *blocksDialect) block(p runlog.Place, text string) schemas.Chunk {
 }
 
 // blockEnd ends a block that a tool writes.
-func (d *blocksDialect) blockEnd(p runlog.Place) schemas.Chunk {
+func (d *Blocks) blockEnd(p runlog.Place) schemas.Chunk {
 	d.begun = slices.DeleteFunc(d.begun, func(b schemas.Chunk) bool { return b.BlockIDs == p.BlockIDs })
 	return schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), End: true}
 }
@@ -258,10 +262,10 @@ func (d *blocksDialect) blockEnd(p runlog.Place) schemas.Chunk {
 // client waits for it and nothing has been written. The answer's payloads,
 // suggestions and warnings come before the end. If the run failed, the error
 // ends the answer.
-func (d *blocksDialect) end(state schemas.RunState, failed *runlog.Failed, answer *schemas.ChatResponsePayload) []schemas.Chunk {
+func (d *Blocks) end(state schemas.RunState, failed *runlog.Failed, answer *schemas.ChatResponsePayload) []schemas.Chunk {
 	var list []schemas.Chunk
 	if d.open = (d.open || d.held != "") && !d.withdrawn(); d.open {
-		list = d.flush("") // first, see chunks
+		list = d.flush("") // first, see Chunks
 	}
 	list = append(list, d.begun...)
 	if d.open || d.answer.Awaited && failed == nil && !d.withdrawn() {

@@ -1,4 +1,4 @@
-package api
+package dialects
 
 import (
 	"encoding/json"
@@ -11,11 +11,11 @@ import (
 
 // openMessages opens the dialect messages. Each event of the log gives at most
 // one frame, so the frame's chunk_id is C followed by the event's number.
-func openMessages(r *reader) encoder {
+func openMessages(r *Reader) Encoder {
 	return encoderFunc(func(dst []byte, e *runlog.Event) []byte { return appendMessages(dst, e, r) })
 }
 
-func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
+func appendMessages(dst []byte, e *runlog.Event, r *Reader) []byte {
 	switch b := e.Body.(type) {
 	case *runlog.Text:
 		return appendDelta(dst, e, `{"type":"text","props":{"content":`, b.Text, "}")
@@ -166,7 +166,7 @@ func callNames(c *runlog.Call) string {
 // runProps returns the props of the events that begin and end a run:
 // stream_start, the event attempt that takes its place after a recovery, and
 // stream_end.
-func runProps(body runlog.Body, r *reader) json.RawMessage {
+func runProps(body runlog.Body, r *Reader) json.RawMessage {
 	switch b := body.(type) {
 	case *runlog.Started:
 		return eventProps("stream_start", propFields{
@@ -175,7 +175,7 @@ func runProps(body runlog.Body, r *reader) json.RawMessage {
 	case *runlog.Attempt:
 		return eventProps("attempt", propFields{"attempt": b.Number, "kept_through": b.KeptThrough, "run_id": b.RunID})
 	case *runlog.Completed:
-		return eventProps("stream_end", propFields{"status": "completed", "payload": json.RawMessage(r.appendPayload(nil, b))})
+		return eventProps("stream_end", propFields{"status": "completed", "payload": json.RawMessage(r.AppendPayload(nil, b))})
 	case *runlog.Failed:
 		return eventProps("stream_end", schemas.StreamEnd{
 			Status: "error", Code: b.Code, Message: b.Message, Retryable: b.Retryable, MessageID: b.MessageID,

@@ -6,43 +6,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/runlog"
 )
-
-// withdraw ends a block that the user has withdrawn: nothing more of it is shown.
-func (d *blocksDialect) withdraw(block string) {
-	d.begun = slices.DeleteFunc(d.begun, func(b schemas.Chunk) bool { return b.BlockIDs == block })
-	if d.answer.DocumentID == "" {
-		return
-	}
-	ids := strings.Split(d.answer.BlockIDs, ",")
-	d.answer.BlockIDs = strings.Join(slices.DeleteFunc(ids, func(id string) bool { return id == block }), ",")
-}
-
-// withdrawn reports whether the user has withdrawn all blocks of an answer.
-func (d *blocksDialect) withdrawn() bool { return d.answer.DocumentID != "" && d.answer.BlockIDs == "" }
-
-// noteWrite notes when the run begins to write a block.
-func (d *blocksDialect) noteWrite(b runlog.Body) {
-	var block string
-	var revision int64
-	switch b := b.(type) {
-	case *runlog.BlockReset:
-		block, revision = b.Place.BlockIDs, b.Revision
-	case *runlog.BlockHeader:
-		block, revision = b.Place.BlockIDs, b.Revision
-	case *runlog.BlockContent:
-		block, revision = b.Place.BlockIDs, b.Revision
-	default:
-	}
-	if revision == 0 {
-		return
-	}
-	if d.since == nil {
-		d.since = make(map[string]int64)
-	}
-	d.since[block] = revision
-}
 
 // newestWrites are, for each block, the revision at which the newest write
 // began that a client has seen in any of its runs. Runs are shown side by side,

@@ -1,4 +1,4 @@
-package api
+package dialects
 
 import (
 	"slices"
@@ -74,7 +74,7 @@ func appendBeside(list []schemas.Chunk, p *schemas.ChatResponsePayload) []schema
 
 // noteWaits keeps the waiting calls: it adds those that list asks for and
 // removes those that e answers.
-func (d *blocksDialect) noteWaits(e *runlog.Event, list []schemas.Chunk) {
+func (d *Blocks) noteWaits(e *runlog.Event, list []schemas.Chunk) {
 	over := func(is func(c *schemas.Chunk) bool) {
 		d.waits = slices.DeleteFunc(d.waits, func(c schemas.Chunk) bool { return is(&c) })
 	}
