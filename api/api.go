@@ -12,11 +12,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-playground/validator/v10"
 	"github.com/labstack/echo/v4"
 	"github.com/r3labs/sse/v2"
 
 	"github.com/chattray/chattray/api/auth"
+	"github.com/chattray/chattray/api/bodies"
 	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/all"
@@ -148,10 +148,10 @@ type ticketBox interface {
 
 type server struct {
 	Options
-	valid   *validator.Validate
+	rules   *bodies.Rules
 	rate    *limits.Rate // of requests that start runs
 	others  *limits.Rate // of all other requests
-	bodies  *bodies
+	bodies  *bodies.Reader
 	answers *answers
 	streams *limits.Streams
 	events  *sse.Server
@@ -180,10 +180,10 @@ func New(o Options) http.Handler {
 	}
 	s := &server{
 		Options: o,
-		valid:   newValidator(o.Limits.Message),
+		rules:   bodies.NewRules(o.Limits.Message),
 		rate:    limits.NewRate(o.Limits.RequestsPerMinute, time.Now),
 		others:  limits.NewRate(o.Limits.OthersPerMinute, time.Now),
-		bodies:  newBodies(o.Limits.BodiesPerUser, o.Limits.Bodies),
+		bodies:  bodies.NewReader(o.Limits.BodiesPerUser, o.Limits.Bodies),
 		answers: newAnswers(cmp.Or(o.Limits.AnswersPerUser, defaultAnswersUser), cmp.Or(o.Limits.Answers, defaultAnswers)),
 		streams: limits.NewStreams(o.Limits.StreamsPerUser),
 		events:  newEvents(),

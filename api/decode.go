@@ -1,21 +1,18 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"os"
-	"reflect"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/chattray/chattray/api/bodies"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -32,7 +29,7 @@ const (
 	maxUnread = 32 << 20 // bytes of a refused body that are discarded
 )
 
-// rawBody is where guard leaves the body, a *heldBody, for decode.
+// rawBody is where guard leaves the body, a *bodies.Held, for decode.
 const rawBody = "body"
 
 // boundBody gives the request's body a deadline. An answer to a request whose body has not
@@ -78,6 +75,28 @@ func (s *server) watchBody(c echo.Context) (discard func()) {
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
+// arrivingBody calls arrived when the body has been read to its end.
+type arrivingBody struct {
+	io.ReadCloser
+	arrived func()
+}
+
+// Read implements io.Reader.
+func (b *arrivingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.arrived()
+	}
+	return n, err
+}
+
+// withBody returns a copy of the request with another body: the server still needs its own.
+func withBody(r *http.Request, body io.ReadCloser) *http.Request {
+	r = r.WithContext(r.Context())
+	r.Body = body
+	return r
+}
+
 // takeBody checks the type and size of the body and reads it.
 func (s *server) takeBody(c echo.Context, kind body) error {
 	r := c.Request()
@@ -104,15 +123,15 @@ func (s *server) readBody(c echo.Context, kind body) error {
 		return err
 	}
 	if r.ContentLength > limit {
-		return tooLarge(limit)
+		return bodies.TooLarge(limit)
 	}
 	_, user := caller(c)
-	body, err := s.bodies.read(user.ID, r.Body, r.ContentLength, limit)
+	body, err := s.bodies.Read(user.ID, r.Body, r.ContentLength, limit)
 	if err != nil {
 		return s.unread(err, limit)
 	}
 	if kind == filesBody {
-		body.withoutFiles = s.Limits.Body
+		body.WithoutFiles = s.Limits.Body
 	}
 	c.Set(rawBody, body)
 	return nil
@@ -121,11 +140,11 @@ func (s *server) readBody(c echo.Context, kind body) error {
 // discard reads the body of a route that takes none.
 func (s *server) discard(r *http.Request) error {
 	if r.ContentLength > maxNoBody {
-		return tooLarge(maxNoBody)
+		return bodies.TooLarge(maxNoBody)
 	}
 	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxNoBody+1))
 	if err == nil && n > maxNoBody {
-		err = errOverLimit
+		err = bodies.ErrOverLimit
 	}
 	if err != nil {
 		return s.unread(err, maxNoBody)
@@ -139,8 +158,8 @@ func (s *server) unread(err error, limit int64) error {
 	switch {
 	case told:
 		return err
-	case errors.Is(err, errOverLimit):
-		return tooLarge(limit)
+	case errors.Is(err, bodies.ErrOverLimit):
+		return bodies.TooLarge(limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errSlowBody(s.BodyWait)
 	default:
@@ -154,18 +173,14 @@ func errSlowBody(wait time.Duration) error {
 
 // bodyOf returns the request's body; nil after dropBody.
 func bodyOf(c echo.Context) []byte {
-	held, _ := c.Get(rawBody).(*heldBody)
-	return held.bytes()
+	held, _ := c.Get(rawBody).(*bodies.Held)
+	return held.Bytes()
 }
 
 // dropBody releases the request's body.
 func dropBody(c echo.Context) {
-	held, _ := c.Get(rawBody).(*heldBody)
-	held.release()
-}
-
-func tooLarge(limit int64) error {
-	return schemas.NewError(schemas.CodeTooLarge, "the body is larger than "+sizeText(limit))
+	held, _ := c.Get(rawBody).(*bodies.Held)
+	held.Release()
 }
 
 // checkType accepts application/json in UTF-8 without a content encoding.
@@ -181,65 +196,8 @@ func checkType(h http.Header) error {
 	return nil
 }
 
-// decode puts the request's body into v, a pointer. A body that is not JSON of
-// v's shape is bad_request; a value that is not allowed is invalid. Both name
-// the place by JSON pointer.
+// decode puts the request's body into v, a pointer.
 func (s *server) decode(c echo.Context, v any) error {
-	held, _ := c.Get(rawBody).(*heldBody)
-	in := inspect(held.bytes(), reflect.TypeOf(v).Elem())
-	if held.over() && !in.files {
-		return tooLarge(held.withoutFiles)
-	}
-	return in.unmarshal(v, s.check)
-}
-
-// parse decodes and checks a body as decode does, wherever it comes from.
-func parse[T any](raw []byte, check func(any) []schemas.FieldError) (v T, err error) {
-	err = inspect(raw, reflect.TypeFor[T]()).unmarshal(&v, check)
-	return v, err
-}
-
-// unmarshal decodes a body that was inspected for its type into v.
-func (in *inspector) unmarshal(v any, check func(any) []schemas.FieldError) error {
-	switch {
-	case in.failed:
-		return malformed(in.raw)
-	case len(in.wrong) > 0:
-		return fieldsError(schemas.CodeBadRequest, "the body does not have the shape of this request", in.wrong)
-	case len(in.refused) > 0:
-		return fieldsError(schemas.CodeInvalid, "the body has values that are not allowed", in.refused)
-	}
-	if err := json.Unmarshal(in.raw, v); err != nil {
-		return schemas.NewError(schemas.CodeBadRequest, "the body does not have the shape of this request").Because(err)
-	}
-	dropNulls(reflect.ValueOf(v))
-	if refused := check(v); len(refused) > 0 {
-		return fieldsError(schemas.CodeInvalid, "the body has values that are not allowed", refused)
-	}
-	return nil
-}
-
-func fieldsError(code schemas.Code, message string, fields []schemas.FieldError) error {
-	e := schemas.NewError(code, message)
-	e.Fields = fields[:min(len(fields), maxFieldErrors)]
-	return e
-}
-
-// malformed returns why raw is not one JSON value in UTF-8.
-func malformed(raw []byte) error {
-	bad := func(message string) error { return schemas.NewError(schemas.CodeBadRequest, message) }
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return bad("the body is empty")
-	}
-	if !utf8.Valid(raw) {
-		return bad("the body is not valid UTF-8")
-	}
-	var first json.RawMessage
-	switch err := json.NewDecoder(bytes.NewReader(raw)).Decode(&first); {
-	case err == nil:
-		return bad("there is something after the end of the JSON value")
-	case strings.HasSuffix(err.Error(), "exceeded max depth"):
-		return bad("the body is nested too deep")
-	}
-	return bad("the body is not valid JSON")
+	held, _ := c.Get(rawBody).(*bodies.Held)
+	return s.rules.Decode(held, v)
 }

@@ -2,11 +2,11 @@ package api
 
 import (
 	"context"
-	"io"
 	"net/http/httptest"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/chattray/chattray/api/bodies"
 	"github.com/chattray/chattray/api/dialects"
 	"github.com/chattray/chattray/api/wires/all"
 	"github.com/chattray/chattray/schemas"
@@ -52,32 +52,15 @@ func Table() []Row {
 // Status returns the status of an error code; 0 when the table has none.
 func Status(code schemas.Code) int { return statusByCode[code].status }
 
-var parser = server{valid: newValidator(defaultMessage)}
+var rules = bodies.NewRules(defaultMessage)
 
 // Parse decodes a chat request as the routes do.
 func Parse(raw []byte) (schemas.ChatRequest, error) {
-	return parse[schemas.ChatRequest](raw, parser.check)
+	return bodies.Parse[schemas.ChatRequest](raw, rules)
 }
-
-// WellFormed reports whether raw is JSON, by the scanner of bodies.
-func WellFormed(raw []byte) bool { return !inspect(raw, rawType).failed }
 
 // SendBuffer is the size of a socket's send buffer.
 const SendBuffer = sendBuffer
-
-// ReadBodies returns a function that reads bodies under a limit for a user and
-// one for all; held returns how many bytes count for a user, and for all.
-func ReadBodies(perUser, all int64) (read func(user string, r io.Reader, length, limit int64) (release func(), err error), held func(user string) (int64, int64)) {
-	b := newBodies(perUser, all)
-	return func(user string, r io.Reader, length, limit int64) (func(), error) {
-			h, err := b.read(user, r, length, limit)
-			return h.release, err
-		}, func(user string) (int64, int64) {
-			var own, all int64
-			_ = b.held.Add(user, 0, func(ownNow, allNow int64) error { own, all = ownNow, allNow; return nil })
-			return own, all
-		}
-}
 
 // BeginAnswers returns a function that begins answers under a limit for a user and one
 // for all.
@@ -92,13 +75,10 @@ func BeginAnswers(perUser, all int64) func(ctx context.Context, user string, lar
 	}
 }
 
-// ErrOverLimit says that a body is longer than it may be.
-var ErrOverLimit = errOverLimit
-
 // OfFrame is the error about a frame that an error about its request becomes.
 var OfFrame = ofFrame
 
 // ParseEvent decodes an event of a websocket as its socket does.
 func ParseEvent(raw []byte) (schemas.SocketEvent, error) {
-	return parse[schemas.SocketEvent](raw, parser.check)
+	return bodies.Parse[schemas.SocketEvent](raw, rules)
 }

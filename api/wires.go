@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/api/auth"
+	"github.com/chattray/chattray/api/bodies"
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -73,8 +74,8 @@ func wireParam(c echo.Context, name string) string {
 // checkRequest returns the error for a request of a wire that does not keep the rules of
 // a chat request.
 func (s *server) checkRequest(req *schemas.ChatRequest) error {
-	if refused := s.check(req); len(refused) > 0 {
-		return fieldsError(schemas.CodeInvalid, "the request has values that are not allowed", refused)
+	if refused := s.rules.Check(req); len(refused) > 0 {
+		return bodies.FieldsError(schemas.CodeInvalid, "the request has values that are not allowed", refused)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"golang.org/x/time/rate"
 
+	"github.com/chattray/chattray/api/bodies"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 )
@@ -231,17 +232,17 @@ func (k *socket) read(ctx context.Context) {
 func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Reader) bool {
 	slow := time.AfterFunc(k.server.BodyWait, func() { k.end(websocket.StatusPolicyViolation, "the frame did not arrive in time") })
 	err := k.server.others.Allow(k.user.ID)
-	var frame *heldBody
+	var frame *bodies.Held
 	switch {
 	case err != nil:
 	case kind != websocket.MessageText:
 		err = schemas.NewError(schemas.CodeBadRequest, "a frame must be text")
 	default:
-		frame, err = k.server.bodies.read(k.user.ID, r, -1, k.server.Limits.FilesBody)
+		frame, err = k.server.bodies.Read(k.user.ID, r, -1, k.server.Limits.FilesBody)
 	}
-	defer frame.release()
+	defer frame.Release()
 	refused, told := errors.AsType[*schemas.Error](err)
-	if told || errors.Is(err, errOverLimit) { // the connection itself reports a frame that is too long
+	if told || errors.Is(err, bodies.ErrOverLimit) { // the connection itself reports a frame that is too long
 		_, err = io.Copy(io.Discard, r)
 	}
 	switch {
@@ -251,7 +252,7 @@ func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Read
 		k.fail(ctx, refused, schemas.Chunk{End: true})
 		return true
 	}
-	k.handle(ctx, frame.bytes())
+	k.handle(ctx, frame.Bytes())
 	return true
 }
 

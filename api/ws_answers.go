@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/chattray/chattray/api/bodies"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
@@ -48,7 +49,7 @@ func missing(e *schemas.SocketEvent) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return fieldsError(schemas.CodeInvalid, "the event has values that are not allowed", list)
+	return bodies.FieldsError(schemas.CodeInvalid, "the event has values that are not allowed", list)
 }
 
 // notUser refuses an event with another user's id. It names the id of this

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/chattray/chattray/api/bodies"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -21,7 +22,7 @@ import (
 
 // handle does what one frame says.
 func (k *socket) handle(ctx context.Context, frame []byte) {
-	e, err := parse[schemas.SocketEvent](frame, k.server.check)
+	e, err := bodies.Parse[schemas.SocketEvent](frame, k.server.rules)
 	var blocks []string
 	if err == nil {
 		blocks, err = targets(&e)
@@ -45,7 +46,7 @@ func targets(e *schemas.SocketEvent) ([]string, error) {
 		switch {
 		case id == "", slices.Contains(list, id):
 		case !text.IsID(id), len(list) == turn.MaxTargets:
-			return nil, fieldsError(schemas.CodeInvalid, "the event has values that are not allowed", []schemas.FieldError{
+			return nil, bodies.FieldsError(schemas.CodeInvalid, "the event has values that are not allowed", []schemas.FieldError{
 				{Pointer: blocksMember(e), Detail: "must be at most 16 ids of letters, digits, - and _, comma separated"},
 			})
 		default:
@@ -138,8 +139,8 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	if e.Message != nil {
 		req.Message = e.Message.Content
 	}
-	if refused := k.server.check(&req); len(refused) > 0 {
-		return fieldsError(schemas.CodeInvalid, "the event has values that are not allowed", refused)
+	if refused := k.server.rules.Check(&req); len(refused) > 0 {
+		return bodies.FieldsError(schemas.CodeInvalid, "the event has values that are not allowed", refused)
 	}
 	if err := k.server.rate.Allow(k.user.ID); err != nil {
 		return err

@@ -273,7 +273,7 @@ func TestOIDCRevokedKey(t *testing.T) {
 		inBubble(t, "Cache-Control "+cache, func(t *testing.T) {
 			p := newScripted(t, "one", one)
 			p.cache = cache
-			auth := api.NewOIDC(testIssuer, "", "", p)
+			auth := auth.NewOIDC(testIssuer, "", "", p)
 			token := rs256For(t, "one", one, 3*time.Hour)
 			wantSignedIn(t, auth, token)
 			p.set(keysPath, keysOf(t, "two", two))
@@ -294,7 +294,7 @@ func TestOIDCOldKeysAreFetchedOnce(t *testing.T) {
 	key := newRSA(t)
 	synctest.Test(t, func(t *testing.T) {
 		p := newScripted(t, "one", key)
-		auth := api.NewOIDC(testIssuer, "", "", p)
+		auth := auth.NewOIDC(testIssuer, "", "", p)
 		token := rs256(t, "one", key)
 		wantSignedIn(t, auth, token)
 		<-time.After(10 * time.Minute)
@@ -316,7 +316,7 @@ func TestOIDCOldKeysWithoutProvider(t *testing.T) {
 	key := newRSA(t)
 	synctest.Test(t, func(t *testing.T) {
 		p := newScripted(t, "one", key)
-		auth := api.NewOIDC(testIssuer, "", "", p)
+		auth := auth.NewOIDC(testIssuer, "", "", p)
 		defer auth.Close()
 		token := rs256For(t, "one", key, 48*time.Hour)
 		wantSignedIn(t, auth, token)

@@ -1,4 +1,4 @@
-package api_test
+package bodies_test
 
 import (
 	"strconv"

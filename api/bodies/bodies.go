@@ -1,9 +1,11 @@
-package api
+// Package bodies reads and decodes the JSON that clients send. It counts the bytes in
+// flight, compares what is sent with the Go type that it should be, more strictly than
+// encoding/json does, and checks the values. It knows no routes and no HTTP.
+package bodies
 
 import (
 	"errors"
 	"io"
-	"net/http"
 
 	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/schemas"
@@ -12,15 +14,16 @@ import (
 // The buffer of a body starts at firstRead bytes and doubles as bytes arrive.
 const firstRead = 4 << 10
 
-// bodies counts the bytes of the bodies in flight, per user and in total, from
+// Reader reads bodies. It counts the bytes of those in flight, per user and in total, from
 // before a body is read until it is released. It is safe for concurrent use.
-type bodies struct {
+type Reader struct {
 	perUser, all int64
 	held         limits.Bytes
 }
 
-func newBodies(perUser, all int64) *bodies {
-	return &bodies{perUser: perUser, all: all}
+// NewReader returns a reader for so many bytes of each user, and of all, at the same time.
+func NewReader(perUser, all int64) *Reader {
+	return &Reader{perUser: perUser, all: all}
 }
 
 var (
@@ -29,7 +32,7 @@ var (
 )
 
 // hold counts n more bytes of the user, or returns the limit that refuses them.
-func (b *bodies) hold(user string, n int64) error {
+func (b *Reader) hold(user string, n int64) error {
 	return b.held.Add(user, n, func(own, all int64) error {
 		switch {
 		case own+n > b.perUser:
@@ -41,21 +44,21 @@ func (b *bodies) hold(user string, n int64) error {
 	})
 }
 
-func (b *bodies) letGo(user string, n int64) { _ = b.held.Add(user, -n, nil) } // nothing refuses
+func (b *Reader) letGo(user string, n int64) { _ = b.held.Add(user, -n, nil) } // nothing refuses
 
-// heldBody is a body that was read. It counts until release. Nil is no body.
-type heldBody struct {
+// Held is a body that was read. It counts until Release. Nil is no body.
+type Held struct {
 	raw    []byte
 	user   string
 	counts int64
-	in     *bodies
-	// withoutFiles is the largest size of a body without attachments; 0 means
+	in     *Reader
+	// WithoutFiles is the largest size of a body without attachments; 0 means
 	// no limit.
-	withoutFiles int64
+	WithoutFiles int64
 }
 
-// bytes returns the body; nil after release.
-func (h *heldBody) bytes() []byte {
+// Bytes returns the body; nil after Release.
+func (h *Held) Bytes() []byte {
 	if h == nil {
 		return nil
 	}
@@ -63,12 +66,12 @@ func (h *heldBody) bytes() []byte {
 }
 
 // over reports whether the body is too large for one without attachments.
-func (h *heldBody) over() bool {
-	return h != nil && h.withoutFiles > 0 && int64(len(h.raw)) > h.withoutFiles
+func (h *Held) over() bool {
+	return h != nil && h.WithoutFiles > 0 && int64(len(h.raw)) > h.WithoutFiles
 }
 
-// release frees the body. It may be called more than once.
-func (h *heldBody) release() {
+// Release frees the body. It may be called more than once.
+func (h *Held) Release() {
 	if h == nil {
 		return
 	}
@@ -76,21 +79,21 @@ func (h *heldBody) release() {
 	h.raw, h.counts = nil, 0
 }
 
-// errOverLimit says that a body is longer than it may be.
-var errOverLimit = errors.New("the body is longer than its limit")
+// ErrOverLimit says that a body is longer than it may be.
+var ErrOverLimit = errors.New("the body is longer than its limit")
 
-// read reads a body of at most limit bytes; a longer one is errOverLimit.
+// Read reads a body of at most limit bytes; a longer one is ErrOverLimit.
 // Length is the announced length, -1 for none. Memory is counted before it is
 // allocated, and is allocated only as bytes arrive: a client that announces
 // much and sends nothing holds little.
-func (b *bodies) read(user string, r io.Reader, length, limit int64) (_ *heldBody, err error) {
+func (b *Reader) Read(user string, r io.Reader, length, limit int64) (_ *Held, err error) {
 	if length >= 0 {
 		limit = min(limit, length)
 	}
-	h := &heldBody{user: user, in: b}
+	h := &Held{user: user, in: b}
 	defer func() {
 		if err != nil {
-			h.release()
+			h.Release()
 		}
 	}()
 	for {
@@ -114,7 +117,7 @@ func (b *bodies) read(user string, r io.Reader, length, limit int64) (_ *heldBod
 }
 
 // grow counts and allocates a buffer of that size, and copies the bytes into it.
-func (h *heldBody) grow(size int64) error {
+func (h *Held) grow(size int64) error {
 	more := size - h.counts
 	if err := h.in.hold(h.user, more); err != nil {
 		return err
@@ -126,36 +129,14 @@ func (h *heldBody) grow(size int64) error {
 	return nil
 }
 
-// atEnd returns nil at the end of a body, errOverLimit before it.
+// atEnd returns nil at the end of a body, ErrOverLimit before it.
 func atEnd(r io.Reader) error {
 	switch n, err := io.ReadFull(r, make([]byte, 1)); {
 	case n > 0:
-		return errOverLimit
+		return ErrOverLimit
 	case errors.Is(err, io.EOF):
 		return nil
 	default:
 		return err
 	}
-}
-
-// arrivingBody calls arrived when the body has been read to its end.
-type arrivingBody struct {
-	io.ReadCloser
-	arrived func()
-}
-
-// Read implements io.Reader.
-func (b *arrivingBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		b.arrived()
-	}
-	return n, err
-}
-
-// withBody returns a copy of the request with another body: the server still needs its own.
-func withBody(r *http.Request, body io.ReadCloser) *http.Request {
-	r = r.WithContext(r.Context())
-	r.Body = body
-	return r
 }

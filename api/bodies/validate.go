@@ -1,4 +1,4 @@
-package api
+package bodies
 
 import (
 	"encoding/base64"
@@ -16,6 +16,12 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 )
+
+// Rules are the rules for the values in bodies. It is safe for concurrent use.
+type Rules struct{ valid *validator.Validate }
+
+// NewRules returns the rules, for messages of so many characters.
+func NewRules(maxMessage int) *Rules { return &Rules{newValidator(maxMessage)} }
 
 // newValidator returns the rules of the validate tags in schemas, and those
 // between fields of a request.
@@ -123,9 +129,9 @@ func attachmentRules(sl validator.StructLevel) {
 	}
 }
 
-// check returns the fields that are not allowed in the struct that v points to.
-func (s *server) check(v any) []schemas.FieldError {
-	found, ok := errors.AsType[validator.ValidationErrors](s.valid.Struct(v))
+// Check returns the fields that are not allowed in the struct that v points to.
+func (r *Rules) Check(v any) []schemas.FieldError {
+	found, ok := errors.AsType[validator.ValidationErrors](r.valid.Struct(v))
 	if !ok {
 		return nil
 	}
