@@ -14,6 +14,9 @@ import (
 func (p protocol) oddities(t *testing.T) {
 	chunk := func(delta, finish string) string { return "data: " + upstream.Chunk(delta, finish) + "\n\n" }
 	calls := func(calls string) string { return chunk(`{"tool_calls":`+calls+`}`, "null") }
+	old := func(text, finish string) string {
+		return `data: {"object":"text_completion","choices":[{"index":0,"text":"` + text + `","logprobs":null,"finish_reason":` + finish + "}]}\n\n"
+	}
 	usage := func(usage string) string { return `data: {"choices":[],"usage":` + usage + "}\n\n" }
 	hel, lo, stop := chunk(`{"content":"Hel"}`, "null"), chunk(`{"content":"lo"}`, "null"), chunk(`{}`, `"stop"`)
 	whole := hel + lo + stop
@@ -86,6 +89,12 @@ func (p protocol) oddities(t *testing.T) {
 		{"lone carriage returns, the last missing", strings.ReplaceAll(strings.TrimSuffix(whole, "\n\n"), "\n", "\r"), hello},
 		{"lone carriage returns after a mark and a comment", "\uFEFF: hi\r\r" + strings.ReplaceAll(whole, "\n", "\r"), hello},
 		{"events with other names", "event: ping\ndata: 17\n\n" + strings.ReplaceAll(whole, "data:", "event: chunk\ndata:"), hello},
+		{"text beside the index", old("Hel", "null") + old("lo", "null") + old("", `"stop"`), hello},
+		{"text beside the index, which is a string", strings.ReplaceAll(old("Hel", "null")+old("lo", `"stop"`), `"index":0`, `"index":"0"`), hello},
+		{"text beside an empty delta", strings.ReplaceAll(old("Hel", "null")+old("lo", `"stop"`), `"index":0`, `"index":0,"delta":{"role":"assistant"}`), hello},
+		{"text beside a delta that repeats it", strings.ReplaceAll(hel, `"index":0`, `"index":0,"text":"Hel"`) + strings.ReplaceAll(lo, `"index":0`, `"index":0,"text":"lo"`) + stop, hello},
+		{"text beside reasoning", strings.ReplaceAll(chunk(`{"reasoning":"hm"}`, "null"), `"index":0`, `"index":0,"text":"hm"`) + whole, Result{Text: "Hello", Thinking: "hm", Stop: schemas.EndTurn}},
+		{"text that is none", hel + lo + strings.ReplaceAll(old("", `"stop"`), `""`, `true`), broken("Hello")},
 		{"a bad chunk after finish_reason", whole + `data: {"usage":nonsense}` + "\n\n", hello},
 	})
 	answer := func(message, usage string) string {
@@ -93,6 +102,7 @@ func (p protocol) oddities(t *testing.T) {
 	}
 	p.table(t, "application/json", []row{
 		{"a body with usage a list", answer(`{"content":"Hello"}`, `[]`), Result{Text: "Hello", Stop: schemas.EndTurn, Full: true}},
+		{"a body with text instead of a message", `{"object":"text_completion","choices":[{"text":"Hello","index":0,"finish_reason":"stop"}]}`, hello},
 		{"a body with content a number", answer(`{"content":5}`, `null`), Result{Text: "5", Stop: schemas.EndTurn, Full: true}},
 		{"a body with a number as id of a call", answer(`{"content":null,"tool_calls":[{"id":7,"function":{"name":"f","arguments":{"x":1}}}]}`, `null`), called("7")},
 		{"a body of lone carriage returns", strings.ReplaceAll(answer(`{"content":"Hello"}`, `null`), ",", ",\r"), Result{Text: "Hello", Stop: schemas.EndTurn, Full: true}},

@@ -41,6 +41,7 @@ func Protocol(t *testing.T, dial func(t *testing.T, d Dial) agents.Model) {
 	t.Run("streams", p.streams)
 	t.Run("tool calls", p.toolCalls)
 	t.Run("oddities", p.oddities)
+	t.Run("codings", p.codings)
 	t.Run("errors in the stream", p.streamErrors)
 	t.Run("bodies", p.bodies)
 	t.Run("statuses", p.statuses)

@@ -15,10 +15,11 @@ type chunk struct {
 }
 
 type choice struct {
-	Index        int     `json:"index"`
-	Delta        *piece  `json:"delta"`
-	Message      *piece  `json:"message"`
-	FinishReason *string `json:"finish_reason"`
+	Index        int             `json:"index"`
+	Delta        *piece          `json:"delta"`
+	Message      *piece          `json:"message"`
+	Text         json.RawMessage `json:"text"` // of the older completions protocol
+	FinishReason *string         `json:"finish_reason"`
 }
 
 type piece struct {
@@ -57,7 +58,19 @@ func (u *usage) tokens() schemas.Usage {
 // completion reports whether body is a whole completion.
 func completion(body []byte) bool {
 	c, err := decode(body)
-	return err == nil && len(c.Choices) > 0 && c.Choices[0].Message != nil
+	return err == nil && len(c.Choices) > 0 && (c.Choices[0].Message != nil || isSet(c.Choices[0].Text))
+}
+
+// piece returns what a choice holds, nil for nothing, and whether it is the whole reply.
+// Servers that have a text beside a delta repeat it there.
+func (c *choice) piece() (p *piece, full bool) {
+	if p = c.Delta; p == nil {
+		p, full = c.Message, c.Message != nil
+	}
+	if isSet(c.Text) && (p == nil || p.empty()) {
+		return &piece{Content: c.Text}, full
+	}
+	return p, full
 }
 
 // written returns the text and the reasoning of a content value: a string, a
@@ -129,6 +142,12 @@ func (p *piece) thinking() string {
 	}
 	s, _, _ := written(p.Reasoning) // an unknown form of reasoning is not worth the answer
 	return s
+}
+
+// empty reports whether a piece has neither text nor calls.
+func (p *piece) empty() bool {
+	return !isSet(p.Content) && !isSet(p.ReasoningContent) && !isSet(p.Reasoning) && (p.Refusal == nil || *p.Refusal == "") &&
+		len(p.ToolCalls) == 0 && p.FunctionCall == nil
 }
 
 // arguments returns the text of arguments, which some servers give as an object.

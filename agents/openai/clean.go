@@ -40,6 +40,7 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, errors.New("openai: the request's context has no exchange")
 	}
+	req.Header["Accept-Encoding"] = uncompressed // the header belongs to this one call
 	req, err := putRequest(req, x.request)
 	if err != nil {
 		return nil, err
@@ -59,6 +60,7 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	if sent != nil {
 		sent.drop()
 	}
+	unpack(resp)
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid type is not HTML
 	if resp.StatusCode/100 == 2 && kind != "text/html" {
 		x.reader = &reader{body: resp.Body, watch: x.watch, limits: t.limits, key: t.key}

@@ -38,7 +38,7 @@ func looseChunk(raw json.RawMessage) (ch chunk, err error) {
 		if err != nil {
 			return ch, err
 		}
-		c := choice{FinishReason: new(text(o["finish_reason"]))}
+		c := choice{Text: o["text"], FinishReason: new(text(o["finish_reason"]))}
 		if n, ok := number(o["index"]); ok {
 			c.Index = int(n)
 		}

@@ -136,11 +136,7 @@ func (c *modelCall) chunk(line []byte) error {
 }
 
 func (c *modelCall) choice(ch *choice) error {
-	p, full := ch.Delta, false
-	if p == nil && ch.Message != nil {
-		p, full = ch.Message, true
-	}
-	if p != nil {
+	if p, full := ch.piece(); p != nil {
 		if err := c.piece(p, full); err != nil {
 			return err
 		}
