@@ -162,11 +162,15 @@ func (w *rpcWriter) finish() {
 	}
 	w.Header().Del("Content-Length")
 	says := strings.TrimSpace(string(w.text))
-	if strings.HasPrefix(says, unhandled) {
+	unknown := strings.HasPrefix(says, unhandled)
+	switch {
+	case unknown && len(w.id) == 0: // a notification has no answer, and one that nobody needs is no mistake
+		w.Header().Del("Content-Type")
+		w.ResponseWriter.WriteHeader(http.StatusAccepted)
+		return
+	case unknown:
 		refused := newRPCError(w.id, codeUnknownMethod, "there is no such method")
-		if len(w.id) > 0 {
-			refused.status = http.StatusOK // clients read a JSON-RPC error only from a successful response
-		}
+		refused.status = http.StatusOK // clients read a JSON-RPC error only from a successful response
 		refused.send(w.ResponseWriter)
 		return
 	}

@@ -26,7 +26,6 @@ func TestRefusalsAreJSONRPC(t *testing.T) {
 		{"an unknown method", `{"jsonrpc":"2.0","id":7,"method":"nope"}`, "", 200, -32601, "7"},
 		{"an unknown method, its id is text", `{"jsonrpc":"2.0","id":"a","method":"nope"}`, "2025-06-18", 200, -32601, `"a"`},
 		{"an unknown method of the newest protocol", `{"jsonrpc":"2.0","id":7,"method":"nope"}`, "2026-07-28", 404, -32601, "7"},
-		{"an unknown notification", `{"jsonrpc":"2.0","method":"nope"}`, "", 400, -32601, "null"},
 		{"no id", `{"jsonrpc":"2.0","method":"tools/list"}`, "", 400, -32600, "null"},
 		{"no version", `{"id":7,"method":"tools/list"}`, "", 400, -32600, "7"},
 		{"another version", `{"jsonrpc":"1.0","id":7,"method":"tools/list"}`, "", 400, -32600, "7"},
@@ -71,6 +70,32 @@ func TestRefusalsAreJSONRPC(t *testing.T) {
 				t.Errorf("got %d %s %s, want %d, %d, id %s", w.Code, w.Header().Get("Content-Type"), w.Body, tt.status, tt.code, tt.id)
 			}
 		})
+	}
+}
+
+// TestNotificationsHaveNoAnswer sends notifications that the service has no use for. A
+// notification gets no answer, not even an error.
+func TestNotificationsHaveNoAnswer(t *testing.T) {
+	registry, _ := served(t)
+	h := server.New(server.Options{Tools: registry}).For(schemas.User{ID: "u"})
+	for _, method := range []string{"notifications/initialized", "notifications/roots/list_changed", "notifications/vendor/custom", "nope"} {
+		for _, version := range []string{"", "2025-06-18", "2026-07-28"} {
+			for _, accept := range []string{"application/json, text/event-stream", "application/json"} {
+				body := `{"jsonrpc":"2.0","method":"` + method + `"}`
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(body))
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Accept", accept)
+				if version != "" {
+					r.Header.Set("Mcp-Protocol-Version", version)
+				}
+				r.Header.Set("Mcp-Method", method)
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if w.Code != http.StatusAccepted || w.Body.Len() > 0 || w.Header().Get("Content-Type") != "" {
+					t.Errorf("%s, version %q, %s: %d %q %q, want 202 and nothing", method, version, accept, w.Code, w.Header(), w.Body)
+				}
+			}
+		}
 	}
 }
 
