@@ -192,10 +192,8 @@ func (d documentTools) plan(ctx context.Context, call *tools.Call, in planArgume
 	if err != nil {
 		return tools.Result{}, err
 	}
-	blocks, planned := make([]record.NewBlock, len(in.Blocks)), make([]schemas.Block, len(in.Blocks))
-	ids := make([]string, len(in.Blocks))
-	var b strings.Builder
-	fmt.Fprintf(&b, "The document %q is planned. Fill its blocks with write_block, one after the other:\n", text.OneLine(in.Title))
+	blocks := make([]record.NewBlock, len(in.Blocks))
+	lines := make([]string, len(in.Blocks))
 	for i, p := range in.Blocks {
 		p.Heading, p.Brief = text.Ellipsis(text.OneLine(p.Heading), maxPlanText), text.Ellipsis(text.OneLine(p.Brief), maxPlanText)
 		meta, err := json.Marshal(map[string]any{record.PlannedKey: map[string]string{"heading": p.Heading, "brief": p.Brief}})
@@ -203,31 +201,32 @@ func (d documentTools) plan(ctx context.Context, call *tools.Call, in planArgume
 			return tools.Result{}, err
 		}
 		blocks[i] = record.NewBlock{ID: call.BlockID(i), Type: cmp.Or(p.Type, schemas.BlockMarkdown), Meta: meta}
-		ids[i] = blocks[i].ID
-		planned[i] = schemas.Block{ID: ids[i], Type: blocks[i].Type}
-		fmt.Fprintf(&b, "\nblock_id: %s (%s, planned)\n%s (%s)\n", ids[i], blocks[i].Type, p.Heading, cmp.Or(p.Brief, "no brief"))
+		lines[i] = fmt.Sprintf("%s (%s)", p.Heading, cmp.Or(p.Brief, "no brief"))
 	}
 	doc, err := d.data.Plan(ctx, call.User, id, strings.TrimSpace(in.Title), blocks)
 	if err != nil {
 		return tools.Result{}, err
 	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The document %q is planned. Fill its blocks with write_block, one after the other:\n", text.OneLine(in.Title))
+	var planned []schemas.Block // without those that the user has removed
+	var ids, types []string
+	for i := range blocks {
+		n := slices.IndexFunc(doc.Blocks, func(b schemas.Block) bool { return b.ID == blocks[i].ID })
+		if n < 0 {
+			continue
+		}
+		has := schemas.Block{ID: blocks[i].ID, Type: doc.Blocks[n].Type}
+		planned, ids, types = append(planned, has), append(ids, has.ID), append(types, has.Type)
+		fmt.Fprintf(&b, "\nblock_id: %s (%s, planned)\n%s\n", has.ID, has.Type, lines[i])
+	}
+	if gone := len(blocks) - len(planned); gone > 0 {
+		fmt.Fprintf(&b, "\nThe user has removed %d of the planned blocks; leave them out.\n", gone)
+	}
 	seen(call, fmt.Sprintf("Planned %d blocks", len(ids)), turn.BlockProgress{
-		BlockIDs: strings.Join(ids, ","), BlockTypes: typesOf(doc.Blocks, planned), DocumentID: id, Type: schemas.BlockMarkdown, NewDoc: true,
+		BlockIDs: strings.Join(ids, ","), BlockTypes: strings.Join(types, ","), DocumentID: id, Type: schemas.BlockMarkdown, NewDoc: true,
 	})
 	return withBlocks(b.String(), planned)
-}
-
-// typesOf returns the types that planned blocks have in the document, comma
-// separated.
-func typesOf(blocks, planned []schemas.Block) string {
-	types := make([]string, len(planned))
-	for i := range planned {
-		types[i] = planned[i].Type
-		if n := slices.IndexFunc(blocks, func(b schemas.Block) bool { return b.ID == planned[i].ID }); n >= 0 {
-			types[i] = blocks[n].Type
-		}
-	}
-	return strings.Join(types, ",")
 }
 
 func (d documentTools) write(ctx context.Context, call *tools.Call, in writeArguments) (tools.Result, error) {

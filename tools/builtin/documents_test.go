@@ -24,6 +24,7 @@ type desk struct {
 	fails    error
 	asked    []any
 	id       string
+	removed  string // a planned block that the user has removed
 }
 
 func (d *desk) Get(_ context.Context, _ schemas.User, id string) (schemas.Document, error) {
@@ -33,7 +34,13 @@ func (d *desk) Get(_ context.Context, _ schemas.User, id string) (schemas.Docume
 
 func (d *desk) Plan(_ context.Context, _ schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error) {
 	d.id, d.asked = id, append(d.asked, title, blocks)
-	return d.document, d.fails
+	doc := d.document
+	for _, b := range blocks {
+		if b.ID != d.removed {
+			doc.Blocks = append(doc.Blocks, schemas.Block{ID: b.ID, Type: b.Type, State: schemas.BlockPendingNew})
+		}
+	}
+	return doc, d.fails
 }
 
 func (d *desk) Write(_ context.Context, _ schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
@@ -161,6 +168,29 @@ func TestDocumentOfACall(t *testing.T) {
 				t.Errorf("%s on %s is about %q, want %q (%v)", name, page, d.id, want, err)
 			}
 		}
+	}
+}
+
+// TestAPlanThatIsRepeated repeats a plan, as after a crash, of which the user has removed a
+// block in between: neither the model nor the page is told of that block.
+func TestAPlanThatIsRepeated(t *testing.T) {
+	d := new(desk)
+	const plan = `{"title":"T","blocks":[{"type":"md","heading":"First"},{"type":"csv","heading":"Second"}]}`
+	_, progress, err := d.use(t, "plan_document", plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, _ := strings.Cut(progress[0].BlockIDs, ",")
+	d.removed = first
+	again, progress, err := d.use(t, "plan_document", plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]turn.BlockProgress{{BlockIDs: second, BlockTypes: "csv", DocumentID: "doc1", Type: "md", NewDoc: true}}, progress); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	if said := again.Text + string(again.Data); strings.Contains(said, first) || !strings.Contains(said, second) || !strings.Contains(said, "removed 1 of the planned blocks") {
+		t.Errorf("the result is %s, want it without the block %s", said, first)
 	}
 }
 
