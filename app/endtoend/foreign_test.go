@@ -100,3 +100,42 @@ func TestWiresOfAnotherUser(t *testing.T) {
 		t.Errorf("the run is %s, want that it waits", got.Body)
 	}
 }
+
+// TestUnknownIDsOnOpenAIWires names calls and responses that do not exist, or that no longer
+// can be answered: the error says which of the client's ids it is about.
+func TestUnknownIDsOnOpenAIWires(t *testing.T) {
+	client := apptest.Serve(t)
+	type object = map[string]any
+	run := client.Must(http.MethodPost, "/v1/chat/completions", object{"model": "chattray", "messages": []object{{"role": "user", "content": "hello"}}}).Header.Get("X-Run-Id")
+	const nobodys = "01a2076f-b072-7d03-b2f4-60749eeb93dc"
+	digits := func(id string) string { return strings.ReplaceAll(id, "-", "") }
+	message := object{"role": "user", "content": "hello"}
+	for _, tt := range []struct {
+		path, list string
+		items      []object
+		more       object
+		param      string
+	}{
+		{"/v1/chat/completions", "messages", []object{message, {"role": "tool", "tool_call_id": "call_abc", "content": "x"}}, nil, "/messages/1/tool_call_id"},
+		{"/v1/chat/completions", "messages", []object{message, {"role": "tool", "content": "x"}}, nil, "/messages/1/tool_call_id"},
+		{"/v1/chat/completions", "messages", []object{
+			message, {"role": "tool", "tool_call_id": nobodys + "-0", "content": "x"}, {"role": "tool", "tool_call_id": "call_abc", "content": "x"},
+		}, nil, "/messages/1/tool_call_id"},
+		{"/v1/chat/completions", "messages", []object{message, {"role": "tool", "tool_call_id": run + "-7", "content": "x"}}, nil, "/messages/1/tool_call_id"},
+		{"/v1/responses", "input", []object{message, {"type": "function_call_output", "call_id": "call_abc", "output": "x"}}, nil, "/input/1/call_id"},
+		{"/v1/responses", "input", []object{{"type": "function_call_output", "call_id": nobodys + "-0", "output": "x"}}, nil, "/input/0/call_id"},
+		{"/v1/responses", "input", []object{{"type": "function_call_output", "call_id": run + "-7", "output": "x"}}, nil, "/input/0/call_id"},
+		{"/v1/responses", "input", []object{{"type": "mcp_approval_response", "approval_request_id": "mcpr_x", "approve": true}}, nil, "/input/0/approval_request_id"},
+		{"/v1/responses", "input", []object{{"type": "mcp_approval_response", "approval_request_id": "mcpr_" + digits(run) + "_7", "approve": true}}, nil, "/input/0/approval_request_id"},
+		{"/v1/responses", "input", []object{message}, object{"previous_response_id": "resp_x"}, "/previous_response_id"},
+		{"/v1/responses", "input", []object{message}, object{"previous_response_id": "resp_" + digits(nobodys) + "_0"}, "/previous_response_id"},
+		{"/v1/responses", "input", []object{{"type": "message", "id": "msg_" + digits(nobodys) + "_1", "role": "assistant", "content": "x"}, message}, nil, "/input/0/id"},
+	} {
+		body := object{"model": "chattray", tt.list: tt.items}
+		maps.Copy(body, tt.more)
+		got := client.Ask("ann", http.MethodPost, tt.path, "", body)
+		if got.Status != http.StatusNotFound || !strings.Contains(got.Body, `"param":"`+tt.param+`"`) || !strings.Contains(got.Body, `"code":"not_found"`) {
+			t.Errorf("%s with %v: %d %s, want 404 with the param %s", tt.path, body, got.Status, got.Body, tt.param)
+		}
+	}
+}

@@ -215,6 +215,16 @@ func (r *request) answerTo(call string) string {
 	return "/messages/" + strconv.Itoa(i) + "/content"
 }
 
+// call returns the pointer of the last id of a call of a run, or of the last message's id.
+func (r *request) call(run string) string {
+	for i, m := range slices.Backward(r.Messages) {
+		if of, _, _ := wires.ParseCall(m.ToolCallID); of == run {
+			return "/messages/" + strconv.Itoa(i) + "/tool_call_id"
+		}
+	}
+	return ""
+}
+
 // answers returns the run whose calls the trailing messages answer, with the answers; ok is
 // false if the last message is the user's.
 func (r *request) answers() (run string, list []record.CallAnswer, ok bool) {

@@ -136,16 +136,13 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest, list []wires.Me
 // proceed passes the outcomes of the client's tools to the calls that wait for them, and
 // responds with what comes after them.
 func proceed(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, id string, list []record.CallAnswer) error {
-	if id == "" {
-		return schemas.ErrNotFound
-	}
 	run, err := c.Service.Runs.Run(c.Context(), c.User, id)
 	if err != nil {
-		return err
+		return openaiwire.NotFound(err, r.call(id))
 	}
 	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list, func(index int) string { return r.answerTo(wires.CallID(id, index)) })
 	if err != nil {
-		return err
+		return openaiwire.NotFound(err, r.call(id))
 	}
 	r.thread = run.ChatID
 	return respond(c, to, r, req, run, given)

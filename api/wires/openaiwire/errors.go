@@ -37,6 +37,15 @@ func Unsupported(param, text string) error {
 	return &Refusal{Status: http.StatusBadRequest, Code: "unsupported_parameter", Param: param, Text: text}
 }
 
+// NotFound returns an error of a request that names something by an id: if nothing is under
+// the id, the error says where the client's body has it.
+func NotFound(err error, param string) error {
+	if !errors.Is(err, schemas.ErrNotFound) {
+		return err
+	}
+	return &Refusal{Status: http.StatusNotFound, Code: string(schemas.CodeNotFound), Param: param, Text: schemas.ErrNotFound.Message}
+}
+
 // Handler answers the refusals of a handler.
 func Handler(handle func(c *wires.Call) error) func(c *wires.Call) error {
 	return func(c *wires.Call) error {

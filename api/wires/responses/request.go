@@ -36,6 +36,7 @@ type request struct {
 	options   options
 	functions []int  // the places of the functions among the tools
 	previous  string // the run that the request continues, "" for none
+	named     string // the pointer of the id that names the run
 	thread    string // the client's key of the chat, "" for none
 }
 
@@ -129,9 +130,9 @@ func (r *request) identify() error {
 	if r.Previous != "" {
 		run, _, ok := parseID(r.Previous, responsesPrefix)
 		if !ok {
-			return &openaiwire.Refusal{Status: http.StatusNotFound, Code: string(schemas.CodeNotFound), Param: "/previous_response_id", Text: "there is no such response"}
+			return openaiwire.NotFound(schemas.ErrNotFound, "/previous_response_id")
 		}
-		r.previous = run
+		r.previous, r.named = run, "/previous_response_id"
 		return nil
 	}
 	if r.Conversation != "" {
@@ -146,9 +147,9 @@ func (r *request) identify() error {
 	if r.thread = key; err != nil || key != "" {
 		return err
 	}
-	for _, e := range slices.Backward(r.Input) {
+	for i, e := range slices.Backward(r.Input) {
 		if run, ok := runOf(e.ID); ok {
-			r.previous = run
+			r.previous, r.named = run, "/input/"+strconv.Itoa(i)+"/id"
 			break
 		}
 	}
@@ -275,6 +276,22 @@ func (r *request) answerTo(run string) func(index int) string {
 		i := slices.IndexFunc(r.Input, func(e entry) bool { return e.CallID == call && e.Type == "function_call_output" })
 		return "/input/" + strconv.Itoa(i) + "/output"
 	}
+}
+
+// call returns the pointer of the last id of a call of a run; the run is "" for ids that are
+// not known.
+func (r *request) call(run string) string {
+	for i, e := range slices.Backward(r.Input) {
+		of, _, ok := e.answer()
+		switch at := "/input/" + strconv.Itoa(i); {
+		case !ok || of != run:
+		case e.Approve != nil:
+			return at + "/approval_request_id"
+		default:
+			return at + "/call_id"
+		}
+	}
+	return ""
 }
 
 // answer returns the answer that an item is, with its run. A call that is not known has the

@@ -56,7 +56,7 @@ func post(c *wires.Call) error {
 	}
 	run, err := c.Service.Runs.Run(c.Context(), c.User, id)
 	if err != nil {
-		return err
+		return openaiwire.NotFound(err, r.call(id))
 	}
 	if asks, err := r.asks(c, run); err != nil {
 		return err
@@ -65,7 +65,7 @@ func post(c *wires.Call) error {
 	}
 	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list, r.answerTo(run.RunID))
 	if err != nil {
-		return err
+		return openaiwire.NotFound(err, r.call(id))
 	}
 	return respond(c, to, r, req, run, given)
 }
@@ -160,7 +160,7 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.C
 	switch {
 	case r.previous != "":
 		if run, err = c.Service.Runs.Run(c.Context(), c.User, r.previous); err != nil {
-			return chat, at, err
+			return chat, at, openaiwire.NotFound(err, r.named)
 		}
 		chat, err = c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, record.MessageQuery{Limit: 1})
 		req.ConversationID = chat.ConversationID
