@@ -67,7 +67,7 @@ func (p protocol) codings(t *testing.T) {
 			upstream.Head(http.StatusOK, "Content-Type", "text/event-stream", "Content-Encoding", "gzip"),
 			upstream.Do(func(w http.ResponseWriter, r *http.Request) {
 				z := gzip.NewWriter(w)
-				defer z.Close() //nolint:errcheck // the client may have gone
+				defer z.Close()
 				for _, part := range []upstream.Part{upstream.Say("Hel"), upstream.Wait(read), upstream.Say("lo"), upstream.Finish("stop")} {
 					part(packing{w, z}, r)
 				}
