@@ -154,14 +154,30 @@ func Instruct(req *schemas.ChatRequest, texts []string, pointer string) error {
 }
 
 // Tools completes the tools of the page: a missing description becomes the name, a missing
-// schema one that accepts any object. A tool without a name lacks only that.
+// schema one that accepts any object. A schema that names no type gets the type object, which
+// arguments always have. A tool without a name lacks only that.
 func Tools(list []schemas.ClientTool) {
 	for i := range list {
 		list[i].Description = cmp.Or(list[i].Description, list[i].Name, "none")
-		if Null(list[i].InputSchema) {
-			list[i].InputSchema = json.RawMessage(`{"type":"object"}`)
-		}
+		list[i].InputSchema = ofObject(list[i].InputSchema)
 	}
+}
+
+// ofObject returns a schema with a type. What is no schema at all stays as it is, and is
+// refused where tools are made.
+func ofObject(schema json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(schema, &members) != nil && !Null(schema) {
+		return schema
+	}
+	_, typed := members["type"]
+	switch {
+	case typed:
+		return schema
+	case len(members) == 0:
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	return slices.Concat([]byte(`{"type":"object",`), bytes.TrimSpace(schema)[1:])
 }
 
 // Text returns the text of a user's message: its text parts, one a line. A message of files

@@ -282,7 +282,7 @@ func (in *input) pointed(err error, at int) error {
 	}
 	return wires.Repointed(wires.Pointed(err, "/messages/"+strconv.Itoa(at)+"/content", files), func(pointer string) string {
 		if rest, ok := strings.CutPrefix(pointer, "/client_tools"); ok {
-			return "/tools" + rest
+			return "/tools" + strings.Replace(rest, "/input_schema", "/parameters", 1)
 		}
 		if name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/"); in.forwards(name) {
 			return "/forwardedProps" + pointer
