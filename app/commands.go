@@ -116,21 +116,18 @@ func (p *program) with(do action) func(*cobra.Command, []string) error {
 	}
 }
 
-// load reads the settings. It does not wait for a file that cannot be read to its end, such
-// as a pipe, when the command is to stop.
+// load reads the settings, as settings.Load does.
 func (p *program) load(cmd *cobra.Command) (config settings.Config, origins []settings.Origin, err error) {
-	loaded := make(chan func(), 1)
-	go func() {
-		c, o, e := settings.Load(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
-		loaded <- func() { config, origins, err = c, o, e }
-	}()
-	select {
-	case take := <-loaded:
-		take()
-	case <-cmd.Context().Done():
-		err = context.Cause(cmd.Context())
+	type loaded struct {
+		config  settings.Config
+		origins []settings.Origin
+		err     error
 	}
-	return config, origins, err
+	l, err := stoppable(cmd.Context(), func() (l loaded, _ error) {
+		l.config, l.origins, l.err = settings.Load(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
+		return l, nil
+	})
+	return l.config, l.origins, errors.Join(err, l.err)
 }
 
 func (p *program) migrateCommand() *cobra.Command {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
@@ -60,7 +59,7 @@ any size. What can be read only once, such as a pipe, may have 256 MiB.`
 
 // importFile loads research data from a file of JSON lines.
 func importFile(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
-	file, err := os.Open(args[0])
+	file, err := openInput(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -68,7 +67,7 @@ func importFile(ctx context.Context, c settings.Config, args []string, stdout io
 	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
 		counts, err := data.Import(ctx, file)
 		if err != nil {
-			return err
+			return errors.Join(context.Cause(ctx), err)
 		}
 		_, err = fmt.Fprintf(stdout, "imported %d streams, %d reports, %d articles\n", counts.Streams, counts.Reports, counts.Articles)
 		return err

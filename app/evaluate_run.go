@@ -104,7 +104,7 @@ func (o *evalRun) run(ctx context.Context, c settings.Config, file string, stdou
 	if err := o.check(c); err != nil {
 		return err
 	}
-	records, err := o.read(file)
+	records, err := stoppable(ctx, func() ([]*evaluate.Record, error) { return o.read(file) })
 	if err != nil {
 		return err
 	}

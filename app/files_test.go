@@ -3,7 +3,10 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,16 +74,35 @@ func TestPipesAreRead(t *testing.T) {
 	}
 }
 
-// TestStopWhileThePipeIsSilent stops a command that waits for its settings.
+// TestStopWhileThePipeIsSilent stops commands that wait for the content of a pipe.
 func TestStopWhileThePipeIsSilent(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	pipe := newPipe(t)
-	if err := app.Run(ctx, app.Program{Args: []string{"--config", pipe}}); err == nil {
-		t.Error("the command succeeds, want an error")
-	}
-	if err := os.WriteFile(pipe, nil, 0o600); err != nil { // lets the reader end
-		t.Error(err)
+	for name, args := range map[string][]string{
+		"settings": {"serve", "--config"},
+		"import":   {"import"},
+		"records":  {"eval", "run", "--output", filepath.Join(t.TempDir(), "out")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pipe := newPipe(t)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			ended := make(chan error, 1)
+			go func() {
+				environ := []string{"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "c.db")}
+				ended <- app.Run(ctx, app.Program{Args: append(args, pipe), Environ: environ, Stdout: io.Discard})
+			}()
+			writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the command
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer writer.Close()
+			if _, err := writer.Write(bytes.Repeat([]byte("\n"), 1<<20-1)); err != nil { // more than a pipe holds: the command reads
+				t.Fatal(err)
+			}
+			stop()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("the command ends with %v, want canceled", err)
+			}
+		})
 	}
 }
 
