@@ -1,7 +1,8 @@
 // Package api speaks HTTP: routes, bodies, problems, server-sent events. It is
-// the only place that knows echo, status codes and dialects. The interfaces it
+// the only place that knows echo and status codes. The interfaces it
 // declares decide what a request means; it keeps no state of its own but the
-// counters of its limits.
+// counters of its limits. Subjects that need no routes have packages of their
+// own below it, which do not import it.
 package api
 
 import (
@@ -20,6 +21,7 @@ import (
 	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/wires/all"
+	"github.com/chattray/chattray/api/ws"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -109,7 +111,7 @@ type Options struct {
 	SessionIdle time.Duration
 	// Sockets are the open websockets; nil is a new set. A caller that sets them
 	// ends them with Shutdown.
-	Sockets *Sockets
+	Sockets *ws.Sockets
 	// Tickets keeps tickets for several processes; nil keeps them in memory.
 	Tickets auth.TicketStore
 	// BodyWait bounds the time in which a body arrives; 0 is defaultBodyWait.
@@ -158,6 +160,8 @@ type server struct {
 	tickets ticketBox
 	origins *http.CrossOriginProtection // nil lets every page call
 	wires   []wires.Wire
+
+	websockets *ws.Server
 }
 
 // New returns the handler of every route. It is safe for concurrent use.
@@ -173,7 +177,7 @@ func New(o Options) http.Handler {
 	o.WriteWait = cmp.Or(o.WriteWait, defaultWriteWait)
 	o.StreamWait = cmp.Or(o.StreamWait, defaultStreamWait)
 	if o.Sockets == nil {
-		o.Sockets = NewSockets(nil)
+		o.Sockets = ws.NewSockets(nil)
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -192,6 +196,10 @@ func New(o Options) http.Handler {
 	}
 	if o.Tickets != nil {
 		s.tickets = auth.NewSharedTickets(o.Tickets)
+	}
+	s.websockets = &ws.Server{
+		Sockets: o.Sockets, Runs: o.Runs, Streams: o.Streams, Documents: o.Documents, Rules: s.rules, Bodies: s.bodies, Rate: s.rate, Others: s.others,
+		MaxFrame: o.Limits.FilesBody, SessionIdle: o.SessionIdle, BodyWait: o.BodyWait, WriteWait: o.WriteWait, Visible: visible, OpenStreams: o.OpenStreams, Log: o.Log,
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail

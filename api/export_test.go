@@ -74,11 +74,3 @@ func BeginAnswers(perUser, all int64) func(ctx context.Context, user string, lar
 		return h.made, h.release, nil
 	}
 }
-
-// OfFrame is the error about a frame that an error about its request becomes.
-var OfFrame = ofFrame
-
-// ParseEvent decodes an event of a websocket as its socket does.
-func ParseEvent(raw []byte) (schemas.SocketEvent, error) {
-	return bodies.Parse[schemas.SocketEvent](raw, rules)
-}

@@ -2,13 +2,38 @@ package api
 
 import (
 	"context"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/schemas"
 )
 
+// defaultSessionIdle is the time without events after which a socket ends.
+const defaultSessionIdle = 15 * time.Minute
+
 // postTicket issues a ticket, with which a browser opens a websocket or a stream.
 func (s *server) postTicket(ctx context.Context, _ schemas.User, _ none) (schemas.Ticket, error) {
 	id, _ := ctx.Value(identityKey{}).(auth.Identity)
 	return s.tickets.Issue(ctx, id)
+}
+
+// getSocket speaks the websocket until one side ends it.
+func (s *server) getSocket(c echo.Context) error {
+	_, id := identityOf(c)
+	r := c.Request()
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		return schemas.NewError(schemas.CodeBadRequest, "this is a websocket")
+	}
+	if !s.mayCall(r) {
+		return errOrigin
+	}
+	release, err := s.streams.Acquire(id.User.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.websockets.Serve(c.Response(), r, id.User, id.Expires)
 }

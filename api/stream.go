@@ -126,7 +126,7 @@ func (s *server) start(c echo.Context) (schemas.Run, error) {
 	}
 	run, err := s.Streams.Start(ctx, user, &req, o)
 	if err == nil && run.Begun {
-		s.Sockets.started(c.Request().Context(), user, run.ChatID, run.RunID)
+		s.Sockets.Started(c.Request().Context(), user, run.ChatID, run.RunID)
 	}
 	return run, err
 }

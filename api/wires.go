@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/api/bodies"
 	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/api/ws"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -85,14 +86,14 @@ type wireRuns struct {
 	runs
 	streams
 
-	sockets *Sockets
+	sockets *ws.Sockets
 }
 
 // Start implements wires.Runs. The websockets of the user learn of the run.
 func (w wireRuns) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
 	run, err := w.streams.Start(ctx, user, req, o)
 	if err == nil && run.Begun {
-		w.sockets.started(ctx, user, run.ChatID, run.RunID)
+		w.sockets.Started(ctx, user, run.ChatID, run.RunID)
 	}
 	return run, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/ws"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -20,7 +21,7 @@ import (
 type foundRuns struct {
 	fakeStreams
 	told    chan struct{}
-	sockets *api.Sockets
+	sockets *ws.Sockets
 
 	mu   sync.Mutex
 	list []record.Started
@@ -59,7 +60,7 @@ func (*foundRuns) Follow(_ context.Context, _ schemas.User, id string, _ int64, 
 func TestRunFoundBeforeItsStartIsToldIsShownOnce(t *testing.T) {
 	runs := &foundRuns{told: make(chan struct{})}
 	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
-		runs.fakeStreams, runs.sockets = fakeStreams{w}, api.NewSockets(runs)
+		runs.fakeStreams, runs.sockets = fakeStreams{w}, ws.NewSockets(runs)
 		o.Streams, o.Sockets = runs, runs.sockets
 	})
 	watcher, asking := dialSocket(t, ts), dialSocket(t, ts)

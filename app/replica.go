@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/api/auth"
+	"github.com/chattray/chattray/api/ws"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/relay"
 	"github.com/chattray/chattray/services/acts"
@@ -91,11 +91,11 @@ func (s *Service) sweeper(c settings.Config, log *slog.Logger) *retention.Sweepe
 }
 
 // newSockets returns the sockets of a process.
-func newSockets(c settings.Config, data *store.Store) *api.Sockets {
+func newSockets(c settings.Config, data *store.Store) *ws.Sockets {
 	if table := shared(c, data); table != nil {
-		return api.NewSockets(table)
+		return ws.NewSockets(table)
 	}
-	return api.NewSockets(nil)
+	return ws.NewSockets(nil)
 }
 
 // ticketStore is where replicas find each other's tickets; nil for a process that has its

@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/api/auth"
+	"github.com/chattray/chattray/api/ws"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/payloads"
@@ -52,7 +53,7 @@ type Service struct {
 	runs      *runs.Runs
 	titles    *chats.Titles // nil if titles are the first words of chats
 	mcp       *mcpParts
-	sockets   *api.Sockets
+	sockets   *ws.Sockets
 	auth      authenticator
 	relay     *relay.NATS // nil without NATS
 	handler   http.Handler

@@ -1,10 +1,15 @@
-package api
+// Package ws speaks the websockets: it does what their events ask for, and sends the chunks
+// of the runs that they watch. The caller finds the user, checks the origin, and says what
+// a client may see of an error.
+package ws
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"io"
+	"iter"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,20 +17,18 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	"github.com/labstack/echo/v4"
 	"golang.org/x/time/rate"
 
 	"github.com/chattray/chattray/api/bodies"
+	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// The limits of a websocket. A frame is at most
-// Limits.FilesBody.
+// The limits of a websocket.
 const (
-	// defaultSessionIdle is the time without events after which a socket ends.
-	defaultSessionIdle = 15 * time.Minute
-
 	socketPing   = 30 * time.Second
 	framesSecond = 20  // that a client may send on average
 	framesAtOnce = 100 // and at once
@@ -33,10 +36,69 @@ const (
 	maxFollowed  = 64  // runs of a chat that wait to be shown
 )
 
+// Server opens websockets. Only Documents and OpenStreams may be nil.
+type Server struct {
+	Sockets   *Sockets
+	Runs      runs
+	Streams   streams
+	Documents documents
+	Rules     *bodies.Rules  // for events
+	Bodies    *bodies.Reader // counts frames as bodies
+	// Rate counts the events that start runs, Others all frames.
+	Rate, Others *limits.Rate
+	MaxFrame     int64         // bytes
+	SessionIdle  time.Duration // without an event, after which a socket ends
+	BodyWait     time.Duration // in which a frame arrives
+	WriteWait    time.Duration // for one write to a client
+	// Visible returns what a client may see of an error.
+	Visible func(err error) *schemas.Error
+	// OpenStreams is told when a socket opens (1) and closes (-1).
+	OpenStreams func(change int)
+	Log         *slog.Logger
+}
+
+// runs gives access to the user's runs.
+type runs interface {
+	Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
+	// CancelAll asks the runs to end, in this order. It calls stored once all requests
+	// are stored, before a run here ends.
+	CancelAll(ctx context.Context, user schemas.User, stored func(), ids ...string) error
+	// Approve answers a call that waits for the user, ToolResult one that waits for the
+	// page.
+	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer) (schemas.Run, error)
+	ToolResult(ctx context.Context, user schemas.User, run string, result schemas.ClientToolResult) (schemas.Run, error)
+}
+
+// streams starts runs and follows them.
+type streams interface {
+	// Start begins a run, or finds the one that the Idempotency-Key already started.
+	Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error)
+	// Follow returns the events after a number, and then live ones to the end. At or past
+	// the terminal event the error is runlog.ErrEnded; runlog.ErrInterrupted ends the
+	// events of a run that continues later.
+	Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error)
+	// Future reports whether a number is so far past the newest event of an unfinished
+	// run that no reader can have seen that event (runlog.Future).
+	Future(ctx context.Context, user schemas.User, id string, after int64) (bool, error)
+	// Live returns the unfinished runs of a chat, the running one first, and LiveIn those
+	// of a document, from any chat.
+	Live(ctx context.Context, user schemas.User, chat string) ([]string, error)
+	LiveIn(ctx context.Context, user schemas.User, document string) ([]string, error)
+	// Later returns the runs that started after a run in its chat, the oldest first.
+	Later(ctx context.Context, user schemas.User, id string) ([]string, error)
+}
+
+// documents knows where blocks are.
+type documents interface {
+	// Place returns the document or the chat of a block, also of one that a run has
+	// only begun to write; both are empty for an unknown block.
+	Place(ctx context.Context, user schemas.User, id string) (document, chat string, err error)
+}
+
 // socket is one websocket: one goroutine reads events, one keeps it alive, and
 // one for each chat with a run under way sends its chunks. All are joined.
 type socket struct {
-	server *server
+	server *Server
 	conn   *websocket.Conn
 	user   schemas.User
 	until  time.Time // the end of the token; zero means never
@@ -64,28 +126,17 @@ type closing struct {
 	reason string
 }
 
-// getSocket speaks the websocket until one side ends it.
-func (s *server) getSocket(c echo.Context) error {
-	_, id := identityOf(c)
-	r := c.Request()
-	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		return schemas.NewError(schemas.CodeBadRequest, "this is a websocket")
-	}
-	if !s.mayCall(r) {
-		return errOrigin
-	}
-	release, err := s.streams.Acquire(id.User.ID)
-	if err != nil {
-		return err
-	}
-	defer release()
+// Serve answers the request of a user with a websocket, and speaks it until one side ends
+// it or the time until has come; zero means never. It checks neither the origin of the
+// request nor how many sockets the user has. An error says that no socket was opened.
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, user schemas.User, until time.Time) error {
 	opened, err := s.Sockets.begin()
 	if err != nil {
 		return err
 	}
 	defer opened()
-	hand := &handshake{ResponseWriter: c.Response()}
-	conn, err := websocket.Accept(hand, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the origin is checked above
+	hand := &handshake{ResponseWriter: w}
+	conn, err := websocket.Accept(hand, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the caller has checked the origin
 	if err != nil && hand.refused {
 		return schemas.NewError(schemas.CodeBadRequest, "this is not the handshake of a websocket: "+cmp.Or(errors.Unwrap(err), err).Error())
 	}
@@ -96,11 +147,11 @@ func (s *server) getSocket(c echo.Context) error {
 		s.OpenStreams(1)
 		defer s.OpenStreams(-1)
 	}
-	conn.SetReadLimit(s.Limits.FilesBody)
+	conn.SetReadLimit(s.MaxFrame)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	k := &socket{
-		server: s, conn: conn, user: id.User, until: id.Expires, cancel: cancel, rate: rate.NewLimiter(framesSecond, framesAtOnce),
+		server: s, conn: conn, user: user, until: until, cancel: cancel, rate: rate.NewLimiter(framesSecond, framesAtOnce),
 		ending: make(chan closing, 1), past: make(chan struct{}, 1), chats: map[string]*watched{}, newest: newestWrites{}, writes: openWrites{},
 	}
 	k.follow = func(chat string) { k.showAll(ctx, chat) }
@@ -231,14 +282,14 @@ func (k *socket) read(ctx context.Context) {
 // on.
 func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Reader) bool {
 	slow := time.AfterFunc(k.server.BodyWait, func() { k.end(websocket.StatusPolicyViolation, "the frame did not arrive in time") })
-	err := k.server.others.Allow(k.user.ID)
+	err := k.server.Others.Allow(k.user.ID)
 	var frame *bodies.Held
 	switch {
 	case err != nil:
 	case kind != websocket.MessageText:
 		err = schemas.NewError(schemas.CodeBadRequest, "a frame must be text")
 	default:
-		frame, err = k.server.bodies.Read(k.user.ID, r, -1, k.server.Limits.FilesBody)
+		frame, err = k.server.Bodies.Read(k.user.ID, r, -1, k.server.MaxFrame)
 	}
 	defer frame.Release()
 	refused, told := errors.AsType[*schemas.Error](err)
@@ -300,7 +351,7 @@ func (k *socket) refuse(ctx context.Context, err error, blocks []string, to sche
 
 // fail sends an error chunk; the rest of the chunk says what the error is about.
 func (k *socket) fail(ctx context.Context, err error, to schemas.Chunk) {
-	seen := visible(err)
+	seen := k.server.Visible(err)
 	if seen.Code == schemas.CodeInternal {
 		k.server.Log.ErrorContext(ctx, "a websocket event failed", "user", k.user.ID, "error", err)
 	}

@@ -1,4 +1,4 @@
-package api
+package ws
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 
 // handle does what one frame says.
 func (k *socket) handle(ctx context.Context, frame []byte) {
-	e, err := bodies.Parse[schemas.SocketEvent](frame, k.server.rules)
+	e, err := bodies.Parse[schemas.SocketEvent](frame, k.server.Rules)
 	var blocks []string
 	if err == nil {
 		blocks, err = targets(&e)
@@ -139,10 +139,10 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	if e.Message != nil {
 		req.Message = e.Message.Content
 	}
-	if refused := k.server.rules.Check(&req); len(refused) > 0 {
+	if refused := k.server.Rules.Check(&req); len(refused) > 0 {
 		return bodies.FieldsError(schemas.CodeInvalid, "the event has values that are not allowed", refused)
 	}
-	if err := k.server.rate.Allow(k.user.ID); err != nil {
+	if err := k.server.Rate.Allow(k.user.ID); err != nil {
 		return err
 	}
 	shown := k.shown()
@@ -165,7 +165,7 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	k.done(ctx, e, schemas.Chunk{RunID: run.RunID, ChatID: run.ChatID, ConversationID: run.ConversationID})
 	switch { // the other sockets have a run that was started before
 	case run.Begun:
-		k.server.Sockets.started(ctx, k.user, run.ChatID, run.RunID)
+		k.server.Sockets.Started(ctx, k.user, run.ChatID, run.RunID)
 	case slices.Contains(shown, run.RunID): // it is asked for again
 		return k.watch(run.ChatID, run.RunID, 0)
 	default:

@@ -1,4 +1,4 @@
-package api_test
+package ws_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/ws"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -35,7 +35,7 @@ func TestNullIsAbsentInEvents(t *testing.T) {
 	if err := json.Unmarshal([]byte(everyMember), &event); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := api.ParseEvent([]byte(everyMember)); err != nil {
+	if _, err := ws.ParseEvent([]byte(everyMember)); err != nil {
 		t.Fatal(err)
 	}
 	for f := range reflect.TypeFor[schemas.SocketEvent]().Fields() {
@@ -89,5 +89,5 @@ func parseEvent(t *testing.T, event map[string]any) (schemas.SocketEvent, error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return api.ParseEvent(raw)
+	return ws.ParseEvent(raw)
 }

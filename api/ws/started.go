@@ -1,4 +1,4 @@
-package api
+package ws
 
 import (
 	"context"
@@ -80,9 +80,9 @@ func (l *Sockets) lookIn(ctx context.Context, chats ...record.ChatPlace) error {
 	return err
 }
 
-// started shows a run of this process to everybody who watches its chat, after those that
+// Started shows a run of this process to everybody who watches its chat, after those that
 // other processes have started there before.
-func (l *Sockets) started(ctx context.Context, user schemas.User, chat, run string) {
+func (l *Sockets) Started(ctx context.Context, user schemas.User, chat, run string) {
 	if l.starts != nil && l.Watches(user.ID, chat) {
 		l.looking.Lock()
 		defer l.looking.Unlock()
