@@ -51,6 +51,22 @@ func TestValuesOfAWrongType(t *testing.T) {
 	}
 }
 
+// TestMessagesOfUnknownRoles has messages of which a wire cannot know whose they are: none is
+// left out in silence.
+func TestMessagesOfUnknownRoles(t *testing.T) {
+	for _, tt := range []struct{ wire, path, body, pointer string }{
+		{"completions", "/v1/chat/completions", `{"messages":[{"role":"user","content":"a"},{"role":"wizard","content":"b"}]}`, "/messages/1/role"},
+		{"responses", "/v1/responses", `{"input":[{"role":"user","content":"a"},{"role":"wizard","content":"b"}]}`, "/input/1/role"},
+		{"responses", "/v1/responses", `{"input":[{"type":"message","content":"a"},{"role":"user","content":"b"}]}`, "/input/0/role"},
+		{"ui", "/api/ui", `{"id":"c","messages":[{"id":"m","role":"user","parts":[]},{"id":"n","role":"wizard","parts":[]}]}`, "/messages/1/role"},
+		{"agui", "/api/agui", `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"a"},{"id":"n","role":"wizard","content":"b"}]}`, "/messages/1/role"},
+	} {
+		if e := errorOf(t, tt.wire, tt.path, tt.body); len(e.Fields) != 1 || e.Fields[0].Pointer != tt.pointer {
+			t.Errorf("%s %s is refused with %+v, want an error at %s", tt.wire, tt.body, *e, tt.pointer)
+		}
+	}
+}
+
 // unwritten is a stream to which nothing is written.
 type unwritten struct{ wires.Stream }
 

@@ -112,6 +112,8 @@ func decode(c *wires.Call) (*request, error) {
 	for i, e := range r.Input {
 		at := "/input/" + strconv.Itoa(i)
 		switch {
+		case e.isMessage() && !slices.Contains([]string{"user", "assistant", "system", "developer"}, e.Role):
+			return nil, schemas.Invalid(at+"/role", "must be user, assistant, system or developer")
 		case e.Type == "function_call_output" && len(e.Output) == 0:
 			return nil, schemas.Invalid(at+"/output", "is required")
 		case e.Type == "mcp_approval_response" && e.Approve == nil:
