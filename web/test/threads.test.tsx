@@ -1,4 +1,4 @@
-import { act, render, screen, waitFor } from '@testing-library/react'
+import { act, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { expect, it } from 'vitest'
 import { ChatProvider, useChatContext } from '../src'
@@ -91,4 +91,38 @@ it('a first page without chats is followed by the next one, and nothing says tha
   expect(screen.queryByText('No chats yet.')).toBeNull()
   await act(async () => second.go(json({ items: [chatOf(3)] })))
   expect(titles()).toEqual(['chat 3'])
+})
+
+it('what another tab does to a chat is in the list too', async () => {
+  const chats = new Map([3, 2, 1].map((id) => [id, { ...chatOf(id), archived: false, pinned: false }]))
+  const { api } = fakeApi(({ method, path, body }) => {
+    const id = Number(/^\/api\/chats\/(\d+)/.exec(path)?.[1])
+    if (method === 'PATCH') chats.set(id, { ...chats.get(id)!, ...body })
+    if (method === 'DELETE') chats.delete(id)
+    if (method !== 'GET') return json({})
+    const archived = path.includes('archived=true')
+    return path.startsWith('/api/chats?') ? json({ items: [...chats.values()].filter((c) => c.archived === archived) }) : undefined
+  })
+  const tab = () => {
+    const { container } = render(<ChatProvider api={api} storageKey="lists"><HistoryPanel /></ChatProvider>)
+    return { ...within(container), titles: () => [...container.querySelectorAll('.ct-chat-open > span')].map((e) => e.textContent) }
+  }
+  const [one, other] = [tab(), tab()]
+  const user = userEvent.setup()
+  const click = async (name: string) => user.click(await one.findByRole('button', { name }))
+  const both = (...expected: string[]) => waitFor(() => expect([one.titles(), other.titles()]).toEqual([expected, expected]))
+  await both('chat 3', 'chat 2', 'chat 1')
+  await click('Pin: chat 1')
+  await both('chat 1', 'chat 3', 'chat 2')
+  await click('Rename: chat 2')
+  await user.type(one.getByLabelText('Rename'), ' b{Enter}')
+  await both('chat 1', 'chat 3', 'chat 2 b')
+  await click('Archive: chat 3')
+  await both('chat 1', 'chat 2 b')
+  await click('Delete: chat 1')
+  await click('Delete')
+  await both('chat 2 b')
+  await click('Archived chats')
+  await click('Unarchive: chat 3')
+  await waitFor(() => expect(other.titles()).toEqual(['chat 3', 'chat 2 b']))
 })

@@ -6,7 +6,7 @@ export type TabMessage =
   | { kind: 'event'; conversationId: number; event: ChatEvent }
 
 /** The other tabs with the same conversation. Without a name there are none. */
-export class Tabs {
+export class Tabs<Message = TabMessage> {
   private readonly name: string
   private channel: BroadcastChannel | null = null
 
@@ -15,11 +15,11 @@ export class Tabs {
   }
 
   /** Listens to other tabs, and for this tab to become visible, until the returned function is called. */
-  join(heard: (message: TabMessage) => void, seen: () => void): () => void {
+  join(heard: (message: Message) => void, seen: () => void): () => void {
     const channel = this.name && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(`chattray:${this.name}`) : null
     const look = () => document.visibilityState === 'visible' && seen()
     this.channel = channel
-    channel?.addEventListener('message', (event: MessageEvent<TabMessage>) => heard(event.data))
+    channel?.addEventListener('message', (event: MessageEvent<Message>) => heard(event.data))
     globalThis.document?.addEventListener('visibilitychange', look)
     return () => {
       channel?.close()
@@ -28,7 +28,7 @@ export class Tabs {
     }
   }
 
-  tell(message: TabMessage): void {
+  tell(message: Message): void {
     this.channel?.postMessage(message)
   }
 }

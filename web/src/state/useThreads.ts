@@ -1,7 +1,9 @@
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError, isAbort } from '../api/errors'
 import type { Chat } from '../api/types'
 import { useChatState, useChatStore } from './context'
+import { Tabs } from './tabs'
+import { useLatest } from './useLatest'
 
 /** Chats that are fetched at a time, and the time after the last key before a search, in milliseconds. */
 const THREADS = { page: 30, typing: 200 }
@@ -31,6 +33,12 @@ export interface ThreadsState {
   archive: (conversationId: number, archived: boolean) => Promise<void>
 }
 
+/** A change of a chat in the list of another tab; `set` is null if the chat is deleted. */
+interface Change {
+  id: number
+  set: Partial<Chat> | null
+}
+
 export function useThreads(): ThreadsState {
   const store = useChatStore()
   const current = useChatState((state) => state.conversationId)
@@ -46,10 +54,18 @@ export function useThreads(): ThreadsState {
   // A list that was requested before a change may lack it, so it is read again.
   const reading = useRef(false)
   const [stale, setStale] = useState(0)
-  const change = useCallback((to: (list: Chat[]) => Chat[]) => {
-    setList((list) => ({ ...list, items: to(list.items) }))
-    if (reading.current) setStale((n) => n + 1)
-  }, [])
+  const reload = useCallback(() => setStale((n) => n + 1), [])
+  const change = useLatest(({ id, set }: Change) => {
+    const goes = set === null || (set.archived ?? archived) !== archived
+    setList((list) => ({ ...list, items: list.items.flatMap((c) => (c.conversation_id !== id ? [c] : goes ? [] : [{ ...c, ...set }])).toSorted(inOrder) }))
+    if (reading.current || (!goes && !items.some((c) => c.conversation_id === id))) reload()
+  })
+  const tabs = useMemo(() => new Tabs<Change>(store.keyOf('threads')), [store])
+  useEffect(() => tabs.join((made) => change.current(made), () => undefined), [tabs])
+  const share = useCallback((id: number, set: Change['set']) => {
+    change.current({ id, set })
+    tabs.tell({ id, set })
+  }, [tabs])
   // A chat that is not in the list is new, so the list is read again after its first answer.
   const settled = useChatState((state) => (state.isLoading ? null : state.conversationId))
   const [made, setMade] = useState<number | null>(null)
@@ -78,7 +94,6 @@ export function useThreads(): ThreadsState {
       request.abort()
     }
   }, [store, query, archived, made, stale])
-  const reload = useCallback(() => setStale((n) => n + 1), [])
   useEffect(() => {
     addEventListener('online', reload)
     return () => removeEventListener('online', reload)
@@ -103,20 +118,20 @@ export function useThreads(): ThreadsState {
     startNew: useCallback(() => store.newChat(), [store]),
     rename: useCallback(async (id, title) => {
       await store.rename(id, title)
-      change((list) => list.map((c) => (c.conversation_id === id ? { ...c, title } : c)))
-    }, [store, change]),
+      share(id, { title })
+    }, [store, share]),
     pin: useCallback(async (id, pinned) => {
       await store.api.patchChat(id, { pinned })
-      change((list) => list.map((c) => (c.conversation_id === id ? { ...c, pinned } : c)).toSorted(inOrder))
-    }, [store, change]),
+      share(id, { pinned })
+    }, [store, share]),
     archive: useCallback(async (id, put) => {
       await store.api.patchChat(id, { archived: put })
-      change((list) => list.filter((c) => c.conversation_id !== id))
-    }, [store, change]),
+      share(id, { archived: put })
+    }, [store, share]),
     remove: useCallback(async (id) => {
       await store.remove(id)
-      change((list) => list.filter((c) => c.conversation_id !== id))
-    }, [store, change]),
+      share(id, null)
+    }, [store, share]),
   }
 }
 
