@@ -3,6 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { StrictMode, useState } from 'react'
 import { expect, it } from 'vitest'
 import { ChatProvider, ChatTray, Markdown, useGeneralChat } from '../src'
+import { MarkdownChunk } from '../src/markdown/Markdown'
 import { LabelsProvider } from '../src/state/words'
 import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
 import { chat, input, live, message } from './shown'
@@ -115,4 +116,22 @@ it('a text is not read again for words that are the same', () => {
   expect(drawn).toBe(first)
   rerender(page('Hilfe'))
   expect(drawn).toBeGreaterThan(first)
+})
+
+it('a text is not parsed again for words that it does not show', () => {
+  let parsed = 0
+  const plugins = [() => void parsed++]
+  const page = (n: number, text: string, footnotes = 'Notes') => (
+    <LabelsProvider labels={{ media: (type) => type + n, footnotes, footnoteBack: (note) => `${n}, ${note}` }}><MarkdownChunk text={text} plugins={plugins} /></LabelsProvider>
+  )
+  const { rerender } = render(page(0, 'Plain'))
+  for (let n = 1; n < 5; n++) rerender(page(n, 'Plain'))
+  expect(parsed).toBe(1)
+  const noted = 'Noted[^1]\n\n[^1]: Here.'
+  rerender(page(6, noted))
+  screen.getByLabelText('6, 1')
+  rerender(page(7, noted))
+  screen.getByLabelText('7, 1')
+  rerender(page(7, noted, 'Fussnoten'))
+  screen.getByText('Fussnoten')
 })

@@ -84,7 +84,9 @@ const Chunk = memo(function Chunk({ text, streaming, definitions, most, more = n
 function Tree({ source, more }: { source: string; more: readonly TreePlugin[] }) {
   const labels = useLabels()
   const sources = useSources()
-  const tree = useMemo(() => treeOf(source, { footnotes: labels.footnotes, footnoteBack: labels.footnoteBack }, [...more, rehypeCitations({ sources })]), [source, labels, more, sources])
+  // Only footnotes have words. A function among the labels may be a new one at each render of the page.
+  const words = hasFootnotes(source) ? labels.footnoteBack : undefined
+  const tree = useMemo(() => treeOf(source, labels, [...more, rehypeCitations({ sources })]), [source, labels.footnotes, words, more, sources])
   return toJsxRuntime(tree, { Fragment, jsx, jsxs, components: shown, ignoreInvalidStyle: true, passKeys: true, passNode: true }) as ReactNode
 }
 
