@@ -76,6 +76,39 @@ describe('a question on its way', () => {
     expect(input().value).toBe('')
   })
 
+  it.each([['opened', true], ['given back', false]])('is %s once the service can say whether it arrived, if the page is loaded again before (arrived: %s)', async (_, arrived) => {
+    const { user, unmount } = show(({ method }) => (method === 'POST' ? slow().response : undefined), {}, 'k')
+    await user.type(input(), 'one{Enter}')
+    await waitFor(() => expect(questions()).toEqual(['one']))
+    unmount()
+    let isAway = true
+    const asked = () => calls.filter(({ path }) => path.includes('idempotency_key='))
+    const { calls } = show(({ path }) => {
+      if (path.startsWith('/api/chat/runs?idempotency_key=')) return isAway ? json({ detail: 'it starts', code: 'unavailable' }, 503) : arrived ? found.clone() : json({ items: [] })
+      return path.startsWith('/api/chats/7') ? chat([message('q1', 'user', 'one'), message('a1', 'assistant', 'First.')]) : undefined
+    }, {}, 'k')
+    await waitFor(() => expect(asked()).toHaveLength(1))
+    await act(async () => undefined)
+    expect([input().value, sessionStorage.getItem('chattray:k:draft:["u"," sent",null]')]).toEqual(['', expect.stringContaining('one')])
+    isAway = false
+    act(() => void dispatchEvent(new Event('online')))
+    if (arrived) await screen.findByText('First.')
+    else await waitFor(() => expect(input().value).toBe('one'))
+    expect(input().value).toBe(arrived ? '' : 'one')
+  })
+
+  it('comes back when another one is sent before the service can say whether it arrived', async () => {
+    const { user, unmount } = show(({ method }) => (method === 'POST' ? slow().response : undefined), {}, 'k')
+    await user.type(input(), 'one{Enter}')
+    await waitFor(() => expect(questions()).toEqual(['one']))
+    unmount()
+    const { user: again, calls } = show(({ method, path }) => (method === 'POST' ? sse(answerFrames('Second.')) : path.startsWith('/api/chat/runs?') ? json({ detail: 'it starts', code: 'unavailable' }, 503) : undefined), {}, 'k')
+    await waitFor(() => expect(calls.some(({ path }) => path.includes('idempotency_key='))).toBe(true))
+    await again.type(input(), 'two{Enter}')
+    await screen.findByText('Second.')
+    expect([input().value, questions()]).toEqual(['one', ['two']])
+  })
+
   it('comes back though the question before it was the same', async () => {
     sessionStorage.setItem('chattray:k:conversation', '7')
     const answer = () => chat([message('q1', 'user', 'go on'), message('a1', 'assistant', 'First.')])

@@ -330,7 +330,7 @@ export class ChatStore extends WaitingChat {
     const queue = elsewhere && this.readQueue(conversationId)
     this.dispatch({ type: 'set', set: { isOpening: true, error: null } })
     try {
-      const [chat, arrived] = await Promise.all([this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal), !elsewhere && unsent?.key && this.runOf(unsent.key)])
+      const [chat, arrived] = await Promise.all([this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal), !elsewhere && unsent?.key && this.runOf(unsent.key).catch(() => null)])
       if (reader.signal.aborted) return
       this.dispatch({ type: 'opened', chat })
       const following = chat.active_run_id && this.attach(chat.active_run_id)

@@ -1,10 +1,13 @@
 import { useEffect, useState } from 'react'
 import { newKey } from '../api/client'
-import type { Attachment } from '../api/types'
+import { ApiError } from '../api/errors'
+import { pause, waitAfter } from '../api/stream'
+import type { Attachment, Run } from '../api/types'
 import { useChatState, useChatStore } from './context'
 import { bare, draftAfter, placeKey, stays, type DraftPlace } from './drafts'
 import { useShort } from './longText'
 import type { Unsent } from './state'
+import type { ChatStore } from './store'
 import { useLabels, useTray } from './tray'
 import { useFiles, type FileHolder } from './useFiles'
 import { useLatest } from './useLatest'
@@ -60,16 +63,14 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
   useEffect(() => {
     const sent = busy || opening ? null : store.drafts.sent(place)
     if (!sent || store.isPending(sent.key)) return
-    let wanted = true
-    void store.runOf(sent.key).then((run) => {
-      if (!wanted) return
+    const asking = new AbortController()
+    void startedBy(store, sent.key, asking.signal).then((run) => {
+      if (asking.signal.aborted) return
       store.drafts.arrived(sent.key)
       if (!run) latest.current(sent)
       else if (chat === null) void store.open(run.conversation_id)
     })
-    return () => {
-      wanted = false
-    }
+    return () => asking.abort()
   }, [store, here, busy, opening])
   useEffect(() => store.takeFiles(add))
   const canSend = text.trim() !== '' || files.length > 0
@@ -83,6 +84,12 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     setText('')
     clear()
     if (busy) return
+    // One that may have arrived comes back now: this one takes its place.
+    const left = store.drafts.sent(place)
+    if (left && !store.isPending(left.key)) {
+      setText(left.message)
+      bring(left.attachments)
+    }
     const key = newKey()
     store.drafts.send(place, { message, attachments: [...files], key })
     void store.sendMessage(message, { attachments: files, key })
@@ -96,6 +103,21 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
   }, [opening, waiting])
   return { text, setText, files, addFiles: add, removeFile: remove, problem, queue, bringBack, busy, canSend, waits, send, stop: () => void store.stop() }
 }
+
+/** The run that a request has started, if any. A service that cannot say is asked again: a message that comes back might be sent twice. */
+async function startedBy(store: ChatStore, key: string, signal: AbortSignal): Promise<Run | undefined> {
+  for (let failures = 1; !signal.aborted; failures++) {
+    try {
+      return await store.runOf(key)
+    } catch (error) {
+      if (!(error instanceof ApiError && error.retryable)) return undefined
+      await pause(waitAfter(error, failures, ASK_AGAIN), signal)
+    }
+  }
+}
+
+/** Milliseconds between two requests that ask for a run. */
+const ASK_AGAIN = { firstWait: 1_000, longestWait: 30_000 }
 
 /** Text and files that survive a reload; each user and chat has its own. `lost` names the files that did not. */
 function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (text: string) => void, FileHolder & { lost: string }] {

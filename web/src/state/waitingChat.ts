@@ -77,9 +77,9 @@ export abstract class WaitingChat extends KeptChat {
     this.setQueue(this.state.queue)
   }
 
-  /** The run that was started by the request with this key; undefined if there is none, or the service cannot be reached. */
+  /** The run that was started by the request with this key; undefined if there is none. */
   runOf(key: string): Promise<Run | undefined> {
-    return jsonOf(this.api.send)<RunList>('GET', `/api/chat/runs?idempotency_key=${encodeURIComponent(key)}`).then((list) => list.items[0], () => undefined)
+    return jsonOf(this.api.send)<RunList>('GET', `/api/chat/runs?idempotency_key=${encodeURIComponent(key)}`).then((list) => list.items[0])
   }
 
   /** Whether a message is on its way, or can be tried again. */
@@ -166,7 +166,7 @@ export abstract class WaitingChat extends KeptChat {
     this.leaving = null
     const queue = this.queues.read(conversationId)
     this.dispatch({ type: 'set', set: { queue } })
-    if (queue[0] && (await this.runOf(queue[0].id)) && this.state.conversationId === conversationId) this.unqueue(queue[0].id)
+    if (queue[0] && (await this.runOf(queue[0].id).catch(() => null)) && this.state.conversationId === conversationId) this.unqueue(queue[0].id)
   }
 
   /** Gives files to the input; they wait while it is not shown. */
