@@ -1,7 +1,7 @@
 import { act, createEvent, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { answerFrames, event, frame, json, png, sse, type Call } from './fakes'
-import { chat, input, live, message, posts, settled, show } from './shown'
+import { chat, input, live, message, posts, settled, show, slow } from './shown'
 
 beforeEach(() => {
   localStorage.clear()
@@ -191,6 +191,25 @@ describe('what a / and an @ offer', () => {
     await screen.findByRole('option', { name: /New chat/ })
     await user.keyboard('{Enter}')
     await screen.findByText('How can I help?')
+  })
+
+  it('answers a question again whose answer was stopped before its first word', async () => {
+    const { response, go } = slow()
+    const { user, calls } = show(({ method, path }) => {
+      if (path.endsWith('/cancel')) return json({ run_id: 'r' })
+      if (method === 'POST') return posts(calls).length === 1 ? response : sse(answerFrames('Yes.'))
+      return path.startsWith('/api/chats/7?') ? chat([message('q', 'user', 'x')]) : undefined
+    })
+    await user.type(input(), 'x{Enter}')
+    await user.click(screen.getByRole('button', { name: 'Stop' }))
+    await screen.findByText('Stopping…')
+    go(sse([event('stream_start', { run_id: 'r', conversation_id: 7, user_message_id: 'q' }), event('stream_end', { status: 'cancelled' })]))
+    await screen.findByText('You stopped this answer.')
+    await settled()
+    await user.type(input(), '/again{Enter}')
+    await waitFor(() => expect(posts(calls)).toHaveLength(2))
+    expect(posts(calls)[1]).toMatchObject({ message: 'x', edit_message_id: 'q' })
+    await screen.findByText('Yes.')
   })
 })
 

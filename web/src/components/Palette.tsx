@@ -3,6 +3,7 @@ import { createDocumentApi } from '../api/documents'
 import { useChatState, useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import type { Asked } from '../state/asked'
+import { CUT_ID } from '../state/state'
 import type { ChatStore } from '../state/store'
 import { nameWords } from '../state/trail'
 import { useAllLabels } from '../state/allLabels'
@@ -127,12 +128,17 @@ function commandsOf(store: ChatStore, tray: TrayContext, labels: Labels): Option
   const all: [string, string, (() => void) | undefined][] = [
     ['new', labels.newChat, tray.startNew],
     ['chats', labels.history, tray.openHistory],
-    ['again', labels.regenerate, last?.role === 'assistant' ? () => void store.sendMessage('', { regenerateMessageId: last.id }) : undefined],
+    ['again', labels.regenerate, last?.role === 'assistant' ? () => void answerAgain(store, last.id) : undefined],
     ['export', labels.saveMarkdown, conversationId === null ? undefined : () => save('markdown')],
     ['json', labels.saveJson, conversationId === null ? undefined : () => save('json')],
     ...tray.commands.map((c): [string, string, () => void] => [c.name, c.title, c.run]),
   ]
   return all.flatMap(([name, words, run]) => (run ? [{ name, words, icon: 'command' as const, take: () => (run(), '') }] : []))
+}
+
+/** Asks for another answer. The service has none where the last one was stopped before its first word: then it answers the question again. */
+function answerAgain(store: ChatStore, id: string): Promise<void> {
+  return id.startsWith(CUT_ID) ? store.retry() : store.sendMessage('', { regenerateMessageId: id })
 }
 
 function firstSentence(text: string): string {
