@@ -193,7 +193,7 @@ describe('what a / and an @ offer', () => {
     await screen.findByText('How can I help?')
   })
 
-  it('answers a question again whose answer was stopped before its first word', async () => {
+  it.each(['/again', 'its button'])('answers a question again whose answer was stopped before its first word: %s', async (by) => {
     const { response, go } = slow()
     const { user, calls } = show(({ method, path }) => {
       if (path.endsWith('/cancel')) return json({ run_id: 'r' })
@@ -206,7 +206,8 @@ describe('what a / and an @ offer', () => {
     go(sse([event('stream_start', { run_id: 'r', conversation_id: 7, user_message_id: 'q' }), event('stream_end', { status: 'cancelled' })]))
     await screen.findByText('You stopped this answer.')
     await settled()
-    await user.type(input(), '/again{Enter}')
+    if (by === '/again') await user.type(input(), '/again{Enter}')
+    else await user.click(screen.getByRole('button', { name: 'Answer again' }))
     await waitFor(() => expect(posts(calls)).toHaveLength(2))
     expect(posts(calls)[1]).toMatchObject({ message: 'x', edit_message_id: 'q' })
     await screen.findByText('Yes.')

@@ -3,8 +3,9 @@ import { CopyButton } from '../markdown/copy'
 import { htmlOf } from '../markdown/html'
 import { useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
-import type { GeneralChatMessage } from '../state/state'
+import { CUT_ID, type GeneralChatMessage } from '../state/state'
 import { useLabels, useTray } from '../state/tray'
+import { answerAgain } from './answerAgain'
 import { IconButton } from './IconButton'
 import { BugIcon, CheckIcon, DocIcon, DownIcon, RetryIcon, UpIcon } from './icons'
 import { FeedbackForm, Versions } from './laterParts'
@@ -23,7 +24,7 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
   const store = useChatStore()
   const [asking, setAsking] = useState(false)
   const [applied, setApplied] = useState(false)
-  const kept = !message.id.startsWith('answer:')
+  const kept = !message.id.startsWith(CUT_ID)
   const rating = message.feedback?.rating
   // The same thumb again removes the rating.
   const judge = (thumb: 'up' | 'down') => {
@@ -43,7 +44,7 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
             <IconButton label={labels.badAnswer} pressed={rating === 'down'} onClick={() => judge('down')}><DownIcon /></IconButton>
           </>
         )}
-        {last && kept && message.status !== 'error' && <IconButton label={labels.regenerate} disabled={busy} onClick={() => void store.sendMessage('', { regenerateMessageId: message.id })}><RetryIcon /></IconButton>}
+        {last && message.status !== 'error' && <IconButton label={labels.regenerate} disabled={busy} onClick={() => void answerAgain(store, message.id)}><RetryIcon /></IconButton>}
         {tray.applyToDocument && plain && kept && (
           <IconButton label={applied ? labels.applied : labels.applyToDocument} onClick={() => void tray.applyToDocument?.(message).then(() => setApplied(true), () => undefined)}>{applied ? <CheckIcon /> : <DocIcon />}</IconButton>
         )}

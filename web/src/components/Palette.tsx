@@ -3,12 +3,12 @@ import { createDocumentApi } from '../api/documents'
 import { useChatState, useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import type { Asked } from '../state/asked'
-import { CUT_ID } from '../state/state'
 import type { ChatStore } from '../state/store'
 import { nameWords } from '../state/trail'
 import { useAllLabels } from '../state/allLabels'
 import { useTray, type TrayContext } from '../state/tray'
 import type { Labels } from '../labels/tray'
+import { answerAgain } from './answerAgain'
 import { DocIcon, SparkIcon, ToolIcon } from './icons'
 import { saveChat } from './saveChat'
 
@@ -134,11 +134,6 @@ function commandsOf(store: ChatStore, tray: TrayContext, labels: Labels): Option
     ...tray.commands.map((c): [string, string, () => void] => [c.name, c.title, c.run]),
   ]
   return all.flatMap(([name, words, run]) => (run ? [{ name, words, icon: 'command' as const, take: () => (run(), '') }] : []))
-}
-
-/** Asks for another answer. The service has none where the last one was stopped before its first word: then it answers the question again. */
-function answerAgain(store: ChatStore, id: string): Promise<void> {
-  return id.startsWith(CUT_ID) ? store.retry() : store.sendMessage('', { regenerateMessageId: id })
 }
 
 function firstSentence(text: string): string {
