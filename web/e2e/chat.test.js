@@ -198,7 +198,7 @@ test('an answer is rated and copied', async () => {
   await page.locator('[aria-pressed=false][aria-label="Bad answer"]').waitFor()
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.answers.last().getByRole('button', { name: 'Copy', exact: true }).click()
-  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /Hello/)
+  await until('the answer is copied', () => page.evaluate(async () => (await navigator.clipboard.readText()).includes('Hello')))
 })
 
 test('keys recall the last question, close and open the tray, and are listed', async () => {
@@ -221,6 +221,8 @@ test('keys recall the last question, close and open the tray, and are listed', a
 
 test('a draft survives a reload, and a file is sent with the message', async () => {
   await page.input.fill('half a thought')
+  // It can be kept as soon as the page knows whose it is.
+  await until('the draft is kept', () => page.evaluate(() => Object.values(sessionStorage).includes('half a thought')))
   await page.reload()
   await page.hasText('How can I help?')
   await until('the draft is back', async () => (await page.input.inputValue()) === 'half a thought')
