@@ -3,6 +3,7 @@ package app
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +19,8 @@ func evalPages(dir string) string { return filepath.Join(dir, "pages") }
 
 // pagesWith makes a folder of page files: those of a folder ("" is none), with one added in
 // place of the one of the same page, whose name it returns.
-func pagesWith(folder, added, to string) (string, error) {
-	name, content, err := readPage(added)
+func pagesWith(ctx context.Context, folder, added, to string) (string, error) {
+	name, content, err := readPage(ctx, added)
 	if err != nil {
 		return "", err
 	}
@@ -36,7 +37,7 @@ func pagesWith(folder, added, to string) (string, error) {
 		if ext := filepath.Ext(f.Name()); f.IsDir() || ext != ".yaml" && ext != ".yml" {
 			continue
 		}
-		other, raw, err := readPage(filepath.Join(folder, f.Name()))
+		other, raw, err := readPage(ctx, filepath.Join(folder, f.Name()))
 		if err != nil {
 			return "", err
 		}
@@ -51,8 +52,8 @@ func pagesWith(folder, added, to string) (string, error) {
 }
 
 // readPage reads a page file and the name of its page. Mistakes in it are found later.
-func readPage(path string) (name string, content []byte, err error) {
-	if content, err = readSmall(path); err != nil {
+func readPage(ctx context.Context, path string) (name string, content []byte, err error) {
+	if content, err = readSmall(ctx, path); err != nil {
 		return "", nil, err
 	}
 	var page struct{ Page string }
@@ -88,18 +89,21 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// readSmall reads a whole file of at most maxEvalFile bytes.
-func readSmall(path string) ([]byte, error) {
-	file, err := os.Open(path) //nolint:gosec // the operator names it
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	raw, err := io.ReadAll(io.LimitReader(file, maxEvalFile+1))
-	if err == nil && len(raw) > maxEvalFile {
-		err = fmt.Errorf("has more than %d bytes", maxEvalFile)
-	}
-	return raw, err
+// readSmall reads a whole file of at most maxEvalFile bytes. It does not wait for a pipe when
+// ctx ends.
+func readSmall(ctx context.Context, path string) ([]byte, error) {
+	return stoppable(ctx, func() ([]byte, error) {
+		file, err := os.Open(path) //nolint:gosec // the operator names it
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		raw, err := io.ReadAll(io.LimitReader(file, maxEvalFile+1))
+		if err == nil && len(raw) > maxEvalFile {
+			err = fmt.Errorf("has more than %d bytes", maxEvalFile)
+		}
+		return raw, err
+	})
 }
 
 // toFile writes into a new file that only its owner can read, or to stdout if path is

@@ -104,7 +104,7 @@ func (o *evalRun) run(ctx context.Context, c settings.Config, file string, stdou
 	if err := o.check(c); err != nil {
 		return err
 	}
-	records, err := stoppable(ctx, func() ([]*evaluate.Record, error) { return o.read(file) })
+	records, err := stoppable(ctx, func() ([]*evaluate.Record, error) { return o.read(ctx, file) })
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (o *evalRun) run(ctx context.Context, c settings.Config, file string, stdou
 		return err
 	}
 	defer os.RemoveAll(dir)
-	replay, page, err := o.replayOptions(c, dir)
+	replay, page, err := o.replayOptions(ctx, c, dir)
 	if err != nil {
 		return err
 	}
@@ -148,10 +148,10 @@ func (o *evalRun) setup(c settings.Config, file string) evaluate.Setup {
 }
 
 // read reads the records and the checks.
-func (o *evalRun) read(path string) ([]*evaluate.Record, error) {
+func (o *evalRun) read(ctx context.Context, path string) ([]*evaluate.Record, error) {
 	var checks []evaluate.Check
 	if o.checks != "" {
-		raw, err := readSmall(o.checks)
+		raw, err := readSmall(ctx, o.checks)
 		if err == nil {
 			checks, err = evaluate.ReadChecks(raw)
 		}
@@ -172,10 +172,10 @@ func (o *evalRun) read(path string) ([]*evaluate.Record, error) {
 }
 
 // replayOptions says how questions are answered, and which page is tried; "" is none.
-func (o *evalRun) replayOptions(c settings.Config, dir string) (replay evaluate.ReplayOptions, page string, err error) {
+func (o *evalRun) replayOptions(ctx context.Context, c settings.Config, dir string) (replay evaluate.ReplayOptions, page string, err error) {
 	replay = evaluate.ReplayOptions{Live: o.live, Writes: o.writes}
 	if o.prompt != "" {
-		raw, err := readSmall(o.prompt)
+		raw, err := readSmall(ctx, o.prompt)
 		if err == nil && strings.TrimSpace(string(raw)) == "" {
 			err = errors.New("is empty")
 		}
@@ -186,7 +186,7 @@ func (o *evalRun) replayOptions(c settings.Config, dir string) (replay evaluate.
 	}
 	if o.page != "" {
 		replay.Rebuild = true
-		page, err = pagesWith(c.Pages, o.page, evalPages(dir))
+		page, err = pagesWith(ctx, c.Pages, o.page, evalPages(dir))
 	}
 	return replay, page, err
 }

@@ -76,10 +76,16 @@ func TestPipesAreRead(t *testing.T) {
 
 // TestStopWhileThePipeIsSilent stops commands that wait for the content of a pipe.
 func TestStopWhileThePipeIsSilent(t *testing.T) {
+	records := filepath.Join(t.TempDir(), "records")
+	if err := os.WriteFile(records, []byte(`{"version": 1, "question": "Why?"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, args := range map[string][]string{
 		"settings": {"serve", "--config"},
 		"import":   {"import"},
 		"records":  {"eval", "run", "--output", filepath.Join(t.TempDir(), "out")},
+		"prompt":   {"eval", "run", records, "--output", filepath.Join(t.TempDir(), "out"), "--prompt"},
+		"page":     {"eval", "run", records, "--output", filepath.Join(t.TempDir(), "out"), "--page"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pipe := newPipe(t)

@@ -33,6 +33,8 @@ func (p protocol) oddities(t *testing.T) {
 	p.table(t, "text/event-stream", []row{
 		{"usage of floats", whole + usage(`{"prompt_tokens":10.0,"completion_tokens":2.0,"total_tokens":12.0}`), paid},
 		{"usage of strings", whole + usage(`{"prompt_tokens":"10","completion_tokens":"2","total_tokens":null}`), paid},
+		{"impossible usage", whole + usage(`{"prompt_tokens":1e300,"completion_tokens":2,"total_tokens":12}`) + usage(`{"prompt_tokens":10,"completion_tokens":1e12}`), hello},
+		{"an impossible total", whole + usage(`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":1e300}`), paid},
 		{"usage a list", whole + usage(`[]`) + usage(`[{"prompt_tokens":10}]`), hello},
 		{"usage null, false, a word", whole + usage(`null`) + usage(`false`) + usage(`"none"`), hello},
 		{"usage a list beside text", strings.ReplaceAll(whole, `"usage":null`, `"usage":[]`), hello},

@@ -48,11 +48,21 @@ type usage struct {
 	Total      float64 `json:"total_tokens"`
 }
 
-// tokens returns the usage. A missing or impossible total is replaced by the sum.
+// mostTokens is the largest number of tokens that one call of a model may have used.
+const mostTokens = 1e9
+
+// tokens returns the usage, none if it is impossible. A missing or impossible total is
+// replaced by the sum.
 func (u *usage) tokens() schemas.Usage {
-	count := func(f float64) int { return int(min(max(f, 0), 1e12)) }
-	in, out := count(u.Prompt), count(u.Completion)
-	return schemas.Usage{InputTokens: in, OutputTokens: out, TotalTokens: max(count(u.Total), in+out)}
+	if max(u.Prompt, u.Completion) > mostTokens {
+		return schemas.Usage{}
+	}
+	in, out := int(max(u.Prompt, 0)), int(max(u.Completion, 0))
+	total := in + out
+	if u.Total <= mostTokens {
+		total = max(total, int(max(u.Total, 0)))
+	}
+	return schemas.Usage{InputTokens: in, OutputTokens: out, TotalTokens: total}
 }
 
 // completion reports whether body is a whole completion.

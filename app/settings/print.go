@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -171,7 +172,7 @@ func redactURLs(s string) string {
 }
 
 // redactURL hides the password of a URL, a user name without a password, and
-// the values of query parameters that are named like secrets.
+// the values of query parameters that are named like secrets or as long as keys are.
 func redactURL(s string) string {
 	if strings.HasPrefix(s, "sqlite:") {
 		return s
@@ -184,8 +185,8 @@ func redactURL(s string) string {
 		u.User = url.User(urlMask)
 	}
 	query := u.Query()
-	for name := range query {
-		if secretName.MatchString(name) {
+	for name, values := range query {
+		if secretName.MatchString(name) || slices.ContainsFunc(values, func(v string) bool { return len(v) >= keyLength }) {
 			query.Set(name, urlMask)
 		}
 	}
@@ -197,6 +198,10 @@ func redactURL(s string) string {
 
 // urlMask replaces a secret in a URL.
 const urlMask = "xxxxx"
+
+// keyLength is how many bytes of a URL's query may be a key, whatever their name, as in
+// ?sig= and ?code=.
+const keyLength = 20
 
 var secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|key|user|auth|cookie|credential`)
 

@@ -473,6 +473,8 @@ func TestPrintConfigMasksURLs(t *testing.T) {
 		"CHATTRAY_PUBLIC_URL=https://tray.example/base":                        "https://tray.example/base",
 		"CHATTRAY_PUBLIC_URL=https://me:hunter2@tray.example":                  "https://me:xxxxx@tray.example",
 		"CHATTRAY_PUBLIC_URL=https://tray.example?token=hunter2":               "https://tray.example?token=xxxxx",
+		"OPENAI_BASE_URL=https://h/v1?api-version=2024-02-15-preview":          "https://h/v1?api-version=2024-02-15-preview",
+		"OPENAI_BASE_URL=https://h/v1?v=2024&sig=9f86d081884c7d659a2f":         "https://h/v1?sig=xxxxx&v=2024",
 		"CHATTRAY_PUBLIC_URL=https://me:hunter2@tray .example":                 mask,
 		"CHATTRAY_OIDC_ISSUER=https://me:hunter2@login.example/":               "https://me:xxxxx@login.example/",
 		"CHATTRAY_CORS_ORIGINS=https://a.example,https://me:hunter2@b.example": "https://a.example,https://me:xxxxx@b.example",

@@ -69,7 +69,8 @@ func existing(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	err = ours(ctx, db, "SELECT COUNT(*), COALESCE(SUM(name IN ('goose_db_version', 'chats')), 0) FROM sqlite_master WHERE type = 'table'")
+	err = ours(ctx, db, `SELECT COALESCE(SUM(name NOT IN ('goose_db_version', 'sqlite_sequence')), 0), COALESCE(SUM(name IN ('goose_db_version', 'chats')), 0)
+		FROM sqlite_master WHERE type = 'table'`) // a first start that was interrupted has left those of the migrations alone
 	if errors.Is(err, errForeign) || errors.Is(err, errEmpty) {
 		err = fmt.Errorf("%s: %w", path, err)
 	}

@@ -129,9 +129,13 @@ func openSQLite(ctx context.Context, path string, conns int, alone bool) (_ *sql
 }
 
 // createSQLite makes a new file with pages of sqlitePage, and leaves an existing one as
-// it is. In WAL mode the size of the pages could no longer be chosen.
+// it is; that of another program is an error. In WAL mode the size of the pages could no
+// longer be chosen.
 func createSQLite(ctx context.Context, path string) error {
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		if err := existing(ctx, path); errors.Is(err, errForeign) {
+			return err
+		}
 		return nil
 	}
 	db, err := sql.Open("sqlite", sqliteFileURL(path)+"?_pragma=page_size("+sqlitePage+")")

@@ -30,6 +30,8 @@ func Explain(ctx context.Context, service string, err error) error {
 		code, what = schemas.CodeForbidden, "may not be reached: only public http and https addresses on ports 80 and 443 are allowed"
 	case errors.Is(err, ErrTooLarge):
 		code, what = schemas.CodeTooLarge, "answered with more data than allowed"
+	case errors.Is(err, ErrCoding):
+		code, what = schemas.CodeUpstreamError, "answered with compressed data, which it was not asked for"
 	case errors.Is(err, ErrRedirects):
 		code, what = schemas.CodeUpstreamError, "redirects too often"
 	case isNet && timeout.Timeout():

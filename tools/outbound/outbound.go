@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -47,6 +48,8 @@ var (
 	ErrRefused = errors.New("this address may not be reached")
 	// ErrTooLarge is for an answer over the limit.
 	ErrTooLarge = errors.New("the answer is too large")
+	// ErrCoding is for an answer that is compressed although the request did not ask for it.
+	ErrCoding = errors.New("the answer is compressed")
 	// ErrRedirects is for an answer after too many redirects.
 	ErrRedirects = errors.New("too many redirects")
 )
@@ -141,8 +144,22 @@ func (t *checked) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = &bounded{resp.Body, t.max}
+	if compressed(resp.Header.Get("Content-Encoding")) && resp.ContentLength != 0 && r.Method != http.MethodHead {
+		resp.Body = &unreadable{resp.Body}
+	}
 	return resp, nil
 }
+
+// compressed reports whether a coding compresses. Some servers send others, such as a charset,
+// with a body that is as it is.
+func compressed(coding string) bool {
+	return slices.Contains([]string{"br", "zstd", "gzip", "x-gzip", "deflate", "compress"}, strings.ToLower(coding))
+}
+
+// unreadable is a compressed body. The transport has removed the one coding that it asks for.
+type unreadable struct{ io.ReadCloser }
+
+func (*unreadable) Read([]byte) (int, error) { return 0, ErrCoding }
 
 // sendable escapes what a query may not have in a request, as browsers do. A URL is parsed with
 // its query as it is, and a space would end the request's line before its end.

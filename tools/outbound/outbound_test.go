@@ -343,6 +343,9 @@ func TestLimits(t *testing.T) {
 			_, _ = w.Write(make([]byte, 1001))
 		case "/exact":
 			_, _ = w.Write(make([]byte, 1000))
+		case "/br", "/UTF-8":
+			w.Header().Set("Content-Encoding", r.URL.Path[1:])
+			_, _ = io.WriteString(w, "text")
 		case "/header":
 			w.Header().Set("X-Long", strings.Repeat("x", 80<<10))
 		case "/slow":
@@ -362,6 +365,8 @@ func TestLimits(t *testing.T) {
 		{"/exact", time.Minute, nil},
 		{"/body", time.Minute, outbound.ErrTooLarge},
 		{"/loop", time.Minute, outbound.ErrRedirects},
+		{"/br", time.Minute, outbound.ErrCoding},
+		{"/UTF-8", time.Minute, nil},
 		{"/slow", 300 * time.Millisecond, context.DeadlineExceeded},
 	} {
 		t.Run(tc.path, func(t *testing.T) {

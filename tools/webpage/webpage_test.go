@@ -139,12 +139,19 @@ func TestReadKinds(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	status := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
 	defer status.Close()
+	brotli := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", "br")
+		_, _ = w.Write([]byte("\x0b\x02\x80text\x03"))
+	}))
+	defer brotli.Close()
 	for _, tc := range []struct {
 		name, url string
 		code      schemas.Code
 	}{
 		{"PDF", serve(t, "application/pdf", "%PDF-1.7"), schemas.CodeUnsupportedMedia},
 		{"image without type", serve(t, "", "\x89PNG\r\n\x1a\n"), schemas.CodeUnsupportedMedia},
+		{"compressed", brotli.URL, schemas.CodeUpstreamError},
 		{"status", status.URL, schemas.CodeNotFound},
 		{"private", "http://10.0.0.1/", schemas.CodeForbidden},
 		{"without scheme, private", "192.168.0.1/x", schemas.CodeForbidden},

@@ -1,6 +1,7 @@
 package completions
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -43,6 +44,7 @@ type request struct {
 type message struct {
 	Role       string             `json:"role"`
 	Content    openaiwire.Content `json:"content"`
+	Refusal    string             `json:"refusal"` // in place of the content
 	ToolCallID string             `json:"tool_call_id"`
 }
 
@@ -190,7 +192,7 @@ func (r *request) list() (list []wires.Message) {
 		case "user":
 			list = append(list, wires.Message{Role: m.Role, Text: m.Content.Asked()})
 		case "assistant":
-			list = append(list, wires.Message{Role: m.Role, Text: m.Content.Plain()})
+			list = append(list, wires.Message{Role: m.Role, Text: cmp.Or(m.Content.Plain(), m.Refusal)})
 		}
 	}
 	return list

@@ -20,6 +20,7 @@ type Content []Part
 type Part struct {
 	Type     string  `json:"type"`
 	Text     string  `json:"text"`
+	Refusal  string  `json:"refusal"`
 	ImageURL address `json:"image_url"`
 	File     *file   `json:"file"` // of chat completions
 	FileID   string  `json:"file_id"`
@@ -73,12 +74,15 @@ func (p *Part) isText() bool {
 	return p.Type == "text" || p.Type == "input_text" || p.Type == "output_text"
 }
 
-// Plain returns the text parts, one a line.
+// Plain returns the texts and refusals, one a line.
 func (c Content) Plain() string {
 	var lines []string
 	for i := range c {
-		if c[i].isText() {
-			lines = append(lines, c[i].Text)
+		switch p := &c[i]; {
+		case p.isText():
+			lines = append(lines, p.Text)
+		case p.Type == "refusal":
+			lines = append(lines, p.Refusal)
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -282,6 +282,10 @@ func get(c *wires.Call) error {
 		}
 		cursor = n
 	}
+	stream := query.Get("stream")
+	if !slices.Contains([]string{"", "false", "true"}, stream) {
+		return &openaiwire.Refusal{Status: http.StatusBadRequest, Code: string(schemas.CodeInvalid), Param: "stream", Text: "stream must be true or false"}
+	}
 	run, begin, err := found(c)
 	if err != nil {
 		return err
@@ -294,7 +298,7 @@ func get(c *wires.Call) error {
 	t := makeTable(options{model: "chattray"}, wires.Params{Run: run.RunID})
 	part := part(t, run)
 	part.After, part.Cursor = begin, cursor
-	if query.Get("stream") == "true" {
+	if stream == "true" {
 		return c.Service.Serve(c, to, part)
 	}
 	return t.respond(c, to, part, true)
