@@ -313,7 +313,7 @@ it('a chat is saved from the menu', async () => {
   })
   const { user, calls } = show(({ path }) => {
     if (path.startsWith('/api/chats/7/export')) return new Response('# t\n', { headers: { 'Content-Type': 'text/markdown' } })
-    return path.startsWith('/api/chats/7') ? chat([message('q', 'user', 'x'), message('a', 'assistant', 'Done.')], { title: 'A/B: what?' }) : undefined
+    return path.startsWith('/api/chats/7') ? chat([message('q', 'user', 'x'), message('a', 'assistant', 'Done.')], { title: 'A/B: what?\u202E' }) : undefined
   }, {}, 'k')
   await screen.findByText('Done.')
   await user.click(await screen.findByRole('button', { name: 'More options' }))
