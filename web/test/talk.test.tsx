@@ -303,6 +303,29 @@ describe('the list of chats', () => {
   })
 })
 
+it('the focus stays on the button of a chat that is pinned, and goes to the next chat when one is archived or deleted', async () => {
+  const all = [1, 2, 3].map((id) => ({ conversation_id: id, chat_id: `${id}`, title: `chat ${id}`, created_at: '', updated_at: `2026-01-0${4 - id}T00:00:00Z` }))
+  const { user } = show(({ method, path }) => {
+    if (method !== 'GET') return json({})
+    return path.startsWith('/api/chats?') ? json({ items: all }) : undefined
+  })
+  await user.click(screen.getByRole('button', { name: 'Chats' }))
+  const press = async (name: string) => {
+    ;(await screen.findByRole('button', { name })).focus()
+    await user.keyboard('{Enter}')
+  }
+  const focused = () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.querySelector('span')?.textContent
+  await press('Pin: chat 2')
+  await screen.findByRole('button', { name: 'Unpin: chat 2' })
+  await waitFor(() => expect(focused()).toBe('Unpin: chat 2'))
+  await press('Archive: chat 2')
+  await waitFor(() => expect(focused()).toBe('chat 1'))
+  await press('Delete: chat 3')
+  await user.keyboard('{Enter}')
+  await waitFor(() => expect(screen.queryByText('chat 3')).toBeNull())
+  await waitFor(() => expect(focused()).toBe('chat 1'))
+})
+
 it('a chat is saved from the menu', async () => {
   opened()
   const made = vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:x')
