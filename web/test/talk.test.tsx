@@ -326,6 +326,19 @@ it('the focus stays on the button of a chat that is pinned, and goes to the next
   await waitFor(() => expect(focused()).toBe('chat 1'))
 })
 
+it('a question that was stopped before its first word says so when the chat is opened', async () => {
+  sessionStorage.setItem('chattray:k:conversation', '7')
+  const { user, calls } = show(({ method, path }) => {
+    if (method === 'POST') return sse(answerFrames('It fell.'))
+    return path.startsWith('/api/chats/7?') ? chat([message('q', 'user', 'Gold?')]) : undefined
+  }, {}, 'k')
+  await screen.findByText('You stopped this answer.')
+  await user.click(screen.getByRole('button', { name: 'Answer again' }))
+  await screen.findByText('It fell.')
+  expect(screen.queryByText('You stopped this answer.')).toBeNull()
+  expect(posts(calls)).toMatchObject([{ message: 'Gold?', edit_message_id: 'q' }])
+})
+
 it('a chat is saved from the menu', async () => {
   opened()
   const made = vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:x')
