@@ -38,7 +38,8 @@ type StatusLine struct {
 }
 
 // StreamEnd is the data of stream_end, the terminal event of the dialect
-// messages. Payload is set when Status is completed.
+// messages. Payload is set when Status is completed; otherwise Usage is what the
+// run has used of models, absent if that is nothing or unknown.
 type StreamEnd struct {
 	// Status is completed, error or cancelled.
 	Status    string               `json:"status"`
@@ -47,4 +48,5 @@ type StreamEnd struct {
 	Message   string               `json:"message,omitempty"`
 	Retryable bool                 `json:"retryable,omitempty"`
 	MessageID string               `json:"message_id,omitempty"`
+	Usage     Usage                `json:"usage,omitzero"`
 }

@@ -178,10 +178,10 @@ func runProps(body runlog.Body, r *Reader) json.RawMessage {
 		return eventProps("stream_end", propFields{"status": "completed", "payload": json.RawMessage(r.AppendPayload(nil, b))})
 	case *runlog.Failed:
 		return eventProps("stream_end", schemas.StreamEnd{
-			Status: "error", Code: b.Code, Message: b.Message, Retryable: b.Retryable, MessageID: b.MessageID,
+			Status: "error", Code: b.Code, Message: b.Message, Retryable: b.Retryable, MessageID: b.MessageID, Usage: b.Used,
 		})
 	case *runlog.Cancelled:
-		return eventProps("stream_end", schemas.StreamEnd{Status: "cancelled", MessageID: b.MessageID})
+		return eventProps("stream_end", schemas.StreamEnd{Status: "cancelled", MessageID: b.MessageID, Usage: b.Used})
 	default:
 		return nil
 	}

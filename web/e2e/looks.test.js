@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import { openTray } from './states.js'
-import { browser, service, until } from './world.js'
+import { browser, call, service, until } from './world.js'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 let server, chromium
@@ -115,6 +115,7 @@ test('the user chooses theme and layout, which are kept', async () => {
 })
 
 test('everything can be done with the keyboard alone', async () => {
+  await call(server.url, 'POST', '/api/chat', { message: 'hello' })
   const page = await chromium.open(`${server.url}/#/reports`)
   await page.hasText('How can I help?')
   const focused = () => page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent)
@@ -157,8 +158,9 @@ test('everything can be done with the keyboard alone', async () => {
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
   assert.equal(await focused(), 'Delete')
+  const next = await page.locator('.ct-chat-row').nth(1).locator('.ct-chat-open > span').textContent()
   await page.keyboard.press('Enter')
-  await until('the list has the focus when the row is gone', async () => (await focused()) === 'Chats')
+  await until('the next chat has the focus when the row is gone', () => page.evaluate((title) => document.activeElement.matches('.ct-chat-row:first-child .ct-chat-open') && document.activeElement.firstChild.textContent === title, next))
   await page.keyboard.press('Escape')
   await page.input.waitFor()
   assert.equal(await focused(), 'Message')

@@ -144,6 +144,25 @@ test('a message that could not be sent can be sent again', async () => {
   assert.equal(await page.questions.count(), 1)
 })
 
+test('Stop gives back a message that could not be sent; a double click on Send does not stop', async () => {
+  await page.ask('hello')
+  await page.settled()
+  await page.context().setOffline(true)
+  await page.ask('Are you there?')
+  await page.hasText('Connection lost. Reconnecting…')
+  await page.button('Stop').click()
+  await page.settled()
+  assert.equal(await page.input.inputValue(), 'Are you there?')
+  assert.equal(await page.questions.count(), 1)
+  await page.context().setOffline(false)
+  await page.input.fill('count 40')
+  await page.button('Send').dblclick()
+  await page.hasText(/\b3 4/)
+  server.upTo(40)
+  await page.settled()
+  assert.ok((await textOf(page)).includes(counted(40)), await textOf(page))
+})
+
 test('without a connection a message that waits is shown, and the list of chats comes with the connection', async () => {
   await page.ask('hello')
   await page.settled()

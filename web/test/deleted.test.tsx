@@ -94,3 +94,18 @@ it('a chat that is gone when the page is loaded, without messages that wait, is 
   await screen.findByText('How can I help?')
   expect(screen.queryByRole('alert')).toBeNull()
 })
+
+it('what is typed in a chat that is deleted elsewhere stays in the composer, with its files', async () => {
+  sessionStorage.setItem('chattray:k:conversation', '7')
+  let deleted = false
+  const { user } = show(({ path }) => (path.startsWith('/api/chats/7?') && !deleted ? chat([message('q1', 'user', 'one'), message('a1', 'assistant', 'Done.')]) : undefined), {}, 'k')
+  await screen.findByText('Done.')
+  await user.type(input(), 'half a question')
+  await user.upload(document.querySelector<HTMLInputElement>('input[type=file]')!, file)
+  await screen.findByLabelText('Remove: notes.md')
+  deleted = true
+  act(() => void document.dispatchEvent(new Event('visibilitychange')))
+  expect((await screen.findByRole('alert')).textContent).toContain(gone)
+  expect(input().value).toBe('half a question')
+  screen.getByLabelText('Remove: notes.md')
+})

@@ -2,7 +2,7 @@ import { render } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import type { Block, DocumentApi } from '../src/documents'
 import { RenderedDiff } from '../src/documents/RenderedDiff'
-import { apply, pendingOf, targetOf, undo, withProposals } from '../src/documents/undo'
+import { apply, applyAll, pendingOf, renamed, targetOf, undo, without, withProposals, type Decision, type Proposal } from '../src/documents/undo'
 
 const texts = (container: HTMLElement, tag: string) => [...container.querySelectorAll(tag)].map((e) => e.textContent)
 
@@ -81,6 +81,53 @@ describe('a decision', () => {
     for (const proposal of back) await apply(api, 'doc', proposal, before)
     expect(asked).toEqual([['update', 'b', { content: 'B' }], ['remove', 'c'], ['update', 'd', { after_block_id: '' }], ['add', 'doc', { type: 'md', content: 'E', after_block_id: 'd' }]])
     expect(targetOf(block('a', 'pending_move', { new_position: 'c5' }), before)).toBe('c')
+  })
+
+  it('that was undone is made again, as a whole and one by one, and undone again', async () => {
+    const blocks: Block[] = [block('a', 'clean'), block('b', 'clean')]
+    const at = (id: string) => {
+      const place = blocks.findIndex((b) => b.id === id)
+      if (place < 0) throw new Error(`there is no block ${id}`)
+      return place
+    }
+    const remove = async (id: string) => void blocks.splice(at(id), 1)
+    let count = 0
+    const add = async (_: string, { content = '', after_block_id: after = '' }) => {
+      const made = block(`made${++count}`, 'clean', { current: content })
+      blocks.splice(after === '' ? 0 : at(after) + 1, 0, made)
+      return made
+    }
+    const api = { removeBlock: remove, addBlock: add } as unknown as DocumentApi
+    const record = () => ({ id: 'doc', title: '', revision: 1, blocks: [...blocks] })
+    const now = () => blocks.map((b) => b.current).join('')
+    const added = (id: string) => block(id, 'pending_new', { current: undefined, new: id.toUpperCase() })
+    /** Accepts some of the proposals. */
+    const accept = async (all: readonly Proposal[], some: readonly Proposal[]) => {
+      const ids = new Map<string, string>()
+      const done: Proposal[] = []
+      const decision: Decision = { kind: 'accept', proposals: pendingOf(withProposals(record(), all)!.blocks!).filter((p) => some.some((s) => s.block.id === p.block.id)) }
+      await applyAll(api, 'doc', some, all, record().blocks, ids, done)
+      return { left: without(all, done, ids), decision: renamed(decision, ids) }
+    }
+    const all = pendingOf([block('a', 'clean'), block('b', 'pending_delete'), added('x'), added('y'), added('z')])
+    const whole = await accept(all, all)
+    expect(now()).toBe('aXYZ')
+    expect(whole.left).toEqual([])
+    const again = await undo(api, 'doc', whole.decision)
+    expect(now()).toBe('ab')
+    expect(withProposals(record(), again)!.blocks!.map((b) => b.new ?? b.current).join('')).toBe('abXYZ')
+    const last = await accept(again, again.slice(3))
+    expect(withProposals(record(), last.left)!.blocks!.map((b) => b.new ?? b.current).join('')).toBe('abXYZ')
+    const second = await accept(last.left, last.left.slice(2))
+    expect(now()).toBe('abYZ')
+    expect(withProposals(record(), second.left)!.blocks!.map((b) => b.new ?? b.current).join('')).toBe('abXYZ')
+    const rest = await accept(second.left, second.left)
+    expect(now()).toBe('aXYZ')
+    expect(rest.left).toEqual([])
+    await undo(api, 'doc', rest.decision)
+    await undo(api, 'doc', second.decision)
+    await undo(api, 'doc', last.decision)
+    expect(now()).toBe('ab')
   })
 
   it('of this page gives way to a later proposal of the service', () => {

@@ -354,3 +354,12 @@ describe('a proposal', () => {
     expect(onAccept).toHaveBeenCalledTimes(1)
   })
 })
+
+it('of several files that cannot be attached, each is named', async () => {
+  show(() => undefined)
+  const bad = (name: string) => new File([new Uint8Array([0xff, 0])], name, { type: 'application/x' })
+  const files = [bad('one.bin'), new File(['text'], 'good.txt', { type: 'text/plain' }), bad('two.bin')]
+  fireEvent.drop(screen.getByRole('log'), { dataTransfer: { types: ['Files'], files } })
+  await screen.findByLabelText('Remove: good.txt')
+  await waitFor(() => expect(screen.getByRole('alert').textContent).toBe('one.bin is neither text, an image nor a PDF. two.bin is neither text, an image nor a PDF.'))
+})

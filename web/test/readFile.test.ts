@@ -30,6 +30,18 @@ describe('readFile', () => {
     expect((await readFile(given)).mime).toBe(mime)
   })
 
+  it('names a file without what cannot be seen, and no longer than the service takes', async () => {
+    expect((await readFile(file('a\u202Efdp\u0000.txt', '', ...codes('x')))).name).toBe('a fdp .txt')
+    expect((await readFile(file(`${'n'.repeat(300)}.png`, 'image/png', ...codes('\x89PNG\r\n\x1a\n')))).name).toHaveLength(255)
+  })
+
+  it('refuses a folder, which has no type and cannot be read; the browser says why it cannot read a file', async () => {
+    const unread = new DOMException('gone', 'NotFoundError')
+    const broken = (type: string) => Object.assign(file('a', type), { arrayBuffer: () => Promise.reject(unread) })
+    await expect(readFile(broken(''))).rejects.toBe('kind')
+    await expect(readFile(broken('text/plain'))).rejects.toBe(unread)
+  })
+
   it('refuses an image that models do not take', async () => {
     await expect(readFile(file('a.heic', 'image/heic', 0, 0, 0, 24, ...codes('ftypheic')))).rejects.toBe('kind')
   })

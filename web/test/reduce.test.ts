@@ -25,6 +25,14 @@ const words = (seq: number, id: string, content: string, delta = true): MessageF
   type: 'text', props: { content }, chunk_id: `C${seq}`, message_id: id, delta, metadata: { timestamp: 0, sequence: seq },
 })
 
+it.each(['cancelled', 'error'])('an answer that ended as %s has what it used, as the chat has', (status) => {
+  const usage = { input_tokens: 10, output_tokens: 2, total_tokens: 12 }
+  const frames = [event(1, 'stream_start', { run_id: 'r', conversation_id: 7 }), event(2, 'stream_end', { status, usage })]
+  const ended = frames.reduce<ChatState>((state, frame) => reduce(state, { type: 'frame', frame }), { ...started, usage })
+  expect(ended.messages.at(-1)).toMatchObject({ status, usage })
+  expect(ended.usage?.total_tokens).toBe(24)
+})
+
 describe.each(recordings)('recording $name', (r) => {
   it('is folded without a refused frame and ends', () => {
     const run = replay(r.messages)

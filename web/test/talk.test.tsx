@@ -303,6 +303,42 @@ describe('the list of chats', () => {
   })
 })
 
+it('the focus stays on the button of a chat that is pinned, and goes to the next chat when one is archived or deleted', async () => {
+  const all = [1, 2, 3].map((id) => ({ conversation_id: id, chat_id: `${id}`, title: `chat ${id}`, created_at: '', updated_at: `2026-01-0${4 - id}T00:00:00Z` }))
+  const { user } = show(({ method, path }) => {
+    if (method !== 'GET') return json({})
+    return path.startsWith('/api/chats?') ? json({ items: all }) : undefined
+  })
+  await user.click(screen.getByRole('button', { name: 'Chats' }))
+  const press = async (name: string) => {
+    ;(await screen.findByRole('button', { name })).focus()
+    await user.keyboard('{Enter}')
+  }
+  const focused = () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.querySelector('span')?.textContent
+  await press('Pin: chat 2')
+  await screen.findByRole('button', { name: 'Unpin: chat 2' })
+  await waitFor(() => expect(focused()).toBe('Unpin: chat 2'))
+  await press('Archive: chat 2')
+  await waitFor(() => expect(focused()).toBe('chat 1'))
+  await press('Delete: chat 3')
+  await user.keyboard('{Enter}')
+  await waitFor(() => expect(screen.queryByText('chat 3')).toBeNull())
+  await waitFor(() => expect(focused()).toBe('chat 1'))
+})
+
+it('a question that was stopped before its first word says so when the chat is opened', async () => {
+  sessionStorage.setItem('chattray:k:conversation', '7')
+  const { user, calls } = show(({ method, path }) => {
+    if (method === 'POST') return sse(answerFrames('It fell.'))
+    return path.startsWith('/api/chats/7?') ? chat([message('q', 'user', 'Gold?')]) : undefined
+  }, {}, 'k')
+  await screen.findByText('You stopped this answer.')
+  await user.click(screen.getByRole('button', { name: 'Answer again' }))
+  await screen.findByText('It fell.')
+  expect(screen.queryByText('You stopped this answer.')).toBeNull()
+  expect(posts(calls)).toMatchObject([{ message: 'Gold?', edit_message_id: 'q' }])
+})
+
 it('a chat is saved from the menu', async () => {
   opened()
   const made = vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:x')
@@ -313,7 +349,7 @@ it('a chat is saved from the menu', async () => {
   })
   const { user, calls } = show(({ path }) => {
     if (path.startsWith('/api/chats/7/export')) return new Response('# t\n', { headers: { 'Content-Type': 'text/markdown' } })
-    return path.startsWith('/api/chats/7') ? chat([message('q', 'user', 'x'), message('a', 'assistant', 'Done.')], { title: 'A/B: what?' }) : undefined
+    return path.startsWith('/api/chats/7') ? chat([message('q', 'user', 'x'), message('a', 'assistant', 'Done.')], { title: 'A/B: what?\u202E' }) : undefined
   }, {}, 'k')
   await screen.findByText('Done.')
   await user.click(await screen.findByRole('button', { name: 'More options' }))

@@ -126,3 +126,28 @@ it('what another tab does to a chat is in the list too', async () => {
   await click('Unarchive: chat 3')
   await waitFor(() => expect(other.titles()).toEqual(['chat 3', 'chat 2 b']))
 })
+
+it('a chat that another tab creates is in the list, and the list is read again when its tab is seen', async () => {
+  let chats = [1]
+  const { api } = fakeApi(({ method, path }) => {
+    if (method === 'POST') {
+      chats = [7, ...chats]
+      return sse(answerFrames('Answer.'))
+    }
+    return path.startsWith('/api/chats?') ? json({ items: chats.map(chatOf) }) : undefined
+  })
+  let send: ReturnType<typeof useChatContext>['sendMessage'] = () => Promise.reject()
+  function Page() {
+    send = useChatContext().sendMessage
+    return null
+  }
+  const other = render(<ChatProvider api={api} storageKey="made"><HistoryPanel /></ChatProvider>)
+  await within(other.container).findByText('chat 1')
+  const here = render(<ChatProvider api={api} storageKey="made"><Page /><HistoryPanel /></ChatProvider>)
+  await within(here.container).findByText('chat 1')
+  await act(() => send('hello'))
+  await within(other.container).findByText('chat 7')
+  chats = [8, ...chats]
+  act(() => void document.dispatchEvent(new Event('visibilitychange')))
+  await within(other.container).findByText('chat 8')
+})

@@ -2046,6 +2046,8 @@ export interface components {
             retryable?: boolean;
             /** @description The partial answer that is kept */
             message_id?: string;
+            /** @description What the run has used of models when it failed or was cancelled; absent if that is nothing or unknown */
+            usage?: components["schemas"]["Usage"];
         };
         /**
          * @description How the user made a message

@@ -77,7 +77,12 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
         />
         {busy && canSend && <button type="submit" className="ct-send" aria-label={labels.queueAdd} title={labels.queueAdd}><SendIcon /></button>}
         {busy ? (
-          <button type="button" className="ct-send" data-stop aria-label={labels.stop} title={labels.stopTitle} onClick={() => stop()}><StopIcon /></button>
+          <button type="button" className="ct-send" data-stop aria-label={labels.stop} title={labels.stopTitle} onClick={(e) => {
+            // React makes this button the one that sends before the browser does what a button's type says. A second click is
+            // that of a double click on the one that sends.
+            e.preventDefault()
+            if (e.detail < 2) stop()
+          }}><StopIcon /></button>
         ) : (
           <button type="submit" className="ct-send" aria-label={labels.send} title={labels.send} disabled={!canSend} aria-busy={waits || undefined}>{waits ? <span className="ct-spinner" /> : <SendIcon />}</button>
         )}

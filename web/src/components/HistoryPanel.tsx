@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 import type { Chat } from '../api/types'
 import { problemWords } from '../labels/tray'
 import { classes, type PartProps } from '../state/slots'
@@ -26,6 +26,7 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
   const waits = useChatState((state) => Boolean(waitingApproval(state.run)))
   const box = useRef<HTMLElement>(null)
   const field = useRef<HTMLInputElement>(null)
+  const keepFocus = useFocusedRow(box, items)
   const lent = onClose !== undefined
   useEffect(() => {
     if (lent) (mayType() ? field : box).current?.focus()
@@ -60,9 +61,9 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
               onClose?.()
             }}
             onRename={(title) => rename(chat.conversation_id, title)}
-            onDelete={() => remove(chat.conversation_id)}
-            onPin={() => pin(chat.conversation_id, !chat.pinned)}
-            onArchive={() => archive(chat.conversation_id, !chat.archived)}
+            onDelete={() => keepFocus(chat, remove(chat.conversation_id))}
+            onPin={() => keepFocus(chat, pin(chat.conversation_id, !chat.pinned))}
+            onArchive={() => keepFocus(chat, archive(chat.conversation_id, !chat.archived))}
           />
         ))}
       </ul>
@@ -123,7 +124,7 @@ function ChatRow({ chat, current, waits, onOpen, onRename, onDelete, onPin, onAr
     )
   }
   return (
-    <li ref={row} className="ct-chat-row" data-current={current}>
+    <li ref={row} className="ct-chat-row" data-current={current} data-chat={chat.conversation_id}>
       <button type="button" className="ct-chat-open" onClick={onOpen} aria-current={current}>
         <span dir="auto">{chat.title || labels.untitled}</span>
         <small>{waits ? <span className="ct-chat-waits">{labels.launcherWaits}</span> : chat.active_run_id && <span className="ct-spinner" />}<time dateTime={chat.updated_at}>{when(chat.updated_at)}</time></small>
@@ -136,7 +137,7 @@ function ChatRow({ chat, current, waits, onOpen, onRename, onDelete, onPin, onAr
         </span>
       ) : (
         <span className="ct-chat-tools">
-          <IconButton label={`${chat.pinned ? labels.unpin : labels.pin}: ${chat.title}`} pressed={chat.pinned ?? false} onClick={() => act(onPin())}><PinIcon /></IconButton>
+          <IconButton label={`${chat.pinned ? labels.unpin : labels.pin}: ${chat.title}`} pressed={chat.pinned ?? false} data-act="pin" onClick={() => act(onPin())}><PinIcon /></IconButton>
           <IconButton label={`${chat.archived ? labels.unarchive : labels.archive}: ${chat.title}`} onClick={() => act(onArchive())}><ArchiveIcon /></IconButton>
           <IconButton label={`${labels.rename}: ${chat.title}`} data-act="rename" onClick={() => begin('rename')}><EditIcon /></IconButton>
           <IconButton label={`${labels.remove}: ${chat.title}`} data-act="delete" onClick={() => begin('delete')}><TrashIcon /></IconButton>
@@ -145,6 +146,28 @@ function ChatRow({ chat, current, waits, onOpen, onRename, onDelete, onPin, onAr
       {mode === 'show' && problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
     </li>
   )
+}
+
+/**
+ * Keeps the focus in the list when a button is used that moves or removes its row: it stays on the button of the moved row, or
+ * goes to the row after a removed one, or before it.
+ */
+function useFocusedRow(box: RefObject<HTMLElement | null>, items: readonly Chat[]) {
+  const rows = useRef<number[]>([])
+  // Before useFocusKept sees that the focused button is gone.
+  useLayoutEffect(() => {
+    const [used] = rows.current
+    if (used === undefined || document.activeElement !== document.body) return
+    const found = rows.current.find((id) => items.some((c) => c.conversation_id === id))
+    rows.current = []
+    box.current?.querySelector<HTMLElement>(`[data-chat="${found}"] ${found === used ? '[data-act=pin]' : '.ct-chat-open'}`)?.focus()
+  }, [box, items])
+  return (chat: Chat, doing: Promise<void>) => {
+    const ids = items.map((c) => c.conversation_id)
+    const at = ids.indexOf(chat.conversation_id)
+    rows.current = [...ids.slice(at), ...ids.slice(0, at).reverse()]
+    return doing
+  }
 }
 
 function when(iso: string): string {

@@ -2,7 +2,7 @@ import { useEffect, useRef, type ReactNode, type RefObject } from 'react'
 import type { SuggestedAction } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
-import { liveMessage } from '../state/state'
+import { CUT_ID, liveMessage, LOCAL_ID, type GeneralChatMessage } from '../state/state'
 import { useLabels } from '../state/tray'
 import { Skeleton } from './Skeleton'
 import { useStickToEnd } from '../state/useStickToEnd'
@@ -17,6 +17,9 @@ export interface MessageListProps extends PartProps {
 
 const nothingDone = () => undefined
 
+/** An answer that was stopped before its first word, which the service does not store. */
+const stopped: GeneralChatMessage = { id: CUT_ID, role: 'assistant', type: 'md', content: '', status: 'cancelled', created_at: '' }
+
 /** In a list of more messages the browser lays out only those in and near the view. */
 const LONG = 60
 
@@ -29,7 +32,9 @@ export function MessageList({ empty, onAction = nothingDone, className, children
   const older = useRef<HTMLButtonElement>(null)
   useReached(older, scroller, state.olderCursor, () => void store.loadOlder())
   const busy = state.isLoading
-  const shown = state.run ? [...state.messages, liveMessage(state.run, state.decided)] : state.messages
+  const last = state.messages.at(-1)
+  const unanswered = !busy && !state.isOpening && !state.error && last?.role === 'user' && !last.id.startsWith(LOCAL_ID)
+  const shown = state.run ? [...state.messages, liveMessage(state.run, state.decided)] : unanswered ? [...state.messages, stopped] : state.messages
   const nothing = state.messages.length === 0 && !state.run
   return (
     <div className={classes('ct-list-frame', className)}>

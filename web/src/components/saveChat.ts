@@ -1,3 +1,4 @@
+import { plainName } from '../state/plainName'
 import type { ChatStore } from '../state/store'
 
 /** Saves the open chat as a file; a chat that is not stored yet has no file. */
@@ -7,7 +8,7 @@ export async function saveChat(store: ChatStore, format: 'markdown' | 'json'): P
   const url = URL.createObjectURL(await store.api.exportChat(conversationId, format))
   const link = document.createElement('a')
   link.href = url
-  link.download = `${title.replace(/[\\/:*?"<>|\p{Cc}]/gu, ' ').trim().slice(0, 100) || 'chat'}.${format === 'json' ? 'json' : 'md'}`
+  link.download = `${plainName(title.replace(/[\\/:*?"<>|]/g, ' ')).slice(0, 100) || 'chat'}.${format === 'json' ? 'json' : 'md'}`
   link.click()
   setTimeout(() => URL.revokeObjectURL(url), KEPT_FOR)
 }

@@ -47,17 +47,50 @@ export async function undo(api: DocumentApi, documentId: string, decision: Decis
   return back
 }
 
-/** Applies a proposal of this page. */
-export async function apply(api: DocumentApi, documentId: string, { block, after }: Proposal, before: readonly Block[]): Promise<unknown> {
+/**
+ * Applies proposals of this page, which are some of `all`. It adds to `ids` what takes the place of a block, the id that a new
+ * one gets or the block before a removed one, and to `done` the proposals that it has applied, also where it fails.
+ */
+export async function applyAll(api: DocumentApi, documentId: string, some: readonly Proposal[], all: readonly Proposal[], before: readonly Block[], ids: Map<string, string>, done: Proposal[]): Promise<void> {
+  for (const proposal of some) {
+    const { block } = proposal
+    const after = placeOf(proposal.after, all, ids)
+    const made = await apply(api, documentId, { block, after }, before)
+    if (made ?? block.state === 'pending_delete') ids.set(block.id, made?.id ?? after)
+    done.push(proposal)
+  }
+}
+
+/** The proposals without some that were decided: what came after one of these comes after its block, or else where it was. */
+export function without(all: readonly Proposal[], decided: readonly Proposal[], ids: ReadonlyMap<string, string>): Proposal[] {
+  return all.filter((p) => !decided.includes(p)).map((p) => ({ ...p, after: placeOf(p.after, decided, ids) }))
+}
+
+/** The block after which something comes, where that may be a new one that the service does not have, or has with another id. */
+function placeOf(after: string, proposals: readonly Proposal[], ids: ReadonlyMap<string, string>): string {
+  const made = ids.get(after)
+  const before = proposals.find((p) => p.block.id === after && p.block.state === 'pending_new')
+  return made ?? (before ? placeOf(before.after, proposals.filter((p) => p !== before), ids) : after)
+}
+
+/** A decision with the ids that its new blocks got. */
+export function renamed(decision: Decision, ids: ReadonlyMap<string, string>): Decision {
+  const made = new Set(decision.proposals.flatMap(({ block }) => (block.state === 'pending_new' ? block.id : [])))
+  const now = (id: string) => (made.has(id) && ids.get(id)) || id
+  return { ...decision, proposals: decision.proposals.map(({ block, after }) => ({ block: { ...block, id: now(block.id) }, after: now(after) })) }
+}
+
+/** Applies a proposal of this page. It returns the block that it adds, if any. */
+export async function apply(api: DocumentApi, documentId: string, { block, after }: Proposal, before: readonly Block[]): Promise<Block | void> {
   switch (block.state) {
     case 'pending_new':
       return api.addBlock(documentId, { type: block.type, content: block.new ?? '', ...(block.new_meta ?? block.meta ? { meta: block.new_meta ?? block.meta } : {}), after_block_id: after })
     case 'pending_edit':
-      return api.updateBlock(block.id, { content: block.new ?? '', ...(block.new_meta && { meta: block.new_meta }), ...(block.new_position !== undefined && { after_block_id: targetOf(block, before) }) })
+      return void await api.updateBlock(block.id, { content: block.new ?? '', ...(block.new_meta && { meta: block.new_meta }), ...(block.new_position !== undefined && { after_block_id: targetOf(block, before) }) })
     case 'pending_delete':
-      return api.removeBlock(block.id)
+      return void await api.removeBlock(block.id)
     case 'pending_move':
-      return api.updateBlock(block.id, { after_block_id: targetOf(block, before) })
+      return void await api.updateBlock(block.id, { after_block_id: targetOf(block, before) })
     default:
       return undefined
   }

@@ -11,7 +11,7 @@ import type { SocketFold } from '../socket/chunks'
 import { partialTexts } from './partial'
 import { withChunks, withdraw, withdrawnIn } from './withChunks'
 import { keep, keyOf, readKept } from './keptDecisions'
-import { apply, pendingOf, undo, withProposals, type Decision, type Proposal } from './undo'
+import { applyAll, pendingOf, renamed, undo, without, withProposals, type Decision, type Proposal } from './undo'
 
 export interface DocumentState {
   document: DocumentRecord | null
@@ -137,9 +137,14 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   const decide = (decision: Decision, service: (() => Promise<unknown>) | null) => act(async () => {
     const own = decision.proposals.flatMap((p) => here(p.block) ?? [])
     await service?.()
-    if (decision.kind === 'accept') for (const proposal of own) await apply(api, id ?? '', proposal, document?.blocks ?? [])
-    setProposals((all) => all.filter((p) => !own.includes(p)))
-    setDecisions((all) => [...all, decision].slice(-MAX_DECISIONS))
+    const ids = new Map<string, string>()
+    const done: Proposal[] = decision.kind === 'accept' ? [] : own
+    try {
+      if (decision.kind === 'accept') await applyAll(api, id ?? '', own, proposals, document?.blocks ?? [], ids, done)
+    } finally {
+      setProposals((all) => without(all, done, ids))
+    }
+    setDecisions((all) => [...all, renamed(decision, ids)].slice(-MAX_DECISIONS))
   })
   const decideOne = (kind: Decision['kind'], block: Block) => {
     const one = pending.filter((p) => p.block.id === block.id)

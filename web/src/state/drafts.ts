@@ -89,14 +89,15 @@ export function placeKey({ user, tray, chat }: DraftPlace): string {
   return JSON.stringify([user, tray, chat])
 }
 
-/** Whether a draft moves with a change of place: a new chat gets its number, or a user becomes known. */
+/** Whether a draft moves with a change of place: a new chat gets its number, the chat was deleted elsewhere, or a user becomes known. */
 export function stays(before: DraftPlace, place: DraftPlace, named: boolean): boolean {
-  return before.tray === place.tray && (before.user === place.user || before.user === '') && (before.chat === place.chat || (named && before.chat === null))
+  return before.tray === place.tray && (before.user === place.user || before.user === '') && (before.chat === place.chat || (named && (before.chat === null || place.chat === null)))
 }
 
 /**
  * The text that is shown after a change of place. A new chat that gets its number, and a user who becomes known, keep what is
- * typed; everything else has its own text. `named` tells a new chat that got its number from another chat that is opened.
+ * typed, and so does a new chat after one that was deleted; everything else has its own text. `named` tells a new chat that got
+ * its number from another chat that is opened, and a chat that was deleted from one that the user has left.
  */
 export function draftAfter(drafts: Drafts, before: DraftPlace, text: string, place: DraftPlace, named: boolean): string {
   if (!stays(before, place, named) || text === '') return drafts.read(place)

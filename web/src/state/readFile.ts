@@ -1,5 +1,6 @@
 import type { Attachment } from '../api/types'
 import { ATTACHMENT_LIMITS } from './files'
+import { plainName } from './plainName'
 
 const PDF = 'application/pdf'
 
@@ -12,19 +13,24 @@ const BINARY: readonly [mime: string, begins: RegExp][] = [
 /** The mark of a PDF file is in so many first bytes. */
 const HEAD = 1024
 
+/** Characters of a name that the service takes. */
+const MAX_NAME = 255
+
 /** Reads a file for a request: text unchanged, images and PDF files in base64. It rejects with "large" or "kind". */
 export default async function readFile(file: File): Promise<Attachment> {
   if (file.size > ATTACHMENT_LIMITS.bytes) return Promise.reject('large')
-  const bytes = new Uint8Array(await file.arrayBuffer())
+  // A folder cannot be read, and has no type.
+  const bytes = new Uint8Array(await file.arrayBuffer().catch((error: unknown) => Promise.reject<ArrayBuffer>(file.type ? error : 'kind')))
+  const name = plainName(file.name).slice(0, MAX_NAME)
   // The first bytes decide, because browsers tell a file's type by its name.
   const start = String.fromCharCode(...bytes.subarray(0, HEAD))
   const binary = BINARY.find(([, begins]) => begins.test(start))?.[0] ?? (file.type === PDF && start.includes('%PDF-') ? PDF : undefined)
-  if (binary) return { name: file.name, mime: binary, content: base64(bytes) }
+  if (binary) return { name, mime: binary, content: base64(bytes) }
   try {
     const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     if (content === '' || content.includes('\0')) return Promise.reject('kind')
     if (bytes.length > ATTACHMENT_LIMITS.text) return Promise.reject('large')
-    return { name: file.name, mime: textType(file), content }
+    return { name, mime: textType(file), content }
   } catch {
     return Promise.reject('kind')
   }

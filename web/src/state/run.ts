@@ -1,4 +1,4 @@
-import type { ChatResponsePayload, CustomPayload, MessageFrame, Props, ToolProgressEvent } from '../api/types'
+import type { ChatResponsePayload, CustomPayload, MessageFrame, Props, ToolProgressEvent, Usage } from '../api/types'
 import { emptyFold, fold, isObject, Refused, sequenceOf, type Fold, type Folded } from './delta'
 
 /** A level that frames opened: a block, or a thread. */
@@ -24,8 +24,8 @@ export interface ActiveTool {
 /** How a run ended. */
 export type Outcome =
   | { status: 'completed'; payload: ChatResponsePayload }
-  | { status: 'error'; code: string; message: string; retryable: boolean; messageId?: string }
-  | { status: 'cancelled'; messageId?: string }
+  | { status: 'error'; code: string; message: string; retryable: boolean; messageId?: string; usage?: Usage }
+  | { status: 'cancelled'; messageId?: string; usage?: Usage }
 
 /** A line about the current step: the service's English text, and for labels its code and the tool that it names. */
 export interface StatusLine {
@@ -147,10 +147,10 @@ function ended(levels: readonly Level[], id: string, data: Props, frame: Message
 }
 
 function outcomeOf(data: Props): Outcome {
-  const messageId = text(data.message_id) || undefined
+  const kept = { messageId: text(data.message_id) || undefined, usage: data.usage as Usage | undefined }
   if (data.status === 'completed' && isObject(data.payload)) return { status: 'completed', payload: data.payload as unknown as ChatResponsePayload }
-  if (data.status === 'cancelled') return { status: 'cancelled', messageId }
-  return { status: 'error', code: text(data.code) || 'internal', message: text(data.message), retryable: data.retryable === true, messageId }
+  if (data.status === 'cancelled') return { status: 'cancelled', ...kept }
+  return { status: 'error', code: text(data.code) || 'internal', message: text(data.message), retryable: data.retryable === true, ...kept }
 }
 
 /** A recovery voids everything after kept_through; the rest is closed. */

@@ -148,7 +148,7 @@ function advance(state: ChatState, run: RunView): ChatState {
   const decided = { ...state.decided, ...acceptedBy(next.messages.findLast((m) => m.role === 'user'), run.outcome) }
   const answer = withOutcomes(answerOf(run, run.outcome), decided)
   const messages = next.messages.filter((m) => m.id !== answer.id).map((m) => withOutcomes(m, decided))
-  return { ...next, decided, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], usage: sumOf(next.usage, answer.usage), error: failureOf(run.outcome) }
+  return { ...next, decided, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], usage: sumOf(next.usage, answer.usage), error: run.outcome.status === 'error' ? run.outcome : null }
 }
 
 /** The payload that a click accepts, once its action is done. */
@@ -187,7 +187,7 @@ function answerOf(run: RunView, outcome: Outcome): GeneralChatMessage {
     const { message, message_id: id, diagnostics: _, ...rest } = outcome.payload
     return { ...base, ...rest, id, content: message, status: 'complete' }
   }
-  const partial = { ...base, id: outcome.messageId ?? CUT_ID + run.runId, content: textOf(run), payloads: payloadsOf(run) }
+  const partial = { ...base, id: outcome.messageId ?? CUT_ID + run.runId, content: textOf(run), payloads: payloadsOf(run), usage: outcome.usage }
   if (outcome.status === 'cancelled') return { ...partial, status: 'cancelled' }
   return { ...partial, status: 'error', error: { code: outcome.code as NonNullable<Message['error']>['code'], message: outcome.message } }
 }
@@ -195,10 +195,6 @@ function answerOf(run: RunView, outcome: Outcome): GeneralChatMessage {
 /** What was read of an answer before reading it failed; it stays in sight until it is read again. */
 function begun(run: RunView | null, failure: Failure): GeneralChatMessage[] {
   return run?.runId && hasContent(run) ? [answerOf(run, { status: 'error', ...failure })] : []
-}
-
-function failureOf(outcome: Outcome): Failure | null {
-  return outcome.status === 'error' ? { message: outcome.message, code: outcome.code, retryable: outcome.retryable } : null
 }
 
 /** The status of the answer that is being written; no message of the service has it. */

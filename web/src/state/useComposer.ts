@@ -39,9 +39,9 @@ export interface ComposerState {
 export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): ComposerState {
   const store = useChatStore()
   const { me } = useTray()
-  const { busy, queue, opening, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, unsent: state.unsent, chat: state.conversationId }))
+  const { busy, queue, opening, gone, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, gone: state.error?.code === 'not_found', unsent: state.unsent, chat: state.conversationId }))
   const place = { user: me?.user_id ?? '', tray: storageKey, chat }
-  const [draft, keepDraft, held] = useDraft(place, !opening)
+  const [draft, keepDraft, held] = useDraft(place, chat === null ? gone : !opening)
   const { files, problem, add, addText, remove, clear, bring, refuse } = useFiles(held)
   const [text, setText] = useShort(draft, keepDraft, addText)
   const labels = useLabels()

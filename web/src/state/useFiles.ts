@@ -30,7 +30,7 @@ export function useFiles({ files, get, put }: FileHolder, keeps = 0) {
     if (chosen.length < list.length) setProblem(labels.attachTooMany)
     const why = (reason: unknown) => reason === 'large' ? ` ${labels.attachTooLarge}` : reason === 'kind' ? ` ${labels.attachUnsupported}` : `: ${labels.attachLost}`
     // One after the other, so that they keep their order.
-    for (const file of chosen) await import('./readFile').then((module) => module.default(file)).then(take, (reason: unknown) => setProblem(file.name + why(reason)))
+    for (const file of chosen) await import('./readFile').then((module) => module.default(file)).then(take, (reason: unknown) => setProblem((before) => [before, file.name + why(reason)].filter(Boolean).join(' ')))
   }
   /** Adds a text that is too long for the input; false if it is too long for a file too. */
   const addText = (content: string): boolean => {

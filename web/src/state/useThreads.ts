@@ -61,7 +61,9 @@ export function useThreads(): ThreadsState {
     if (reading.current || (!goes && !items.some((c) => c.conversation_id === id))) reload()
   })
   const tabs = useMemo(() => new Tabs<Change>(store.keyOf('threads')), [store])
-  useEffect(() => tabs.join((made) => change.current(made), () => undefined), [tabs])
+  // A list of more pages stays as the user has read it.
+  const seen = useLatest(() => items.length > THREADS.page || reload())
+  useEffect(() => tabs.join((made) => change.current(made), () => seen.current()), [tabs])
   const share = useCallback((id: number, set: Change['set']) => {
     change.current({ id, set })
     tabs.tell({ id, set })
@@ -70,6 +72,9 @@ export function useThreads(): ThreadsState {
   const settled = useChatState((state) => (state.isLoading ? null : state.conversationId))
   const [made, setMade] = useState<number | null>(null)
   if (settled !== null && settled !== made && status === 'ready' && query === '' && !archived && !items.some((c) => c.conversation_id === settled)) setMade(settled)
+  useEffect(() => {
+    if (made !== null) tabs.tell({ id: made, set: {} })
+  }, [tabs, made])
   useEffect(() => {
     const request = new AbortController()
     const timer = setTimeout(() => {

@@ -1,0 +1,1 @@
+function e(e){return e.replace(/[\p{Cc}\p{Bidi_Control}]/gu,` `).trim()}export{e as t};

@@ -1,1 +1,0 @@
-async function e(e,n){let{conversationId:r,title:i}=e.getSnapshot();if(r===null)return;let a=URL.createObjectURL(await e.api.exportChat(r,n)),o=document.createElement(`a`);o.href=a,o.download=`${i.replace(/[\\/:*?"<>|\p{Cc}]/gu,` `).trim().slice(0,100)||`chat`}.${n===`json`?`json`:`md`}`,o.click(),setTimeout(()=>URL.revokeObjectURL(a),t)}var t=1e4;export{e as saveChat};
