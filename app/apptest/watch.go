@@ -35,7 +35,7 @@ func named(t testing.TB, address, name string) string {
 }
 
 // watch makes the database check what replicas write, from the first one on, which has
-// just made the tables and joined.
+// just made the tables. It has joined, or joins meanwhile.
 func (s *System) watch(first string) {
 	s.T.Helper()
 	s.mu.Lock()
@@ -55,7 +55,7 @@ func (s *System) watch(first string) {
 	if _, err := conn.PgConn().Exec(ctx, "BEGIN;"+watchSQL+"COMMIT").ReadAll(); err != nil {
 		s.T.Fatalf("watch the database: %v", err)
 	}
-	if _, err := conn.Exec(ctx, "INSERT INTO watch.processes SELECT id, $1 FROM replicas ORDER BY started_at DESC LIMIT 1", first); err != nil {
+	if _, err := conn.Exec(ctx, "INSERT INTO watch.processes SELECT id, $1 FROM replicas ORDER BY started_at DESC LIMIT 1 ON CONFLICT DO NOTHING", first); err != nil {
 		s.T.Fatal(err)
 	}
 }
