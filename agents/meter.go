@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"unicode/utf8"
@@ -19,8 +20,9 @@ const (
 // context's meter (see turn.WithMeter) when it is over. A call's usage is what
 // the server reported. Without a report the tokens are estimated at four
 // characters each, for a reply that is incomplete or whose server does not
-// count. A call that was cancelled before its first token counts its prompt;
-// one that failed before its first token counts nothing.
+// count. If it counts only the prompt, only the reply's tokens are estimated. A
+// call that was cancelled before its first token counts its prompt; one that
+// failed before its first token counts nothing.
 func Metered(next Model) Model { return metered{next} }
 
 type metered struct{ next Model }
@@ -33,6 +35,10 @@ func (m metered) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta, 
 		defer func() {
 			if used == (schemas.Usage{}) && (began || ctx.Err() != nil) {
 				used.InputTokens, used.OutputTokens = estimate(&req), tokens(written)
+				used.TotalTokens = used.InputTokens + used.OutputTokens
+			}
+			if used.OutputTokens == 0 && written > 0 {
+				used.OutputTokens = cmp.Or(used.TotalTokens-used.InputTokens, tokens(written))
 				used.TotalTokens = used.InputTokens + used.OutputTokens
 			}
 			if used != (schemas.Usage{}) {

@@ -40,6 +40,18 @@ func TestMetered(t *testing.T) {
 			modeltest.Raw(agents.Delta{Text: "four", Thinking: "four"}, agents.Delta{Call: &agents.CallFragment{Name: "ab", Arguments: "{}"}}, agents.Delta{Stop: schemas.EndTurn}),
 			0, false, estimated(3),
 		},
+		{
+			"only the prompt is reported",
+			modeltest.Raw(agents.Delta{Text: "Hello"}, agents.Delta{Stop: schemas.EndTurn, Usage: schemas.Usage{InputTokens: 10, TotalTokens: 10}}),
+			0, false,
+			[]turn.ModelCall{{Model: "m", Usage: schemas.Usage{InputTokens: 10, OutputTokens: 2, TotalTokens: 12}}},
+		},
+		{
+			"the prompt and the sum are reported",
+			modeltest.Raw(agents.Delta{Text: "Hello"}, agents.Delta{Stop: schemas.EndTurn, Usage: schemas.Usage{InputTokens: 10, TotalTokens: 17}}),
+			0, false,
+			[]turn.ModelCall{{Model: "m", Usage: schemas.Usage{InputTokens: 10, OutputTokens: 7, TotalTokens: 17}}},
+		},
 		{"broken off", modeltest.Then(modeltest.Deltas("Hello"), fails(schemas.CodeUpstreamTruncated)), 0, false, estimated(2)},
 		{"not read to its end", modeltest.Say("Hello", " you"), 1, false, estimated(2)},
 		{"failed before the first token", fails(schemas.CodeUpstreamUnavailable), 0, false, nil},

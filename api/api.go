@@ -118,7 +118,7 @@ type Options struct {
 	BodyWait time.Duration
 	// WriteWait bounds one write to a client, of at most 64 KiB; 0 is defaultWriteWait.
 	WriteWait time.Duration
-	// StreamWait is WriteWait for event streams; 0 is defaultStreamWait.
+	// StreamWait is WriteWait for event streams and websockets; 0 is defaultStreamWait.
 	StreamWait time.Duration
 	// Diagnostics says who may see the trace of a run in the event complete;
 	// nil means nobody.
@@ -199,7 +199,7 @@ func New(o Options) http.Handler {
 	}
 	s.websockets = &ws.Server{
 		Sockets: o.Sockets, Runs: o.Runs, Streams: o.Streams, Documents: o.Documents, Rules: s.rules, Bodies: s.bodies, Rate: s.rate, Others: s.others,
-		MaxFrame: o.Limits.FilesBody, SessionIdle: o.SessionIdle, BodyWait: o.BodyWait, WriteWait: o.WriteWait, Visible: visible, OpenStreams: o.OpenStreams, Log: o.Log,
+		MaxFrame: o.Limits.FilesBody, SessionIdle: o.SessionIdle, BodyWait: o.BodyWait, WriteWait: o.StreamWait, Visible: visible, OpenStreams: o.OpenStreams, Log: o.Log,
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail

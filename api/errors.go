@@ -90,7 +90,9 @@ func visible(err error) *schemas.Error {
 		return schemas.Visible(err)
 	case seen.Code == schemas.CodeNotFound && seen != errNoRoute:
 		// Unknown and foreign must look the same, whatever layer reports it.
-		return schemas.ErrNotFound
+		same := *schemas.ErrNotFound
+		same.Fields = seen.Fields
+		return &same
 	}
 	return seen
 }

@@ -83,7 +83,7 @@ var table = []setting{
 	{"timeouts.tool", vars("TOOL_TIMEOUT"), "60s", "one tool call, and one action over HTTP", plain, duration(func(c *Config) *span { return &c.Timeouts.Tool })},
 	{"timeouts.run", vars("RUN_TIMEOUT"), "15m", "one run, not counting the time it waits for the user", plain, duration(func(c *Config) *span { return &c.Timeouts.Run })},
 	{"timeouts.approval", vars("APPROVAL_TIMEOUT"), "15m", "a call that waits for the user's approval, or for a tool of the page", plain, duration(func(c *Config) *span { return &c.Timeouts.Approval })},
-	{"timeouts.stream_write", vars("STREAM_WRITE_TIMEOUT"), "2m", "a stream whose client's system takes nothing, because the client reads slowly or not at all; it continues with `Last-Event-ID`", plain, duration(func(c *Config) *span { return &c.Timeouts.StreamWrite })},
+	{"timeouts.stream_write", vars("STREAM_WRITE_TIMEOUT"), "2m", "a stream or a websocket whose client's system takes nothing, because the client reads slowly or not at all; it continues with `Last-Event-ID` or `resume`", plain, duration(func(c *Config) *span { return &c.Timeouts.StreamWrite })},
 	{"timeouts.database", vars("DATABASE_TIMEOUT"), "5s", "a read of the database, including the wait for a connection; a change may take twice as long", plain, duration(func(c *Config) *span { return &c.Timeouts.Database })},
 	{"limits.body", vars("MAX_BODY"), "1MiB", "request body", plain, size(func(c *Config) *int64 { return &c.Limits.Body })},
 	{"limits.large_body", vars("MAX_LARGE_BODY"), "8MiB", "request body with attachments or blocks, and websocket frame", plain, size(func(c *Config) *int64 { return &c.Limits.LargeBody })},

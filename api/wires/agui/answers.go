@@ -2,6 +2,7 @@ package agui
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -20,6 +21,8 @@ type answers struct {
 	resolves bool
 	// at returns where the input has the answer to a call.
 	at func(index int) string
+	// named is the pointer of the id that names the run.
+	named string
 }
 
 // cancelled is the outcome of a call of the page that its user has cancelled.
@@ -31,25 +34,27 @@ func (in *input) answers(c *wires.Call) (*answers, error) {
 	a := &answers{brought: make(map[int]bool)}
 	a.at = func(index int) string { return in.answerTo(wires.CallID(a.run, index)) }
 	messages := in.results()
-	for _, m := range messages {
-		if run, _, ok := wires.ParseCall(m.ToolCallID); ok {
-			a.run = run
+	name := func(call, pointer string) {
+		if run, _, ok := wires.ParseCall(call); ok || a.run == "" {
+			a.run, a.named = run, pointer
 		}
 	}
-	for _, r := range in.Resume {
-		if run, _, ok := wires.ParseCall(r.InterruptID); ok {
-			a.run = run
-		}
+	for _, m := range messages {
+		at := slices.IndexFunc(in.Messages, func(other asked) bool { return other.Role == "tool" && other.ToolCallID == m.ToolCallID })
+		name(m.ToolCallID, "/messages/"+strconv.Itoa(at)+"/toolCallId")
+	}
+	for i, r := range in.Resume {
+		name(r.InterruptID, "/resume/"+strconv.Itoa(i)+"/interruptId")
 	}
 	switch {
 	case len(messages) == 0 && len(in.Resume) == 0:
 		return nil, nil
 	case a.run == "":
-		return nil, schemas.ErrNotFound
+		return nil, a.located(schemas.ErrNotFound)
 	}
 	waits, err := c.Service.Runs.Waits(c.Context(), c.User, a.run)
 	if err != nil {
-		return nil, err
+		return nil, a.located(err)
 	}
 	for _, m := range messages {
 		if run, index, _ := wires.ParseCall(m.ToolCallID); run == a.run {
@@ -66,7 +71,8 @@ func (in *input) answers(c *wires.Call) (*answers, error) {
 		}
 		at := slices.IndexFunc(waits, func(w schemas.Wait) bool { return w.Index == index })
 		if at < 0 {
-			return nil, schemas.ErrNotFound
+			a.named = "/resume/" + strconv.Itoa(i) + "/interruptId"
+			return nil, a.located(schemas.ErrNotFound)
 		}
 		answer, err := r.answer(&waits[at])
 		if err != nil {
@@ -76,6 +82,17 @@ func (in *input) answers(c *wires.Call) (*answers, error) {
 		a.list = wires.WithAnswer(a.list, answer)
 	}
 	return a, nil
+}
+
+// located returns an error of the run or its calls: if there is nothing under an id, the
+// error says where the input has the id.
+func (a *answers) located(err error) error {
+	if !errors.Is(err, schemas.ErrNotFound) {
+		return err
+	}
+	e := *schemas.ErrNotFound
+	e.Fields = []schemas.FieldError{{Pointer: a.named, Detail: "is not the id of a call of this thread that waits"}}
+	return &e
 }
 
 // answerTo returns the pointer of the answer to a call: an entry of resume, or a tool message.

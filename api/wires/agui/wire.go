@@ -273,10 +273,10 @@ var errNothingFollows = schemas.NewError(schemas.CodeConflict, "this call does n
 func proceed(c *wires.Call, chat schemas.Chat, a *answers) (run schemas.Run, given wires.Given, err error) {
 	run, err = c.Service.Runs.Run(c.Context(), c.User, a.run)
 	if err != nil {
-		return run, given, err
+		return run, given, a.located(err)
 	}
 	if run.ConversationID != chat.ConversationID {
-		return run, given, schemas.ErrNotFound
+		return run, given, a.located(schemas.ErrNotFound)
 	}
 	latest := func() (string, error) {
 		have, err := c.Service.Current(c.Context(), c.User, chat)
@@ -289,7 +289,7 @@ func proceed(c *wires.Call, chat schemas.Chat, a *answers) (run schemas.Run, giv
 	if errors.Is(err, schemas.ErrNotFound) && len(a.brought) > 0 {
 		err = errNothingFollows
 	}
-	return run, given, err
+	return run, given, a.located(err)
 }
 
 // get answers with a run from its beginning, or with what a thread has.
