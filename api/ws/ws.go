@@ -230,6 +230,10 @@ func (k *socket) keep(ctx, reading context.Context) {
 		defer timer.Stop()
 		expired = timer.C
 	}
+	var pinging sync.WaitGroup
+	defer pinging.Wait()
+	ponged := make(chan struct{}, 1)
+	ponged <- struct{}{}
 	for {
 		select {
 		case c := <-k.ending:
@@ -250,12 +254,20 @@ func (k *socket) keep(ctx, reading context.Context) {
 			continue
 		case <-ping.C:
 		}
-		wait, done := context.WithTimeout(reading, k.server.WriteWait)
-		err := k.conn.Ping(wait)
-		done()
-		if err != nil && reading.Err() == nil {
-			k.cancel()
+		select {
+		case <-ponged:
+			pinging.Go(func() { k.ping(reading); ponged <- struct{}{} })
+		default: // a slow client has not answered the last one yet
 		}
+	}
+}
+
+// ping asks for a sign of life, and ends the socket if none comes.
+func (k *socket) ping(ctx context.Context) {
+	wait, done := context.WithTimeout(ctx, k.server.WriteWait)
+	defer done()
+	if err := k.conn.Ping(wait); err != nil && ctx.Err() == nil {
+		k.cancel()
 	}
 }
 

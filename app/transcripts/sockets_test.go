@@ -237,6 +237,19 @@ func TestSocketPings(t *testing.T) {
 	})
 }
 
+// The end of the token ends a socket whose client has not answered a ping yet.
+func TestSocketEndsWhileItIsPinged(t *testing.T) {
+	withFixture(t, "", func(s *fixture) {
+		const life = 45 * time.Second
+		conn := s.dialled("una", life, websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool { return false }})
+		begun := time.Now()
+		_, _, err := conn.Read(context.Background())
+		if took := time.Since(begun); took > life || websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
+			s.t.Errorf("the socket ended after %v with %v, want the end of its token", took, err)
+		}
+	})
+}
+
 // TestSocketsOfSlowReaders has three clients: one reads a chunk a second and gets
 // everything, one reads nothing and is disconnected, one reads at once and is not slowed
 // down.
