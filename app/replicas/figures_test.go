@@ -3,6 +3,7 @@ package replicas
 import (
 	"bufio"
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -20,13 +21,29 @@ import (
 var figures = flag.Bool("figures", false, "measure what reading at another process costs")
 
 // load is what TestFigures measures under: runs at a time, their tokens, and the time
-// between two.
+// between two. The tokens of all runs come at the same times, or those of each at its own:
+// then every one is a message of its own.
 type load struct {
 	runs, words int
 	pause       time.Duration
+	together    bool
 }
 
-var loads = []load{{50, 400, 20 * time.Millisecond}, {100, 400, 20 * time.Millisecond}, {100, 800, 10 * time.Millisecond}}
+var loads = []load{
+	{50, 400, 20 * time.Millisecond, false},
+	{100, 400, 20 * time.Millisecond, false},
+	{100, 400, 20 * time.Millisecond, true},
+	{100, 800, 10 * time.Millisecond, false},
+	{100, 800, 10 * time.Millisecond, true},
+}
+
+func (l load) String() string {
+	times := "each at its own times"
+	if l.together {
+		times = "at the same times"
+	}
+	return fmt.Sprintf("%d runs of %d tokens, one every %v, %s", l.runs, l.words, l.pause, times)
+}
 
 // TestFigures measures what it costs to read a run at a process that does not write it:
 // how much later tokens arrive, and the processor time of both processes for each token.
@@ -48,6 +65,7 @@ func TestFigures(t *testing.T) {
 				for _, l := range loads {
 					here := l.measure(t, system, owner, owner, other)
 					there := l.measure(t, system, owner, other, other)
+					t.Log(l)
 					t.Logf("at its own process: %s", here)
 					t.Logf("at another process: %s", there)
 					t.Logf("later at another process: p50 %v, p99 %v; %.1f µs of CPU more for each token",
@@ -81,8 +99,12 @@ func (l load) measure(t *testing.T, system *apptest.System, owner, reader, other
 	var clients sync.WaitGroup
 	gate := make(chan struct{})
 	for n := range l.runs {
+		after := spread(n, l.runs, l.pause)
+		if l.together {
+			after = 0
+		}
 		c := system.NewConversation("chat-"+strconv.Itoa(system.Mark()), "queue")
-		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) }, clocked(l.words, l.pause, spread(n, l.runs, l.pause), gate))
+		system.Model.On(func(r upstream.Request) bool { return strings.HasSuffix(r.Last("user").Text(), c.Question) }, clocked(l.words, l.pause, after, gate))
 		begun := p.open(owner, http.MethodPost, "/api/chat/stream", c.Body)
 		_ = begun.Body.Close()
 		id := begun.Header.Get("X-Run-Id")
@@ -121,15 +143,20 @@ func spread(n, runs int, pause time.Duration) time.Duration {
 }
 
 // clocked is a reply of a model: begin, and once the gate has been open for a while words
-// that each say when they were written, with a pause between them.
+// that each say when they were written. A word that is late makes the next one no later:
+// else the words of many runs would come to be written together.
 func clocked(words int, pause, after time.Duration, gate <-chan struct{}) upstream.Reply {
-	parts := []upstream.Part{upstream.Say("begin "), upstream.Wait(gate), upstream.Delay(after)}
-	for range words {
-		parts = append(parts, func(w http.ResponseWriter, r *http.Request) bool {
-			return upstream.Say(strconv.FormatInt(time.Now().UnixNano(), 10)+" ")(w, r)
-		}, upstream.Delay(pause))
+	count := func(w http.ResponseWriter, r *http.Request) bool {
+		begun := time.Now().Add(after)
+		for n := range words {
+			due := upstream.Delay(time.Until(begun.Add(time.Duration(n) * pause)))
+			if !due(w, r) || !upstream.Say(strconv.FormatInt(time.Now().UnixNano(), 10)+" ")(w, r) {
+				return false
+			}
+		}
+		return true
 	}
-	return upstream.Open(append(parts, upstream.Finish("stop"), upstream.Usage(10, 2), upstream.Done())...)
+	return upstream.Open(upstream.Say("begin "), upstream.Wait(gate), count, upstream.Finish("stop"), upstream.Usage(10, 2), upstream.Done())
 }
 
 // delays returns how late the words of a clocked reply come out of a stream, and calls
