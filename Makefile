@@ -50,10 +50,10 @@ run:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
 
-# Each target has tests that run at once, so two targets fill two cores. The browser's come
+# Targets have tests that run at once and also wait, so three fill two cores. The browser's come
 # late: a page that is open takes processor time also while its test waits for others.
 test: setup
-	$(MAKE) --no-print-directory --jobs=2 --output-sync wire-clients test-go test-others
+	$(MAKE) --no-print-directory --jobs=3 --output-sync wire-clients test-go test-others
 
 # All tests but test-go.
 test-others: wire-clients test-postgres mcp-everything contract-clients web-test
