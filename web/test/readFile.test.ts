@@ -33,6 +33,8 @@ describe('readFile', () => {
   it('names a file without what cannot be seen, and no longer than the service takes', async () => {
     expect((await readFile(file('a\u202Efdp\u0000.txt', '', ...codes('x')))).name).toBe('a fdp .txt')
     expect((await readFile(file(`${'n'.repeat(300)}.png`, 'image/png', ...codes('\x89PNG\r\n\x1a\n')))).name).toHaveLength(255)
+    expect((await readFile(file(`${'n'.repeat(254)}😀😀`, '', ...codes('x')))).name).toBe(`${'n'.repeat(254)}😀`)
+    expect((await readFile(file('a\ud83d.txt', '', ...codes('x')))).name).not.toContain('\ud83d')
   })
 
   it('refuses a folder, which has no type and cannot be read; the browser says why it cannot read a file', async () => {

@@ -8,7 +8,7 @@ export async function saveChat(store: ChatStore, format: 'markdown' | 'json'): P
   const url = URL.createObjectURL(await store.api.exportChat(conversationId, format))
   const link = document.createElement('a')
   link.href = url
-  link.download = `${plainName(title.replace(/[\\/:*?"<>|]/g, ' ')).slice(0, 100) || 'chat'}.${format === 'json' ? 'json' : 'md'}`
+  link.download = `${plainName(title.replace(/[\\/:*?"<>|]/g, ' '), 100) || 'chat'}.${format === 'json' ? 'json' : 'md'}`
   link.click()
   setTimeout(() => URL.revokeObjectURL(url), KEPT_FOR)
 }

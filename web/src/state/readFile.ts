@@ -21,7 +21,7 @@ export default async function readFile(file: File): Promise<Attachment> {
   if (file.size > ATTACHMENT_LIMITS.bytes) return Promise.reject('large')
   // A folder cannot be read, and has no type.
   const bytes = new Uint8Array(await file.arrayBuffer().catch((error: unknown) => Promise.reject<ArrayBuffer>(file.type ? error : 'kind')))
-  const name = plainName(file.name).slice(0, MAX_NAME)
+  const name = plainName(file.name, MAX_NAME)
   // The first bytes decide, because browsers tell a file's type by its name.
   const start = String.fromCharCode(...bytes.subarray(0, HEAD))
   const binary = BINARY.find(([, begins]) => begins.test(start))?.[0] ?? (file.type === PDF && start.includes('%PDF-') ? PDF : undefined)

@@ -1,1 +1,0 @@
-function e(e){return e.replace(/[\p{Cc}\p{Bidi_Control}]/gu,` `).trim()}export{e as t};

@@ -1,0 +1,1 @@
+function e(e,t){return[...e.replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}]/gu,` `).trim()].slice(0,t).join(``)}export{e as t};
