@@ -50,7 +50,7 @@ func TestDiscardedDrafts(t *testing.T) {
 				s.compare("returned", before, stored)
 				again := s.begin("all of ")
 				s.must(nil, again.Write(t.Context(), "it", nil))
-				s.must(nil, again.End(t.Context()))
+				s.must(nil, again.End(t.Context(), nil))
 				if b := s.block(); b == nil || b.New == nil || *b.New != "all of it" {
 					t.Errorf("stored is %+v", b)
 				}
@@ -78,7 +78,7 @@ func TestDecidedDrafts(t *testing.T) {
 				draft := s.begin("text")
 				s.must(nil, decide(s))
 				after := s.block()
-				if err := draft.End(t.Context()); err != nil || !draft.Withdrawn() {
+				if err := draft.End(t.Context(), nil); err != nil || !draft.Withdrawn() {
 					t.Errorf("the draft ended with %v, withdrawn: %v", err, draft.Withdrawn())
 				}
 				if _, discarded, err := draft.Discard(t.Context()); discarded || err != nil {

@@ -180,7 +180,7 @@ func TestDraftOfALargeBlock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := draft.End(t.Context()); err != nil {
+	if err := draft.End(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(s.pieces, ""); got != want.String() {
@@ -225,7 +225,7 @@ func TestDraftIsStoredInTime(t *testing.T) {
 	write("e", documents.ErrWithdrawn)
 	s.fails = nil
 	write("f", documents.ErrWithdrawn)
-	if err := draft.End(t.Context()); err != nil || !draft.Withdrawn() || withdrawn != 1 || len(s.pieces) != 2 {
+	if err := draft.End(t.Context(), nil); err != nil || !draft.Withdrawn() || withdrawn != 1 || len(s.pieces) != 2 {
 		t.Errorf("after the end: %v, withdrawn %d times, %q", err, withdrawn, s.pieces)
 	}
 }

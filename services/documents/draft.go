@@ -122,18 +122,29 @@ func (p *Draft) Write(ctx context.Context, piece string, show func()) error {
 	return nil
 }
 
-// End stores the held pieces and ends the draft; the user may then decide about
-// the block. A withdrawn draft is not an error.
-func (p *Draft) End(ctx context.Context) error {
+// End stores the held pieces, calls show and ends the draft; the user may then decide
+// about the block. What show shows comes before anything that a later withdrawal shows.
+// It is not called if the draft was withdrawn or the block is full. A withdrawn draft is
+// not an error.
+func (p *Draft) End(ctx context.Context, show func()) error {
 	err := p.storeLate(ctx)
 	if err == nil {
-		p.mu.Lock()
-		err = p.flush(ctx)
-		p.mu.Unlock()
+		err = p.last(ctx, show)
 	}
 	p.leave(ctx)
 	if errors.Is(err, errWithdrawn) {
 		return nil
+	}
+	return err
+}
+
+// last stores the held pieces and calls show.
+func (p *Draft) last(ctx context.Context, show func()) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := p.flush(ctx)
+	if show != nil && (err == nil || errors.Is(err, record.ErrUnavailable)) {
+		show()
 	}
 	return err
 }

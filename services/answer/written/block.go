@@ -41,7 +41,7 @@ type call struct {
 	closed  bool             // nothing more is shown
 	later   bool             // it is shown when it runs, see Begin of Calls and behind
 	open    bool             // its levels were opened; read and written in Show of the draft
-	ended   bool             // its levels are closed
+	ended   bool             // its levels are closed; written in End of the draft
 	second  bool             // the block is shown a second time, but not its arguments
 	decided bool             // it is shown when it runs, with all its arguments
 	cleared string           // the block of a second call whose first text was withdrawn from the page
@@ -223,8 +223,11 @@ func (c *call) start() {
 // withdrawn shows at once that the user has withdrawn the block. It is called by
 // the draft, which keeps the run from showing more.
 func (c *call) withdrawn() {
-	if c.open {
-		_ = c.all.Append(c.at, c.reset(true)) // a full log ends the run
+	switch {
+	case c.ended:
+		_ = c.all.Append(runlog.Level{}, c.reset(true)) // a full log ends the run
+	case c.open:
+		_ = c.all.Append(c.at, c.reset(true))
 	}
 }
 

@@ -28,7 +28,7 @@ func (c *call) end(status string) {
 		return
 	}
 	c.closed = true
-	whole, failed := c.all.store(c.draft)
+	whole, failed := c.all.store(c.draft, func() { c.done(status) })
 	switch {
 	case failed:
 		c.refuse()
@@ -37,11 +37,18 @@ func (c *call) end(status string) {
 		return
 	case whole:
 		c.late = held
-		c.all.Emit(c.at, &runlog.BlockDone{Place: c.place, By: c.caller()})
 	case status == "completed":
 		status = "partial"
 	}
 	c.close(status)
+}
+
+// done shows the end of the block; the draft calls it.
+func (c *call) done(status string) {
+	if c.open {
+		c.all.Emit(c.at, &runlog.BlockDone{Place: c.place, By: c.caller()})
+		c.close(status)
+	}
 }
 
 // close closes the levels of the block.

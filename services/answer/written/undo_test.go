@@ -2,6 +2,7 @@ package written_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"testing"
 
@@ -42,6 +43,11 @@ func (s *store) SettleBlock(context.Context, string, string, record.Settle, reco
 func (s *store) WriteBlock(_ context.Context, _, _ string, w record.BlockWrite) (schemas.Block, error) {
 	s.block.New = &w.Content
 	return *s.block, nil
+}
+
+func (s *store) AppendBlock(_ context.Context, _, _, _, piece string) error {
+	s.block.New = new(*s.block.New + piece)
+	return nil
 }
 
 // levels has no levels.
@@ -125,5 +131,45 @@ func TestFailedCallOfAnEarlierAttempt(t *testing.T) {
 				t.Errorf("got %q, gone %t, %d resets; want %q, %t, %d", got, s.block == nil, resets, tt.want, tt.gone, tt.resets)
 			}
 		})
+	}
+}
+
+// The user reverts a block directly after its draft has ended: readers see the end of the
+// block first, and then that it is withdrawn.
+func TestRevertedWhenItsDraftHasEnded(t *testing.T) {
+	t.Parallel()
+	s := &store{block: &schemas.Block{ID: "b", DocumentID: "d", Type: "md", Current: new("old"), State: schemas.BlockClean}}
+	docs, owner, shown := documents.New(s, s, s, s), schemas.User{ID: "u"}, ""
+	reset := func(b *runlog.BlockReset) { shown += fmt.Sprintf(" reset end=%t", b.End) }
+	watch := docs.Watch(owner, "r", reset)
+	emit := func(_ runlog.Level, b runlog.Body) {
+		watch.Note(b)
+		switch b := b.(type) {
+		case *runlog.BlockReset:
+			reset(b)
+		case *runlog.BlockContent:
+			shown += " " + b.Text
+		case *runlog.BlockDone:
+			shown += " done"
+		default:
+		}
+	}
+	calls := written.New(written.Options{
+		Context: t.Context(), Run: "r", Owner: owner, Document: "d", Drafts: docs, Levels: levels{}, Emit: emit,
+		Append: func(at runlog.Level, b runlog.Body) error { emit(at, b); return nil },
+		Tool: func(name string) turn.Tool {
+			return turn.Tool{Name: name, Streams: &turn.StreamedArgument{Argument: "content", Block: turn.BlockArgument}}
+		},
+		Asked: func() int { return 0 },
+		Fenced: func(error) { // after the last write
+			if _, err := docs.Settle(t.Context(), owner, "b", record.Revert, nil); err != nil {
+				t.Error(err)
+			}
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	calls.Arguments(turn.ToolArguments{ID: "c", Name: "write_block", Fragment: `{"block_id":"b","content":"New"}`})
+	if want := " reset end=false New done reset end=true"; shown != want {
+		t.Errorf("readers see%s, want%s", shown, want)
 	}
 }

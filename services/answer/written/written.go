@@ -199,7 +199,7 @@ func (a *Calls) claimOf(block string) documents.Claim {
 // that could not be stored completely is removed from the document, and readers are
 // told with reset, so that they see what is stored.
 func (a *Calls) EndDraft(d *documents.Draft, reset *runlog.BlockReset) bool {
-	whole, failed := a.store(d)
+	whole, failed := a.store(d, nil)
 	if failed {
 		ctx, done := a.Storing()
 		defer done()
@@ -211,11 +211,12 @@ func (a *Calls) EndDraft(d *documents.Draft, reset *runlog.BlockReset) bool {
 	return whole
 }
 
-// store ends a draft. It reports whether all of it is stored, or that it cannot be.
-func (a *Calls) store(d *documents.Draft) (whole, failed bool) {
+// store ends a draft, which calls show. It reports whether all of it is stored, or that it
+// cannot be.
+func (a *Calls) store(d *documents.Draft, show func()) (whole, failed bool) {
 	ctx, done := a.Storing()
 	defer done()
-	err := d.End(ctx)
+	err := d.End(ctx, show)
 	a.Fenced(err)
 	switch {
 	case err == nil:
