@@ -1,6 +1,7 @@
 package answer_test
 
 import (
+	"context"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -9,9 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/modeltext"
@@ -72,5 +75,69 @@ func TestAnyToolStreamsAnArgument(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, shown); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// noText is the filter of replies without text.
+type noText struct{ answer.TextFilter }
+
+func (noText) End(bool) (string, turn.Found) { return "", turn.Found{} }
+
+// The user rejects what a call writes after the call has begun and before it stores the
+// text: the text does not come back, and the model is told.
+func TestRejectedWhileItsCallRuns(t *testing.T) {
+	for name, confirm := range map[string]bool{"shown while the model wrote it": false, "shown when it runs": true} {
+		t.Run(name, func(t *testing.T) {
+			data, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "c.db"), store.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = data.Close() })
+			docs, una := documents.New(data, data, data, data), schemas.User{ID: "una"}
+			if _, err := docs.Create(t.Context(), una, schemas.DocumentCreate{ID: new("doc1"), Title: "Gold"}); err != nil {
+				t.Fatal(err)
+			}
+			note := turn.Tool{
+				Name: "note_down", Idempotent: true, Confirm: confirm, Streams: &turn.StreamedArgument{Argument: "note", Block: "place"},
+				Run: func(ctx context.Context, c *turn.Call) (turn.Result, error) {
+					id := c.BlockID(0)
+					if _, err := docs.Settle(ctx, una, id, record.Revert, nil); err != nil {
+						t.Error(err)
+					}
+					_, err := docs.Write(ctx, una, "doc1", record.BlockWrite{NewBlock: record.NewBlock{ID: id, Content: "One."}})
+					return turn.Result{Text: "written"}, err
+				},
+			}
+			committer := eventlog.NewCommitter(eventlog.CommitterOptions{Store: new(stored), Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+			wr := answer.New(t.Context(), answer.Run{
+				ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message", Earlier: attempts.Nothing(),
+				Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`)}},
+			}, answer.Deps{
+				Log: eventlog.New(1, func() int64 { return 1 }), Commit: committer, Store: data, Drafts: docs, Spent: usage.NewLedger(nil),
+				Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(), Clock: clock{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+				Idle: func(bool) {}, Stop: func(err error) { t.Error(err) },
+			})
+			wr.Use(&answer.Prepared{Filter: noText{}, Request: turn.Request{Tools: []turn.Tool{note}}})
+			request := wr.Ask()
+			const arguments = `{"note":"One."}`
+			for _, e := range []turn.Event{
+				turn.CallStart{},
+				turn.ToolArguments{ID: "c0", Name: "note_down", Fragment: arguments},
+				turn.Reply{ToolCalls: []turn.ToolCall{{ID: "c0", Name: "note_down", Arguments: arguments}}},
+				turn.ToolStart{ID: "c0", Name: "note_down", Input: []byte(arguments)},
+			} {
+				if err := wr.Handle(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			result, err := request.RunTool(t.Context(), &note, &turn.Call{ID: "c0", RunID: "run", Name: "note_down", Input: []byte(arguments)})
+			if err != nil || !result.IsError {
+				t.Errorf("the call returns %+v, %v, want an error for the model", result, err)
+			}
+			doc, err := docs.Get(t.Context(), una, "doc1")
+			if err != nil || len(doc.Blocks) != 0 {
+				t.Errorf("the document has %+v, %v, want no block", doc.Blocks, err)
+			}
+		})
 	}
 }

@@ -37,7 +37,6 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 	c := wr.at(e.Index)
 	c.ToolUseID, c.Name, c.Input = e.ID, e.Name, e.Input
 	c.State, c.Attempt, c.StartedAt = record.ToolStarted, wr.run.Attempt, wr.deps.Now()
-	wr.noteDraft(e.Index)
 	wr.reading.Begin(e.Index, wr.finished(e.Index))
 	if wr.decided[e.Index] { // it does not begin
 		wr.begin(e)
@@ -111,6 +110,7 @@ func (wr *Writer) begin(e turn.ToolStart) {
 	wr.claim(e)
 	if wr.written != nil {
 		wr.written.Begin(e)
+		wr.noteDraft(e.Index)
 	}
 }
 
@@ -155,7 +155,10 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 		wr.deps.Stop(err)
 		return turn.Result{}, err
 	}
-	result, err := t.Run(ctx, c)
+	result, err := t.Run(wr.checkWrite(ctx, t, c), c)
+	if late, ok := errors.AsType[errWithdrawn](err); ok {
+		return late.result, nil
+	}
 	wr.stopFenced(err)
 	return wr.noted(c, result), err
 }

@@ -59,9 +59,6 @@ func (wr *Writer) lookForRejected(ctx context.Context) {
 
 // noteDraft notes the block that a call has been writing when it begins to run.
 func (wr *Writer) noteDraft(index int) {
-	if wr.written == nil {
-		return
-	}
 	if d := wr.written.Draft(index); d != nil {
 		wr.mu.Lock()
 		defer wr.mu.Unlock()
@@ -70,6 +67,21 @@ func (wr *Writer) noteDraft(index int) {
 		}
 		wr.drafts[index] = d
 	}
+}
+
+// errWithdrawn is the error of a write that the user has refused since its call began.
+type errWithdrawn struct{ result turn.Result }
+
+func (errWithdrawn) Error() string { return "the user has withdrawn the block" }
+
+// checkWrite returns a context in which a call writes only what the user has not refused.
+func (wr *Writer) checkWrite(ctx context.Context, t *turn.Tool, c *turn.Call) context.Context {
+	return documents.WithCheck(ctx, func(ctx context.Context) error {
+		if result, withdrawn := wr.withdrawn(ctx, t, c); withdrawn {
+			return errWithdrawn{result}
+		}
+		return nil
+	})
 }
 
 // withdrawn returns the result of a call that must not write, because the user has refused

@@ -38,6 +38,15 @@ func (d *Documents) made(id, words string) *record.NewDocument {
 	return &record.NewDocument{ID: id, Title: cmp.Or(text.Line(words, maxMadeTitle), untitled), CreatedAt: d.now()}
 }
 
+// checkKey is the key of a context's check.
+type checkKey struct{}
+
+// WithCheck returns a context for Write, which first calls check: an error prevents the
+// write. The user decides about no block between the two.
+func WithCheck(ctx context.Context, check func(ctx context.Context) error) context.Context {
+	return context.WithValue(ctx, checkKey{}, check)
+}
+
 // Write proposes content for a block of a document, in place of its pending
 // content, or adds a pending block; with w.Only it does not add one. The
 // document is created if it does not exist and a block may be added. A code fence
@@ -48,6 +57,11 @@ func (d *Documents) Write(ctx context.Context, user schemas.User, document strin
 		return schemas.Block{}, err
 	}
 	defer unlock()
+	if check, ok := ctx.Value(checkKey{}).(func(context.Context) error); ok {
+		if err := check(ctx); err != nil {
+			return schemas.Block{}, err
+		}
+	}
 	kind, err := d.typeFor(ctx, user, &w)
 	if err != nil {
 		return schemas.Block{}, err
