@@ -207,6 +207,8 @@ func TestRead(t *testing.T) {
 	with := func(more string) string { return strings.TrimSuffix(good, "}") + "," + more + "}" }
 	for _, c := range []struct{ file, want string }{
 		{good + "\n\n" + good + "\n", ""},
+		{"\uFEFF" + good + "\r\n" + good, ""},
+		{good + "\n" + with(`"comment":"caf`+"\xe9"+`"`), "line 2: is not text in UTF-8"},
 		{"", "the file has no records"},
 		{good + "\n{\"a", "line 2: is not a record"},
 		{good + "\n" + with(`"colour":1`), `line 2: is not a record: json: unknown field "colour"`},

@@ -63,6 +63,16 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// Editors on Windows begin a file with a byte order mark, or write another encoding.
+func TestEncodingOfChecks(t *testing.T) {
+	if checks, err := evaluate.ReadChecks([]byte("\uFEFF" + `[{"contains":"gold"}]`)); err != nil || len(checks) != 1 {
+		t.Errorf("after a byte order mark: got %d checks, %v, want 1", len(checks), err)
+	}
+	if _, err := evaluate.ReadChecks([]byte("[{\"contains\":\"caf\xe9\"}]")); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+		t.Errorf("in another encoding: got %v, want an error that says so", err)
+	}
+}
+
 // TestEndlessSchemas has schemas whose check would not end, or would take all memory.
 func TestEndlessSchemas(t *testing.T) {
 	doubled := `{"$ref":"#/$defs/a0","$defs":{"a40":{"type":"string"}`

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas/text"
 )
@@ -21,6 +22,12 @@ const (
 
 // errLarge is for a record that does not fit into a line.
 var errLarge = fmt.Errorf("the record has more than %d bytes", maxRecord)
+
+// errNotUTF8 is for a file in another encoding.
+var errNotUTF8 = errors.New("is not text in UTF-8")
+
+// byteOrderMark is at the start of files that some editors have written.
+var byteOrderMark = []byte("\uFEFF")
 
 // Write writes the records, one a line. What is too large for a line is left out of it.
 func Write(to io.Writer, records iter.Seq2[*Record, error]) error {
@@ -52,7 +59,8 @@ func encode(r *Record) ([]byte, error) {
 }
 
 // Read reads a file of records, at most limit if that is not 0. Records without checks
-// get the given ones. The error joins what is wrong, with the numbers of the lines.
+// get the given ones. A byte order mark at the start is left out. The error joins what is
+// wrong, with the numbers of the lines.
 func Read(from io.Reader, checks []Check, limit int) ([]*Record, error) {
 	if err := compileAll(checks); err != nil {
 		return nil, err
@@ -64,10 +72,14 @@ func Read(from io.Reader, checks []Check, limit int) ([]*Record, error) {
 	n := 0
 	for lines.Scan() {
 		n++
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+		line := lines.Bytes()
+		if n == 1 {
+			line = bytes.TrimPrefix(line, byteOrderMark)
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		r, err := readRecord(lines.Bytes(), checks)
+		r, err := readRecord(line, checks)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("line %d: %w", n, err))
 			if len(faults) == maxFaults {
@@ -94,6 +106,9 @@ func Read(from io.Reader, checks []Check, limit int) ([]*Record, error) {
 }
 
 func readRecord(line []byte, checks []Check) (*Record, error) {
+	if !utf8.Valid(line) { // encoding/json would replace letters of other encodings
+		return nil, errNotUTF8
+	}
 	r := new(Record)
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
@@ -122,10 +137,13 @@ func readRecord(line []byte, checks []Check) (*Record, error) {
 	return r, nil
 }
 
-// ReadChecks reads checks from a JSON array.
+// ReadChecks reads checks from a JSON array. A byte order mark before it is left out.
 func ReadChecks(raw []byte) ([]Check, error) {
+	if !utf8.Valid(raw) {
+		return nil, errNotUTF8
+	}
 	var checks []Check
-	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(raw, byteOrderMark)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&checks); err != nil {
 		return nil, fmt.Errorf("is not a JSON array of checks: %w", err)
