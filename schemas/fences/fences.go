@@ -13,6 +13,7 @@ const (
 	maxInfo  = 100  // bytes of the line that opens a fence
 	// maxHeader bounds the header of a chart in a fence of its own, in bytes.
 	maxHeader = 32 << 10
+	maxIndent = 3 // spaces before a fence; more of them belong to a list, which ends it too
 	space     = " \t\r\n"
 )
 
@@ -212,6 +213,28 @@ func (f *Filter) unfenced(ended bool) string {
 	out.WriteString(f.held)
 	f.held = ""
 	return out.String()
+}
+
+// Closed returns a text of Markdown in which the last code fence is closed, so that the
+// text does not take what follows it into its code.
+func Closed(content string) string {
+	fence, indent := "", ""
+	for line := range strings.Lines(content) {
+		before := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		if fence != "" {
+			if closing(line, fence, true) == yes {
+				fence = ""
+			}
+		} else if len(before) <= maxIndent {
+			if opened, is := opening(line, true); is == yes {
+				fence, indent = opened, before
+			}
+		}
+	}
+	if fence == "" {
+		return content
+	}
+	return strings.TrimSuffix(content, "\n") + "\n" + indent + fence
 }
 
 // lineAt returns the line that begins there, with its line break if it is whole.

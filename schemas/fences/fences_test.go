@@ -105,3 +105,23 @@ func FuzzFilter(f *testing.F) {
 		}
 	})
 }
+
+func TestClosed(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                               "",
+		"Plain `code` and ```a``` here.": "Plain `code` and ```a``` here.",
+		"```go\nx\n```\n":                "```go\nx\n```\n",
+		"```go\nx\n":                     "```go\nx\n```",
+		"```go\nx":                       "```go\nx\n```",
+		"```":                            "```\n```",
+		"~~~~\nx\n```\n~~~\n":            "~~~~\nx\n```\n~~~\n~~~~",
+		"```\r\nx\r\n```\r\ny":           "```\r\nx\r\n```\r\ny",
+		"```\na\n```\n\n```\nb":          "```\na\n```\n\n```\nb\n```",
+		"- a\n  ```\n  x":                "- a\n  ```\n  x\n  ```",
+		"1. a\n\n    ```\n    x":         "1. a\n\n    ```\n    x",
+	} {
+		if got := fences.Closed(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 )
@@ -141,8 +142,12 @@ func markdownOf(m *schemas.Message) string {
 	if len(tools) > 0 {
 		fmt.Fprintf(&b, "\n*Tools: %s*\n", strings.Join(tools, ", "))
 	}
-	if content := strings.TrimSpace(text.WithoutMarkers(m.Content)); content != "" {
-		b.WriteString("\n" + content + "\n")
+	content := m.Content
+	if m.Role != "user" { // a user may write about markers
+		content = text.WithoutMarkers(content)
+	}
+	if content = strings.TrimSpace(content); content != "" {
+		b.WriteString("\n" + fences.Closed(content) + "\n")
 	}
 	switch {
 	case m.Error != nil:

@@ -78,7 +78,7 @@ func message(role, content string) schemas.Message {
 }
 
 func TestExportMarkdown(t *testing.T) {
-	question, answer, failed, stopped := message("user", "What is *it*?"), message("assistant", "Let me look.\n\n[[tool:0]]\n\nIt is **this**."), message("assistant", ""), message("assistant", "Half")
+	question, answer, failed, stopped := message("user", "What is *it*, [[tool:0]]?"), message("assistant", "Let me look.\n\n[[tool:0]]\n\nIt is **this**."), message("assistant", ""), message("assistant", "Half:\n\n```go\nx :=")
 	question.Attachments = []schemas.AttachmentInfo{{Name: "my_notes.md", MIME: "text/markdown", Size: 12}}
 	answer.ToolHistory = []schemas.ToolCall{{ToolName: "search"}, {ToolName: "fetch", IsError: true}}
 	failed.Status, failed.Error = schemas.MessageError, &schemas.MessageFailure{Code: schemas.CodeInternal, Message: "it _broke_"}
@@ -88,10 +88,10 @@ func TestExportMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "# A \\*bold\\* title\n" +
-		"\n## You · 2026-11-21 10:00:00\n\n*Attached: my\\_notes.md (text/markdown, 12 bytes)*\n\nWhat is *it*?\n" +
+		"\n## You · 2026-11-21 10:00:00\n\n*Attached: my\\_notes.md (text/markdown, 12 bytes)*\n\nWhat is *it*, [[tool:0]]?\n" +
 		"\n## Assistant · 2026-11-21 10:00:00\n\n*Tools: `search`, `fetch` (failed)*\n\nLet me look.\n\nIt is **this**.\n" +
 		"\n## Assistant · 2026-11-21 10:00:00\n\n*Failed: it \\_broke\\_*\n" +
-		"\n## Assistant · 2026-11-21 10:00:00\n\nHalf\n\n*Stopped.*\n"
+		"\n## Assistant · 2026-11-21 10:00:00\n\nHalf:\n\n```go\nx :=\n```\n\n*Stopped.*\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the export differs (-want +got):\n%s", diff)
 	}

@@ -234,6 +234,7 @@ func TestExport(t *testing.T) {
 	blocks := []struct{ kind, content, meta, want string }{
 		{"md", "# Gold\n\nText.\n", "", "# Gold\n\nText."},
 		{"md", "\n", "", ""},
+		{"md", "```go\nx := 1\n", "", "```go\nx := 1\n```"},
 		{"csv", "year,price\n2024,\"2,386\"\n2025,a|b,extra\n2026\n", "", "| year | price |\n| --- | --- |\n| 2024 | 2,386 |\n| 2025 | a\\|b | extra |\n| 2026 |  |"},
 		{"csv", "a,b\n\\|,\\\\|x\\\n", "", "| a | b |\n| --- | --- |\n| \\\\\\| | \\\\\\\\\\|x\\ |"},
 		{"csv", "a,\"two\nlines\"\n", "", "| a | two<br>lines |\n| --- | --- |"},

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/text"
 )
 
@@ -63,7 +64,7 @@ func exported(b *schemas.Block) string {
 	content := *b.Current
 	switch {
 	case b.Type == schemas.BlockMarkdown:
-		return content
+		return fences.Closed(content)
 	case b.Type == schemas.BlockCSV:
 		return table(content)
 	case b.Type == schemas.BlockChart:
