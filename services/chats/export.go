@@ -27,6 +27,9 @@ const (
 	exportPage = 100
 	// maxExport is how many messages are exported; the export says if some are left out.
 	maxExport = 20_000
+	// maxOpen is how far from a page's end a question may be whose answer is on the next page:
+	// other questions that waited for their turn, and their answers, are in between.
+	maxOpen = 40
 	// maxTitle is the length of a title in characters.
 	maxTitle = 200
 )
@@ -51,9 +54,14 @@ func (c *Chats) Export(ctx context.Context, user schemas.User, id int64, format 
 func (c *Chats) pages(ctx context.Context, user schemas.User, id int64) iter.Seq2[[]schemas.Message, error] {
 	return func(yield func([]schemas.Message, error) bool) {
 		q := record.MessageQuery{Limit: exportPage, Forward: true}
+		var open []schemas.Message // may have their answers on the next page
 		for read := 0; read < maxExport; read += exportPage {
 			list, next, err := c.conversations.Messages(ctx, user.ID, id, q)
-			list = afterQuestions(list)
+			list = afterQuestions(append(open, list...))
+			if open = nil; next != "" && read+exportPage < maxExport {
+				at := firstOpen(list)
+				list, open = list[:at], list[at:]
+			}
 			c.addWords(list, user)
 			if !yield(list, err) || err != nil || next == "" {
 				return
@@ -62,6 +70,17 @@ func (c *Chats) pages(ctx context.Context, user schemas.User, id int64) iter.Seq
 		}
 		yield(nil, errCut)
 	}
+}
+
+// firstOpen returns the place of the first question near the end of ordered messages that
+// has no answer among them.
+func firstOpen(list []schemas.Message) int {
+	for i := max(0, len(list)-maxOpen); i < len(list); i++ {
+		if m := &list[i]; m.Role == "user" && m.RunID != "" && (i+1 == len(list) || list[i+1].RunID != m.RunID) {
+			return i
+		}
+	}
+	return len(list)
 }
 
 // errCut ends the pages of a chat that is longer than an export.

@@ -114,6 +114,40 @@ func TestExportJSON(t *testing.T) {
 	}
 }
 
+// A question that waited for its turn is stored before the answer to the one before it. Each
+// answer is exported after its question, also where the export reads the next page.
+func TestExportOfQueuedQuestions(t *testing.T) {
+	for before := 94; before <= 101; before++ {
+		k := new(kept)
+		add := func(role, content, run string) {
+			m := message(role, content)
+			m.RunID = run
+			k.messages = append(k.messages, m)
+		}
+		for i := range before {
+			add([]string{"user", "assistant"}[i%2], "earlier", strconv.Itoa(i/2))
+		}
+		add("user", "Q1", "r1")
+		add("user", "Q2", "r2")
+		add("user", "Q3", "r3")
+		add("assistant", "A1", "r1")
+		add("assistant", "A2", "r2")
+		add("assistant", "A3", "r3")
+		got, err := exported(t, k, "json")
+		var chat schemas.Chat
+		if err == nil {
+			err = json.Unmarshal([]byte(got), &chat)
+		}
+		order := ""
+		for i := before; i < len(chat.Messages); i++ {
+			order += chat.Messages[i].Content + " "
+		}
+		if err != nil || order != "Q1 A1 Q2 A2 Q3 A3 " {
+			t.Errorf("after %d messages: %v, %s", before, err, order)
+		}
+	}
+}
+
 func TestExportThatBreaksOff(t *testing.T) {
 	k := &kept{breaksAt: 150}
 	for range 300 {
