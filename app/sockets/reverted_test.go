@@ -64,3 +64,28 @@ func TestBlockRevertedWhileItsRunGoesOn(t *testing.T) {
 		})
 	}
 }
+
+// A model writes the content before the id of its block. The user accepts the block that
+// was added for the content before the id comes: the content is shown in the named block
+// too, where the call stores it.
+func TestBlockAcceptedBeforeItsIDComes(t *testing.T) {
+	d, up := apptest.ServeScripted(t)
+	d.Must("POST", "/api/documents", map[string]any{"id": "doc", "title": "Gold"})
+	d.Must("POST", "/api/documents/doc/blocks", map[string]any{"id": "b", "type": "md", "content": "Old"})
+	gate := make(chan struct{})
+	id := upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"function":{"arguments":",\"block_id\":\"b\"}"}}]}`, "null"))
+	up.Push(
+		upstream.Stream(upstream.Call(0, "w", "write_block", `{"content":"New text."`), upstream.Wait(gate), id, upstream.Finish("tool_calls")),
+		upstream.Text("Done."),
+	)
+	asker := d.Dial("ann")
+	asker.Send(`{"name":"message","message":{"content":"Write"},"mode":"agent","document_id":"doc","chat_id":"c"}`)
+	begun := asker.Until(func(c schemas.Chunk) bool { return c.DocumentID == "doc" && c.End })
+	d.Must("POST", "/api/blocks/"+begun[len(begun)-1].BlockIDs+"/accept", nil)
+	close(gate)
+	asker.Until(apptest.IsRunEnd)
+	stored := apptest.Decode[schemas.Block](t, d.Must("GET", "/api/blocks/b", nil))
+	if shown := chunks.Of(asker.Seen...).Blocks["b"]; stored.New == nil || shown.Content != *stored.New || shown.State != "done" {
+		t.Errorf("the block is shown as %+v, stored as %+v, want the same text, of\n%s", shown, stored, apptest.ListChunks(asker.Seen))
+	}
+}

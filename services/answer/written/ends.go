@@ -83,6 +83,7 @@ func (c *call) discard() (stored *schemas.Block, ok bool) {
 	stored, ok, err := c.draft.Discard(ctx)
 	if c.all.Fenced(err); err != nil {
 		c.all.Logger.Warn("could not remove what a call has written", "run_id", c.all.Run, "error", err)
+		return nil, ok
 	}
 	return stored, ok
 }
@@ -129,7 +130,11 @@ func (c *call) again(arguments string) {
 		}
 		c.close("partial")
 	} else {
-		ok = c.refuse()
+		if stored, ok = c.discard(); ok {
+			c.restore(stored)
+		}
+		c.close("partial")
+		ok = ok || stored != nil // the user has accepted the block that was added
 	}
 	if !ok {
 		return
