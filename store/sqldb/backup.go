@@ -103,7 +103,7 @@ func noRoom(err error, source, part, path string) error {
 
 // sqliteCopy copies the database into an empty file and checks the copy.
 func sqliteCopy(ctx context.Context, source, path string) error {
-	db, err := sql.Open("sqlite", sqliteFileURL(source)+"?mode=rw")
+	db, err := sql.Open("sqlite", sqliteReadURL(source))
 	if err != nil {
 		return err
 	}
