@@ -107,3 +107,21 @@ func TestSQLiteReadOnlyFolder(t *testing.T) {
 		_ = s.Close()
 	}
 }
+
+// A backup of a database on a full disk names the disk.
+func TestSQLiteBackupOnFullDisk(t *testing.T) {
+	url, fill := smallDisk(t)
+	s, err := store.Open(t.Context(), url, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqldb.Backup(t.Context(), url, filepath.Join(t.TempDir(), "copy.db")); !errors.Is(err, schemas.ErrNoRoom) {
+		t.Errorf("got %v, want %v", err, schemas.ErrNoRoom)
+	}
+}

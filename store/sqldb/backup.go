@@ -46,7 +46,7 @@ func backup(ctx context.Context, source, path string) (size int64, err error) {
 		return 0, err
 	}
 	if err := existing(ctx, source); err != nil {
-		return 0, err
+		return 0, Translate(err) // the disk of the database may be full too
 	}
 	if err := unused(path); err != nil {
 		return 0, err
