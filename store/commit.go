@@ -358,7 +358,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	}
 	b.add(finishRun, string(f.State), string(f.StopReason), int64(f.Usage.InputTokens), int64(f.Usage.OutputTokens), int64(f.Usage.TotalTokens),
 		int64(f.Usage.CostUSD), code, text, kept, f.LastSeq, run.endedAt, values.Clean(f.Model), run.id)
-	b.add(touchChat, run.endedAt, run.chat, run.endedAt)
+	b.add(touchChat, run.endedAt, run.endedAt, run.chat)
 	if chat := b.chats[run.chat]; chat != nil {
 		chat.open = slices.DeleteFunc(chat.open, func(o openRun) bool { return o.id == run.id })
 	}
