@@ -107,6 +107,11 @@ func testMembers(t *testing.T, url string) {
 		must(t, err)
 		equal(t, "runs taken by a replica that is gone", len(taken), 0)
 	}
+	f.mustCommit(f.begin("of one without a row", of("z")))
+	unfinished("a", "")
+	join("d", time.Hour)
+	unfinished("a", "z", "")
+	equal(t, "runs of one without a row", len(f.take("d", "z")), 1)
 }
 
 func testAlone(t *testing.T, url string) {
