@@ -171,3 +171,9 @@ func (r *Replicas) First(ctx context.Context, id string) (first bool, err error)
 		`SELECT COALESCE(MIN(id) = $1, false) FROM replicas WHERE gone_at IS NULL AND NOT draining AND expires_at > clock_timestamp()`, id)
 	return first, err
 }
+
+// Now returns the time of the database's server.
+func (r *Replicas) Now(ctx context.Context) (now time.Time, err error) {
+	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&now) }, `SELECT clock_timestamp()`)
+	return now, err
+}
