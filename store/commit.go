@@ -161,6 +161,7 @@ func (b *batch) apply() error {
 
 // send sends the rows so far, table by table.
 func (b *batch) send() error {
+	slices.SortFunc(b.rows[touchChat], func(x, y []any) int { return cmp.Compare(x[2].(int64), y[2].(int64)) }) //nolint:forcetypeassert // the chat's id
 	for i, rows := range b.rows {
 		if len(rows) == 0 {
 			continue

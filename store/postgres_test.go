@@ -162,3 +162,78 @@ func TestPostgresAnswerToAReplacedQuestion(t *testing.T) {
 		t.Errorf("the answer is %q, %v; want superseded", m.Status, err)
 	}
 }
+
+// Replicas that commit for several chats at once lock the chats in the same order: while one
+// waits for a chat, it has none that come later. Otherwise two wait for each other, and all
+// their runs with them until the server ends one of the transactions.
+func TestPostgresOrderOfChats(t *testing.T) {
+	postgresURL(t)
+	url := freshPostgres(t)
+	data, err := store.Open(t.Context(), url, store.Options{Database: sqldb.Options{Lease: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	at := time.Now()
+	begin := func(run, chat string) *record.Write {
+		return &record.Write{RunID: run, Attempt: 1, Begin: &record.Begin{
+			Run: record.Run{ID: run, Owner: schemas.User{ID: "u"}, Request: []byte(`{}`), MessageID: "answer of " + run, UserMessageID: "question of " + run, CreatedAt: at}, ChatKey: chat,
+			UserMessage: &record.UserMessage{Message: schemas.Message{ID: "question of " + run, Role: "user", Type: "md", Status: schemas.MessageComplete, CreatedAt: at}},
+		}}
+	}
+	finish := func(run string) *record.Write {
+		return &record.Write{RunID: run, Attempt: 1, Finish: &record.Finish{State: schemas.RunCancelled, EndedAt: at}}
+	}
+	commit := func(writes ...*record.Write) error {
+		err := data.Commit(t.Context(), writes)
+		for _, w := range writes {
+			err = errors.Join(err, w.Err)
+		}
+		return err
+	}
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, chat := range []string{"z", "a", "m"} { // the order of the ids is not that of the keys
+		if err := commit(begin("run in "+chat, chat)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, writes := range map[string][]*record.Write{
+		"ends":       {finish("run in m"), finish("run in z")},
+		"beginnings": {begin("2", "a"), begin("1", "z")},
+		"both":       {finish("run in a"), begin("3", "z")},
+	} {
+		for _, w := range writes {
+			if w.Begin != nil {
+				w.Begin.Queue = true
+			}
+		}
+		other, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pid int
+		if err := other.QueryRowContext(t.Context(), "SELECT pg_backend_pid() FROM chats WHERE key = 'z' FOR NO KEY UPDATE").Scan(&pid); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- commit(writes...) }()
+		for waits := 0; waits == 0 && len(done) == 0; {
+			if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))", pid).Scan(&waits); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := other.ExecContext(t.Context(), "SELECT 1 FROM chats WHERE key <> 'z' FOR NO KEY UPDATE NOWAIT"); err != nil {
+			t.Errorf("%s: while the commit waits for the first chat, others are locked: %v", name, err)
+		}
+		if err := other.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

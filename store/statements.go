@@ -5,7 +5,8 @@ import "github.com/chattray/chattray/store/tables"
 // The statements of Commit, in the order in which they run: referenced rows
 // come first, and a finished log replaces its segments. TouchChat locks the chat, as a
 // request does that replaces its messages: the answer is seen by one that comes later, and
-// sees one that came earlier.
+// sees one that came earlier. Chats are locked in the order of their ids, so that two
+// processes do not wait for each other.
 const (
 	touchChat = iota
 	insertRun
@@ -124,6 +125,7 @@ const (
 	selectRunByKey  = `SELECT owner, idempotency_key FROM runs WHERE owner = ? AND idempotency_key = ?`
 	selectChat      = `SELECT id, owner, key FROM chats WHERE id = ? {lock}`
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`
+	selectChatID    = `SELECT id FROM chats WHERE owner = ? AND key = ?`
 	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at, unlisted) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, key) DO NOTHING RETURNING id, owner, key`
 	// The chat is 0 unless the id belongs to a finished answer, as its own id
