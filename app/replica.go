@@ -85,7 +85,7 @@ func (s *Service) sweeper(c settings.Config, log *slog.Logger) *retention.Sweepe
 	o := retention.Options{Store: s.store, Logs: c.Retention.Logs, Chats: c.Retention.Chats, Forget: s.store.Forget, Deleted: s.deleted, Logger: log}
 	if table := shared(c, s.store); table != nil {
 		o.Mine = func(ctx context.Context) (bool, error) { return table.First(ctx, s.runs.Replica()) }
-		o.Tickets = table.DropTickets
+		o.Now, o.Tickets = table.Now, table.DropTickets
 	}
 	return retention.New(o)
 }

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -62,17 +63,24 @@ type NATS struct {
 // whenever it has lost the connection. The error is about the options.
 func Connect(o Options) (*NATS, error) {
 	n := &NATS{service: o.Service, receive: func([]byte) {}}
+	var told atomic.Bool // why there is no connection
+	lost := func(_ *nats.Conn, err error) {
+		if err != nil && !errors.Is(err, nats.ErrNoServers) && !told.Swap(true) { // that is no reason; the next attempt has one
+			o.Logger.Warn(away, "error", err)
+		}
+	}
+	connected := func(message string) nats.ConnHandler {
+		return func(*nats.Conn) {
+			told.Store(false)
+			o.Logger.Info(message)
+		}
+	}
 	options := []nats.Option{
 		nats.Name("chattray"), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsLost), nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.FlusherTimeout(0), nats.SetCustomDialer(dialer{}), nats.NoEcho(),
 		nats.CustomReconnectDelay(func(int) time.Duration { return retryMin + rand.N(retryMax-retryMin) }), //nolint:gosec // it guards nothing
-		nats.ConnectHandler(func(*nats.Conn) { o.Logger.Info("nats is connected") }),
-		nats.ReconnectHandler(func(*nats.Conn) { o.Logger.Info("nats is connected again") }),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil {
-				o.Logger.Warn(away, "error", err)
-			}
-		}),
+		nats.ConnectHandler(connected("nats is connected")), nats.ReconnectHandler(connected("nats is connected again")),
+		nats.DisconnectErrHandler(lost), nats.ReconnectErrHandler(lost),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Logger.Warn("nats", "error", err) }),
 	}
 	if err := CheckCreds(o.Creds); err != nil {
@@ -87,7 +95,7 @@ func Connect(o Options) (*NATS, error) {
 	}
 	n.conn = conn
 	if !conn.IsConnected() {
-		o.Logger.Warn(away, "error", conn.LastError())
+		lost(conn, conn.LastError())
 	}
 	if _, err := n.subscribe(n.subject("all")); err != nil {
 		conn.Close()

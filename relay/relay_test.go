@@ -3,6 +3,7 @@ package relay_test
 import (
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,4 +120,42 @@ func TestServerAway(t *testing.T) {
 	if n := len(atOther); n != 0 {
 		t.Errorf("another database's process got %d messages, want none", n)
 	}
+}
+
+// lines are what is logged.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+// The log says once why there is no connection, from the start on, and that there is one.
+func TestWhyThereIsNoConnection(t *testing.T) {
+	server := relaytest.Start(t)
+	server.Kill()
+	logged := make(lines, 100)
+	n, err := relay.Connect(relay.Options{URL: server.URL, Service: "one", Logger: slog.New(slog.NewTextHandler(logged, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	next := func(want string) {
+		t.Helper()
+		select {
+		case line := <-logged:
+			if !strings.Contains(line, want) {
+				t.Errorf("logged: %s; want %q", line, want)
+			}
+		case <-time.After(wait):
+			t.Fatalf("nothing is logged, want %q", want)
+		}
+	}
+	next("connection refused")
+	server.Start()
+	next("nats is connected")
+	server.Kill()
+	next("nats is away")
+	server.Start()
+	next("nats is connected again")
 }

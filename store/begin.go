@@ -315,7 +315,7 @@ func (b *batch) beginRows(o *writeResult, g *record.Begin) error {
 			}
 		}
 	} else {
-		b.add(touchChat, at, o.chat.id, at)
+		b.add(touchChat, at, at, o.chat.id)
 	}
 	if u := g.UserMessage; u != nil {
 		m := u.Message

@@ -189,6 +189,27 @@ func (b *batch) findChats() error {
 		b.chats[c.id], byKey[ownedKey{c.owner, c.key}] = c, c
 		return nil
 	}
+	slices.SortFunc(keys, func(x, y ownedKey) int { return cmp.Or(cmp.Compare(x.owner, y.owner), cmp.Compare(x.key, y.key)) })
+	named := make([][]any, 0, len(keys))
+	for _, k := range slices.Compact(keys) {
+		named = append(named, []any{k.owner, k.key})
+	}
+	if b.many { // all are locked by their ids, also those of the runs that end
+		if err := b.tx.Query(b.ctx, selectChatID, named, func(row sqldb.Scanner) error {
+			var id int64
+			err := row.Scan(&id)
+			ids = append(ids, id)
+			return err
+		}); err != nil {
+			return err
+		}
+		named = nil
+		for _, w := range b.writes {
+			if run := b.runs[runID(w)]; run != nil && w.Finish != nil {
+				ids = append(ids, run.chat)
+			}
+		}
+	}
 	slices.Sort(ids) // locked in the same order everywhere
 	rows := make([][]any, 0, len(ids))
 	for _, id := range slices.Compact(ids) {
@@ -197,12 +218,7 @@ func (b *batch) findChats() error {
 	if err := b.tx.Query(b.ctx, selectChat, rows, found); err != nil {
 		return err
 	}
-	slices.SortFunc(keys, func(x, y ownedKey) int { return cmp.Or(cmp.Compare(x.owner, y.owner), cmp.Compare(x.key, y.key)) })
-	rows = rows[:0]
-	for _, k := range slices.Compact(keys) {
-		rows = append(rows, []any{k.owner, k.key})
-	}
-	if err := b.tx.Query(b.ctx, selectChatByKey, rows, found); err != nil {
+	if err := b.tx.Query(b.ctx, selectChatByKey, named, found); err != nil {
 		return err
 	}
 	b.begins(func(o *writeResult, g *record.Begin) {

@@ -161,6 +161,7 @@ func (b *batch) apply() error {
 
 // send sends the rows so far, table by table.
 func (b *batch) send() error {
+	slices.SortFunc(b.rows[touchChat], func(x, y []any) int { return cmp.Compare(x[2].(int64), y[2].(int64)) }) //nolint:forcetypeassert // the chat's id
 	for i, rows := range b.rows {
 		if len(rows) == 0 {
 			continue
@@ -358,7 +359,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	}
 	b.add(finishRun, string(f.State), string(f.StopReason), int64(f.Usage.InputTokens), int64(f.Usage.OutputTokens), int64(f.Usage.TotalTokens),
 		int64(f.Usage.CostUSD), code, text, kept, f.LastSeq, run.endedAt, values.Clean(f.Model), run.id)
-	b.add(touchChat, run.endedAt, run.chat, run.endedAt)
+	b.add(touchChat, run.endedAt, run.endedAt, run.chat)
 	if chat := b.chats[run.chat]; chat != nil {
 		chat.open = slices.DeleteFunc(chat.open, func(o openRun) bool { return o.id == run.id })
 	}

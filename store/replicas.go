@@ -79,6 +79,7 @@ func (r *Replicas) Join(ctx context.Context, me record.Replica, lease time.Durat
 		{`UPDATE replicas SET gone_at = clock_timestamp() WHERE gone_at IS NULL AND $1`, []any{me.Alone}},
 		{`DELETE FROM tickets WHERE until <= clock_timestamp()`, nil},
 		{`DELETE FROM replicas WHERE gone_at < clock_timestamp() - CAST($1 AS INTERVAL) AND NOT ` + hasLeft, []any{goneFor}},
+		{nameUnknown, []any{runFormat}},
 		{
 			`INSERT INTO replicas (id, name, alone, format, expires_at) VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond')`,
 			[]any{me.ID, values.Clean(me.Name), me.Alone, runFormat, lease.Microseconds()},
@@ -90,6 +91,14 @@ func (r *Replicas) Join(ctx context.Context, me record.Replica, lease time.Durat
 	}
 	return nil, r.store.db.Fault("join", tx.Commit())
 }
+
+// nameUnknown adds the replicas that have left something and have no row, so that it is
+// taken: one that was suspended for longer than its row is kept may begin a run before it
+// finds out, and a server that takes the place of another one may lack the newest rows.
+const nameUnknown = `INSERT INTO replicas (id, name, alone, format, expires_at, gone_at)
+	SELECT replica, 'unknown', false, $1, clock_timestamp(), clock_timestamp()
+	FROM (SELECT replica FROM runs WHERE ` + tables.OpenStates + ` UNION SELECT replica FROM journal) AS left_by
+	WHERE replica <> '' AND NOT EXISTS (SELECT 1 FROM replicas WHERE id = left_by.replica)`
 
 // hasLeft is true for a replica with unfinished runs or rows of the journal.
 const hasLeft = `(EXISTS (SELECT 1 FROM runs WHERE runs.replica = replicas.id AND ` + tables.OpenStates + `)
@@ -161,4 +170,10 @@ func (r *Replicas) First(ctx context.Context, id string) (first bool, err error)
 	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&first) },
 		`SELECT COALESCE(MIN(id) = $1, false) FROM replicas WHERE gone_at IS NULL AND NOT draining AND expires_at > clock_timestamp()`, id)
 	return first, err
+}
+
+// Now returns the time of the database's server.
+func (r *Replicas) Now(ctx context.Context) (now time.Time, err error) {
+	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&now) }, `SELECT clock_timestamp()`)
+	return now, err
 }

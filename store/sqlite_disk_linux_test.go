@@ -4,11 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/storetest"
 )
 
@@ -64,5 +66,62 @@ func smallDisk(t *testing.T) (url string, fill func(left int64) error) {
 			return err
 		}
 		return os.WriteFile(ballast, make([]byte, int64(disk.Bavail)*disk.Bsize-left), 0o600)
+	}
+}
+
+// What only reads works in a folder that is read-only: a database that was closed is backed
+// up and looked at there. A service does not start.
+func TestSQLiteReadOnlyFolder(t *testing.T) {
+	url, _ := smallDisk(t)
+	path := strings.TrimPrefix(url, "sqlite:")
+	s, err := store.Open(t.Context(), url, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Import(t.Context(), strings.NewReader(`{"kind": "stream", "stream_id": 1, "name": "Gold"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", filepath.Dir(path), "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = store.Open(t.Context(), url, store.Options{Database: sqldb.Options{NoMigrate: true, Existing: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Current(t.Context()); err != nil {
+		t.Errorf("the migrations: %v", err)
+	}
+	if stream, err := s.Stream(t.Context(), 1); err != nil || stream.Name != "Gold" {
+		t.Errorf("the stream is %+v, %v; want Gold", stream, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := sqldb.Backup(t.Context(), url, filepath.Join(t.TempDir(), "copy.db")); err != nil {
+		t.Errorf("a backup: %v", err)
+	}
+	if s, err := store.Open(t.Context(), url, store.Options{}); err == nil {
+		t.Errorf("a service starts, want an error")
+		_ = s.Close()
+	}
+}
+
+// A backup of a database on a full disk names the disk.
+func TestSQLiteBackupOnFullDisk(t *testing.T) {
+	url, fill := smallDisk(t)
+	s, err := store.Open(t.Context(), url, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqldb.Backup(t.Context(), url, filepath.Join(t.TempDir(), "copy.db")); !errors.Is(err, schemas.ErrNoRoom) {
+		t.Errorf("got %v, want %v", err, schemas.ErrNoRoom)
 	}
 }

@@ -3,9 +3,13 @@ package store
 import "github.com/chattray/chattray/store/tables"
 
 // The statements of Commit, in the order in which they run: referenced rows
-// come first, and a finished log replaces its segments.
+// come first, and a finished log replaces its segments. TouchChat locks the chat, as a
+// request does that replaces its messages: the answer is seen by one that comes later, and
+// sees one that came earlier. Chats are locked in the order of their ids, so that two
+// processes do not wait for each other.
 const (
-	insertRun = iota
+	touchChat = iota
+	insertRun
 	noteReplaced
 	releaseBlock
 	releaseBlocks
@@ -29,7 +33,6 @@ const (
 	upsertTrace
 	deleteCheckpoints
 	finishRun
-	touchChat
 	addUsage
 	addDaily
 	dropClaims
@@ -54,6 +57,7 @@ const stateUnderWay = `CASE WHEN EXISTS (SELECT 1 FROM waits WHERE run_id = runs
 const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AND state IN ('running', 'waiting')`
 
 var statements = [statementCount]string{
+	touchChat: `UPDATE chats SET updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END WHERE id = ?`,
 	insertRun: `INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id,
 		created_at, idempotency_key, body_hash, cancel_requested, replica, page, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {next_place})`,
 	noteReplaced:   setReplaced,
@@ -101,7 +105,6 @@ var statements = [statementCount]string{
 	deleteCheckpoints: `DELETE FROM checkpoints WHERE run_id = ?`,
 	finishRun: `UPDATE runs SET state = ?, stop_reason = ?, input_tokens = ?, output_tokens = ?, total_tokens = ?, cost_nano = ?, error_code = ?,
 		error_message = ?, message_id = ?, last_seq = ?, ended_at = ?, model = ? WHERE id = ?`,
-	touchChat: `UPDATE chats SET updated_at = ? WHERE id = ? AND updated_at < ?`,
 	addUsage: `INSERT INTO model_usage (owner, day, model, runs, input_tokens, output_tokens, cost_nano) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, day, model) DO UPDATE SET runs = model_usage.runs + excluded.runs,
 		input_tokens = model_usage.input_tokens + excluded.input_tokens, output_tokens = model_usage.output_tokens + excluded.output_tokens,
@@ -122,6 +125,7 @@ const (
 	selectRunByKey  = `SELECT owner, idempotency_key FROM runs WHERE owner = ? AND idempotency_key = ?`
 	selectChat      = `SELECT id, owner, key FROM chats WHERE id = ? {lock}`
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`
+	selectChatID    = `SELECT id FROM chats WHERE owner = ? AND key = ?`
 	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at, unlisted) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, key) DO NOTHING RETURNING id, owner, key`
 	// The chat is 0 unless the id belongs to a finished answer, as its own id

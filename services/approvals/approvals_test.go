@@ -19,6 +19,7 @@ import (
 type oneRun struct {
 	waits  []record.Wait
 	over   bool
+	behind time.Duration // of the database's clock
 	writes int
 	woken  []int
 }
@@ -32,7 +33,8 @@ func (r *oneRun) AnswerWaits(_ context.Context, answers []record.Wait) ([]record
 	stored := make([]record.Wait, len(answers))
 	for i, a := range answers {
 		w := &r.waits[a.Index]
-		if w.Answer == "" && !r.over {
+		early := a.Answer == schemas.WaitExpired && time.Now().Add(-r.behind).Before(w.ExpiresAt)
+		if w.Answer == "" && !r.over && !early {
 			*w = a
 		}
 		stored[i] = *w
@@ -122,5 +124,30 @@ func TestAnswerToAnEndedRun(t *testing.T) {
 	_, err := approvals.New(r, r, nil).Approve(t.Context(), schemas.User{ID: "u"}, "r", "p", schemas.ApprovalAnswer{Approved: true})
 	if e, ok := errors.AsType[*schemas.Error](err); !ok || e.Code != schemas.CodeConflict || e.Message != "the run has ended" {
 		t.Errorf("got %v, want a conflict", err)
+	}
+}
+
+// A call takes an answer until its time is up by the clock of the database, although that of
+// the process is ahead.
+func TestAnswerByTheClockOfTheDatabase(t *testing.T) {
+	for name, tt := range map[string]struct {
+		behind time.Duration
+		want   schemas.Code
+		stored schemas.WaitAnswer
+	}{
+		"in time": {2 * time.Minute, "", schemas.WaitApproved},
+		"late":    {0, schemas.CodeConflict, schemas.WaitExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &oneRun{behind: tt.behind, waits: []record.Wait{
+					{RunID: "r", Index: 0, Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(-time.Minute)},
+				}}
+				errs, err := approvals.New(r, r, nil).Answer(t.Context(), schemas.User{ID: "u"}, "r", []record.CallAnswer{{Index: 0, Approved: new(true)}})
+				if got := codes(errs); err != nil || got[0] != tt.want || r.waits[0].Answer != tt.stored || !slices.Equal(r.woken, []int{0}) {
+					t.Errorf("the answer is %q, with the error %q, %v, and %v woken; want %q, %q and call 0", r.waits[0].Answer, got, err, r.woken, tt.stored, tt.want)
+				}
+			})
+		})
 	}
 }

@@ -46,6 +46,9 @@ type Options struct {
 	// Tickets does a step of deleting expired tickets, as long as it returns that there is
 	// more; nil means that none are stored.
 	Tickets func(context.Context) (more bool, err error)
+	// Now returns the time; nil means the process's. Several processes have one clock, so that
+	// none whose own is ahead deletes what is not old.
+	Now func(context.Context) (time.Time, error)
 	// Mine reports whether this process is the one that deletes; nil means that it is.
 	Mine func(context.Context) (bool, error)
 	// Deleted counts what was deleted, by kind: logs or chats. It may be nil.
@@ -58,6 +61,9 @@ type Sweeper struct{ options Options }
 
 // New returns a Sweeper of the options.
 func New(o Options) *Sweeper {
+	if o.Now == nil {
+		o.Now = func(context.Context) (time.Time, error) { return time.Now(), nil }
+	}
 	if o.Mine == nil {
 		o.Mine = func(context.Context) (bool, error) { return true, nil }
 	}
@@ -84,7 +90,10 @@ func (s *Sweeper) Run(ctx context.Context) {
 
 // Sweep deletes everything that is old now.
 func (s *Sweeper) Sweep(ctx context.Context) error {
-	now := time.Now()
+	now, err := s.options.Now(ctx)
+	if err != nil {
+		return err
+	}
 	if s.options.Logs > 0 {
 		if err := s.logs(ctx, now.Add(-s.options.Logs)); err != nil {
 			return err

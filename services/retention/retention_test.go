@@ -88,6 +88,22 @@ func TestSweep(t *testing.T) {
 	})
 }
 
+// What is old is decided by the clock that is given, and nothing is deleted without it.
+func TestSweepByAnotherClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now, away := time.Now().AddDate(-1, 0, 0), errors.New("away")
+		d := &data{logs: 1}
+		s := retention.New(retention.Options{Store: d, Logs: time.Hour, Now: func(context.Context) (time.Time, error) { return now, away }})
+		if err := s.Sweep(t.Context()); !errors.Is(err, away) || len(d.did) > 0 {
+			t.Errorf("without the time: %v, and the steps %q; want its error and none", err, d.did)
+		}
+		away = nil
+		if err := s.Sweep(t.Context()); err != nil || len(d.before) != 1 || !d.before[0].Equal(now.Add(-time.Hour)) {
+			t.Errorf("%v, and steps for the time before %v; want an hour before %v", err, d.before, now)
+		}
+	})
+}
+
 func TestSweepsEveryHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &data{logs: 1}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/exchange"
@@ -22,11 +21,6 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	if stored.State.Terminal() {
-		r.mu.Lock()
-		delete(r.cancelledBeforeStart, id)
-		r.mu.Unlock()
-	}
 	return r.View(ctx, stored), nil
 }
 
@@ -35,11 +29,11 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 func (r *Runs) CancelAll(ctx context.Context, user schemas.User, stored func(), ids ...string) error {
 	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
 	defer done()
-	var open []record.Run
+	var open []string
 	for _, id := range ids {
 		run, err := r.Owned(durable, user, id)
 		if err == nil && !run.State.Terminal() {
-			open = append(open, run)
+			open = append(open, id)
 			err = r.Store.Runs.RequestCancel(durable, id)
 		}
 		if err != nil {
@@ -50,10 +44,10 @@ func (r *Runs) CancelAll(ctx context.Context, user schemas.User, stored func(), 
 	wait, ended := context.WithTimeout(ctx, cancelWait)
 	defer ended()
 	var elsewhere []string
-	for _, run := range open {
-		if !r.cancel(wait, run) {
-			r.exchange.Tell(exchange.Look, run.ID)
-			elsewhere = append(elsewhere, run.ID)
+	for _, id := range open {
+		if !r.cancel(wait, id) {
+			r.exchange.Tell(exchange.Look, id)
+			elsewhere = append(elsewhere, id)
 		}
 	}
 	_, err := r.acts.AwaitEnd(wait, elsewhere...)
@@ -61,14 +55,9 @@ func (r *Runs) CancelAll(ctx context.Context, user schemas.User, stored func(), 
 }
 
 // cancel ends a run of this process and waits for its end, at most until ctx ends. It returns
-// false for any other run. One that is about to start here finds that it is cancelled.
-func (r *Runs) cancel(ctx context.Context, stored record.Run) bool {
-	r.mu.Lock()
-	run := r.live[stored.ID]
-	if run == nil && stored.Replica == r.leases.Current().ID {
-		r.cancelledBeforeStart[stored.ID] = true
-	}
-	r.mu.Unlock()
+// false for any other run.
+func (r *Runs) cancel(ctx context.Context, id string) bool {
+	run := r.find(id)
 	if run == nil {
 		return false
 	}

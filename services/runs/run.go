@@ -117,10 +117,6 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live[run.id] = run
-	if r.cancelledBeforeStart[run.id] {
-		delete(r.cancelledBeforeStart, run.id)
-		run.stop(answer.ErrCancelled)
-	}
 }
 
 // goWork starts the goroutine of the run.

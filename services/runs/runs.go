@@ -155,20 +155,19 @@ type Runs struct {
 	base context.Context
 	stop context.CancelCauseFunc
 
-	mu                   sync.Mutex
-	live                 map[string]*run
-	draining, handsOver  bool
-	cancelledBeforeStart map[string]bool     // runs cancelled before they were known here
-	beginning            concurrent.Begun    // runs whose first write is under way
-	parked               map[string]parked   // runs that wait for the database
-	unpolledChats        map[int64]bool      // chats whose queue could not be read
-	starting             concurrent.Locks    // Idempotency-Keys of requests that are being started
-	absent               timers.Graces[*run] // runs whose reader may come back
-	recovered            time.Time           // when Recover began; zero after the second scan
-	unsure               bool                // see adopt
-	work                 sync.WaitGroup
-	endLoops             context.CancelFunc
-	loops                sync.WaitGroup
+	mu                  sync.Mutex
+	live                map[string]*run
+	draining, handsOver bool
+	beginning           concurrent.Begun    // runs whose first write is under way
+	parked              map[string]parked   // runs that wait for the database
+	unpolledChats       map[int64]bool      // chats whose queue could not be read
+	starting            concurrent.Locks    // Idempotency-Keys of requests that are being started
+	absent              timers.Graces[*run] // runs whose reader may come back
+	recovered           time.Time           // when Recover began; zero after the second scan
+	unsure              bool                // see adopt
+	work                sync.WaitGroup
+	endLoops            context.CancelFunc
+	loops               sync.WaitGroup
 
 	//nolint:containedctx // it ends when Shutdown has waited for the runs
 	looping context.Context
@@ -202,8 +201,7 @@ func New(o Options) *Runs {
 		o.Now = time.Now
 	}
 	r := &Runs{
-		Options: o, live: make(map[string]*run),
-		cancelledBeforeStart: make(map[string]bool), parked: make(map[string]parked), unpolledChats: make(map[int64]bool),
+		Options: o, live: make(map[string]*run), parked: make(map[string]parked), unpolledChats: make(map[int64]bool),
 	}
 	r.questions = questions.New(questions.Options{
 		Store: o.Store.Questions, Runs: o.Store.Runs, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,

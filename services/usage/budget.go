@@ -80,7 +80,7 @@ func (b *Budgets) Check(ctx context.Context, owner string) error {
 func (b *Budgets) today(ctx context.Context, owner, day string) (schemas.UsageTotal, error) {
 	b.mu.Lock()
 	a := b.of(owner, day)
-	known, used, quiet, changes := a.known, a.used, a.ending == 0, a.changes
+	known, used, quiet, changes := a.known && a.day == day, a.used, a.ending == 0, a.changes
 	b.mu.Unlock()
 	if known {
 		return used, nil

@@ -69,6 +69,16 @@ func TestSharedBudget(t *testing.T) {
 	f.expect("what another process has used", true, 3)
 }
 
+// After a clock was a day ahead, what is used today counts.
+func TestBudgetAfterAClockWasSetBack(t *testing.T) {
+	f := newBudgeting(t, usage.Budget{Tokens: 100})
+	f.now = f.now.AddDate(0, 0, 1)
+	f.expect("nothing was used tomorrow", false, 1)
+	f.now = f.now.AddDate(0, 0, -1)
+	f.end(100)
+	f.expect("all of today's was used", true, 2)
+}
+
 func TestBudget(t *testing.T) {
 	for name, b := range map[string]usage.Budget{"tokens": {Tokens: 100}, "dollars": {USD: 100}, "both": {USD: 100, Tokens: 1_000}} {
 		t.Run(name, func(t *testing.T) {

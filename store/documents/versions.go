@@ -64,12 +64,16 @@ func (d *change) accepted() ([]versionBlock, error) {
 	return blocks, rows.Err()
 }
 
-// keepOften stores a version unless there is one younger than versionSpan.
+// keepOften stores a version unless the last one is younger than versionSpan. The last one may
+// have a time to come: clocks differ, and are set.
 func (d *change) keepOften() error {
 	var newest int64
-	err := sqldb.ScanRow(d.tx.Raw("SELECT COALESCE(MAX(created_at), 0) FROM document_versions WHERE owner = ? AND document_id = ?", d.owner, d.row.ID), &newest)
-	if err != nil || d.now-newest < versionSpan.Microseconds() {
+	err := sqldb.ScanRow(d.tx.Raw("SELECT created_at FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", d.owner, d.row.ID), &newest)
+	if err != nil && !isMissing(err) {
 		return err
+	}
+	if span := versionSpan.Microseconds(); newest > d.now-span && newest < d.now+span {
+		return nil
 	}
 	return d.keep(schemas.VersionEdited)
 }

@@ -46,7 +46,7 @@ func backup(ctx context.Context, source, path string) (size int64, err error) {
 		return 0, err
 	}
 	if err := existing(ctx, source); err != nil {
-		return 0, err
+		return 0, Translate(err) // the disk of the database may be full too
 	}
 	if err := unused(path); err != nil {
 		return 0, err
@@ -103,7 +103,7 @@ func noRoom(err error, source, part, path string) error {
 
 // sqliteCopy copies the database into an empty file and checks the copy.
 func sqliteCopy(ctx context.Context, source, path string) error {
-	db, err := sql.Open("sqlite", sqliteFileURL(source)+"?mode=rw")
+	db, err := sql.Open("sqlite", sqliteReadURL(source))
 	if err != nil {
 		return err
 	}

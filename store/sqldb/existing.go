@@ -65,7 +65,7 @@ func existing(ctx context.Context, path string) error {
 	} else if err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", sqliteFileURL(path)+"?mode=rw&_pragma=busy_timeout(10000)")
+	db, err := sql.Open("sqlite", sqliteReadURL(path)+"&_pragma=busy_timeout(10000)")
 	if err != nil {
 		return err
 	}

@@ -153,7 +153,7 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 			err = existing(ctx, rest)
 		}
 		if err == nil {
-			db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns), opts.Alone)
+			db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns), opts)
 		}
 	case "postgres", "postgresql":
 		db, err = openPostgres(ctx, url, opts, logger)

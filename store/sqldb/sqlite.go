@@ -46,6 +46,7 @@ const (
 // sqliteDB is a database file: a pool of readers and one writer.
 type sqliteDB struct {
 	path    string
+	frozen  bool        // nothing can write the file
 	lock    *sqliteLock // nil unless this process serves the file
 	file    sqliteFile
 	readers *sql.DB
@@ -78,7 +79,7 @@ type sqliteWriter struct {
 	statements map[string]*sql.Stmt
 }
 
-func openSQLite(ctx context.Context, path string, conns int, alone bool) (_ *sqliteDB, err error) {
+func openSQLite(ctx context.Context, path string, conns int, opts Options) (_ *sqliteDB, err error) {
 	if path == "" || strings.HasPrefix(path, ":memory:") {
 		return nil, errors.New("sqlite: needs the path of a file")
 	}
@@ -94,7 +95,8 @@ func openSQLite(ctx context.Context, path string, conns int, alone bool) (_ *sql
 	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), ahead: make(chan struct{}), closed: make(chan struct{}), forgetting: make(map[string]int64), indexRows: indexRows}
 	d.behind.Store(true)
 	d.turn <- struct{}{}
-	if d.writers, err = sql.Open("sqlite", sqliteDSN(path, sqliteWriteCache, sqliteLook)); err != nil {
+	d.frozen = opts.Existing && frozen(path)
+	if d.writers, err = sql.Open("sqlite", d.source(sqliteWriteCache, sqliteLook)); err != nil {
 		return nil, err
 	}
 	d.writers.SetMaxOpenConns(1)
@@ -104,7 +106,7 @@ func openSQLite(ctx context.Context, path string, conns int, alone bool) (_ *sql
 	if d.file.opened, err = os.Stat(path); err != nil {
 		return nil, errors.Join(err, d.writers.Close())
 	}
-	if alone {
+	if opts.Alone {
 		if d.lock, err = lockSQLite(path); err != nil {
 			return nil, errors.Join(err, d.writers.Close())
 		}
@@ -114,7 +116,7 @@ func openSQLite(ctx context.Context, path string, conns int, alone bool) (_ *sql
 			}
 		}()
 	}
-	if d.readers, err = sql.Open("sqlite", sqliteDSN(path, sqliteReadCache, sqliteBusy)+"&_pragma=query_only(1)"); err != nil {
+	if d.readers, err = sql.Open("sqlite", d.source(sqliteReadCache, sqliteBusy)+"&_pragma=query_only(1)"); err != nil {
 		return nil, errors.Join(err, d.writers.Close())
 	}
 	d.readers.SetMaxOpenConns(conns)
@@ -149,6 +151,14 @@ func createSQLite(ctx context.Context, path string) error {
 // sqliteFileURL returns the file as an SQLite URI.
 func sqliteFileURL(path string) string {
 	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+}
+
+// source returns the data source of the file.
+func (d *sqliteDB) source(cache string, busy time.Duration) string {
+	if d.frozen {
+		return sqliteReadURL(d.path) + "&_pragma=cache_size(" + cache + ")"
+	}
+	return sqliteDSN(d.path, cache, busy)
 }
 
 // sqliteDSN returns a data source with durable commits and enforced references, which

@@ -25,6 +25,25 @@ type sqliteFile struct {
 	size, logSize int64
 }
 
+// frozen reports whether the file cannot change, because its folder is read-only and
+// there is no write-ahead log. SQLite, which writes beside a file that it reads, can read
+// it only if it is told so.
+func frozen(path string) bool {
+	if mayWrite(filepath.Dir(path)) == nil {
+		return false
+	}
+	_, err := os.Stat(path + "-wal")
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// sqliteReadURL returns an existing file as an SQLite URI for reading.
+func sqliteReadURL(path string) string {
+	if frozen(path) {
+		return sqliteFileURL(path) + "?mode=ro&immutable=1"
+	}
+	return sqliteFileURL(path) + "?mode=rw"
+}
+
 // forgetLog is called when the last connection may have been closed, which
 // deletes the write-ahead log.
 func (f *sqliteFile) forgetLog() {

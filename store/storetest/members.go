@@ -71,6 +71,11 @@ func testMembers(t *testing.T, url string) {
 			t.Errorf("the first lease of %v expired %v ago, want b's at least 1s ago, a's in about an hour, and 0 for none", ids, first)
 		}
 	}
+	now, err := r.Now(f.ctx)
+	must(t, err)
+	if late := time.Since(now).Abs(); late > time.Hour {
+		t.Errorf("the server's time is %v, want about the one of here", now)
+	}
 	renew("b", 2) // after it was found expired
 	gone, err := r.MarkGone(f.ctx, expired)
 	must(t, err)
@@ -107,6 +112,11 @@ func testMembers(t *testing.T, url string) {
 		must(t, err)
 		equal(t, "runs taken by a replica that is gone", len(taken), 0)
 	}
+	f.mustCommit(f.begin("of one without a row", of("z")))
+	unfinished("a", "")
+	join("d", time.Hour)
+	unfinished("a", "z", "")
+	equal(t, "runs of one without a row", len(f.take("d", "z")), 1)
 }
 
 func testAlone(t *testing.T, url string) {
