@@ -92,6 +92,14 @@ it('undoes Revert all: what was proposed waits again, and can be accepted', asyn
   await waitFor(() => expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/blocks/a', { content: 'Text new' }], ['/api/blocks/b', { after_block_id: '' }]]))
 })
 
+it('says how much waits without the names of the buttons beside it', async () => {
+  const { user } = await shown([block('a', { state: 'pending_edit', new: 'Text new' })])
+  expect(screen.getByRole('status').textContent).toBe('1 change waits for you')
+  await user.click(screen.getByRole('button', { name: 'Revert all' }))
+  await screen.findByRole('button', { name: 'Undo reverting' })
+  expect(screen.getByRole('status').textContent).toBe('1 change waits for you')
+})
+
 it.each(['accepting', 'reverting'])('a title that waited waits again after %s is undone, over a reload too', async (act) => {
   const stored = { id: 'd', owner: 'u', title: 'Gold', new_title: 'Silver' as string | undefined, revision: 1, blocks: [block('a')] }
   const { api } = fakeApi(({ method, path, body }) => {
