@@ -69,7 +69,7 @@ Found in two trials [1], [2, 3] and not in the third [9].
 
 let upstream, server, chromium
 before(async () => {
-  upstream = model(() => ({ content: rich }))
+  upstream = model(({ content }) => ({ content: content === 'A sequence' ? `| Sequence | Name |\n|---|---|\n| ${'GATTACA'.repeat(40)} | BCL11A |` : rich }))
   const port = await listening(upstream)
   ;[server, chromium] = await Promise.all([
     service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'x' }), browser(),
@@ -131,6 +131,15 @@ for (const scheme of ['light', 'dark']) {
     })
   }
 }
+
+test('a word that is longer than its cell does not cover the next one', async () => {
+  const page = await chromium.open(`${server.url}/#/reports`)
+  await page.ask('A sequence')
+  await page.settled()
+  const cells = page.answers.last().locator('tbody td')
+  assert.deepEqual(await cells.evaluateAll((all) => all.map((cell) => cell.scrollWidth > cell.clientWidth)), [false, false])
+  await page.done()
+})
 
 test('a table sorts, copies as HTML and CSV, is saved, and opens whole', async () => {
   const page = await open({ permissions: ['clipboard-read', 'clipboard-write'], acceptDownloads: true })

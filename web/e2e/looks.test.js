@@ -233,6 +233,35 @@ test('styles of the page do not reach into the tray', async () => {
   await page.done()
 })
 
+for (const [what, viewport] of [['at 400 %', { width: 320, height: 256 }], ['on a small phone', { width: 320, height: 568 }]]) {
+  test(`${what} whatever stands in the input and in the menu can be reached`, async () => {
+    const page = await chromium.open(`${server.url}/#/streams`, { viewport })
+    await openTray(page)
+    await page.ask('slow 400')
+    for (const text of ['one', 'two', 'three', 'four', 'five']) await page.ask(text)
+    await page.locator('input[type=file]').setInputFiles(Array.from({ length: 10 }, (_, i) => ({ name: `a file with a long name ${i}.txt`, mimeType: 'text/plain', buffer: Buffer.from('Text.') })))
+    await page.input.fill('line\n'.repeat(20))
+    await page.locator('.ct-attachment').nth(9).waitFor()
+    /** Whether an element is in sight, once everything around it is scrolled to its end with the wheel. */
+    const inSight = async (element) => {
+      await page.mouse.move(160, 20)
+      await page.mouse.wheel(0, 2000)
+      await until('it is in sight', () => element.evaluate((e) => {
+        const { top, bottom } = e.getBoundingClientRect()
+        return top >= 0 && bottom <= innerHeight
+      }))
+    }
+    await inSight(page.button('Send after this answer'))
+    await page.button('Stop').click()
+    await page.button('More options').click()
+    await page.getByRole('menu').hover()
+    await page.mouse.wheel(0, 2000)
+    await inSight(page.getByRole('menuitem', { name: 'Keyboard' }))
+    assert.deepEqual(page.bad, [])
+    await page.done()
+  })
+}
+
 test('on a phone the playground’s own buttons stay reachable', async () => {
   const page = await chromium.open(`${server.url}/#/playground/broken`, { viewport: { width: 360, height: 740 }, hasTouch: true })
   await page.hasText('breaks off in the middle of')

@@ -26,6 +26,14 @@ describe('an approval', () => {
     expect(container.querySelector('.ct-tool')).toBeNull()
   })
 
+  it('is announced, and so is the next one of the same tool', async () => {
+    const { send } = await waiting()
+    const said = () => screen.getAllByRole('status')[0]!.textContent!
+    await waitFor(() => expect(said()).toBe('Waiting for your approval: Remove an order…'))
+    act(() => send([ask({ approved: true }), frame('approval', { ...ask().props, approval_id: 'ap2', id: 't2' }, { message_id: 'MB', block_id: 'B1' })]))
+    await waitFor(() => expect(said()).toBe('Waiting for your approval: Remove an order…\u00a0'))
+  })
+
   it('sends no input when nothing was changed, and the whole of it when something was', async () => {
     const first = await waiting()
     await first.user.click(within(first.card).getByRole('button', { name: 'Approve' }))

@@ -62,6 +62,11 @@ describe('copying an answer', () => {
     expect(await items[0]!['text/html']!.text()).toBe('<p>It <strong>fell</strong>.</p>')
   })
 
+  it('is announced', async () => {
+    await press()
+    expect(screen.getAllByRole('status')[0]!.textContent).toBe('Copied')
+  })
+
   it('copies the Markdown alone where the browser takes nothing else', async () => {
     const { user, row } = await press()
     const refusing = clipboard(false)

@@ -92,6 +92,40 @@ it('undoes Revert all: what was proposed waits again, and can be accepted', asyn
   await waitFor(() => expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/blocks/a', { content: 'Text new' }], ['/api/blocks/b', { after_block_id: '' }]]))
 })
 
+it('says how much waits without the names of the buttons beside it', async () => {
+  const { user } = await shown([block('a', { state: 'pending_edit', new: 'Text new' })])
+  expect(screen.getByRole('status').textContent).toBe('1 change waits for you')
+  await user.click(screen.getByRole('button', { name: 'Revert all' }))
+  await screen.findByRole('button', { name: 'Undo reverting' })
+  expect(screen.getByRole('status').textContent).toBe('1 change waits for you')
+})
+
+it.each(['accepting', 'reverting'])('a title that waited waits again after %s is undone, over a reload too', async (act) => {
+  const stored = { id: 'd', owner: 'u', title: 'Gold', new_title: 'Silver' as string | undefined, revision: 1, blocks: [block('a')] }
+  const { api } = fakeApi(({ method, path, body }) => {
+    if (path === '/api/documents/d/accept') stored.title = stored.new_title ?? stored.title
+    if (method === 'PATCH') stored.title = body.title
+    if (method !== 'GET') stored.new_title = undefined
+    return path === '/api/documents/d' ? json(stored) : method === 'GET' ? undefined : new Response(null, { status: 204 })
+  })
+  const open = () => render(<ChatProvider api={api} storageKey="k"><Pane /></ChatProvider>)
+  const heading = () => screen.getByRole('heading').textContent
+  const first = open()
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: act === 'accepting' ? 'Accept all' : 'Revert all' }))
+  await waitFor(() => expect(heading()).toBe(act === 'accepting' ? 'Silver' : 'Gold'))
+  await user.click(screen.getByRole('button', { name: `Undo ${act}` }))
+  await waitFor(() => expect(heading()).toBe('Gold Silver'))
+  screen.getByText('1 change waits for you')
+  expect(stored.title).toBe('Gold')
+  first.unmount()
+  open()
+  await user.click(await screen.findByRole('button', { name: 'Accept all' }))
+  await waitFor(() => expect(heading()).toBe('Silver'))
+  expect(stored.title).toBe('Silver')
+  screen.getByText('Everything is decided.')
+})
+
 describe('after a reload', () => {
   /** Shows a document to which the service gives a new revision with each change. */
   const open = (stored: object, storageKey = 'k') => {

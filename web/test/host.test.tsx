@@ -48,3 +48,11 @@ describe('a host that never gives a token', () => {
     expect(await screen.findByText('Hello.')).toBeTruthy()
   })
 })
+
+it('a context that is not JSON is no lost connection', async () => {
+  const circle: Record<string, unknown> = {}
+  circle.self = circle
+  const fetch = vi.fn()
+  for (const context of [circle, { size: 1n }]) await expect(createChatApi({ fetch }).sendMessage({ message: 'one', context })).rejects.toThrow(TypeError)
+  expect(fetch).not.toHaveBeenCalled()
+})

@@ -180,6 +180,25 @@ describe('what failed', () => {
     expect(screen.queryByRole('alert')).toBeNull()
   })
 
+  it('is not taken for stopped when reading an answer fails before its first word', async () => {
+    const { response, send } = live('r')
+    let isOver = false
+    const { user } = show(({ method, path }) => {
+      if (method === 'POST') return response
+      if (path.startsWith('/api/chats/7?')) return chat([message('q1', 'user', 'one'), message('a1', 'assistant', 'The answer.')])
+      return path.includes('/runs/r/stream') && !isOver ? json({ detail: 'the bearer token has expired', code: 'unauthorized' }, 401) : undefined
+    })
+    await user.type(input(), 'one{Enter}')
+    send([event('stream_start', { run_id: 'r', conversation_id: 7, user_message_id: 'q1' })], true)
+    await screen.findByText(/the bearer token has expired/)
+    expect(screen.queryByRole('button', { name: 'Dismiss' })).toBeNull()
+    expect(screen.queryByText('You stopped this answer.')).toBeNull()
+    isOver = true
+    await user.click(screen.getByRole('button', { name: 'Try again' }))
+    await screen.findByText('The answer.')
+    expect(screen.queryByText(/the bearer token has expired/)).toBeNull()
+  })
+
   it('stays in sight as far as it was read when reading it fails, and is read on', async () => {
     const { response, send } = live('r')
     const rest = live('r')

@@ -37,6 +37,11 @@ describe('readFile', () => {
     expect((await readFile(file('a\ud83d.txt', '', ...codes('x')))).name).not.toContain('\ud83d')
   })
 
+  it('gives a file a name and a type that the service takes', async () => {
+    expect((await readFile(file(' \u0000', '', ...codes('x')))).name).toBe('file')
+    expect((await readFile(file('a.csv', `text/${'x'.repeat(96)}`, ...codes('x')))).mime).toBe('text/csv')
+  })
+
   it('refuses a folder, which has no type and cannot be read; the browser says why it cannot read a file', async () => {
     const unread = new DOMException('gone', 'NotFoundError')
     const broken = (type: string) => Object.assign(file('a', type), { arrayBuffer: () => Promise.reject(unread) })

@@ -72,6 +72,16 @@ describe('versions', () => {
     expect(chips()).toEqual(['b.txt'])
   })
 
+  it('leave the focus at the button when the question stays as it is', async () => {
+    sessionStorage.setItem('chattray:k:conversation', '7')
+    const { user } = show(({ path }) => (path.startsWith('/api/chats/7') ? chat([message('q', 'user', 'x'), message('a', 'assistant', 'One.')]) : undefined), {}, 'k')
+    await screen.findByText('One.')
+    expect(document.activeElement).not.toBe(screen.getByRole('button', { name: 'Edit' }))
+    await user.click(screen.getByRole('button', { name: 'Edit' }))
+    await user.type(await screen.findByRole('textbox', { name: 'Edit message' }), '{Escape}')
+    expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Edit' }))
+  })
+
   it('that cannot be selected leave everything unchanged, with a message', async () => {
     opened()
     const { user } = show(({ path }) => {

@@ -1,10 +1,10 @@
 import { act, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { ChatProvider, useChatContext } from '../src'
 import HistoryPanel from '../src/components/HistoryPanel'
-import { answerFrames, fakeApi, json, sse } from './fakes'
-import { slow } from './shown'
+import { answerFrames, event, fakeApi, json, sse } from './fakes'
+import { chat, live, message, slow } from './shown'
 
 const chatOf = (id: number) => ({ conversation_id: id, chat_id: `c${id}`, title: `chat ${id}`, created_at: '', updated_at: `2026-01-01T00:00:${String(id).padStart(2, '0')}Z` })
 const titles = () => screen.getAllByText(/^chat \d+$/).map((title) => title.textContent)
@@ -127,7 +127,7 @@ it('what another tab does to a chat is in the list too', async () => {
   await waitFor(() => expect(other.titles()).toEqual(['chat 3', 'chat 2 b']))
 })
 
-it('a chat that another tab creates is in the list, and the list is read again when its tab is seen', async () => {
+it.each([true, false])('a chat that another tab creates, which has a list: %s, is in the list, and the list is read again when its tab is seen', async (hasList) => {
   let chats = [1]
   const { api } = fakeApi(({ method, path }) => {
     if (method === 'POST') {
@@ -143,11 +143,36 @@ it('a chat that another tab creates is in the list, and the list is read again w
   }
   const other = render(<ChatProvider api={api} storageKey="made"><HistoryPanel /></ChatProvider>)
   await within(other.container).findByText('chat 1')
-  const here = render(<ChatProvider api={api} storageKey="made"><Page /><HistoryPanel /></ChatProvider>)
-  await within(here.container).findByText('chat 1')
+  const here = render(<ChatProvider api={api} storageKey="made"><Page />{hasList && <HistoryPanel />}</ChatProvider>)
+  if (hasList) await within(here.container).findByText('chat 1')
   await act(() => send('hello'))
   await within(other.container).findByText('chat 7')
   chats = [8, ...chats]
   act(() => void document.dispatchEvent(new Event('visibilitychange')))
   await within(other.container).findByText('chat 8')
+})
+
+it('a chat that is answered says so until the answer ends, in the open chat at once', async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true })
+  try {
+    const { response, send } = live('r')
+    let answering = true
+    const { api } = fakeApi(({ path }) => {
+      if (path.startsWith('/api/chats?')) return json({ items: [{ ...chatOf(7), active_run_id: 'r' }, { ...chatOf(5), active_run_id: answering ? 'q' : undefined }] })
+      if (path.startsWith('/api/chats/7')) return chat([message('q1', 'user', 'one')], { active_run_id: 'r' })
+      return path.includes('/runs/r/stream') ? response : undefined
+    })
+    const { container } = render(<ChatProvider api={api} storageKey=""><HistoryPanel /></ChatProvider>)
+    const busy = () => [...container.querySelectorAll('.ct-chat-row:has(.ct-spinner) .ct-chat-open > span')].map((e) => e.textContent)
+    const row = await screen.findByText('chat 7')
+    act(() => row.click())
+    await waitFor(() => expect(busy()).toEqual(['chat 7', 'chat 5']))
+    await act(async () => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), ...answerFrames('Answer.').slice(1)], true))
+    await waitFor(() => expect(busy()).toEqual(['chat 5']))
+    answering = false
+    await act(() => vi.advanceTimersByTimeAsync(10_000))
+    expect(busy()).toEqual([])
+  } finally {
+    vi.useRealTimers()
+  }
 })

@@ -113,5 +113,6 @@ function Tray() {
   return <ChatTray defaultOpen components={components} toolRenderers={{ find_stock: Stock }} />
 }
 
-const page = location.hash === '#tray' ? <Tray /> : <Hooks />
-createRoot(document.getElementById('app')).render(<ChatProvider storageKey="host" context={{ current_page: 'streams' }}>{page}</ChatProvider>)
+const page = location.hash === '#tray' ? <Tray /> : location.hash === '#shadow' ? <ChatTray defaultOpen /> : <Hooks />
+const app = document.getElementById('app')
+createRoot(location.hash === '#shadow' ? app.attachShadow({ mode: 'open' }) : app).render(<ChatProvider storageKey="host" context={{ current_page: 'streams' }}>{page}</ChatProvider>)

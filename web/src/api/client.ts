@@ -162,8 +162,10 @@ function createSend(options: ChatApiOptions): Send {
     if (token) headers.Authorization = `Bearer ${token}`
     if (body !== undefined) headers['Content-Type'] = 'application/json'
     const call = options.fetch ?? globalThis.fetch.bind(globalThis)
+    // What is not JSON is an error of the page, and not of the connection.
+    const json = JSON.stringify(body)
     try {
-      return await call(base + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal: init.signal, keepalive: init.keepalive })
+      return await call(base + path, { method, headers, body: json, signal: init.signal, keepalive: init.keepalive })
     } catch (error) {
       throw error instanceof TypeError ? unreachable() : error
     }

@@ -23,7 +23,7 @@ export interface HistoryPanelProps extends PartProps {
 export default function HistoryPanel({ onClose, className, children }: HistoryPanelProps) {
   const labels = useAllLabels()
   const { items, current, query, setQuery, status, error, reload, hasMore, loadMore, open, rename, remove, pin, archive, archived, setArchived } = useThreads()
-  const waits = useChatState((state) => Boolean(waitingApproval(state.run)))
+  const { waits, busy } = useChatState((state) => ({ waits: Boolean(waitingApproval(state.run)), busy: state.isLoading }))
   const box = useRef<HTMLElement>(null)
   const field = useRef<HTMLInputElement>(null)
   const keepFocus = useFocusedRow(box, items)
@@ -55,7 +55,7 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
       <ul>
         {chats.map((chat) => (
           <ChatRow
-            key={chat.conversation_id} chat={chat} current={chat.conversation_id === current} waits={waits && chat.conversation_id === current}
+            key={chat.conversation_id} chat={chat} current={chat.conversation_id === current} waits={waits && chat.conversation_id === current} busy={chat.conversation_id === current ? busy : Boolean(chat.active_run_id)}
             onOpen={() => {
               open(chat.conversation_id)
               onClose?.()
@@ -76,11 +76,12 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
   )
 }
 
-function ChatRow({ chat, current, waits, onOpen, onRename, onDelete, onPin, onArchive }: {
+function ChatRow({ chat, current, waits, busy, onOpen, onRename, onDelete, onPin, onArchive }: {
   chat: Chat
   current: boolean
   /** Whether the chat's run waits for the user. */
   waits: boolean
+  busy: boolean
   onOpen: () => void
   onRename: (title: string) => Promise<void>
   onDelete: () => Promise<void>
@@ -127,7 +128,7 @@ function ChatRow({ chat, current, waits, onOpen, onRename, onDelete, onPin, onAr
     <li ref={row} className="ct-chat-row" data-current={current} data-chat={chat.conversation_id}>
       <button type="button" className="ct-chat-open" onClick={onOpen} aria-current={current}>
         <span dir="auto">{chat.title || labels.untitled}</span>
-        <small>{waits ? <span className="ct-chat-waits">{labels.launcherWaits}</span> : chat.active_run_id && <span className="ct-spinner" />}<time dateTime={chat.updated_at}>{when(chat.updated_at)}</time></small>
+        <small>{waits ? <span className="ct-chat-waits">{labels.launcherWaits}</span> : busy && <span className="ct-spinner" />}<time dateTime={chat.updated_at}>{when(chat.updated_at)}</time></small>
       </button>
       {mode === 'delete' ? (
         <span className="ct-row ct-chat-sure" role="group" aria-label={labels.removeSure} onKeyDown={leave}>

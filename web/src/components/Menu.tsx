@@ -24,14 +24,14 @@ export default function Menu({ label, items }: MenuProps) {
     if (!open) return
     box.current?.querySelector<HTMLElement>('[role^=menuitem]')?.focus()
     const outside = (e: PointerEvent) => {
-      if (!box.current?.contains(e.target as Node) && !button.current?.contains(e.target as Node)) setOpen(false)
+      if (![box.current, button.current].some((part) => part && e.composedPath().includes(part))) setOpen(false)
     }
     document.addEventListener('pointerdown', outside)
     return () => document.removeEventListener('pointerdown', outside)
   }, [open])
   const onKeyDown = (e: React.KeyboardEvent) => {
     const all = [...(box.current?.querySelectorAll<HTMLElement>('[role^=menuitem]') ?? [])]
-    const at = all.indexOf(document.activeElement as HTMLElement)
+    const at = all.findIndex((item) => item.matches(':focus'))
     const key = keyOf(e)
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[key]
     if (to !== undefined) {

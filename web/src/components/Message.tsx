@@ -32,7 +32,8 @@ export const MessageSlot = memo(slot('Message', MessageView))
 /** The user's message with its files. */
 export function UserMessage({ message, busy, className, children }: MessageProps) {
   const labels = useLabels()
-  const [editing, setEditing] = useState(false)
+  // False once the user has edited it: then the button has the focus again.
+  const [editing, setEditing] = useState<boolean>()
   const [whole, setWhole] = useState(false)
   const long = message.content.length > LONG.characters || message.content.split('\n', LONG.lines + 1).length > LONG.lines
   if (editing) return <EditMessage message={message} done={() => setEditing(false)} />
@@ -48,7 +49,7 @@ export function UserMessage({ message, busy, className, children }: MessageProps
         {named && <CopyButton text={message.content} />}
         {named && <Time at={message.created_at} />}
         {named && message.version && <Versions message={message} busy={busy} />}
-        {named && !message.action && <IconButton label={labels.edit} onClick={() => setEditing(true)} disabled={busy}><EditIcon /></IconButton>}
+        {named && !message.action && <IconButton label={labels.edit} autoFocus={editing === false} onClick={() => setEditing(true)} disabled={busy}><EditIcon /></IconButton>}
       </div>
       {children}
     </article>

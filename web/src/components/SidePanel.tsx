@@ -34,9 +34,10 @@ export function SidePanel({ title, width, focus = true, onClose, footer, childre
 function useFocusLent(panel: RefObject<HTMLElement | null>, focus: boolean): void {
   useLayoutEffect(() => {
     const element = panel.current
-    const before = document.activeElement
+    const root = element?.getRootNode() as Document | ShadowRoot | undefined
+    const before = root?.activeElement
     return () => {
-      if (before instanceof HTMLElement && element?.contains(document.activeElement)) before.focus({ preventScroll: true })
+      if (before instanceof HTMLElement && element?.contains(root!.activeElement)) before.focus({ preventScroll: true })
     }
   }, [panel])
   useEffect(() => {

@@ -69,7 +69,9 @@ export function useMe(store: ChatStore, error: string | undefined, busy: boolean
 
 /** The announcements for screen readers: beginnings and ends, never every token. */
 export function useAnnouncements(state: ChatState, labels: TrayLabels) {
-  const [announcement, announce] = useState('')
+  const [announcement, setAnnouncement] = useState('')
+  // The same words again are said only if they differ.
+  const announce = useCallback((words: string) => setAnnouncement((last) => (words && words === last ? `${words}\u00a0` : words)), [])
   const busy = useRef(false)
   const tool = state.run?.active ? titleIn(state.run, state.run.active.toolName) : ''
   const runs = tool && labels.announceTool(tool)
@@ -80,7 +82,7 @@ export function useAnnouncements(state: ChatState, labels: TrayLabels) {
   const waits = asked ? labels.waitingForUser(titleOf({ title: asked.title, name: asked.tool })) : ''
   useEffect(() => {
     if (waits) announce(waits)
-  }, [waits])
+  }, [waits, asked?.id])
   useEffect(() => {
     const last = state.messages.at(-1)
     if (state.isLoading && !busy.current) announce(labels.announceBusy)

@@ -14,12 +14,12 @@ export function useFocusKept(box: RefObject<HTMLElement | null>, back: () => HTM
     if (!element) return
     let last: HTMLElement | null = null
     let part: HTMLElement | null = null
-    const focused = ({ target }: FocusEvent) => {
+    const focused = ({ target }: Event) => {
       last = target instanceof HTMLElement && element.contains(target) ? target : null
       part = last?.closest<HTMLElement>(PARTS) ?? null
     }
-    const pressed = ({ target }: PointerEvent) => {
-      if (!element.contains(target as Node)) last = null
+    const pressed = (e: PointerEvent) => {
+      if (!e.composedPath().includes(element)) last = null
     }
     const look = () => {
       const active = document.activeElement
@@ -29,11 +29,13 @@ export function useFocusKept(box: RefObject<HTMLElement | null>, back: () => HTM
       to?.focus({ preventScroll: true })
     }
     const changes = new MutationObserver(look)
-    document.addEventListener('focusin', focused)
+    // It may be a shadow root, outside of which only its host has the focus.
+    const root = element.getRootNode()
+    root.addEventListener('focusin', focused)
     document.addEventListener('pointerdown', pressed, true)
     changes.observe(element, { childList: true, subtree: true, attributeFilter: ['disabled'] })
     return () => {
-      document.removeEventListener('focusin', focused)
+      root.removeEventListener('focusin', focused)
       document.removeEventListener('pointerdown', pressed, true)
       changes.disconnect()
     }

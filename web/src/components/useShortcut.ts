@@ -55,7 +55,8 @@ export function useShortcut(now: Shortcut): void {
       const { shortcut, root, input, shown, show } = latest.current
       if (!shortcut || e.defaultPrevented || e.repeat || !isPressed(e, shortcut)) return
       e.preventDefault()
-      const active = document.activeElement
+      // In a shadow root the document only knows its host.
+      const active = (root.current?.getRootNode() as Document | undefined)?.activeElement ?? document.activeElement
       if (shown && root.current?.contains(active)) {
         show(false)
         if (before.current instanceof HTMLElement && before.current.isConnected) before.current.focus()

@@ -52,8 +52,8 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
       {state.withdrawn && <p className="ct-doc-notice" role="status">{labels.docWithdrawn}</p>}
       {ask}
       {(pending > 0 || state.undoable) && (
-        <div className="ct-doc-pending" role="status" data-done={pending === 0 || undefined}>
-          <span>{pending > 0 ? labels.docPending(pending) : labels.docDecided}</span>
+        <div className="ct-doc-pending" data-done={pending === 0 || undefined}>
+          <span role="status">{pending > 0 ? labels.docPending(pending) : labels.docDecided}</span>
           <span className="ct-doc-keys" aria-hidden="true">{pending > 0 && <><span><kbd>j</kbd> <kbd>k</kbd> {labels.keysNext}</span><span><kbd>a</kbd> {labels.accept}</span><span><kbd>r</kbd> {labels.revert}</span></>}</span>
           <span className="ct-doc-decide">
             {state.undoable && <button type="button" className="ct-button ct-small" onClick={() => void state.undo()}><RetryIcon />{state.undoable === 'accept' ? labels.undoAccept : labels.undoRevert}</button>}

@@ -5,6 +5,8 @@ import type { Decision, Proposal } from './undo'
 export interface Decided {
   proposals: readonly Proposal[]
   decisions: readonly Decision[]
+  /** A title that is proposed again; empty if none is. */
+  title: string
 }
 
 /** Characters of one document that are kept over a reload; a browser keeps about five million for a whole page. */
@@ -18,12 +20,12 @@ export function keyOf(name: string, document: DocumentRecord): string {
 }
 
 /** Keeps over a reload what the page knows of a document. What is too large loses its oldest decisions, then its proposals. */
-export function keep(key: string, revision: number, { proposals, decisions }: Decided): void {
+export function keep(key: string, revision: number, { proposals, decisions, title }: Decided): void {
   if (!key) return
   try {
-    if (proposals.length + decisions.length === 0) return sessionStorage.removeItem(key)
+    if (proposals.length + decisions.length === 0 && !title) return sessionStorage.removeItem(key)
     for (let from = 0; from <= decisions.length; from++) {
-      const text = JSON.stringify({ version, revision, proposals, decisions: decisions.slice(from) })
+      const text = JSON.stringify({ version, revision, proposals, title, decisions: decisions.slice(from) })
       if (text.length <= MAX_KEPT) return sessionStorage.setItem(key, text)
     }
     sessionStorage.removeItem(key)
@@ -39,9 +41,9 @@ export function keep(key: string, revision: number, { proposals, decisions }: De
 export function readKept(key: string, revision: number): Decided {
   try {
     const kept = JSON.parse((key && sessionStorage.getItem(key)) || '{}') as Partial<Decided & { version: number; revision: number }>
-    if (kept.version !== version) return { proposals: [], decisions: [] }
-    return { proposals: kept.proposals ?? [], decisions: kept.revision === revision ? (kept.decisions ?? []) : [] }
+    if (kept.version !== version) return { proposals: [], decisions: [], title: '' }
+    return { proposals: kept.proposals ?? [], decisions: kept.revision === revision ? (kept.decisions ?? []) : [], title: kept.title ?? '' }
   } catch {
-    return { proposals: [], decisions: [] }
+    return { proposals: [], decisions: [], title: '' }
   }
 }

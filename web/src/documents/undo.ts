@@ -14,7 +14,7 @@ export interface Proposal {
 export interface Decision {
   kind: 'accept' | 'revert'
   proposals: Proposal[]
-  /** The earlier title, if a new title was decided too. */
+  /** The earlier and the proposed title, if a new title was decided too. */
   title?: { old: string; proposed: string }
 }
 
@@ -102,8 +102,9 @@ export function targetOf(block: Block, blocks: readonly Block[]): string {
   return blocks.filter((b) => b.id !== block.id && b.position < to).sort((a, b) => (a.position < b.position ? -1 : 1)).at(-1)?.id ?? ''
 }
 
-/** The document with the proposals of this page; the service's proposals for a block take precedence. */
-export function withProposals(document: DocumentRecord | null, proposals: readonly Proposal[]): DocumentRecord | null {
+/** The document with the proposals of this page, and its title if that is another one; the service's proposals for a block and the title take precedence. */
+export function withProposals(document: DocumentRecord | null, proposals: readonly Proposal[], title = ''): DocumentRecord | null {
+  if (document && title && !document.new_title && title !== document.title) document = { ...document, new_title: title }
   if (!document || proposals.length === 0) return document
   const blocks = [...(document.blocks ?? [])]
   for (const { block, after } of proposals) {

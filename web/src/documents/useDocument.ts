@@ -56,7 +56,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   const [document, setDocument] = useState<DocumentRecord | null>(null)
   const [problem, setProblem] = useState('')
   const [loading, setLoading] = useState(false)
-  const { proposals, setProposals, decisions, setDecisions } = useDecided(id, document)
+  const { proposals, setProposals, decisions, setDecisions, title, setTitle } = useDecided(id, document)
   const wanted = useRef(id)
   const steps = useRef(0)
   const [read, setRead] = useState(0)
@@ -127,7 +127,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     return done
   }, [api])
 
-  const proposed = useMemo(() => withProposals(document, proposals), [document, proposals])
+  const proposed = useMemo(() => withProposals(document, proposals, title), [document, proposals, title])
   const blocks = useMemo(() => withChunks(withLive(proposed, run, readFrames), proposed, view, read), [proposed, run, readFrames, view, read])
   const writing = new Set(blocks.filter((b) => b.writing).map((b) => b.id))
   const here = (block: Block) => proposals.find((p) => p.block.id === block.id && (document?.blocks ?? []).every((b) => b.id !== block.id || b.state === 'clean'))
@@ -141,6 +141,10 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     const done: Proposal[] = decision.kind === 'accept' ? [] : own
     try {
       if (decision.kind === 'accept') await applyAll(api, id ?? '', own, proposals, document?.blocks ?? [], ids, done)
+      if (decision.title) {
+        if (decision.kind === 'accept' && !document?.new_title) await api.rename(id ?? '', decision.title.proposed)
+        setTitle('')
+      }
     } finally {
       setProposals((all) => without(all, done, ids))
     }
@@ -151,10 +155,10 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     return decide({ kind, proposals: one }, here(block) ? null : () => api[kind](block.id, block.revision))
   }
   const decideAll = (kind: Decision['kind']) => {
-    const title = document?.new_title && document.new_title !== document.title ? { old: document.title, proposed: document.new_title } : undefined
+    const { title: old, new_title: next } = proposed ?? {}
     // An unfinished block cannot be proposed again.
     const whole = pending.filter((p) => !writing.has(p.block.id))
-    return decide({ kind, proposals: whole, title: kind === 'accept' ? title : undefined }, () => (kind === 'accept' ? api.acceptAll(id ?? '') : api.revertAll(id ?? '')))
+    return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => (kind === 'accept' ? api.acceptAll(id ?? '') : api.revertAll(id ?? '')))
   }
   const takeBack = () => act(async () => {
     const last = decisions.at(-1)
@@ -162,11 +166,12 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     const back = await undo(api, id, last)
     setDecisions((all) => all.slice(0, -1))
     setProposals((all) => [...all.filter((p) => back.every((b) => b.block.id !== p.block.id)), ...back])
+    if (last.title) setTitle(last.title.proposed)
   })
   return {
     document: proposed, blocks, problem, loading, reload,
     withdrawn: withdrawnIn(view, id) || (run !== null && withdrawnBy(run)),
-    pending: pending.length + (document?.new_title ? 1 : 0),
+    pending: pending.length + (proposed?.new_title ? 1 : 0),
     accept: (b) => decideOne('accept', b),
     // Its revision changes while it is written, and an unfinished text need not
     // be restored.
@@ -186,28 +191,31 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
 /** Decisions that can be undone, one after the other. */
 const MAX_DECISIONS = 50
 
-/** The proposals of this page and the decisions that can be undone. They survive a reload of the tab. */
+/** The proposals of this page, its proposed title or an empty one, and the decisions that can be undone. They survive a reload of the tab. */
 function useDecided(id: string | null, document: DocumentRecord | null) {
   const store = useChatStore()
   const [proposals, setProposals] = useState<readonly Proposal[]>([])
   const [decisions, setDecisions] = useState<readonly Decision[]>([])
+  const [title, setTitle] = useState('')
   /** The document whose kept decisions have been read. */
   const [readFor, setReadFor] = useState<string | null>(null)
   useEffect(() => {
     setProposals([])
     setDecisions([])
+    setTitle('')
     setReadFor(null)
   }, [id])
   useEffect(() => {
     if (document?.id !== id) return
     const key = keyOf(store.keyOf(), document)
-    if (readFor === id) return keep(key, document.revision, { proposals, decisions })
+    if (readFor === id) return keep(key, document.revision, { proposals, decisions, title })
     const kept = readKept(key, document.revision)
     setProposals(kept.proposals)
     setDecisions(kept.decisions)
+    setTitle(kept.title)
     setReadFor(id)
-  }, [store, id, document, readFor, proposals, decisions])
-  return { proposals, setProposals, decisions, setDecisions }
+  }, [store, id, document, readFor, proposals, decisions, title])
+  return { proposals, setProposals, decisions, setDecisions, title, setTitle }
 }
 
 const documentTools = new Set(['plan_document', 'write_block', 'edit_block', 'delete_block', 'move_block'])

@@ -26,7 +26,7 @@ export default function SourceCard({ id, source, button, onClose }: SourceCardPr
     element.showPopover?.()
     const leave = follow(number, element, () => latest.current())
     const close = (e: Event) => {
-      if (e instanceof KeyboardEvent ? keyOf(e) === 'Escape' : !(e.target instanceof Node && (element.contains(e.target) || number.contains(e.target)))) {
+      if (e instanceof KeyboardEvent ? keyOf(e) === 'Escape' : ![element, number].some((part) => e.composedPath().includes(part))) {
         if (e instanceof KeyboardEvent) e.stopPropagation()
         latest.current()
       }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { CheckIcon, CopyIcon } from '../components/icons'
-import { useLabels } from '../state/tray'
+import { useLabels, useTray } from '../state/tray'
 
 /** Content for the clipboard, in several formats. */
 export interface Copied {
@@ -11,6 +11,7 @@ export interface Copied {
 /** A button that copies; `what` is called when it is pressed. */
 export function CopyButton({ text, what, label }: { text?: string; what?: () => Copied; label?: string }) {
   const labels = useLabels()
+  const { announce } = useTray()
   const [copied, setCopied] = useState(false)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
@@ -18,6 +19,7 @@ export function CopyButton({ text, what, label }: { text?: string; what?: () => 
     void copyAs(what?.() ?? { text: text ?? '' }).then((done) => {
       if (!done) return
       setCopied(true)
+      announce(labels.copied)
       clearTimeout(timer.current)
       timer.current = setTimeout(() => setCopied(false), COPIED_FOR)
     })

@@ -13,15 +13,16 @@ const BINARY: readonly [mime: string, begins: RegExp][] = [
 /** The mark of a PDF file is in so many first bytes. */
 const HEAD = 1024
 
-/** Characters of a name that the service takes. */
+/** Characters of a name and of a type that the service takes. */
 const MAX_NAME = 255
+const MAX_TYPE = 100
 
 /** Reads a file for a request: text unchanged, images and PDF files in base64. It rejects with "large" or "kind". */
 export default async function readFile(file: File): Promise<Attachment> {
   if (file.size > ATTACHMENT_LIMITS.bytes) return Promise.reject('large')
   // A folder cannot be read, and has no type.
   const bytes = new Uint8Array(await file.arrayBuffer().catch((error: unknown) => Promise.reject<ArrayBuffer>(file.type ? error : 'kind')))
-  const name = plainName(file.name, MAX_NAME)
+  const name = plainName(file.name, MAX_NAME) || 'file'
   // The first bytes decide, because browsers tell a file's type by its name.
   const start = String.fromCharCode(...bytes.subarray(0, HEAD))
   const binary = BINARY.find(([, begins]) => begins.test(start))?.[0] ?? (file.type === PDF && start.includes('%PDF-') ? PDF : undefined)
@@ -37,7 +38,7 @@ export default async function readFile(file: File): Promise<Attachment> {
 }
 
 function textType(file: File): string {
-  if (file.type.startsWith('text/')) return file.type
+  if (file.type.startsWith('text/') && file.type.length <= MAX_TYPE) return file.type
   const known: Record<string, string> = { md: 'text/markdown', csv: 'text/csv', html: 'text/html', json: 'application/json' }
   return known[file.name.split('.').pop()?.toLowerCase() ?? ''] ?? 'text/plain'
 }

@@ -1,7 +1,6 @@
 import type { Attachment, Chat, CustomPayload, Message, MessageFrame, Usage } from '../api/types'
 import { emptyRun, payloadsOf, reduceRun, statusLine, textOf, type Outcome, type RunView } from './run'
 import type { SendOptions } from './request'
-import { sectionsOf } from './view'
 
 /** A message as the tray shows it: what the service stores, and for answers of this visit the run that made it. */
 export interface GeneralChatMessage extends Omit<Message, 'conversation_id'> {
@@ -192,9 +191,9 @@ function answerOf(run: RunView, outcome: Outcome): GeneralChatMessage {
   return { ...partial, status: 'error', error: { code: outcome.code as NonNullable<Message['error']>['code'], message: outcome.message } }
 }
 
-/** What was read of an answer before reading it failed; it stays in sight until it is read again. */
+/** What was read of an answer before reading it failed, if only that there is one; it stays in sight until it is read again. */
 function begun(run: RunView | null, failure: Failure): GeneralChatMessage[] {
-  return run?.runId && hasContent(run) ? [answerOf(run, { status: 'error', ...failure })] : []
+  return run?.runId ? [answerOf(run, { status: 'error', ...failure })] : []
 }
 
 /** The status of the answer that is being written; no message of the service has it. */
@@ -212,9 +211,4 @@ function withOutcomes(message: GeneralChatMessage, decided: ChatState['decided']
   const { payloads, custom_payload: last } = message
   if (!payloads?.some(outcomeOf) && !(last && outcomeOf(last))) return message
   return { ...message, payloads: payloads?.map(change), custom_payload: last && change(last) }
-}
-
-/** Whether a run has anything to show yet. */
-export function hasContent(run: RunView | null): boolean {
-  return run !== null && sectionsOf(run).length > 0
 }

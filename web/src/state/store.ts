@@ -64,7 +64,7 @@ export class ChatStore extends WaitingChat {
     this.replays = new RunReplays(options.api, (messageId, view) => this.dispatch({ type: 'message', messageId, set: { view } }))
     this.storage = new ConversationStorage(options.storageKey ?? '')
     this.approvals = new Approvals(options.api, this.keyOf(), this.expectNews)
-    this.tabs = new Tabs(options.storageKey ?? '')
+    this.tabs = new Tabs(this.keyOf())
     this.drafts = new Drafts(options.storageKey ?? '')
     this.shown = this.state = { ...emptyState, model: this.keptModel() }
   }

@@ -5,7 +5,7 @@ export type TabMessage =
   | { kind: 'changed'; conversationId: number; runId?: string }
   | { kind: 'event'; conversationId: number; event: ChatEvent }
 
-/** The other tabs with the same conversation. Without a name there are none. */
+/** The other tabs with the same conversation, by the store's key. Without one there are none. */
 export class Tabs<Message = TabMessage> {
   private readonly name: string
   private channel: BroadcastChannel | null = null
@@ -16,7 +16,7 @@ export class Tabs<Message = TabMessage> {
 
   /** Listens to other tabs, and for this tab to become visible, until the returned function is called. */
   join(heard: (message: Message) => void, seen: () => void): () => void {
-    const channel = this.name && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(`chattray:${this.name}`) : null
+    const channel = this.name && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(this.name) : null
     const look = () => document.visibilityState === 'visible' && seen()
     this.channel = channel
     channel?.addEventListener('message', (event: MessageEvent<Message>) => heard(event.data))

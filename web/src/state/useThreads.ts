@@ -2,11 +2,11 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError, isAbort } from '../api/errors'
 import type { Chat } from '../api/types'
 import { useChatState, useChatStore } from './context'
-import { Tabs } from './tabs'
+import { Tabs, type TabMessage } from './tabs'
 import { useLatest } from './useLatest'
 
-/** Chats that are fetched at a time, and the time after the last key before a search, in milliseconds. */
-const THREADS = { page: 30, typing: 200 }
+/** Chats that are fetched at a time; the time after the last key before a search, and after which it is asked whether chats are still being answered, in milliseconds. */
+const THREADS = { page: 30, typing: 200, answering: 5_000 }
 
 /** The user's chats, pinned ones first, then the newest. */
 export interface ThreadsState {
@@ -68,13 +68,13 @@ export function useThreads(): ThreadsState {
     change.current({ id, set })
     tabs.tell({ id, set })
   }, [tabs])
+  // A new chat of a tab that may have no list itself.
+  const news = useLatest((message: TabMessage) => message.kind === 'changed' && items.every((c) => c.conversation_id !== message.conversationId) && reload())
+  useEffect(() => new Tabs<TabMessage>(store.keyOf()).join((message) => news.current(message), () => undefined), [store])
   // A chat that is not in the list is new, so the list is read again after its first answer.
   const settled = useChatState((state) => (state.isLoading ? null : state.conversationId))
   const [made, setMade] = useState<number | null>(null)
   if (settled !== null && settled !== made && status === 'ready' && query === '' && !archived && !items.some((c) => c.conversation_id === settled)) setMade(settled)
-  useEffect(() => {
-    if (made !== null) tabs.tell({ id: made, set: {} })
-  }, [tabs, made])
   useEffect(() => {
     const request = new AbortController()
     const timer = setTimeout(() => {
@@ -99,6 +99,16 @@ export function useThreads(): ThreadsState {
       request.abort()
     }
   }, [store, query, archived, made, stale])
+  // Nothing tells when an answer of a chat ends that is not open.
+  const here = useChatState((state) => (state.isLoading ? state.conversationId : null))
+  const answering = items.some((c) => c.active_run_id && c.conversation_id !== here)
+  useEffect(() => {
+    if (!answering) return
+    const timer = setTimeout(() => void store.api.listChats({ limit: THREADS.page }).then((now) => {
+      setList((list) => ({ ...list, items: list.items.map((c) => ({ ...c, active_run_id: (now.items.find((n) => n.conversation_id === c.conversation_id) ?? c).active_run_id })) }))
+    }, () => undefined), THREADS.answering)
+    return () => clearTimeout(timer)
+  }, [store, answering, items])
   useEffect(() => {
     addEventListener('online', reload)
     return () => removeEventListener('online', reload)
