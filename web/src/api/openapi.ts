@@ -1069,7 +1069,7 @@ export interface paths {
         get: operations["getResearchStream"];
         /**
          * Change a stream
-         * @description For the stream's owner and admins. A part that is absent is not changed.
+         * @description For the stream's owner and admins; others get 403. A part that is absent is not changed.
          */
         put: operations["putResearchStream"];
         post?: never;
