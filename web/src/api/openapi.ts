@@ -159,7 +159,7 @@ export interface paths {
         /**
          * Approve or deny a call that waits
          * @description The answer may come from any device of the user. The first answer counts and is durable; the same one may be sent
-         *     again, a different one is 409. An answer is also 409 after the run has ended or the approval has expired (setting
+         *     again, a different one is 409. A first answer is also 409 after the run has ended or the approval has expired (setting
          *     `timeouts.approval`); an expired approval counts as a denial. `input` replaces the call's input and must match the
          *     tool's schema.
          */
@@ -185,7 +185,7 @@ export interface paths {
         /**
          * Give the outcome of a tool of the page
          * @description Answers a `client_tool_call`. The first outcome counts and is durable; the same one may be sent again, a different
-         *     one is 409, as is one after the run has ended or the call has expired (setting `timeouts.approval`). `output` has
+         *     one is 409, as is a first one after the run has ended or the call has expired (setting `timeouts.approval`). `output` has
          *     at most 256 KiB.
          */
         post: operations["postToolResult"];
@@ -2149,7 +2149,8 @@ export interface components {
          * @description A file of the user; the content is text for a text type, base64 for an image or a PDF file. The model gets the
          *     text of a PDF file, which its message keeps with the name and the size; one that is encrypted or broken, has no
          *     text, or exceeds `limits.pdf_pages`, `limits.pdf_time` or `limits.pdf_memory` is 422. So is an image that does not
-         *     begin as a file of its type. An image or a PDF file may have 5 MiB
+         *     begin as a file of its type. An image or a PDF file may have 5 MiB, a text file 256 KiB; the texts of a message, those
+         *     of PDF files too, may have 512 KiB together
          */
         Attachment: {
             name: string;
@@ -3825,7 +3826,7 @@ export interface components {
         };
     };
     headers: {
-        /** @description Names the request in the service's log; a valid id from the client is kept */
+        /** @description Names the request in the service's log; an id of the client of 1 to 64 letters, digits, `-` and `_` is kept */
         "X-Request-Id": string;
         /** @description The revision, in quotes */
         ETag: string;
@@ -6930,6 +6931,7 @@ export interface operations {
     getAGUI: {
         parameters: {
             query?: {
+                /** @description The run; a client's `runId` of fewer than 16 characters needs `threadId` too */
                 runId?: string;
                 /**
                  * @description The client's id of the chat
