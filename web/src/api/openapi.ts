@@ -2001,7 +2001,7 @@ export interface components {
              *     has those of StreamEnd. A `tool_call` has `id`, `name` and `arguments`; one that runs also has `index`,
              *     `progress`, `stage`, `status_message`, `data`, `title`, and `denied` if the user did not allow it. `streamed`
              *     names the argument whose text is the content of a block; `arguments` leaves it out. The `text` of a result has
-             *     `tool_use_id` and `is_error`. A block that a tool writes has `meta` and `content`. `withdrawn: true` means that
+             *     `tool_use_id`, `is_error` and `done`. A block that a tool writes has `meta` and `content`. `withdrawn: true` means that
              *     what was written into the block no longer counts, because the user has withdrawn it or the call has failed: the
              *     block is as it was before, or gone. What waited in it before is shown again in a message of its own. The `data` of an event
              *     `withdrawn` says the same of a block of a document, `ref`: one that the answer itself was written into, one
@@ -3245,7 +3245,7 @@ export interface components {
          *
          *     | `name` | what | members of its own |
          *     | --- | --- | --- |
-         *     | `message`, `chat_message` | a question; it waits for its turn in a busy chat | `message`, `model`, `mode`, `block_id`, `block_ids`, `document_id`, `context`, `interaction_type`, `action_metadata`, `attachments`, `client_tools` |
+         *     | `message`, `chat_message` | a question; it waits for its turn in a busy chat | `message`, `model`, `mode`, `block_id`, `block_ids`, `document_id`, `context`, `interaction_type`, `action_metadata`, `attachments`, `client_tools`, `if_busy`, `conversation_history`, `edit_message_id` |
          *     | `stop` | end all runs of a chat, and stop watching it | |
          *     | `pause` | end the run under way | |
          *     | `resume` | watch a chat, or continue a run after `after` | `run_id`, `after` |
@@ -3317,11 +3317,11 @@ export interface components {
          *     | --- | --- | --- |
          *     | a block's type, as `md` | a piece of blocks; with `end` their end | `block_ids`, `document_id`, `content`, `end`, `new_doc`, `block_types` |
          *     | `reset` | what was sent for the blocks no longer counts; what follows is their content from its beginning: new text or, after a call that has failed, what waited for the user before; with `kept_through`, nor do all chunks of the run after that number; with `end` nothing more comes: what was written into the blocks is withdrawn, and they are as they were before, or gone | `block_ids`, `document_id`, `kept_through`, `end` |
-         *     | `status` | a line for the status display; with an `approval_id` one that asks for the user's approval | `content`, `approval_id`, `reason` |
+         *     | `status` | a line for the status display; with an `approval_id` one that asks for the user's approval | `content`, `status_code`, `values`, `approval_id`, `reason` |
          *     | `tool` | a call: its `event` is `start`, `progress` or `complete` | `tool`, `tool_use_id`, `index`; `input`, `title`, `denied`; `stage`, `message`, `progress`, `data`, `block_ids`, `document_id`; `output`, `is_error`, `done` |
-         *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |
+         *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `index`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |
          *     | `approval_resolved` | it waits no longer | `approval_id`, `approved` |
-         *     | `client_tool_call` | a call waits for the page, until `expires_at`; the start of its tool shows that it has been answered | `tool`, `tool_use_id`, `input`, `expires_at` |
+         *     | `client_tool_call` | a call waits for the page, until `expires_at`; the start of its tool shows that it has been answered | `tool`, `tool_use_id`, `index`, `input`, `expires_at` |
          *     | `payload` | structured data for the page: of the call `tool_use_id` with the number `index` or, without `tool_use_id`, of the text before the call with that number. Calls end in any order; an answer's payloads are in the order of `index`, those of the text first | `payload`, `tool_use_id`, `index` |
          *     | `suggestions` | what the user may answer or do | `suggested_values`, `suggested_actions` |
          *     | `warning` | a sentence for the user about the answer | `content` |
