@@ -221,6 +221,7 @@ const (
 	jsonBody              // JSON up to Limits.Body
 	filesBody             // JSON up to Limits.FilesBody when it sends attachments
 	blockBody             // JSON up to Limits.FilesBody
+	anyBody               // as jsonBody, or none
 )
 
 type route struct {

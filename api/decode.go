@@ -100,7 +100,7 @@ func withBody(r *http.Request, body io.ReadCloser) *http.Request {
 // takeBody checks the type and size of the body and reads it.
 func (s *server) takeBody(c echo.Context, kind body) error {
 	r := c.Request()
-	if kind == noBody && !hasBody(r) {
+	if (kind == noBody || kind == anyBody) && !hasBody(r) {
 		return nil
 	}
 	if err := s.readBody(c, kind); err != nil {
@@ -117,7 +117,7 @@ func (s *server) readBody(c echo.Context, kind body) error {
 		return s.discard(r)
 	case filesBody, blockBody:
 		limit = s.Limits.FilesBody
-	case jsonBody:
+	case jsonBody, anyBody:
 	}
 	if err := checkType(r.Header); err != nil {
 		return err

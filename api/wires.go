@@ -41,6 +41,8 @@ func (s *server) wireRoutes() []route {
 			switch {
 			case r.Files:
 				row.body = blockBody
+			case r.Optional:
+				row.body = anyBody
 			case r.Body:
 				row.body = jsonBody
 			}

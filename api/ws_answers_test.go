@@ -45,6 +45,9 @@ func TestErrorsNameTheFrame(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
+	if got := exchange(t, conn, `{"name":"message","message":"hi"}`); !strings.Contains(*got.Content, "; /message must be an object") {
+		t.Errorf("a message that is a text: %s, which does not name /message", *got.Content)
+	}
 	got := exchange(t, conn, `{"name":"stop","id":"s1","chat_id":"c","user_id":"alice"}`)
 	if want := `"` + alice.ID + `"`; got.EventID != "s1" || !strings.Contains(*got.Content, "ISSUER|SUBJECT") || !strings.Contains(*got.Content, want) {
 		t.Errorf("a wrong user_id: %s, which does not say the form or %s", *got.Content, want)

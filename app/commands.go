@@ -94,12 +94,18 @@ with --config; "chattray help settings" lists them all.`,
 		},
 		&cobra.Command{Use: "settings", Short: "Every setting with its flag, variable and default", Long: settings.Help()},
 	)
+	return root
+}
+
+// refuseUnknown makes an unknown command of a command an error. Without RunE,
+// cobra takes it for success.
+func refuseUnknown(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.HasSubCommands() { // without RunE, cobra takes an unknown command for success
+		if cmd.HasSubCommands() {
 			cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
-	return root
 }
 
 // action is the work of a command that needs the settings.

@@ -61,6 +61,7 @@ func TestInvalidCommands(t *testing.T) {
 		{"unknown command of user", nil, []string{"user", "remove", "x"}, "unknown command"},
 		{"unknown command of mcp", nil, []string{"mcp", "acept"}, "unknown command"},
 		{"unknown command of eval", nil, []string{"eval", "rn"}, "unknown command"},
+		{"completion for an unknown shell", nil, []string{"completion", "tcsh"}, "unknown command"},
 		{"unknown flag", nil, []string{"--colour=red"}, "unknown flag"},
 		{"wrong settings stop the start", []string{"CHATTRAY_MAX_BODY=x", "CHATTRAY_NO=1"}, nil, "2 settings are wrong"},
 		{"check", []string{"CHATTRAY_MAX_BODY=x"}, []string{"config", "check"}, "limits.body"},

@@ -76,10 +76,6 @@ func (b *batch) begin(i int, w *record.Write) error {
 		o.err, o.busyRun = cmp.Or(earlier.err, record.ErrDuplicate), earlier.busyRun
 		return nil
 	}
-	if err := b.mayStart(g); err != nil {
-		o.err = err
-		return nil
-	}
 	o.state, o.attempt = schemas.RunRunning, 1
 	if g.Wait {
 		o.state, o.attempt = schemas.RunQueued, 0
@@ -90,6 +86,11 @@ func (b *batch) begin(i int, w *record.Write) error {
 			return b.refuse(o, g)
 		}
 		o.state, o.attempt = schemas.RunQueued, 0
+	}
+	// A run that replaces the one under way is counted when that has ended.
+	if err := b.mayStart(g); err != nil {
+		o.err, o.state, o.attempt = err, "", 0
+		return nil
 	}
 	if o.state == schemas.RunQueued && g.MaxQueued > 0 && waiting(o.chat.open) >= g.MaxQueued {
 		o.err, o.state, o.attempt = record.ErrQueueFull, "", 0

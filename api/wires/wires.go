@@ -53,8 +53,8 @@ type Version struct {
 type Route struct {
 	Method, Path string
 	// Body says that the request has a body of JSON, Files that the body may hold files: it
-	// may then be larger.
-	Body, Files bool
+	// may then be larger. Optional says that the body may be absent.
+	Body, Files, Optional bool
 	// Starts says that the request starts a run; it counts as one, whatever comes of it.
 	Starts bool
 	// Stream says that the answer may last as long as a run.

@@ -66,7 +66,7 @@ var wordsOfFrames = strings.NewReplacer(
 )
 
 // ofFrame turns an error about a request's body into one about a frame, with
-// the places of the fields in the frame.
+// the places of the fields in the frame. Without an event they are those already.
 func ofFrame(err error, sent *schemas.SocketEvent) error {
 	e, ok := errors.AsType[*schemas.Error](err)
 	if !ok {
@@ -84,6 +84,9 @@ func ofFrame(err error, sent *schemas.SocketEvent) error {
 // placeInFrame returns the member of a frame that became the place in a request.
 // What the frame's own context says stays there.
 func placeInFrame(pointer string, sent *schemas.SocketEvent) string {
+	if sent == nil {
+		return pointer
+	}
 	switch pointer {
 	case "/message":
 		return "/message/content"

@@ -23,10 +23,11 @@ import (
 // handle does what one frame says.
 func (k *socket) handle(ctx context.Context, frame []byte) {
 	e, err := bodies.Parse[schemas.SocketEvent](frame, k.server.Rules)
-	var blocks []string
-	if err == nil {
-		blocks, err = targets(&e)
+	if err != nil {
+		k.refuse(ctx, ofFrame(err, nil), nil, schemas.Chunk{EventID: idOf(frame), ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID})
+		return
 	}
+	blocks, err := targets(&e)
 	if err == nil && e.UserID != "" && e.UserID != k.user.ID {
 		err = k.notUser()
 	}

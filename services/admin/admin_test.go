@@ -228,6 +228,16 @@ func TestTimelineOfARunUnderWay(t *testing.T) {
 	}
 }
 
+// The database has the microseconds of a run's beginning, the log has milliseconds.
+func TestTimelineOfARunThatBeganAtOnce(t *testing.T) {
+	d := &data{run: schemas.AdminRun{RunID: "r", State: schemas.RunRunning, Attempt: 1, CreatedAt: at(10).Add(168 * time.Microsecond)}, attempts: []schemas.AdminAttempt{{Number: 1}}}
+	d.attempt(1, entry{10, runlog.Level{}, &runlog.Started{}})
+	got, err := newAdmin(d).Timeline(t.Context(), "r")
+	if err != nil || len(got.Spans) != 1 || got.Spans[0].EndedAt.Before(got.Spans[0].StartedAt) {
+		t.Errorf("%v, %+v, want a wait in the queue that does not end before it begins", err, got.Spans)
+	}
+}
+
 func TestTimelineOfADroppedLog(t *testing.T) {
 	end := at(900)
 	d := &data{

@@ -56,7 +56,7 @@ func (t *timeline) add(e *runlog.Event) {
 	switch b := e.Body.(type) {
 	case *runlog.Started:
 		t.begins(1, at)
-		t.span(spanKey{}, schemas.AdminSpan{Kind: schemas.SpanQueue, Attempt: 1, StartedAt: t.Run.CreatedAt, EndedAt: &at})
+		t.span(spanKey{}, schemas.AdminSpan{Kind: schemas.SpanQueue, Attempt: 1, StartedAt: t.Run.CreatedAt.Truncate(time.Millisecond), EndedAt: &at})
 	case *runlog.Attempt:
 		t.breakOff()
 		t.begins(b.Number, at)

@@ -29,8 +29,8 @@ type Research struct {
 // New returns a Research over the store.
 func New(store Store) *Research { return &Research{store} }
 
-// UpdateStream sets the fields that the update has. For a user who may not
-// change the stream the error is schemas.ErrNotFound, as for an unknown one.
+// UpdateStream sets the fields that the update has. A user who may not change
+// the stream gets schemas.CodeForbidden: everybody may read it.
 func (r *Research) UpdateStream(ctx context.Context, user schemas.User, id int64, u schemas.StreamUpdate) (schemas.Stream, error) {
 	if len(u.Schema) > 0 {
 		var object map[string]json.RawMessage
@@ -40,7 +40,7 @@ func (r *Research) UpdateStream(ctx context.Context, user schemas.User, id int64
 	}
 	return r.Store.UpdateStream(ctx, id, func(s *schemas.Stream) error {
 		if !MayWrite(user, s) {
-			return schemas.ErrNotFound
+			return schemas.NewError(schemas.CodeForbidden, "only the owner of the stream and admins may change it")
 		}
 		if u.Name != nil {
 			s.Name = *u.Name

@@ -43,7 +43,8 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		return schemas.Run{}, err
 	}
 	q.MaxQueued = maxQueuedOfChat
-	release, err := r.admit(user)
+	instead := q.Cancels && len(r.liveOf(user, func(o *run) bool { return o.chatKey == q.ChatKey || o.conversationID == q.ConversationID })) > 0
+	release, err := r.admit(user, instead)
 	if err != nil {
 		return schemas.Run{}, err
 	}
@@ -164,15 +165,15 @@ func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOp
 	return r.View(ctx, stored), nil
 }
 
-// admit counts a run of the user, and the start as work that Shutdown waits
-// for; release is called when the run has ended.
-func (r *Runs) admit(user schemas.User) (release func(), err error) {
+// admit counts a run of the user, which may begin instead of another one, and the start
+// as work that Shutdown waits for; release is called when the run has ended.
+func (r *Runs) admit(user schemas.User, instead bool) (release func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.draining {
 		return nil, errDraining
 	}
-	if release, err = r.running.Begin(user.ID); err == nil {
+	if release, err = r.running.Begin(user.ID, instead); err == nil {
 		r.work.Add(1)
 	}
 	return release, err

@@ -45,6 +45,10 @@ func testStartLimits(t *testing.T, url string) {
 	elsewhere.mustCommit(first, elsewhere.begin("q", by("ann", 0)), elsewhere.begin("q", by("bob", 0)))
 	f.mustCommit(f.begin("the third", by("ann", 0)))
 	refused(f, "the fourth", schemas.CodeTooManyRuns, 5, f.begin("q", by("ann", 0)))
+	instead := f.begin("q", by("ann", 0), in(first.Begin.Run.ConversationID)) // it may end the one under way
+	f.commit(instead)
+	fails(f, "one in a busy chat", instead.Err, record.ErrBusy)
+	equal(t, "the run under way", instead.Begin.BusyRun, first.RunID)
 	f.mustCommit(f.begin("another user's", by("bob", 0)))
 	elsewhere.mustCommit(elsewhere.finish(first, "a"))
 	third, fourth := f.begin("q", by("ann", 0)), f.begin("q", by("ann", 0))

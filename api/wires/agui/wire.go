@@ -25,7 +25,7 @@ func Wire() wires.Wire {
 			{Method: http.MethodGet, Path: "/api/copilotkit/info", Handle: info},
 			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/run", Body: true, Files: true, Starts: true, Stream: true, Handle: post},
 			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/connect", Body: true, Files: true, Stream: true, Handle: connect},
-			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/stop/:thread", Body: true, Handle: stopThread},
+			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/stop/:thread", Body: true, Optional: true, Handle: stopThread},
 			{Method: http.MethodGet, Path: "/api/copilotkit/threads", Handle: threads},
 			{Method: http.MethodGet, Path: "/api/copilotkit/threads/:thread/messages", Handle: threadMessages},
 		},

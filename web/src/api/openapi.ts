@@ -159,7 +159,7 @@ export interface paths {
         /**
          * Approve or deny a call that waits
          * @description The answer may come from any device of the user. The first answer counts and is durable; the same one may be sent
-         *     again, a different one is 409. An answer is also 409 after the run has ended or the approval has expired (setting
+         *     again, a different one is 409. A first answer is also 409 after the run has ended or the approval has expired (setting
          *     `timeouts.approval`); an expired approval counts as a denial. `input` replaces the call's input and must match the
          *     tool's schema.
          */
@@ -185,7 +185,7 @@ export interface paths {
         /**
          * Give the outcome of a tool of the page
          * @description Answers a `client_tool_call`. The first outcome counts and is durable; the same one may be sent again, a different
-         *     one is 409, as is one after the run has ended or the call has expired (setting `timeouts.approval`). `output` has
+         *     one is 409, as is a first one after the run has ended or the call has expired (setting `timeouts.approval`). `output` has
          *     at most 256 KiB.
          */
         post: operations["postToolResult"];
@@ -632,7 +632,7 @@ export interface paths {
          *     another version was restored, or before the user changed blocks or the title. The user's changes within ten
          *     minutes share one version. Pending changes are in no version. The newest 50 versions of a document are stored.
          *     They do not count towards the `quota`, but together have a limit of the same size; beyond it the oldest are
-         *     deleted. No version of a document larger than 16 MiB is stored.
+         *     deleted. No version of a document that is empty or larger than 16 MiB is stored.
          */
         get: operations["listDocumentVersions"];
         put?: never;
@@ -1069,7 +1069,7 @@ export interface paths {
         get: operations["getResearchStream"];
         /**
          * Change a stream
-         * @description For the stream's owner and admins. A part that is absent is not changed.
+         * @description For the stream's owner and admins; others get 403. A part that is absent is not changed.
          */
         put: operations["putResearchStream"];
         post?: never;
@@ -2001,7 +2001,7 @@ export interface components {
              *     has those of StreamEnd. A `tool_call` has `id`, `name` and `arguments`; one that runs also has `index`,
              *     `progress`, `stage`, `status_message`, `data`, `title`, and `denied` if the user did not allow it. `streamed`
              *     names the argument whose text is the content of a block; `arguments` leaves it out. The `text` of a result has
-             *     `tool_use_id` and `is_error`. A block that a tool writes has `meta` and `content`. `withdrawn: true` means that
+             *     `tool_use_id`, `is_error` and `done`. A block that a tool writes has `meta` and `content`. `withdrawn: true` means that
              *     what was written into the block no longer counts, because the user has withdrawn it or the call has failed: the
              *     block is as it was before, or gone. What waited in it before is shown again in a message of its own. The `data` of an event
              *     `withdrawn` says the same of a block of a document, `ref`: one that the answer itself was written into, one
@@ -2149,7 +2149,8 @@ export interface components {
          * @description A file of the user; the content is text for a text type, base64 for an image or a PDF file. The model gets the
          *     text of a PDF file, which its message keeps with the name and the size; one that is encrypted or broken, has no
          *     text, or exceeds `limits.pdf_pages`, `limits.pdf_time` or `limits.pdf_memory` is 422. So is an image that does not
-         *     begin as a file of its type. An image or a PDF file may have 5 MiB
+         *     begin as a file of its type. An image or a PDF file may have 5 MiB, a text file 256 KiB; the texts of a message, those
+         *     of PDF files too, may have 512 KiB together
          */
         Attachment: {
             name: string;
@@ -3244,7 +3245,7 @@ export interface components {
          *
          *     | `name` | what | members of its own |
          *     | --- | --- | --- |
-         *     | `message`, `chat_message` | a question; it waits for its turn in a busy chat | `message`, `model`, `mode`, `block_id`, `block_ids`, `document_id`, `context`, `interaction_type`, `action_metadata`, `attachments`, `client_tools` |
+         *     | `message`, `chat_message` | a question; it waits for its turn in a busy chat | `message`, `model`, `mode`, `block_id`, `block_ids`, `document_id`, `context`, `interaction_type`, `action_metadata`, `attachments`, `client_tools`, `if_busy`, `conversation_history`, `edit_message_id` |
          *     | `stop` | end all runs of a chat, and stop watching it | |
          *     | `pause` | end the run under way | |
          *     | `resume` | watch a chat, or continue a run after `after` | `run_id`, `after` |
@@ -3316,11 +3317,11 @@ export interface components {
          *     | --- | --- | --- |
          *     | a block's type, as `md` | a piece of blocks; with `end` their end | `block_ids`, `document_id`, `content`, `end`, `new_doc`, `block_types` |
          *     | `reset` | what was sent for the blocks no longer counts; what follows is their content from its beginning: new text or, after a call that has failed, what waited for the user before; with `kept_through`, nor do all chunks of the run after that number; with `end` nothing more comes: what was written into the blocks is withdrawn, and they are as they were before, or gone | `block_ids`, `document_id`, `kept_through`, `end` |
-         *     | `status` | a line for the status display; with an `approval_id` one that asks for the user's approval | `content`, `approval_id`, `reason` |
+         *     | `status` | a line for the status display; with an `approval_id` one that asks for the user's approval | `content`, `status_code`, `values`, `approval_id`, `reason` |
          *     | `tool` | a call: its `event` is `start`, `progress` or `complete` | `tool`, `tool_use_id`, `index`; `input`, `title`, `denied`; `stage`, `message`, `progress`, `data`, `block_ids`, `document_id`; `output`, `is_error`, `done` |
-         *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |
+         *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `index`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |
          *     | `approval_resolved` | it waits no longer | `approval_id`, `approved` |
-         *     | `client_tool_call` | a call waits for the page, until `expires_at`; the start of its tool shows that it has been answered | `tool`, `tool_use_id`, `input`, `expires_at` |
+         *     | `client_tool_call` | a call waits for the page, until `expires_at`; the start of its tool shows that it has been answered | `tool`, `tool_use_id`, `index`, `input`, `expires_at` |
          *     | `payload` | structured data for the page: of the call `tool_use_id` with the number `index` or, without `tool_use_id`, of the text before the call with that number. Calls end in any order; an answer's payloads are in the order of `index`, those of the text first | `payload`, `tool_use_id`, `index` |
          *     | `suggestions` | what the user may answer or do | `suggested_values`, `suggested_actions` |
          *     | `warning` | a sentence for the user about the answer | `content` |
@@ -3825,7 +3826,7 @@ export interface components {
         };
     };
     headers: {
-        /** @description Names the request in the service's log; a valid id from the client is kept */
+        /** @description Names the request in the service's log; an id of the client of 1 to 64 letters, digits, `-` and `_` is kept */
         "X-Request-Id": string;
         /** @description The revision, in quotes */
         ETag: string;
@@ -6930,6 +6931,7 @@ export interface operations {
     getAGUI: {
         parameters: {
             query?: {
+                /** @description The run; a client's `runId` of fewer than 16 characters needs `threadId` too */
                 runId?: string;
                 /**
                  * @description The client's id of the chat
