@@ -213,6 +213,26 @@ func TestHTTPToolHidesSecrets(t *testing.T) {
 	}
 }
 
+// JSON can be written in several ways: PHP escapes slashes, and .NET what has a meaning in HTML.
+func TestHTTPToolHidesEscapedSecrets(t *testing.T) {
+	def := turn.HTTPTool{URL: "/", Payload: "#", PayloadType: "things", Headers: map[string]string{"Authorization": "Bearer a/b+c=d&e", "X-Key": `k"e\y-7`}}
+	for _, body := range []string{
+		`["Bearer a\/b+c=d\u0026e"]`, `["a\/b+c=d\u0026e"]`, `["Bearer a/b\u002Bc=d\u0026e"]`, `["k\"e\\y-7"]`, `["k\u0022e\\y-7"]`,
+	} {
+		tool, _ := declared(t, def, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, body)
+		})
+		got, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
+		if err != nil || got.Payload == nil {
+			t.Fatalf("%s: got %+v, %v", body, got, err)
+		}
+		if got.Text != `["[redacted]"]` || string(got.Payload.Data) != got.Text {
+			t.Errorf("%s: got %s and the payload %s, want no secret in them", body, got.Text, got.Payload.Data)
+		}
+	}
+}
+
 func TestHTTPToolErrors(t *testing.T) {
 	tool, _ := declared(t, turn.HTTPTool{URL: "/"}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
