@@ -172,6 +172,8 @@ func TestHTTPToolReadsEncodings(t *testing.T) {
 		{"no encoding", "text/plain", "caf\xe9", "caf\uFFFD"},
 		{"an encoding that nobody knows", "text/plain; charset=none", "café", "café"},
 		{"a byte order mark", "text/plain", bom + "café", "café"},
+		{"UTF-16 by its byte order mark", "text/csv", "\xff\xfec\x00a\x00f\x00\xe9\x00", "café"},
+		{"JSON in UTF-16", "application/json", "\xfe\xff\x00{\x00}", "{}"},
 		{"JSON after a byte order mark", "application/json", bom + `{"a":"é"}`, `{"a":"é"}`},
 		{"JSON is UTF-8", "application/json; charset=iso-8859-1", `{"a":"é"}`, `{"a":"é"}`},
 		{"JSON that is not", "application/json; charset=iso-8859-1", "{\"a\":\"\xe9\"}", `{"a":"é"}`},
