@@ -99,7 +99,7 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 	if err != nil {
 		return schemas.Chat{}, err
 	}
-	list, next, err := c.conversations.Messages(ctx, user.ID, id, q)
+	list, next, err := c.page(ctx, user, id, q)
 	chat.Messages, chat.NextCursor = afterQuestions(list), next
 	if err != nil {
 		return schemas.Chat{}, err
@@ -110,6 +110,45 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 		chat.Usage = &usage
 	}
 	return chat, err
+}
+
+// page returns a page of messages. It is shorter than asked for if it would begin between
+// questions that waited for their turn and their answers: these belong after their questions,
+// on the page before.
+func (c *Chats) page(ctx context.Context, user schemas.User, id int64, q record.MessageQuery) ([]schemas.Message, string, error) {
+	list, next, err := c.conversations.Messages(ctx, user.ID, id, q)
+	if err != nil || next == "" || hasQuestions(list, schemas.Message{}) {
+		return list, next, err
+	}
+	before, _, err := c.conversations.Messages(ctx, user.ID, id, record.MessageQuery{Limit: 1, Cursor: next, Superseded: q.Superseded})
+	if err != nil || len(before) == 0 || hasQuestions(list, before[0]) {
+		return list, next, err
+	}
+	for at := 1; at < min(len(list), maxOpen); at++ {
+		if hasQuestions(list[at:], list[at-1]) {
+			q.Limit = len(list) - at
+			return c.conversations.Messages(ctx, user.ID, id, q)
+		}
+	}
+	return list, next, nil
+}
+
+// hasQuestions reports whether each answer of the list has its question before it in the
+// list; that of the first message may be the one before.
+func hasQuestions(list []schemas.Message, before schemas.Message) bool {
+	asked := map[string]bool{}
+	for i, m := range list {
+		switch {
+		case m.RunID == "":
+		case m.Role == "user":
+			asked[m.RunID] = true
+		case i == 0 && before.Role == "user" && before.RunID == m.RunID:
+			asked[m.RunID] = true
+		case !asked[m.RunID]:
+			return false
+		}
+	}
+	return true
 }
 
 // ByKey returns the chat under the key that the client has chosen for it, with its
