@@ -206,6 +206,25 @@ type title struct{}
 
 func (title) Extract(*html.Node) (string, *html.Node) { return "only this", nil }
 
+// Some addresses have a page without text that sends browsers on, such as that of the newest
+// version of a documentation.
+func TestReadPageThatLeadsOn(t *testing.T) {
+	url := serve(t, "text/html", "")
+	for _, tc := range []struct{ html, want string }{
+		{`<head><meta http-equiv="Refresh" content="0; URL='stable/?a=b'"></head>`, "The page leads to " + url + "/stable/?a=b"},
+		{`<meta http-equiv=refresh content="0;url=https://example.org/"><body><script>go()</script>`, "The page leads to https://example.org/"},
+		{`<meta http-equiv=refresh content="0; url=next"><p>Some text`, "Some text"},
+		{`<meta http-equiv=refresh content="30">`, ""},
+		{`<meta http-equiv=refresh content="0; url=javascript:go()">`, ""},
+	} {
+		at := serve(t, "text/html", tc.html)
+		got, err := reader().Read(t.Context(), at)
+		if want := strings.Replace(tc.want, url, at, 1); err != nil || got.Content != want {
+			t.Errorf("%s: got %q, %v, want %q", tc.html, got.Content, err, want)
+		}
+	}
+}
+
 // The cut of a long page may be within a character.
 func TestReadLongPageWithoutCharset(t *testing.T) {
 	got, err := reader().Read(t.Context(), serve(t, "text/plain", strings.Repeat("a", 2001)+strings.Repeat("ü", 1<<20)))
