@@ -79,10 +79,11 @@ func (r Reader) Read(ctx context.Context, rawURL string) (Page, error) {
 		return Page{}, outbound.Status(service, resp.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	if err != nil {
+	brokenOff := errors.Is(err, io.ErrUnexpectedEOF) && len(body) > 0 // or its length is wrong
+	if err != nil && !brokenOff {
 		return Page{}, outbound.Explain(ctx, service, err)
 	}
-	page := Page{URL: resp.Request.URL.String()}
+	page := Page{URL: resp.Request.URL.String(), Truncated: brokenOff}
 	if len(page.URL) > MaxURL {
 		return Page{}, schemas.NewError(schemas.CodeUpstreamError, "the page redirects to an address that is too long")
 	}

@@ -225,6 +225,22 @@ func TestReadPageThatLeadsOn(t *testing.T) {
 	}
 }
 
+// Browsers show a page that is shorter than its server says.
+func TestReadPageThatBreaksOff(t *testing.T) {
+	for _, body := range []string{"Some text", ""} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte(body))
+		}))
+		t.Cleanup(srv.Close)
+		got, err := reader().Read(t.Context(), srv.URL)
+		if (err == nil) != (body != "") || got.Content != body || got.Truncated != (body != "") {
+			t.Errorf("%q: got %+v, %v", body, got, err)
+		}
+	}
+}
+
 // The cut of a long page may be within a character.
 func TestReadLongPageWithoutCharset(t *testing.T) {
 	got, err := reader().Read(t.Context(), serve(t, "text/plain", strings.Repeat("a", 2001)+strings.Repeat("ü", 1<<20)))
