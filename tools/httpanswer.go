@@ -140,7 +140,7 @@ func (h *httpTool) result(content string, resp *http.Response) (Result, error) {
 // isText reports whether an answer is text; without a content type it may be.
 func isText(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return err != nil || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") || strings.HasSuffix(kind, "xml")
+	return err != nil || schemas.TextMedia(kind) || strings.HasSuffix(kind, "json") || strings.HasSuffix(kind, "xml")
 }
 
 // parsePointer reads a JSON pointer (RFC 6901); "#" alone is the whole

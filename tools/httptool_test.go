@@ -171,6 +171,7 @@ func TestHTTPToolReadsEncodings(t *testing.T) {
 		{"UTF-16", "text/csv; charset=utf-16le", "c\x00a\x00f\x00\xe9\x00", "café"},
 		{"no encoding", "text/plain", "caf\xe9", "caf\uFFFD"},
 		{"an encoding that nobody knows", "text/plain; charset=none", "café", "café"},
+		{"YAML", "application/yaml", "café: 1", "café: 1"},
 		{"a byte order mark", "text/plain", bom + "café", "café"},
 		{"UTF-16 by its byte order mark", "text/csv", "\xff\xfec\x00a\x00f\x00\xe9\x00", "café"},
 		{"JSON in UTF-16", "application/json", "\xfe\xff\x00{\x00}", "{}"},

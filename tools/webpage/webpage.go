@@ -151,7 +151,7 @@ func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType s
 		}
 		page.Content = decoded(body, "text/plain; charset=utf-8")
 		return nil
-	case strings.HasPrefix(kind, "text/"), kind == "application/xml", strings.HasSuffix(kind, "+xml"), kind == "application/javascript":
+	case schemas.TextMedia(kind), strings.HasSuffix(kind, "+xml"):
 		page.Content = decoded(body, contentType)
 		return nil
 	default:
