@@ -133,20 +133,24 @@ func (c *Chats) page(ctx context.Context, user schemas.User, id int64, q record.
 	return list, next, nil
 }
 
-// hasQuestions reports whether each answer of the list has its question before it in the
-// list; that of the first message may be the one before.
+// hasQuestions reports whether each answer of the list is behind its question, of which the
+// first may be the message before the list. An answer that was made again has a run of its own:
+// it is directly behind a question whose first answer is not in the list.
 func hasQuestions(list []schemas.Message, before schemas.Message) bool {
+	answered := map[string]bool{}
+	for i := range list {
+		answered[list[i].RunID] = answered[list[i].RunID] || list[i].Role != "user"
+	}
 	asked := map[string]bool{}
-	for i, m := range list {
+	for i := range list {
+		m := &list[i]
 		switch {
-		case m.RunID == "":
 		case m.Role == "user":
 			asked[m.RunID] = true
-		case i == 0 && before.Role == "user" && before.RunID == m.RunID:
-			asked[m.RunID] = true
-		case !asked[m.RunID]:
+		case m.RunID != "" && !asked[m.RunID] && (before.Role != "user" || before.RunID != m.RunID && answered[before.RunID]):
 			return false
 		}
+		before = *m
 	}
 	return true
 }

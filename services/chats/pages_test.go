@@ -65,15 +65,16 @@ func TestPagesOfQueuedQuestions(t *testing.T) {
 	}
 }
 
-// A page between a question and its answer, with nothing else in between, is as long as asked.
+// A page between a question and its answer, with nothing else in between, is as long as asked,
+// also with answers that were made again.
 func TestPagesBetweenQuestionAndAnswer(t *testing.T) {
 	k := new(newestFirst)
-	for i, role := range []string{"user", "assistant", "user", "assistant"} {
-		m := message(role, strconv.Itoa(i))
-		m.RunID = strconv.Itoa(i / 2)
+	for i, run := range []string{"a", "a", "b", "b again", "c", "c", "d", "d again", "e", "e"} {
+		m := message([]string{"user", "assistant"}[i%2], strconv.Itoa(i))
+		m.RunID = run
 		k.messages = append(k.messages, m)
 	}
-	for limit := 1; limit <= 4; limit++ {
+	for limit := 1; limit <= len(k.messages); limit++ {
 		chat, err := chats.New(k, free{}, nil, nil, words{}).Get(t.Context(), ann, 1, record.MessageQuery{Limit: limit})
 		if err != nil || len(chat.Messages) != limit {
 			t.Errorf("got %d messages, %v, want %d", len(chat.Messages), err, limit)
