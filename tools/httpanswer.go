@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,15 +70,14 @@ func (h *httpTool) answer(ctx context.Context, resp *http.Response) (Result, err
 	return Result{}, h.failed(ctx, err, true)
 }
 
-// decoded returns a body as UTF-8 without a byte order mark. JSON is UTF-8 whatever its
-// charset says, if it is valid.
+// decoded returns a body as UTF-8 without a byte order mark, which precedes the charset.
+// JSON is UTF-8 whatever its charset says, if it is valid.
 func decoded(body []byte, resp *http.Response) string {
-	kind, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid type has no charset
-	if !strings.HasSuffix(kind, "json") || !utf8.Valid(body) {
-		if r, err := charset.NewReaderLabel(params["charset"], bytes.NewReader(body)); err == nil {
-			if all, err := io.ReadAll(r); err == nil {
-				body = all
-			}
+	contentType := resp.Header.Get("Content-Type")
+	kind, _, _ := mime.ParseMediaType(contentType)
+	if e, _, certain := charset.DetermineEncoding(body, contentType); certain && (!strings.HasSuffix(kind, "json") || !utf8.Valid(body)) {
+		if all, err := e.NewDecoder().Bytes(body); err == nil {
+			body = all
 		}
 	}
 	return strings.TrimPrefix(string(body), "\uFEFF")
@@ -142,7 +140,7 @@ func (h *httpTool) result(content string, resp *http.Response) (Result, error) {
 // isText reports whether an answer is text; without a content type it may be.
 func isText(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return err != nil || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") || strings.HasSuffix(kind, "xml")
+	return err != nil || schemas.TextMedia(kind) || strings.HasSuffix(kind, "json") || strings.HasSuffix(kind, "xml")
 }
 
 // parsePointer reads a JSON pointer (RFC 6901); "#" alone is the whole

@@ -177,14 +177,20 @@ func sameOrigin(client *http.Client) *http.Client {
 	return &c
 }
 
-// secrets removes header values, and the credentials in them, from texts.
+// manyEscapes escapes a text for JSON as .NET does, that is everything with a meaning in HTML.
+var manyEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\u0022`, `&`, `\u0026`, `'`, `\u0027`, `+`, `\u002B`, `<`, `\u003C`, `>`, `\u003E`, "`", `\u0060`)
+
+// secrets removes header values, and the credentials in them, from texts, also from JSON with
+// more escapes than needed: PHP escapes slashes.
 func secrets(headers map[string]string) *strings.Replacer {
 	const shortest = 6 // a shorter value is not a secret and may be a common word
 	var pairs []string
 	hide := func(s string) {
 		if len(s) >= shortest {
 			quoted := strings.Trim(jsonText(s), `"`)
-			pairs = append(pairs, s, "[redacted]", quoted, "[redacted]")
+			for _, form := range []string{s, quoted, strings.ReplaceAll(quoted, "/", `\/`), manyEscapes.Replace(s)} {
+				pairs = append(pairs, form, "[redacted]")
+			}
 		}
 	}
 	for name, v := range headers {

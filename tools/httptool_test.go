@@ -171,7 +171,10 @@ func TestHTTPToolReadsEncodings(t *testing.T) {
 		{"UTF-16", "text/csv; charset=utf-16le", "c\x00a\x00f\x00\xe9\x00", "café"},
 		{"no encoding", "text/plain", "caf\xe9", "caf\uFFFD"},
 		{"an encoding that nobody knows", "text/plain; charset=none", "café", "café"},
+		{"YAML", "application/yaml", "café: 1", "café: 1"},
 		{"a byte order mark", "text/plain", bom + "café", "café"},
+		{"UTF-16 by its byte order mark", "text/csv", "\xff\xfec\x00a\x00f\x00\xe9\x00", "café"},
+		{"JSON in UTF-16", "application/json", "\xfe\xff\x00{\x00}", "{}"},
 		{"JSON after a byte order mark", "application/json", bom + `{"a":"é"}`, `{"a":"é"}`},
 		{"JSON is UTF-8", "application/json; charset=iso-8859-1", `{"a":"é"}`, `{"a":"é"}`},
 		{"JSON that is not", "application/json; charset=iso-8859-1", "{\"a\":\"\xe9\"}", `{"a":"é"}`},
@@ -209,6 +212,26 @@ func TestHTTPToolHidesSecrets(t *testing.T) {
 		all, _ := json.Marshal(got)
 		if strings.Contains(string(all), "s3cr3t") || strings.Contains(string(all), "another-secret") || !strings.Contains(string(all), "[redacted]") {
 			t.Errorf("status %d: got %s, want no secret in it", status, all)
+		}
+	}
+}
+
+// JSON can be written in several ways: PHP escapes slashes, and .NET what has a meaning in HTML.
+func TestHTTPToolHidesEscapedSecrets(t *testing.T) {
+	def := turn.HTTPTool{URL: "/", Payload: "#", PayloadType: "things", Headers: map[string]string{"Authorization": "Bearer a/b+c=d&e", "X-Key": `k"e\y-7`}}
+	for _, body := range []string{
+		`["Bearer a\/b+c=d\u0026e"]`, `["a\/b+c=d\u0026e"]`, `["Bearer a/b\u002Bc=d\u0026e"]`, `["k\"e\\y-7"]`, `["k\u0022e\\y-7"]`,
+	} {
+		tool, _ := declared(t, def, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, body)
+		})
+		got, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
+		if err != nil || got.Payload == nil {
+			t.Fatalf("%s: got %+v, %v", body, got, err)
+		}
+		if got.Text != `["[redacted]"]` || string(got.Payload.Data) != got.Text {
+			t.Errorf("%s: got %s and the payload %s, want no secret in them", body, got.Text, got.Payload.Data)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 	if err != nil {
 		return schemas.Chat{}, err
 	}
-	list, next, err := c.conversations.Messages(ctx, user.ID, id, q)
+	list, next, err := c.page(ctx, user, id, q)
 	chat.Messages, chat.NextCursor = afterQuestions(list), next
 	if err != nil {
 		return schemas.Chat{}, err
@@ -110,6 +110,49 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 		chat.Usage = &usage
 	}
 	return chat, err
+}
+
+// page returns a page of messages. It is shorter than asked for if it would begin between
+// questions that waited for their turn and their answers: these belong after their questions,
+// on the page before.
+func (c *Chats) page(ctx context.Context, user schemas.User, id int64, q record.MessageQuery) ([]schemas.Message, string, error) {
+	list, next, err := c.conversations.Messages(ctx, user.ID, id, q)
+	if err != nil || next == "" || hasQuestions(list, schemas.Message{}) {
+		return list, next, err
+	}
+	before, _, err := c.conversations.Messages(ctx, user.ID, id, record.MessageQuery{Limit: 1, Cursor: next, Superseded: q.Superseded})
+	if err != nil || len(before) == 0 || hasQuestions(list, before[0]) {
+		return list, next, err
+	}
+	for at := 1; at < min(len(list), maxOpen); at++ {
+		if hasQuestions(list[at:], list[at-1]) {
+			q.Limit = len(list) - at
+			return c.conversations.Messages(ctx, user.ID, id, q)
+		}
+	}
+	return list, next, nil
+}
+
+// hasQuestions reports whether each answer of the list is behind its question, of which the
+// first may be the message before the list. An answer that was made again has a run of its own:
+// it is directly behind a question whose first answer is not in the list.
+func hasQuestions(list []schemas.Message, before schemas.Message) bool {
+	answered := map[string]bool{}
+	for i := range list {
+		answered[list[i].RunID] = answered[list[i].RunID] || list[i].Role != "user"
+	}
+	asked := map[string]bool{}
+	for i := range list {
+		m := &list[i]
+		switch {
+		case m.Role == "user":
+			asked[m.RunID] = true
+		case m.RunID != "" && !asked[m.RunID] && (before.Role != "user" || before.RunID != m.RunID && answered[before.RunID]):
+			return false
+		}
+		before = *m
+	}
+	return true
 }
 
 // ByKey returns the chat under the key that the client has chosen for it, with its

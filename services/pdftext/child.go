@@ -62,7 +62,9 @@ func child(args []string, in io.Reader, out io.Writer) int {
 	}
 	var read result
 	read.Text, read.Unreadable = textOf(file, pages, maxText)
-	if json.NewEncoder(out).Encode(read) != nil {
+	to := json.NewEncoder(out)
+	to.SetEscapeHTML(false) // the parent takes twice the text
+	if to.Encode(read) != nil {
 		return exitUsage
 	}
 	return 0

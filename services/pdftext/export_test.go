@@ -1,5 +1,7 @@
 package pdftext
 
+import "io"
+
 // What the tests see.
 const (
 	Broken    = broken
@@ -27,3 +29,9 @@ func (r *Reader) Busy() (over func()) {
 
 // Reading returns how many files are being read.
 func (r *Reader) Reading() int { return len(r.slots) }
+
+// Kept copies from a child's output to where it is kept, as os/exec does.
+func Kept(limit int, from io.Reader) error {
+	_, err := io.Copy(&bounded{left: limit}, from)
+	return err
+}

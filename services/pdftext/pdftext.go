@@ -121,7 +121,7 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int, waited *tim
 	if err != nil {
 		return "", fmt.Errorf("read a PDF file: %w", err)
 	}
-	out := &bounded{left: 2*maxText + 1024}    // JSON escapes line ends
+	out := &bounded{left: 2*maxText + 1024}    // JSON escapes line ends and quotation marks
 	child := exec.CommandContext(ctx, program) //nolint:gosec // G204: this program itself
 	child.Args = []string{childName, strconv.Itoa(r.limits.Pages), strconv.Itoa(maxText), strconv.FormatInt(r.limits.Memory, 10), r.limits.Time.String()}
 	child.Env = childEnv
@@ -143,7 +143,7 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int, waited *tim
 		return "", fmt.Errorf("read a PDF file: %w", err)
 	}
 	var read result
-	if err := json.Unmarshal(out.Bytes(), &read); err != nil {
+	if err := json.Unmarshal(out.kept.Bytes(), &read); err != nil {
 		return "", broken
 	}
 	if read.Unreadable != "" {
@@ -152,9 +152,10 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int, waited *tim
 	return read.Text, nil
 }
 
-// bounded is a buffer with a limit of bytes.
+// bounded is a buffer with a limit of bytes. It is written to and never reads by itself, as
+// a bytes.Buffer does.
 type bounded struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	left int
 }
 
@@ -162,5 +163,5 @@ func (b *bounded) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
 		return 0, errors.New("too much output")
 	}
-	return b.Buffer.Write(p)
+	return b.kept.Write(p)
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -220,4 +221,17 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%d bytes of text", len(text))
 		}
 	})
+}
+
+// What a child writes is bounded, whatever happens in it; a text within the limit fits.
+func TestOutputIsBounded(t *testing.T) {
+	for size, ok := range map[int64]bool{1000: true, 1001: false, 1 << 20: false} {
+		endless := struct{ io.Reader }{strings.NewReader(strings.Repeat("x", 1<<20))}
+		if err := pdftext.Kept(1000, io.LimitReader(endless, size)); (err == nil) != ok {
+			t.Errorf("%d bytes: got %v", size, err)
+		}
+	}
+	if got, err := read(t, pdftext.Limits{}, pages("BT /F 9 Tf (a"+strings.Repeat("<&>", 3000)+") Tj ET")); err != nil || !strings.HasSuffix(got, "<&>") {
+		t.Errorf("a text of signs: got %d bytes, %v", len(got), err)
+	}
 }

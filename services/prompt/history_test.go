@@ -227,6 +227,38 @@ func TestHistoryShowsFilesOfTheQuestion(t *testing.T) {
 	}
 }
 
+// An image that a model's server has refused is not sent again with later questions, which it
+// would refuse too.
+func TestHistoryLeavesRefusedImagesOut(t *testing.T) {
+	for _, tc := range []struct {
+		code   schemas.Code
+		answer string
+		want   int
+	}{
+		{schemas.CodeUpstreamError, "", 2},
+		{schemas.CodeContentFilter, "", 2},
+		{schemas.CodeUpstreamError, "I see", 4},
+		{schemas.CodeUpstreamUnavailable, "", 4},
+		{"", "I see", 4},
+	} {
+		c := &storedChat{files: map[string][]schemas.Attachment{}}
+		for _, answer := range []string{"nice", tc.answer, "nice", ""} {
+			asked := c.say("user", "look")
+			asked.Attachments = []schemas.AttachmentInfo{{Name: "p.png", MIME: "image/png", Size: 8}}
+			c.files[asked.ID] = []schemas.Attachment{{Name: "p.png", MIME: "image/png", Content: "iVBORw0KGgo="}}
+			c.say("assistant", answer)
+		}
+		if failed := &c.messages[3]; tc.code != "" {
+			failed.Status, failed.Error = schemas.MessageError, &schemas.MessageFailure{Code: tc.code, Message: "no"}
+		}
+		c.messages = c.messages[:7]
+		got := conversation(historyOf(t, c, prompt.HistoryOptions{}, nil))
+		if n := strings.Count(got, "[image]"); n != tc.want {
+			t.Errorf("%q after %s: got %d images, want %d:\n%s", tc.answer, tc.code, n, tc.want, got)
+		}
+	}
+}
+
 // A file that is no image for a model is only noted, in earlier messages and in the
 // question: a model's server refuses a request with it.
 func TestHistoryLeavesBrokenImagesOut(t *testing.T) {

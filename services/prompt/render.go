@@ -46,22 +46,25 @@ func (t *historyTurn) message() turn.Message {
 }
 
 // render makes turns from earlier messages. Empty messages are left out. The
-// files of the newest messages are shown again.
+// files of the newest messages are shown again, but no images from before an answer that was
+// refused.
 func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessage) []historyTurn {
 	turns := make([]historyTurn, 0, len(list))
-	files, images, answered := 0, 0, false
+	files, images, answered := 0, maxHistoryImages, false
 	for _, past := range slices.Backward(list) {
 		m := past.Message
 		t := historyTurn{id: m.ID, place: past.place, role: turn.Assistant}
 		if m.Role != "user" {
-			t.text = assistantText(&m)
+			if t.text = assistantText(&m); isRefused(&m) {
+				images = 0
+			}
 		} else {
 			t.role = turn.User
 			msg := turn.Message{Content: userText(&m)}
 			if len(m.Attachments) > 0 && files < maxHistoryFiles {
 				files++
-				h.showFiles(ctx, in, &m, &msg, maxHistoryImages-images)
-				images += len(msg.Images)
+				h.showFiles(ctx, in, &m, &msg, images)
+				images -= len(msg.Images)
 			} else if len(m.Attachments) > 0 {
 				msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
 			}
@@ -91,9 +94,16 @@ func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Mes
 		return
 	}
 	if len(msg.Images) > images {
-		msg.Images = msg.Images[:max(images, 0)]
+		msg.Images = msg.Images[:images]
 		msg.Content = withNotes(msg.Content, []string{"older images are not shown again"})
 	}
+}
+
+// isRefused reports whether the model's server took nothing of an answer's prompt. If an image
+// is the reason, which the model cannot read or see, every later question with it is refused too.
+func isRefused(m *schemas.Message) bool {
+	return m.Status == schemas.MessageError && m.Content == "" && m.Error != nil &&
+		(m.Error.Code == schemas.CodeUpstreamError || m.Error.Code == schemas.CodeContentFilter)
 }
 
 // userTurn returns a user's message with its files in the form that the model

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
 	"github.com/chattray/chattray/tools/outbound"
+	"github.com/chattray/chattray/tools/webpage"
 )
 
 // typeWebResults is the payload type of web_search.
@@ -30,7 +32,9 @@ const (
 	maxHits         = 20
 	maxSearchQuery  = 500
 	maxSearchAnswer = 4 << 20
+	maxHitTitle     = 300
 	maxSnippet      = 600
+	maxHitAbout     = 100 // characters of an engine's name and of a date
 )
 
 // WebSearchConfig configures web_search.
@@ -122,15 +126,21 @@ func (s searx) search(ctx context.Context, call *tools.Call, in webSearch) (tool
 		if len(data.Results) == clamp(in.MaxResults, defaultHits, maxHits) {
 			break
 		}
-		if seen[r.URL] || (!strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://")) {
+		if seen[r.URL] || !isPage(r.URL) {
 			continue
 		}
 		seen[r.URL] = true
 		data.Results = append(data.Results, webHit{
-			cmp.Or(text.OneLine(r.Title), r.URL), r.URL, text.Ellipsis(text.OneLine(r.Content), maxSnippet), r.Engine, r.Published,
+			cmp.Or(text.Line(r.Title, maxHitTitle), r.URL), r.URL, text.Line(r.Content, maxSnippet), text.Line(r.Engine, maxHitAbout), text.Line(r.Published, maxHitAbout),
 		})
 	}
 	return tools.WithPayload(hitsText(data, answer), typeWebResults, data)
+}
+
+// isPage reports whether the URL of a result is one that fetch_webpage can read.
+func isPage(address string) bool {
+	return len(address) <= webpage.MaxURL && !strings.ContainsFunc(address, unicode.IsControl) &&
+		(strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://"))
 }
 
 func (s searx) ask(ctx context.Context, in webSearch) (searxAnswer, error) {
@@ -170,7 +180,11 @@ func (s searx) ask(ctx context.Context, in webSearch) (searxAnswer, error) {
 	if err != nil {
 		return answer, outbound.Explain(ctx, service, err)
 	}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	err = json.Unmarshal(body, &answer)
+	if _, isMember := errors.AsType[*json.UnmarshalTypeError](err); isMember && answer.Results != nil {
+		err = nil // the other members are decoded
+	}
+	if err != nil {
 		return answer, schemas.NewError(schemas.CodeUpstreamError, "the web search answered with something other than results").
 			Because(errors.New("the answer is not SearXNG's JSON"))
 	}

@@ -24,6 +24,8 @@ type rawServer struct {
 	tools map[string]rawTool
 	// resume answers the request that opens a call's stream again.
 	resume func(w http.ResponseWriter, r *http.Request)
+	// own answers the request for the server's own stream, if it is not nil.
+	own func(w http.ResponseWriter, r *http.Request)
 	// notified answers notifications, if it is not nil.
 	notified func(w http.ResponseWriter)
 	// list is the list of tools, if it is not empty.
@@ -60,6 +62,10 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		if r.Header.Get("Last-Event-ID") != "" {
 			s.resume(w, r)
+			return
+		}
+		if s.own != nil && r.Method == http.MethodGet {
+			s.own(w, r)
 			return
 		}
 		w.WriteHeader(http.StatusMethodNotAllowed)

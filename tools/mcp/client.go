@@ -42,6 +42,8 @@ type client struct {
 	// offered are the definitions that may be called, by the server's name of
 	// the tool. Only run writes it.
 	offered map[string]Definition
+	// used are the names of those that turns can use, sorted.
+	used []string
 }
 
 // run connects, again and again, until ctx ends.
@@ -103,7 +105,7 @@ func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 	}
 	c.use(l)
 	c.wasTried()
-	c.log.InfoContext(ctx, "MCP server is connected", "tools", len(c.offered))
+	c.log.InfoContext(ctx, "MCP server is connected", "tools", len(c.used))
 	tick := time.NewTicker(c.opts.Refresh)
 	defer tick.Stop()
 	var rest <-chan time.Time // while it is set, the bell is not heard

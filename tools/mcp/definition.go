@@ -101,15 +101,14 @@ func (c *client) trusted(ctx context.Context, listed map[string]Definition) (map
 	return trusted, nil
 }
 
-// make makes tools from definitions, in the order of the server's names. It
-// leaves out tools that cannot be made.
-func (c *client) make(trusted map[string]Definition) []turn.Tool {
+// make makes tools from definitions, in the order of the server's names, which it returns
+// too. It leaves out tools that cannot be made.
+func (c *client) make(trusted map[string]Definition) (made []turn.Tool, names []string) {
 	for _, name := range c.Confirm {
 		if _, known := trusted[name]; !known && name != tools.GroupAll {
 			c.report(context.Background(), name, "confirm", "the settings want approval of a tool that the MCP server does not offer")
 		}
 	}
-	var made []turn.Tool
 	taken := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(trusted)) {
 		d := trusted[name]
@@ -123,10 +122,10 @@ func (c *client) make(trusted map[string]Definition) []turn.Tool {
 			c.report(context.Background(), "", "made", "an MCP server has too many tools; the rest is left out", "limit", maxTools)
 		default:
 			taken[t.Name] = true
-			made = append(made, t)
+			made, names = append(made, t), append(names, name)
 		}
 	}
-	return made
+	return made, names
 }
 
 // tool makes one tool. The server checks the arguments: its schema is for the

@@ -83,6 +83,9 @@ func TestNamesThatCollide(t *testing.T) {
 		t.Errorf("the tool of that name is %q", got)
 	}
 	w.await("is left out", "another tool has the name")
+	if got := w.clients.State()[0].Tools; !slices.Equal(got, []string{"a.b"}) {
+		t.Errorf("operators read of the tools %q, want only the one that is offered", got)
+	}
 }
 
 func TestHostileDescriptions(t *testing.T) {

@@ -188,3 +188,18 @@ func TestHeadersGoToTheServerOnly(t *testing.T) {
 		t.Errorf("the other origin got %v", elsewhere.headers)
 	}
 }
+
+// A message that breaks the protocol ends the connection. The calls are not refused: nobody
+// knows what they did.
+func TestBrokenMessageIsNoRefusal(t *testing.T) {
+	server := local(t, "srv")
+	server.Env = append(server.Env, asNoise+"=1")
+	w := newTestEnv(t, nil, server)
+	for range 20 { // either end of the call may come first
+		w.await("MCP server is connected")
+		result, err := w.call("srv__break", "{}")
+		if err == nil || !strings.HasSuffix(visible(err), "whether the call had an effect is unknown") {
+			t.Fatalf("got %+v, %v", result, err)
+		}
+	}
+}

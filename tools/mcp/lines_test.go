@@ -17,6 +17,7 @@ const asNoise = "CHATTRAY_TEST_MCP_NOISE"
 var noise = []string{
 	"My MCP Server running on stdio", "", "  \t ", "[INFO] up", "{ name: 'x' }", "{", "  \"a\": 1", "}", "[]", "[1, 2]", "[{}]", "{not json}",
 	`{"level":"info","msg":"up"}`, "äöü\x00\x1b[31m", strings.Repeat("x", 9<<20), strings.Repeat(" ", 100_000) + "late", "null", "12",
+	`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"cannot parse"}}`, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}`,
 }
 
 func makeNoise() {

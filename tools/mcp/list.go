@@ -38,10 +38,11 @@ func (c *client) refresh(ctx context.Context, l *transport.Link) error {
 	if maps.EqualFunc(trusted, c.offered, func(a, b Definition) bool { return a.hash == b.hash }) {
 		return nil
 	}
+	made, names := c.make(trusted)
 	c.mu.Lock()
-	c.offered = trusted // before any turn can use the tools
+	c.offered, c.used = trusted, names // before any turn can use the tools
 	c.mu.Unlock()
-	if err := c.opts.Registry.Replace(c.Name, c.make(trusted)); err != nil {
+	if err := c.opts.Registry.Replace(c.Name, made); err != nil {
 		c.log.ErrorContext(ctx, "the tools of an MCP server are refused", "error", err)
 	}
 	return nil

@@ -123,6 +123,11 @@ func newServer() *sdk.Server {
 			makeNoise()
 			return textResult("printed")
 		})
+		add("break", func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			fmt.Fprintln(os.Stdout, `{"jsonrpc":"2.0","id":[],"result":{}}`)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
 	}
 	if result := os.Getenv(asMangler); result != "" {
 		add("mangle", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

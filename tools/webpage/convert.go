@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"strings"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	basics "github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
@@ -27,9 +28,11 @@ func (r Reader) fromHTML(ctx context.Context, page *Page, source string) error {
 		extract = mainContent{}
 	}
 	base := baseOf(doc, page.URL)
+	next := refreshOf(doc, base)
 	title, content := extract.Extract(doc)
 	page.Title, page.Truncated = title, page.Truncated || cut
 	if content == nil {
+		page.Content = next
 		return nil
 	}
 	if cut, err = bound(ctx, content, base); err != nil {
@@ -43,8 +46,26 @@ func (r Reader) fromHTML(ctx context.Context, page *Page, source string) error {
 	if err != nil {
 		return unreadable(err)
 	}
-	page.Content = string(markdown)
+	if page.Content = string(markdown); len(bytes.TrimSpace(markdown)) == 0 {
+		page.Content = next
+	}
 	return nil
+}
+
+// refreshOf returns a sentence about where the page sends browsers at once, "" if nowhere.
+func refreshOf(doc *html.Node, base *url.URL) string {
+	meta := find(doc, func(n *html.Node) bool {
+		return n.DataAtom == atom.Meta && strings.EqualFold(attr(n, "http-equiv"), "refresh")
+	})
+	if meta == nil || base == nil {
+		return ""
+	}
+	before, to, _ := strings.Cut(attr(meta, "content"), "=")
+	u, err := base.Parse(strings.Trim(to, ` '"`))
+	if err != nil || !strings.HasSuffix(strings.ToLower(strings.TrimSpace(before)), "url") || u.Scheme != "http" && u.Scheme != "https" || len(u.String()) > MaxURL {
+		return ""
+	}
+	return "The page leads to " + u.String()
 }
 
 // baseOf returns the address that the page's relative addresses refer to.

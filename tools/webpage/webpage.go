@@ -4,15 +4,16 @@
 package webpage
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
@@ -78,15 +79,16 @@ func (r Reader) Read(ctx context.Context, rawURL string) (Page, error) {
 		return Page{}, outbound.Status(service, resp.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	if err != nil {
+	brokenOff := errors.Is(err, io.ErrUnexpectedEOF) && len(body) > 0 // or its length is wrong
+	if err != nil && !brokenOff {
 		return Page{}, outbound.Explain(ctx, service, err)
 	}
-	page := Page{URL: resp.Request.URL.String()}
+	page := Page{URL: resp.Request.URL.String(), Truncated: brokenOff}
 	if len(page.URL) > MaxURL {
 		return Page{}, schemas.NewError(schemas.CodeUpstreamError, "the page redirects to an address that is too long")
 	}
 	if len(body) > maxBody {
-		body, page.Truncated = body[:maxBody], true
+		body, page.Truncated = []byte(text.Bytes(string(body), maxBody)), true
 	}
 	if err := r.inTurn(ctx, &page, body, resp.Header.Get("Content-Type")); err != nil {
 		return Page{}, err
@@ -149,7 +151,7 @@ func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType s
 		}
 		page.Content = decoded(body, "text/plain; charset=utf-8")
 		return nil
-	case strings.HasPrefix(kind, "text/"), kind == "application/xml", strings.HasSuffix(kind, "+xml"), kind == "application/javascript":
+	case schemas.TextMedia(kind), strings.HasSuffix(kind, "+xml"):
 		page.Content = decoded(body, contentType)
 		return nil
 	default:
@@ -157,19 +159,33 @@ func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType s
 	}
 }
 
-// decoded returns the body as UTF-8. The encoding comes from its byte order
-// mark, its content type or, in HTML, its declaration.
+// decoded returns the body as UTF-8. The encoding comes from its byte order mark, its content
+// type or its declaration. Without them it is UTF-8 if it is valid: the library looks only at
+// the beginning.
 func decoded(body []byte, contentType string) string {
-	r, err := charset.NewReader(bytes.NewReader(body), contentType)
-	if err != nil {
+	e, name, certain := charset.DetermineEncoding(body, contentType)
+	if !certain {
+		if m := xmlDeclaration.FindSubmatch(body[:min(len(body), maxDeclaration)]); m != nil {
+			if declared, known := charset.Lookup(string(m[1])); declared != nil {
+				e, name = declared, known
+			}
+		}
+	}
+	if !certain && name == "windows-1252" && utf8.Valid(body) {
 		return string(body)
 	}
-	b, err := io.ReadAll(r)
+	b, err := e.NewDecoder().Bytes(body)
 	if err != nil {
 		return string(body)
 	}
 	return string(b)
 }
+
+// maxDeclaration is where an XML declaration ends at the latest, in bytes.
+const maxDeclaration = 200
+
+// xmlDeclaration matches the encoding of an XML document.
+var xmlDeclaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*encoding=["']([A-Za-z0-9._-]+)`)
 
 func unreadable(err error) error {
 	return schemas.NewError(schemas.CodeUpstreamError, "the page cannot be read").Because(errors.Join(errors.New("HTML"), err))

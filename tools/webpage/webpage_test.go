@@ -120,10 +120,18 @@ func TestReadKinds(t *testing.T) {
 		{"mark", "text/plain", "\xef\xbb\xbfMüller", "Müller"},
 		{"utf-16", "text/plain", "\xff\xfeh\x00i\x00", "hi"},
 		{"broken utf-8", "text/plain; charset=utf-8", "a\xffb", "a\uFFFDb"},
+		{"late utf-8", "text/plain", strings.Repeat("a", 2000) + "ü日", strings.Repeat("a", 2000) + "ü日"},
+		{"late utf-8 in HTML", "text/html", "<!DOCTYPE html><!--" + strings.Repeat("a", 2000) + "--><meta charset=utf-8><p>ü日", "ü日"},
+		{"late latin-1", "text/plain", strings.Repeat("a", 2000) + "M\xfcller", strings.Repeat("a", 2000) + "Müller"},
 		{"JSON", "application/json", `{"a":[1,2]}`, "{\n  \"a\": [\n    1,\n    2\n  ]\n}"},
 		{"JSON of a kind", "application/ld+json", `{"a":1}`, "{\n  \"a\": 1\n}"},
 		{"broken JSON", "application/json", `{"a":`, `{"a":`},
 		{"XML", "application/rss+xml", "<rss>x</rss>", "<rss>x</rss>"},
+		{"XML by declaration", "application/rss+xml", "<?xml version='1.0' encoding='windows-1251'?><a>\xcf\xf0\xe8</a>", "<?xml version='1.0' encoding='windows-1251'?><a>При</a>"},
+		{"XHTML by declaration", "application/xhtml+xml", `<?xml version="1.0" encoding="koi8-r"?><html><body><p>` + "\xf0\xd2\xc9</p></body></html>", "При"},
+		{"YAML", "application/yaml", "a: 1", "a: 1"},
+		{"lines of JSON", "application/x-ndjson", "{\"a\":1}\n{}", "{\"a\":1}\n{}"},
+		{"SVG", "image/svg+xml", "<svg/>", "<svg/>"},
 		{"no type, HTML", "", "<!DOCTYPE html><p>Hi</p>", "Hi"},
 		{"no type, text", "", "Hi there", "Hi there"},
 	} {
@@ -200,6 +208,49 @@ func TestReadIsBounded(t *testing.T) {
 type title struct{}
 
 func (title) Extract(*html.Node) (string, *html.Node) { return "only this", nil }
+
+// Some addresses have a page without text that sends browsers on, such as that of the newest
+// version of a documentation.
+func TestReadPageThatLeadsOn(t *testing.T) {
+	url := serve(t, "text/html", "")
+	for _, tc := range []struct{ html, want string }{
+		{`<head><meta http-equiv="Refresh" content="0; URL='stable/?a=b'"></head>`, "The page leads to " + url + "/stable/?a=b"},
+		{`<meta http-equiv=refresh content="0;url=https://example.org/"><body><script>go()</script>`, "The page leads to https://example.org/"},
+		{`<meta http-equiv=refresh content="0; url=next"><p>Some text`, "Some text"},
+		{`<meta http-equiv=refresh content="30">`, ""},
+		{`<meta http-equiv=refresh content="0; url=javascript:go()">`, ""},
+	} {
+		at := serve(t, "text/html", tc.html)
+		got, err := reader().Read(t.Context(), at)
+		if want := strings.Replace(tc.want, url, at, 1); err != nil || got.Content != want {
+			t.Errorf("%s: got %q, %v, want %q", tc.html, got.Content, err, want)
+		}
+	}
+}
+
+// Browsers show a page that is shorter than its server says.
+func TestReadPageThatBreaksOff(t *testing.T) {
+	for _, body := range []string{"Some text", ""} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte(body))
+		}))
+		t.Cleanup(srv.Close)
+		got, err := reader().Read(t.Context(), srv.URL)
+		if (err == nil) != (body != "") || got.Content != body || got.Truncated != (body != "") {
+			t.Errorf("%q: got %+v, %v", body, got, err)
+		}
+	}
+}
+
+// The cut of a long page may be within a character.
+func TestReadLongPageWithoutCharset(t *testing.T) {
+	got, err := reader().Read(t.Context(), serve(t, "text/plain", strings.Repeat("a", 2001)+strings.Repeat("ü", 1<<20)))
+	if err != nil || !got.Truncated || !strings.Contains(got.Content, "aüüü") {
+		t.Errorf("got %.20q at the end, truncated %v, %v, want ü", got.Content[max(0, len(got.Content)-20):], got.Truncated, err)
+	}
+}
 
 func TestExtractorCanBeReplaced(t *testing.T) {
 	r := reader()

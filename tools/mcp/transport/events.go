@@ -12,14 +12,15 @@ import (
 )
 
 // events is an event stream of a remote server, of which the library reads only whole
-// events. A line that is no field, which the library takes for an error, is left out.
+// events. What the library takes for an error is left out: a line that is no field, and an
+// event of the server's own stream that is not a message, such as a greeting.
 // Progress is passed to take before the library reads the event. Only one goroutine may
 // read. The limit of the response bounds an event.
 type events struct {
 	body io.ReadCloser
 	take func(*sdk.ProgressNotificationParams)
 	link *Link
-	// call is the call that the stream belongs to, or nil: then the library gets every event.
+	// call is the call that the stream belongs to, or nil.
 	call *activeCall
 	bad  *BadAnswer
 
@@ -107,8 +108,10 @@ func (b *events) endEvent() {
 	if data := bytes.TrimSuffix(b.data, []byte("\n")); len(data) > 0 && !b.other {
 		notice(data, b.take)
 		m, err := jsonrpc.DecodeMessage(data)
-		if err != nil && b.call != nil && !b.call.isAnswered.Load() {
-			b.err = b.fail(errNoMessage)
+		if err != nil {
+			if b.call != nil && !b.call.isAnswered.Load() {
+				b.err = b.fail(errNoMessage)
+			}
 			return
 		}
 		if a, ok := m.(*jsonrpc.Response); ok {

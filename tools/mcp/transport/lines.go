@@ -93,16 +93,24 @@ func (m *messageLines) next() {
 	}
 }
 
+// message is what tells a JSON-RPC message from other JSON.
+type message struct {
+	Version json.RawMessage `json:"jsonrpc"`
+	Method  json.RawMessage `json:"method"`
+	ID      any             `json:"id"`
+}
+
+// readable reports whether it is a request or belongs to one. An error without an id, which
+// servers send for what they could not parse, would end the connection.
+func (m message) readable() bool { return m.Version != nil && (m.Method != nil || m.ID != nil) }
+
 // isMessage reports whether a line is one JSON-RPC message or several. Logs can be JSON too.
 func isMessage(line []byte) bool {
-	type message struct {
-		Version json.RawMessage `json:"jsonrpc"`
-	}
 	if bytes.TrimLeft(line, " \t\r")[0] == '[' {
 		var all []message
 		return json.Unmarshal(line, &all) == nil && len(all) > 0 &&
-			!slices.ContainsFunc(all, func(m message) bool { return m.Version == nil })
+			!slices.ContainsFunc(all, func(m message) bool { return !m.readable() })
 	}
 	var one message
-	return json.Unmarshal(line, &one) == nil && one.Version != nil
+	return json.Unmarshal(line, &one) == nil && one.readable()
 }

@@ -49,11 +49,11 @@ func (l *Link) Call(ctx context.Context, tool string, input json.RawMessage, rep
 	if err == nil {
 		return answer, nil
 	}
-	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok && (refusal.Code < firstOwnCode || refusal.Code > lastOwnCode) {
+	answered := call.isAnswered.Load()
+	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok && answered && (refusal.Code < firstOwnCode || refusal.Code > lastOwnCode) {
 		return nil, &Refused{refusal.Message}
 	}
 	var result json.RawMessage
-	answered := call.isAnswered.Load()
 	if inner.Err() != nil {
 		err = context.Cause(inner)
 	} else if answered {
