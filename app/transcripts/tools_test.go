@@ -83,6 +83,7 @@ func labTools() []turn.Tool {
 			return "", schemas.NewError(schemas.CodeNotFound, "there is no such thing").Because(errors.New(toolCanary))
 		}, tools.Global()),
 		tools.New("chart", "Make a payload of a kind that nobody has declared.", func(context.Context, *tools.Call, nothing) (tools.Result, error) {
+			<-time.After(time.Microsecond) // calls beside it that take no time end before it, however busy the machine is
 			return tools.WithPayload("The chart is on the page.", "chart", map[string]int{"bars": 3})
 		}, tools.Global()),
 		tools.New("misfit", "Make a payload that does not fit its type.", func(context.Context, *tools.Call, nothing) (tools.Result, error) {
