@@ -80,17 +80,19 @@ func (b *batch) begin(i int, w *record.Write) error {
 	if g.Wait {
 		o.state, o.attempt = schemas.RunQueued, 0
 	}
+	ended := 0 // how many runs of the chat end before this one begins
 	if len(o.chat.open) > 0 {
-		o.busyRun = underWay(o.chat.open)
+		o.busyRun, o.state, o.attempt = underWay(o.chat.open), schemas.RunQueued, 0
 		if !g.Queue {
-			return b.refuse(o, g)
+			ended = len(o.chat.open)
 		}
-		o.state, o.attempt = schemas.RunQueued, 0
 	}
-	// A run that replaces the one under way is counted when that has ended.
-	if err := b.mayStart(g); err != nil {
+	if err := b.mayStart(g, ended); err != nil { // before its caller ends others for it
 		o.err, o.state, o.attempt = err, "", 0
 		return nil
+	}
+	if ended > 0 {
+		return b.refuse(o, g)
 	}
 	if o.state == schemas.RunQueued && g.MaxQueued > 0 && waiting(o.chat.open) >= g.MaxQueued {
 		o.err, o.state, o.attempt = record.ErrQueueFull, "", 0

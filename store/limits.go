@@ -72,13 +72,14 @@ func (b *batch) loadStarted() error {
 	})
 }
 
-// mayStart refuses a run that exceeds a limit of its owner.
-func (b *batch) mayStart(g *record.Begin) error {
+// mayStart refuses a run that exceeds a limit of its owner once some of the owner's runs
+// have ended.
+func (b *batch) mayStart(g *record.Begin, ended int) error {
 	s := b.started[g.Run.Owner.ID]
 	switch {
 	case s == nil:
 		return nil
-	case b.limits.OpenRuns > 0 && s.open >= b.limits.OpenRuns:
+	case b.limits.OpenRuns > 0 && s.open-ended >= b.limits.OpenRuns:
 		return record.ErrManyRuns()
 	case b.limits.RunsPerMinute > 0 && s.recent >= b.limits.RunsPerMinute:
 		return record.ErrManyRequests(recently - g.Run.CreatedAt.Sub(values.Moment(s.oldest)))

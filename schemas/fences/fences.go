@@ -13,7 +13,7 @@ const (
 	maxInfo  = 100  // bytes of the line that opens a fence
 	// maxHeader bounds the header of a chart in a fence of its own, in bytes.
 	maxHeader = 32 << 10
-	maxIndent = 3 // spaces before a fence; more of them belong to a list, which ends it too
+	maxIndent = 3 // spaces before a fence that ends another one
 	space     = " \t\r\n"
 )
 
@@ -216,25 +216,22 @@ func (f *Filter) unfenced(ended bool) string {
 }
 
 // Closed returns a text of Markdown in which the last code fence is closed, so that the
-// text does not take what follows it into its code.
+// text does not take what follows it into its code. A fence with spaces before it is mostly
+// in a list, which ends it: it is left as it is.
 func Closed(content string) string {
-	fence, indent := "", ""
+	fence := ""
 	for line := range strings.Lines(content) {
-		before := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		if fence != "" {
-			if closing(line, fence, true) == yes {
-				fence = ""
-			}
-		} else if len(before) <= maxIndent {
-			if opened, is := opening(line, true); is == yes {
-				fence, indent = opened, before
-			}
+		switch indent := len(line) - len(strings.TrimLeft(line, " ")); {
+		case fence == "" && indent == 0:
+			fence, _ = opening(line, true)
+		case fence != "" && indent <= maxIndent && closing(line, fence, true) == yes:
+			fence = ""
 		}
 	}
 	if fence == "" {
 		return content
 	}
-	return strings.TrimSuffix(content, "\n") + "\n" + indent + fence
+	return strings.TrimSuffix(content, "\n") + "\n" + fence
 }
 
 // lineAt returns the line that begins there, with its line break if it is whole.

@@ -117,7 +117,12 @@ func TestClosed(t *testing.T) {
 		"~~~~\nx\n```\n~~~\n":            "~~~~\nx\n```\n~~~\n~~~~",
 		"```\r\nx\r\n```\r\ny":           "```\r\nx\r\n```\r\ny",
 		"```\na\n```\n\n```\nb":          "```\na\n```\n\n```\nb\n```",
-		"- a\n  ```\n  x":                "- a\n  ```\n  x\n  ```",
+		"- a\n  ```\n  x":                "- a\n  ```\n  x", // the list ends it
+		"- ```go\n  x\n  ```\n\nb":       "- ```go\n  x\n  ```\n\nb",
+		"1. ```\n   x\n   ```\n2. b":     "1. ```\n   x\n   ```\n2. b",
+		"1. a\n   ```\n   x\n\nb":        "1. a\n   ```\n   x\n\nb",
+		"```md\n- a\n    ```\n    x\n":   "```md\n- a\n    ```\n    x\n```",
+		"```md\n- a\n    ```\n\n```\nb":  "```md\n- a\n    ```\n\n```\nb",
 		"1. a\n\n    ```\n    x":         "1. a\n\n    ```\n    x",
 	} {
 		if got := fences.Closed(text); got != want {

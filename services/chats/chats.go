@@ -117,42 +117,56 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 // on the page before.
 func (c *Chats) page(ctx context.Context, user schemas.User, id int64, q record.MessageQuery) ([]schemas.Message, string, error) {
 	list, next, err := c.conversations.Messages(ctx, user.ID, id, q)
-	if err != nil || next == "" || hasQuestions(list, schemas.Message{}) {
-		return list, next, err
-	}
-	before, _, err := c.conversations.Messages(ctx, user.ID, id, record.MessageQuery{Limit: 1, Cursor: next, Superseded: q.Superseded})
-	if err != nil || len(before) == 0 || hasQuestions(list, before[0]) {
-		return list, next, err
-	}
-	for at := 1; at < min(len(list), maxOpen); at++ {
-		if hasQuestions(list[at:], list[at-1]) {
-			q.Limit = len(list) - at
-			return c.conversations.Messages(ctx, user.ID, id, q)
+	all, from := list, 0
+	for _, more := range []int{1, maxOpen} { // mostly the question is directly before
+		if err != nil || next == "" || !hasUnasked(all, from) {
+			break
 		}
+		var before []schemas.Message
+		before, _, err = c.conversations.Messages(ctx, user.ID, id, record.MessageQuery{Limit: more, Cursor: next, Superseded: q.Superseded})
+		all, from = slices.Concat(before, list), len(before)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if left := len(all) - pageStart(all, from); left > 0 && left < len(list) && left > len(list)-maxOpen {
+		q.Limit = left
+		return c.conversations.Messages(ctx, user.ID, id, q)
 	}
 	return list, next, nil
 }
 
-// hasQuestions reports whether each answer of the list is behind its question, of which the
-// first may be the message before the list. An answer that was made again has a run of its own:
-// it is directly behind a question whose first answer is not in the list.
-func hasQuestions(list []schemas.Message, before schemas.Message) bool {
-	answered := map[string]bool{}
-	for i := range list {
-		answered[list[i].RunID] = answered[list[i].RunID] || list[i].Role != "user"
-	}
-	asked := map[string]bool{}
-	for i := range list {
-		m := &list[i]
-		switch {
-		case m.Role == "user":
-			asked[m.RunID] = true
-		case m.RunID != "" && !asked[m.RunID] && (before.Role != "user" || before.RunID != m.RunID && answered[before.RunID]):
-			return false
+// hasUnasked reports whether a message from that place on is an answer whose question is not in
+// the list. An answer that was made again has a run of its own, which has no question.
+func hasUnasked(list []schemas.Message, from int) bool {
+	asked := questionsOf(list)
+	return slices.ContainsFunc(list[from:], func(m schemas.Message) bool {
+		_, has := asked[m.RunID]
+		return m.RunID != "" && !has
+	})
+}
+
+// pageStart returns the first place, at least from, where a page may begin: no answer after it
+// has its question before it, with other messages in between.
+func pageStart(list []schemas.Message, from int) int {
+	asked, start := questionsOf(list), from
+	for i := from; i < len(list); i++ {
+		if q, has := asked[list[i].RunID]; has && q < start && q+1 < i {
+			start = i + 1
 		}
-		before = *m
 	}
-	return true
+	return start
+}
+
+// questionsOf returns the places of the questions by their runs.
+func questionsOf(list []schemas.Message) map[string]int {
+	places := make(map[string]int)
+	for i := range list {
+		if list[i].Role == "user" && list[i].RunID != "" {
+			places[list[i].RunID] = i
+		}
+	}
+	return places
 }
 
 // ByKey returns the chat under the key that the client has chosen for it, with its

@@ -81,3 +81,29 @@ func TestPagesBetweenQuestionAndAnswer(t *testing.T) {
 		}
 	}
 }
+
+// Answers that were made again have no questions of their runs. They do not shorten a page: not
+// several versions in a row, nor one whose question had waited.
+func TestPagesWithVersions(t *testing.T) {
+	for name, runs := range map[string]string{
+		"versions in a row":      "Qa Aa Qb Ab Ax Ay Az Qc Ac Qd Ad",
+		"a question that waited": "Qa Aa Qb Qc Ab Ax Qd Ad Qe Ae",
+	} {
+		k := new(newestFirst)
+		for name := range strings.FieldsSeq(runs) {
+			m := message(map[byte]string{'Q': "user", 'A': "assistant"}[name[0]], name)
+			m.RunID = name[1:]
+			k.messages = append(k.messages, m)
+		}
+		for limit := 1; limit <= len(k.messages); limit++ {
+			want := limit
+			if first := k.messages[len(k.messages)-limit].Content; strings.Contains(runs, "Qb Qc Ab") && (first == "Qc" || first == "Ab") {
+				want = 5 // from Ax on
+			}
+			chat, err := chats.New(k, free{}, nil, nil, words{}).Get(t.Context(), ann, 1, record.MessageQuery{Limit: limit})
+			if err != nil || len(chat.Messages) != want {
+				t.Errorf("%s, %d at once: got %d messages, %v, want %d", name, limit, len(chat.Messages), err, want)
+			}
+		}
+	}
+}

@@ -63,6 +63,9 @@ func testStartLimits(t *testing.T, url string) {
 	w := f.begin("q", by("cat", 0))
 	left := time.Minute - w.Begin.Run.CreatedAt.Sub(oldest.Begin.Run.CreatedAt)
 	refused(f, "the fourth of a minute", schemas.CodeTooManyRequests, int((left+time.Second-1)/time.Second), w)
+	w = f.begin("q", by("cat", 0), in(oldest.Begin.Run.ConversationID)) // its caller must not end the one under way
+	left = time.Minute - w.Begin.Run.CreatedAt.Sub(oldest.Begin.Run.CreatedAt)
+	refused(f, "one in a busy chat", schemas.CodeTooManyRequests, int((left+time.Second-1)/time.Second), w)
 }
 
 // testStartsAtOnce is what a user starts with several questions at each of two processes at

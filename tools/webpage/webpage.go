@@ -166,7 +166,8 @@ func decoded(body []byte, contentType string) string {
 	e, name, certain := charset.DetermineEncoding(body, contentType)
 	if !certain {
 		if m := xmlDeclaration.FindSubmatch(body[:min(len(body), maxDeclaration)]); m != nil {
-			if declared, known := charset.Lookup(string(m[1])); declared != nil {
+			// A declaration that can be read is not in UTF-16: .NET calls its UTF-8 so.
+			if declared, known := charset.Lookup(string(m[1])); declared != nil && !strings.HasPrefix(known, "utf-16") {
 				e, name = declared, known
 			}
 		}

@@ -128,6 +128,7 @@ func TestReadKinds(t *testing.T) {
 		{"broken JSON", "application/json", `{"a":`, `{"a":`},
 		{"XML", "application/rss+xml", "<rss>x</rss>", "<rss>x</rss>"},
 		{"XML by declaration", "application/rss+xml", "<?xml version='1.0' encoding='windows-1251'?><a>\xcf\xf0\xe8</a>", "<?xml version='1.0' encoding='windows-1251'?><a>При</a>"},
+		{"XML with a wrong declaration", "text/xml", `<?xml version="1.0" encoding="utf-16"?><a>über</a>`, `<?xml version="1.0" encoding="utf-16"?><a>über</a>`},
 		{"XHTML by declaration", "application/xhtml+xml", `<?xml version="1.0" encoding="koi8-r"?><html><body><p>` + "\xf0\xd2\xc9</p></body></html>", "При"},
 		{"YAML", "application/yaml", "a: 1", "a: 1"},
 		{"lines of JSON", "application/x-ndjson", "{\"a\":1}\n{}", "{\"a\":1}\n{}"},

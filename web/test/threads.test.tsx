@@ -157,8 +157,9 @@ it('a chat that is answered says so until the answer ends, in the open chat at o
   try {
     const { response, send } = live('r')
     let answering = true
+    let away = false
     const { api } = fakeApi(({ path }) => {
-      if (path.startsWith('/api/chats?')) return json({ items: [{ ...chatOf(7), active_run_id: 'r' }, { ...chatOf(5), active_run_id: answering ? 'q' : undefined }] })
+      if (path.startsWith('/api/chats?')) return away ? Promise.reject(new TypeError('away')) : json({ items: [{ ...chatOf(7), active_run_id: 'r' }, { ...chatOf(5), active_run_id: answering ? 'q' : undefined }] })
       if (path.startsWith('/api/chats/7')) return chat([message('q1', 'user', 'one')], { active_run_id: 'r' })
       return path.includes('/runs/r/stream') ? response : undefined
     })
@@ -170,6 +171,10 @@ it('a chat that is answered says so until the answer ends, in the open chat at o
     await act(async () => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), ...answerFrames('Answer.').slice(1)], true))
     await waitFor(() => expect(busy()).toEqual(['chat 5']))
     answering = false
+    away = true
+    await act(() => vi.advanceTimersByTimeAsync(10_000))
+    expect(busy()).toEqual(['chat 5'])
+    away = false
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(busy()).toEqual([])
   } finally {

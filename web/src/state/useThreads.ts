@@ -104,11 +104,13 @@ export function useThreads(): ThreadsState {
   const answering = items.some((c) => c.active_run_id && c.conversation_id !== here)
   useEffect(() => {
     if (!answering) return
-    const timer = setTimeout(() => void store.api.listChats({ limit: THREADS.page }).then((now) => {
+    // Where it is not known, it is asked again.
+    const asked = () => store.api.listChats({ limit: THREADS.page, ...(archived && { archived: 'true' }) }).catch((): { items: Chat[] } => ({ items: [] }))
+    const timer = setTimeout(() => void asked().then((now) => {
       setList((list) => ({ ...list, items: list.items.map((c) => ({ ...c, active_run_id: (now.items.find((n) => n.conversation_id === c.conversation_id) ?? c).active_run_id })) }))
-    }, () => undefined), THREADS.answering)
+    }), THREADS.answering)
     return () => clearTimeout(timer)
-  }, [store, answering, items])
+  }, [store, answering, items, archived])
   useEffect(() => {
     addEventListener('online', reload)
     return () => removeEventListener('online', reload)
