@@ -104,6 +104,9 @@ func threadMessages(c *wires.Call) error {
 	if chat.ConversationID == 0 {
 		return schemas.ErrNotFound
 	}
+	if err := c.Large(); err != nil {
+		return err
+	}
 	have, err := c.Service.Current(c.Context(), c.User, chat)
 	if err != nil {
 		return err
