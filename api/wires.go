@@ -65,6 +65,7 @@ func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.Handler
 				c.Set(answerKey, held)
 				return err
 			},
+			Made: func(bytes int) { held.made(bytes) },
 			Send: func(body []byte) error { return send(c, echo.MIMEApplicationJSON, body) },
 		})
 	}

@@ -183,20 +183,25 @@ func (largeChat) Get(context.Context, schemas.User, int64, record.MessageQuery) 
 
 // While a user has not read the messages of a chat, no wire answers with more of them.
 func TestUnreadAnswersOfWiresCount(t *testing.T) {
-	for _, path := range []string{"/api/ui/c/messages", "/api/agui?threadId=c", "/api/copilotkit/threads/c/messages"} {
-		t.Run(path, func(t *testing.T) {
+	for route, body := range map[string]string{
+		"GET /api/ui/c/messages": "", "GET /api/agui?threadId=c": "", "GET /api/copilotkit/threads/c/messages": "",
+		"POST /api/copilotkit/agent/lab/connect": `{"threadId":"c","runId":"r","messages":[],"tools":[],"context":[],"state":{}}`,
+	} {
+		t.Run(route, func(t *testing.T) {
 			t.Parallel()
 			ts, _ := serveLong(t, func(o *api.Options) {
 				o.Chats = largeChat{fakeChats{o.Documents.(longDocuments).testEnv}}
-				o.WriteWait, o.Limits.AnswersPerUser = patience, mib
+				o.WriteWait, o.StreamWait, o.Limits.AnswersPerUser = patience, patience, mib
 			})
-			stalled := askRaw(t, ts, "GET "+path, "")
-			if got, _ := send(t, ts.URL, "GET", path, ""); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "1" {
+			method, path, _ := strings.Cut(route, " ")
+			stalled := askRaw(t, ts, route, body)
+			defer func() { _ = stalled.Close() }()
+			if got, _ := send(t, ts.URL, method, path, body); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "1" {
 				t.Errorf("got %d %.100s, want 429 with Retry-After", got.status, got.body)
 			}
 			_ = stalled.Close()
 			eventually(t, patience, func() (string, bool) {
-				got, _ := send(t, ts.URL, "GET", path, "")
+				got, _ := send(t, ts.URL, method, path, body)
 				return fmt.Sprintf("got %d", got.status), got.status == http.StatusOK && len(got.body) > longText
 			})
 		})

@@ -82,6 +82,9 @@ type Call struct {
 	// Large waits until no other answer with stored text of any length is being made for
 	// the user. It is called before such text is read.
 	Large func() error
+	// Made says how many bytes such text has that the request keeps until it ends, for an
+	// answer that is a stream.
+	Made func(bytes int)
 	// Send answers with a whole body of JSON, which counts until the client has read it.
 	Send func(body []byte) error
 }
