@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/labstack/echo/v4"
 
@@ -97,14 +98,17 @@ func (h *heldAnswer) leaveTurn() {
 
 // release ends the answer. It may be called more than once.
 func (h *heldAnswer) release() {
+	if h == nil {
+		return
+	}
 	h.leaveTurn()
 	h.in.add(h.user, -h.counts)
 	h.counts = 0
 }
 
 // send answers with a whole body, which counts until the client has taken it.
-func send(c echo.Context, status int, media string, raw []byte) error {
+func send(c echo.Context, media string, raw []byte) error {
 	held, _ := c.Get(answerKey).(*heldAnswer)
 	held.made(len(raw))
-	return c.Blob(status, media, raw)
+	return c.Blob(http.StatusOK, media, raw)
 }

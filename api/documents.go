@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -154,7 +153,7 @@ func (s *server) exportDocument(c echo.Context) error {
 		return err
 	}
 	asFile(c, title, "document", ".md")
-	return send(c, http.StatusOK, "text/markdown; charset=utf-8", []byte(markdown))
+	return send(c, "text/markdown; charset=utf-8", []byte(markdown))
 }
 
 func (s *server) postBlock(ctx context.Context, user schemas.User, in struct {

@@ -190,7 +190,7 @@ func respond(c echo.Context, v any) error {
 	if err != nil {
 		return err
 	}
-	return send(c, http.StatusOK, echo.MIMEApplicationJSON, append(raw, '\n'))
+	return send(c, echo.MIMEApplicationJSON, append(raw, '\n'))
 }
 
 func setRevision(c echo.Context, revision int64) {

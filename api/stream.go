@@ -311,7 +311,7 @@ func (s *server) answer(c echo.Context, run string, e *runlog.Event) error {
 	case *runlog.Completed:
 		r := dialects.Reader{Diagnostics: s.diagnosticsOf(c, run)}
 		payload := r.AppendPayload(nil, b)
-		return send(c, http.StatusOK, echo.MIMEApplicationJSON, append(payload, '\n'))
+		return send(c, echo.MIMEApplicationJSON, append(payload, '\n'))
 	case *runlog.Failed:
 		return &schemas.Error{Code: b.Code, Message: b.Message, RunID: run}
 	default:

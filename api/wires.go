@@ -54,10 +54,19 @@ func (s *server) wireRoutes() []route {
 
 func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		_, user := caller(c)
+		ctx, user := caller(c)
+		var held *heldAnswer
+		defer func() { held.release() }()
 		return r.Handle(&wires.Call{
 			Request: c.Request(), Response: c.Response(), User: user, Body: bodyOf(c), Param: func(name string) string { return wireParam(c, name) }, Service: service,
 			Done: func() { dropBody(c) },
+			Large: func() (err error) {
+				held, err = s.answers.begin(ctx, user.ID, true)
+				c.Set(answerKey, held)
+				return err
+			},
+			Made: func(bytes int) { held.made(bytes) },
+			Send: func(body []byte) error { return send(c, echo.MIMEApplicationJSON, body) },
 		})
 	}
 }

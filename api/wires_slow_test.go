@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -164,6 +166,44 @@ func TestSlowReadersOfWires(t *testing.T) {
 			if got < size || time.Since(began) < 2*wait {
 				t.Errorf("got %d bytes of the answer in %v, want %d in more than %v", got, time.Since(began), size, 2*wait)
 			}
+		})
+	}
+}
+
+// largeChat has one chat, with a message that is so long.
+type largeChat struct{ fakeChats }
+
+func (largeChat) ByKey(context.Context, schemas.User, string) (schemas.Chat, error) {
+	return schemas.Chat{ConversationID: aChat}, nil
+}
+
+func (largeChat) Get(context.Context, schemas.User, int64, record.MessageQuery) (schemas.Chat, error) {
+	return schemas.Chat{ConversationID: aChat, Messages: []schemas.Message{{ID: aMessage, Role: "user", Content: strings.Repeat("x", longText)}}}, nil
+}
+
+// While a user has not read the messages of a chat, no wire answers with more of them.
+func TestUnreadAnswersOfWiresCount(t *testing.T) {
+	for route, body := range map[string]string{
+		"GET /api/ui/c/messages": "", "GET /api/agui?threadId=c": "", "GET /api/copilotkit/threads/c/messages": "",
+		"POST /api/copilotkit/agent/lab/connect": `{"threadId":"c","runId":"r","messages":[],"tools":[],"context":[],"state":{}}`,
+	} {
+		t.Run(route, func(t *testing.T) {
+			t.Parallel()
+			ts, _ := serveLong(t, func(o *api.Options) {
+				o.Chats = largeChat{fakeChats{o.Documents.(longDocuments).testEnv}}
+				o.WriteWait, o.StreamWait, o.Limits.AnswersPerUser = patience, patience, mib
+			})
+			method, path, _ := strings.Cut(route, " ")
+			stalled := askRaw(t, ts, route, body)
+			defer func() { _ = stalled.Close() }()
+			if got, _ := send(t, ts.URL, method, path, body); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "1" {
+				t.Errorf("got %d %.100s, want 429 with Retry-After", got.status, got.body)
+			}
+			_ = stalled.Close()
+			eventually(t, patience, func() (string, bool) {
+				got, _ := send(t, ts.URL, method, path, body)
+				return fmt.Sprintf("got %d", got.status), got.status == http.StatusOK && len(got.body) > longText
+			})
 		})
 	}
 }

@@ -85,7 +85,7 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 		client = declaredClient(base)
 	}
 	h.client = sameOrigin(client)
-	h.secrets = secrets(def.Headers)
+	h.secrets = Secrets(def.Headers)
 	return tool, nil
 }
 
@@ -180,9 +180,9 @@ func sameOrigin(client *http.Client) *http.Client {
 // manyEscapes escapes a text for JSON as .NET does, that is everything with a meaning in HTML.
 var manyEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\u0022`, `&`, `\u0026`, `'`, `\u0027`, `+`, `\u002B`, `<`, `\u003C`, `>`, `\u003E`, "`", `\u0060`)
 
-// secrets removes header values, and the credentials in them, from texts, also from JSON with
+// Secrets returns what removes header values, and the credentials in them, from texts, also from JSON with
 // more escapes than needed: PHP escapes slashes.
-func secrets(headers map[string]string) *strings.Replacer {
+func Secrets(headers map[string]string) *strings.Replacer {
 	const shortest = 6 // a shorter value is not a secret and may be a common word
 	var pairs []string
 	hide := func(s string) {

@@ -30,8 +30,13 @@ func (s *Service) Chat(ctx context.Context, user schemas.User, thread string) (s
 }
 
 // Current returns the chat's current messages in order, at most the newest
-// maxPages*messagePage.
+// maxPages*messagePage. As they may be large, it reads one chat of a user at a time.
 func (s *Service) Current(ctx context.Context, user schemas.User, chat schemas.Chat) ([]schemas.Message, error) {
+	unlock, err := s.reading.Lock(ctx, user.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	var all []schemas.Message
 	cursor := ""
 	for range maxPages {

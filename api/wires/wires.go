@@ -79,14 +79,18 @@ type Call struct {
 	Behind bool
 	// Done releases the body, which is not used any more; an answer may last.
 	Done func()
+	// Large waits until no other answer with stored text of any length is being made for
+	// the user. It is called before such text is read.
+	Large func() error
+	// Made says how many bytes such text has that the request keeps until it ends, for an
+	// answer that is a stream.
+	Made func(bytes int)
+	// Send answers with a whole body of JSON, which counts until the client has read it.
+	Send func(body []byte) error
 }
 
 // Respond answers with JSON.
-func (c *Call) Respond(v any) error {
-	c.Response.Header().Set("Content-Type", "application/json")
-	_, err := c.Response.Write(append(schemas.Encode(v), '\n'))
-	return err
-}
+func (c *Call) Respond(v any) error { return c.Send(append(schemas.Encode(v), '\n')) }
 
 // Service is what wires call.
 type Service struct {
@@ -105,6 +109,7 @@ type Service struct {
 	KeepAlive time.Duration
 
 	placing concurrent.Locks // chats in which the place of a message is being found
+	reading concurrent.Locks // users of whom Current reads a chat
 }
 
 // Runs starts, follows and answers runs. Each call checks the owner: anything

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"regexp"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -17,8 +20,30 @@ import (
 // maxFault is the longest error text of a server that the model gets, in characters.
 const maxFault = 2_000
 
-// call calls a tool, provided that its definition is the one that was offered.
+// secretHeader are the names of headers whose values are secrets. Those of others may be common
+// words, such as the names of toolsets.
+var secretHeader = regexp.MustCompile(`(?i)auth|cookie|credential|key|password|secret|token`)
+
+// secretsOf removes the secrets of headers from texts.
+func secretsOf(headers map[string]string) *strings.Replacer {
+	secret := maps.Clone(headers)
+	maps.DeleteFunc(secret, func(name, _ string) bool { return !secretHeader.MatchString(name) })
+	return tools.Secrets(secret)
+}
+
+// call calls a tool. What the model and the page get has no secrets, even if the server repeats
+// the headers of the request.
 func (c *client) call(ctx context.Context, d Definition, call *tools.Call) (tools.Result, error) {
+	got, err := c.ask(ctx, d, call)
+	got.Text = c.secrets.Replace(got.Text)
+	if p := got.Payload; p != nil {
+		p.Data = json.RawMessage(c.secrets.Replace(string(p.Data)))
+	}
+	return got, err
+}
+
+// ask calls a tool, provided that its definition is the one that was offered.
+func (c *client) ask(ctx context.Context, d Definition, call *tools.Call) (tools.Result, error) {
 	l, err := c.linkFor(d)
 	if err != nil {
 		return tools.Result{}, err
@@ -27,7 +52,9 @@ func (c *client) call(ctx context.Context, d Definition, call *tools.Call) (tool
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")
 	}
-	answer, err := l.Call(ctx, d.name, input, func(message string, fraction float64) { call.Progress("running", message, fraction, nil) })
+	answer, err := l.Call(ctx, d.name, input, func(message string, fraction float64) {
+		call.Progress("running", c.secrets.Replace(message), fraction, nil)
+	})
 	if err == nil {
 		return result.Of(c.Name, d.name, answer), nil
 	}
@@ -53,7 +80,7 @@ func (c *client) failure(ctx context.Context, d Definition, err error) error {
 	_, isUndecoded := errors.AsType[*transport.Undecoded](err)
 	switch {
 	case isBad:
-		what = "gave an answer that cannot be used (" + text.Printable(bad.Error(), maxFault) + ")"
+		what = "gave an answer that cannot be used (" + text.Printable(c.secrets.Replace(bad.Error()), maxFault) + ")"
 	case isUndecoded:
 		what = "gave an answer that is not a tool's result"
 	case errors.Is(err, transport.ErrLongMessage):

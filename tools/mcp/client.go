@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +32,8 @@ type client struct {
 	// legacy connects with the old handshake: some servers do not answer
 	// requests of a protocol that they do not know. Only run uses it.
 	legacy bool
+	// secrets removes the secrets of the headers from what the model reads.
+	secrets *strings.Replacer
 	// reported are the hashes of the definitions that have been logged, by
 	// tool. Only run uses it.
 	reported map[string]string

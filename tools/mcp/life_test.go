@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -154,6 +155,34 @@ func TestServersGetNoEnvironmentOfOurs(t *testing.T) {
 	}
 	if line := w.await("MCP server says"); !strings.Contains(line, "line=the server is[31m up") {
 		t.Errorf("its errors are logged as %q", line)
+	}
+}
+
+// A server that repeats the headers of a request shows neither the model nor the page the
+// secrets in them; those that are no secrets stay.
+func TestHeadersThatAreRepeated(t *testing.T) {
+	repeated := `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"Bearer of-the-operator, the tools"}],"structuredContent":{"seen":["of-the-operator","the tools"]}}}`
+	s := &rawServer{tools: map[string]rawTool{
+		"echo": writes(http.StatusOK, "application/json", repeated),
+		"fail": writes(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"not for of-the-operator"}}`),
+		"bad":  writes(http.StatusBadGateway, "text/plain", "not for of-the-operator"),
+	}}
+	remote := serveRemote(t, nil)
+	remote.handler = s
+	server := remote.named("srv")
+	server.Headers["X-Toolsets"] = "the tools"
+	w := newTestEnv(t, nil, server)
+	got, err := w.call("srv__echo", "")
+	if err != nil || got.Payload == nil {
+		t.Fatal(got, err)
+	}
+	if all := got.Text + string(got.Payload.Data); strings.Contains(all, "operator") || strings.Count(got.Text, "the tools") == 0 || !strings.Contains(all, `["[redacted]","the tools"]`) {
+		t.Errorf("the result has %s", all)
+	}
+	for _, name := range []string{"srv__fail", "srv__bad"} {
+		if got, err := w.call(name, ""); strings.Contains(fmt.Sprint(got.Text, err), "operator") {
+			t.Errorf("%s: got %q, %v", name, got.Text, err)
+		}
 	}
 }
 

@@ -45,11 +45,15 @@ func connect(c *wires.Call) error {
 	}
 	who := in.client()
 	if chat.ConversationID != 0 {
+		if err := c.Large(); err != nil {
+			return err
+		}
 		have, err := c.Service.Current(c.Context(), c.User, chat)
 		if err != nil {
 			return err
 		}
-		who.history = stored(have, chat.ActiveRunID)
+		who.history = schemas.Encode(stored(have, chat.ActiveRunID))
+		c.Made(len(who.history))
 	}
 	if chat.ActiveRunID != "" {
 		run, err := c.Service.Runs.Run(c.Context(), c.User, chat.ActiveRunID)
@@ -103,6 +107,9 @@ func threadMessages(c *wires.Call) error {
 	}
 	if chat.ConversationID == 0 {
 		return schemas.ErrNotFound
+	}
+	if err := c.Large(); err != nil {
+		return err
 	}
 	have, err := c.Service.Current(c.Context(), c.User, chat)
 	if err != nil {

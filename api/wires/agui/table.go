@@ -17,7 +17,7 @@ type client struct {
 	// v1 is false for clients of versions before 1.0, which get nothing that came with it.
 	v1 bool
 	// history is sent after the start: the chat's messages, for a client that connects.
-	history []message
+	history json.RawMessage
 	// stored are the chat's messages without the answer of the run. They are sent again if
 	// the client has seen what a later attempt replaced.
 	stored []message

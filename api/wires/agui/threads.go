@@ -50,6 +50,9 @@ func hydrate(c *wires.Call, thread string) error {
 	if chat.ConversationID == 0 {
 		return c.Respond(out)
 	}
+	if err := c.Large(); err != nil {
+		return err
+	}
 	before := c.URL.Query().Get("before")
 	page, err := c.Service.Chats.Get(c.Context(), c.User, chat.ConversationID, record.MessageQuery{Limit: n, Cursor: before})
 	if err != nil {

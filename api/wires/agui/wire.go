@@ -63,11 +63,19 @@ func serve(c *wires.Call, to wires.Stream, who client, run schemas.Run, given wi
 		at = 0
 	}
 	if at > 0 {
+		if err := c.Large(); err != nil {
+			return err
+		}
 		have, err := c.Service.Current(c.Context(), c.User, schemas.Chat{ConversationID: run.ConversationID})
 		if err != nil {
 			return err
 		}
 		who.stored = stored(have, run.RunID)
+		size := 0
+		for i := range have {
+			size += len(have[i].Content)
+		}
+		c.Made(size)
 	}
 	return c.Service.Serve(c, to, wires.Response{Run: run, Table: newTable(who), Given: given, Cursor: at, Number: number})
 }

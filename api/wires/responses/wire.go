@@ -365,6 +365,9 @@ func inputItems(c *wires.Call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.Large(); err != nil {
+		return err
+	}
 	q := record.MessageQuery{Limit: maxPage, Superseded: true}
 	for range maxPages {
 		chat, err := c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, q)

@@ -31,6 +31,9 @@ func messages(c *wires.Call) error {
 	if chat.ConversationID == 0 {
 		return c.Respond(out)
 	}
+	if err := c.Large(); err != nil {
+		return err
+	}
 	page, err := c.Service.Chats.Get(c.Context(), c.User, chat.ConversationID, record.MessageQuery{Limit: limit, Cursor: q.Get("cursor")})
 	if err != nil {
 		return err
