@@ -292,7 +292,9 @@ export interface paths {
         };
         /**
          * A chat with its messages
-         * @description The newest messages, in order of time with answers after their questions; `next_cursor` leads to those before them.
+         * @description The newest messages, in order of time with answers after their questions; `next_cursor` leads to those before them. A page may have
+         *     fewer messages than `limit`, so that it does not begin between questions that waited and their answers: only a missing `next_cursor`
+         *     says that there are no more.
          */
         get: operations["getChat"];
         put?: never;
