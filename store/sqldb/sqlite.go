@@ -46,7 +46,7 @@ const (
 // sqliteDB is a database file: a pool of readers and one writer.
 type sqliteDB struct {
 	path    string
-	frozen  bool        // nothing can write the file
+	frozen  bool        // see frozen
 	lock    *sqliteLock // nil unless this process serves the file
 	file    sqliteFile
 	readers *sql.DB

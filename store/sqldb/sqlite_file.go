@@ -25,9 +25,9 @@ type sqliteFile struct {
 	size, logSize int64
 }
 
-// frozen reports whether the file cannot change, because its folder is read-only and
-// there is no write-ahead log. SQLite, which writes beside a file that it reads, can read
-// it only if it is told so.
+// frozen reports whether the file is taken for one that does not change: this process may
+// not write to its folder, and no write-ahead log says that another one has it open. SQLite,
+// which writes beside a file that it reads, can read it only if it is told so.
 func frozen(path string) bool {
 	if mayWrite(filepath.Dir(path)) == nil {
 		return false
