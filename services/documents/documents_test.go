@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -194,6 +195,33 @@ func TestDraftOfALargeBlock(t *testing.T) {
 	if n := len(s.pieces); n > 64 {
 		t.Errorf("stored in %d pieces", n)
 	}
+}
+
+func (s *fakeStore) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
+	return record.Settled{}, nil
+}
+
+// Who reads that a block is complete may accept it at once.
+func TestAcceptedWhenItsEndIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(fakeStore)
+		d := documents.New(s, s, s, s)
+		draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := make(chan error, 1)
+		err = draft.End(t.Context(), func() {
+			go func() {
+				_, err := d.Settle(t.Context(), ann, "b", record.Accept, nil)
+				accepted <- err
+			}()
+			synctest.Wait()
+		})
+		if err := errors.Join(err, <-accepted); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestDraftIsStoredInTime(t *testing.T) {

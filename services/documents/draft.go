@@ -130,19 +130,28 @@ func (p *Draft) End(ctx context.Context, show func()) error {
 	err := p.storeLate(ctx)
 	if err == nil {
 		err = p.last(ctx, show)
+	} else {
+		p.leave(ctx)
 	}
-	p.leave(ctx)
 	if errors.Is(err, errWithdrawn) {
 		return nil
 	}
 	return err
 }
 
-// last stores the held pieces and calls show.
+// last stores the held pieces, ends the draft and calls show. The owner's lock is held, so that
+// who reads the end and decides about the block at once comes after both.
 func (p *Draft) last(ctx context.Context, show func()) error {
+	unlock, err := p.docs.locks.Lock(ctx, p.owner)
+	if err != nil {
+		p.leave(ctx)
+		return err
+	}
+	defer unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := p.flush(ctx)
+	err = p.flush(ctx)
+	p.leave(ctx)
 	if show != nil && (err == nil || errors.Is(err, record.ErrUnavailable)) {
 		show()
 	}
