@@ -10,9 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/net/html/charset"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -58,7 +55,7 @@ func (h *httpTool) answer(ctx context.Context, resp *http.Response) (Result, err
 	if err == nil && len(body) > maxHTTPAnswer {
 		body, err = body[:maxHTTPAnswer], outbound.ErrTooLarge
 	}
-	content := strings.ToValidUTF8(h.secrets.Replace(decoded(body, resp)), "\uFFFD")
+	content := strings.ToValidUTF8(h.secrets.Replace(outbound.Decoded(body, resp.Header.Get("Content-Type"), "")), "\uFFFD")
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return h.unsuccessful(content, resp)
@@ -68,19 +65,6 @@ func (h *httpTool) answer(ctx context.Context, resp *http.Response) (Result, err
 		return Text(fmt.Sprintf("The service answered with status %d. Its answer is cut off:\n\n%s", resp.StatusCode, content)), nil
 	}
 	return Result{}, h.failed(ctx, err, true)
-}
-
-// decoded returns a body as UTF-8 without a byte order mark, which precedes the charset.
-// JSON is UTF-8 whatever its charset says, if it is valid.
-func decoded(body []byte, resp *http.Response) string {
-	contentType := resp.Header.Get("Content-Type")
-	kind, _, _ := mime.ParseMediaType(contentType)
-	if e, _, certain := charset.DetermineEncoding(body, contentType); certain && (!strings.HasSuffix(kind, "json") || !utf8.Valid(body)) {
-		if all, err := e.NewDecoder().Bytes(body); err == nil {
-			body = all
-		}
-	}
-	return strings.TrimPrefix(string(body), "\uFEFF")
 }
 
 // unsuccessful returns the result for an answer that is not a success. Only a status

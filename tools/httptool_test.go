@@ -174,6 +174,7 @@ func TestHTTPToolReadsEncodings(t *testing.T) {
 		{"YAML", "application/yaml", "café: 1", "café: 1"},
 		{"a byte order mark", "text/plain", bom + "café", "café"},
 		{"UTF-16 by its byte order mark", "text/csv", "\xff\xfec\x00a\x00f\x00\xe9\x00", "café"},
+		{"XML by its declaration", "application/xml", "<?xml version='1.0' encoding='windows-1251'?><a>\xcf\xf0\xe8</a>", "<?xml version='1.0' encoding='windows-1251'?><a>При</a>"},
 		{"JSON in UTF-16", "application/json", "\xfe\xff\x00{\x00}", "{}"},
 		{"JSON after a byte order mark", "application/json", bom + `{"a":"é"}`, `{"a":"é"}`},
 		{"JSON is UTF-8", "application/json; charset=iso-8859-1", `{"a":"é"}`, `{"a":"é"}`},

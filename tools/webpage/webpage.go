@@ -10,13 +10,10 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/charset"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -144,49 +141,20 @@ func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType s
 	}
 	switch {
 	case kind == "text/html", kind == "application/xhtml+xml":
-		return r.fromHTML(ctx, page, decoded(body, contentType))
+		return r.fromHTML(ctx, page, outbound.Decoded(body, contentType, outbound.Windows1252))
 	case kind == "application/json", strings.HasSuffix(kind, "+json"):
 		if !page.Truncated {
 			body = indented(body)
 		}
-		page.Content = decoded(body, "text/plain; charset=utf-8")
+		page.Content = outbound.Decoded(body, contentType, outbound.Windows1252)
 		return nil
 	case schemas.TextMedia(kind), strings.HasSuffix(kind, "+xml"):
-		page.Content = decoded(body, contentType)
+		page.Content = outbound.Decoded(body, contentType, outbound.Windows1252)
 		return nil
 	default:
 		return schemas.NewError(schemas.CodeUnsupportedMedia, "the page is of type "+text.Bytes(kind, 100)+"; only HTML, text and JSON can be read")
 	}
 }
-
-// decoded returns the body as UTF-8. The encoding comes from its byte order mark, its content
-// type or its declaration. Without them it is UTF-8 if it is valid: the library looks only at
-// the beginning.
-func decoded(body []byte, contentType string) string {
-	e, name, certain := charset.DetermineEncoding(body, contentType)
-	if !certain {
-		if m := xmlDeclaration.FindSubmatch(body[:min(len(body), maxDeclaration)]); m != nil {
-			// A declaration that can be read is not in UTF-16: .NET calls its UTF-8 so.
-			if declared, known := charset.Lookup(string(m[1])); declared != nil && !strings.HasPrefix(known, "utf-16") {
-				e, name = declared, known
-			}
-		}
-	}
-	if !certain && name == "windows-1252" && utf8.Valid(body) {
-		return string(body)
-	}
-	b, err := e.NewDecoder().Bytes(body)
-	if err != nil {
-		return string(body)
-	}
-	return string(b)
-}
-
-// maxDeclaration is where an XML declaration ends at the latest, in bytes.
-const maxDeclaration = 200
-
-// xmlDeclaration matches the encoding of an XML document.
-var xmlDeclaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*encoding=["']([A-Za-z0-9._-]+)`)
 
 func unreadable(err error) error {
 	return schemas.NewError(schemas.CodeUpstreamError, "the page cannot be read").Because(errors.Join(errors.New("HTML"), err))
