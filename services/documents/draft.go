@@ -122,26 +122,11 @@ func (p *Draft) Write(ctx context.Context, piece string, show func()) error {
 	return nil
 }
 
-// End stores the held pieces, calls show and ends the draft; the user may then decide
-// about the block. What show shows comes before anything that a later withdrawal shows.
-// It is not called if the draft was withdrawn or the block is full. A withdrawn draft is
-// not an error.
+// End stores the held pieces, ends the draft and calls show; the user may then decide about
+// the block. What show shows comes before anything that a later decision shows: the owner's
+// lock is held until then. It is not called if the draft was withdrawn or not all is stored.
+// A withdrawn draft is not an error.
 func (p *Draft) End(ctx context.Context, show func()) error {
-	err := p.storeLate(ctx)
-	if err == nil {
-		err = p.last(ctx, show)
-	} else {
-		p.leave(ctx)
-	}
-	if errors.Is(err, errWithdrawn) {
-		return nil
-	}
-	return err
-}
-
-// last stores the held pieces, ends the draft and calls show. The owner's lock is held, so that
-// who reads the end and decides about the block at once comes after both.
-func (p *Draft) last(ctx context.Context, show func()) error {
 	unlock, err := p.docs.locks.Lock(ctx, p.owner)
 	if err != nil {
 		p.leave(ctx)
@@ -150,10 +135,15 @@ func (p *Draft) last(ctx context.Context, show func()) error {
 	defer unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err = p.flush(ctx)
+	if err = p.storeLate(ctx); err == nil {
+		err = p.flush(ctx)
+	}
 	p.leave(ctx)
-	if show != nil && (err == nil || errors.Is(err, record.ErrUnavailable)) {
+	if show != nil && err == nil {
 		show()
+	}
+	if errors.Is(err, errWithdrawn) {
+		return nil
 	}
 	return err
 }

@@ -75,19 +75,9 @@ func (p *Draft) Held() bool {
 	return p.late != nil
 }
 
-// storeLate stores the text of a draft that was held.
+// storeLate stores the text of a draft that was held. The caller has the owner's lock and p.mu.
 func (p *Draft) storeLate(ctx context.Context) error {
-	if !p.Held() {
-		return nil
-	}
-	unlock, err := p.docs.locks.Lock(ctx, p.owner)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.err != nil {
+	if p.err != nil || p.late == nil {
 		return p.err
 	}
 	w := *p.late
