@@ -20,19 +20,24 @@ import (
 // maxFault is the longest error text of a server that the model gets, in characters.
 const maxFault = 2_000
 
-// secretHeader are the names of headers whose values are secrets. Those of others may be common
-// words, such as the names of toolsets.
-var secretHeader = regexp.MustCompile(`(?i)auth|cookie|credential|key|password|secret|token`)
+// secretName are the names of headers and variables whose values are secrets. Those of others
+// may be common words, such as the names of toolsets.
+var secretName = regexp.MustCompile(`(?i)auth|cookie|credential|key|password|secret|token`)
 
-// secretsOf removes the secrets of headers from texts.
-func secretsOf(headers map[string]string) *strings.Replacer {
-	secret := maps.Clone(headers)
-	maps.DeleteFunc(secret, func(name, _ string) bool { return !secretHeader.MatchString(name) })
-	return tools.Secrets(secret)
+// secretsOf removes the secrets that a server is given from texts.
+func secretsOf(s *Server) *strings.Replacer {
+	given := make(map[string]string)
+	maps.Copy(given, s.Headers)
+	for _, variable := range s.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		given[name] = value
+	}
+	maps.DeleteFunc(given, func(name, _ string) bool { return !secretName.MatchString(name) })
+	return tools.Secrets(given)
 }
 
 // call calls a tool. What the model and the page get has no secrets, even if the server repeats
-// the headers of the request.
+// its environment or the headers of the request.
 func (c *client) call(ctx context.Context, d Definition, call *tools.Call) (tools.Result, error) {
 	got, err := c.ask(ctx, d, call)
 	got.Text = c.secrets.Replace(got.Text)

@@ -32,7 +32,7 @@ type client struct {
 	// legacy connects with the old handshake: some servers do not answer
 	// requests of a protocol that they do not know. Only run uses it.
 	legacy bool
-	// secrets removes the secrets of the headers from what the model reads.
+	// secrets removes what the server is given in secret from what the model reads.
 	secrets *strings.Replacer
 	// reported are the hashes of the definitions that have been logged, by
 	// tool. Only run uses it.

@@ -148,13 +148,23 @@ func TestStubbornProcessIsKilled(t *testing.T) {
 func TestServersGetNoEnvironmentOfOurs(t *testing.T) {
 	t.Setenv("CHATTRAY_TEST_SECRET", "ours")
 	server := local(t, "srv")
-	server.Env = append(server.Env, "KEY=theirs")
+	server.Env = append(server.Env, "TEAM=theirs")
 	w := newTestEnv(t, nil, server)
-	if got := w.text("srv__environment", ""); got != asServer+"=1 "+noWait+" KEY=theirs" {
+	if got := w.text("srv__environment", ""); got != asServer+"=1 "+noWait+" TEAM=theirs" {
 		t.Errorf("the process has the environment %q", got)
 	}
 	if line := w.await("MCP server says"); !strings.Contains(line, "line=the server is[31m up") {
 		t.Errorf("its errors are logged as %q", line)
+	}
+}
+
+// The model does not read what is secret in a server's environment.
+func TestEnvironmentThatIsRepeated(t *testing.T) {
+	server := local(t, "srv")
+	server.Env = append(server.Env, "API_KEY=of-the-operator", "TOOLSETS=the-tools")
+	w := newTestEnv(t, nil, server)
+	if got := w.text("srv__environment", ""); strings.Contains(got, "operator") || !strings.Contains(got, "the-tools") {
+		t.Errorf("the model reads %q", got)
 	}
 }
 

@@ -110,7 +110,7 @@ func New(o Options) (*Clients, error) {
 	for _, s := range o.Servers {
 		one := &client{
 			Server: s, opts: o, log: o.Logger.With("mcp_server", s.Name), bell: make(chan struct{}, 1), tried: make(chan struct{}),
-			offered: map[string]Definition{}, reported: map[string]string{}, secrets: secretsOf(s.Headers),
+			offered: map[string]Definition{}, reported: map[string]string{}, secrets: secretsOf(&s),
 		}
 		err := errors.Join(tools.CheckGroup(s.Name), o.Registry.Replace(s.Name, nil))
 		if _, invalid := url.Parse(s.URL); (s.Command == "") == (s.URL == "") || invalid != nil {
