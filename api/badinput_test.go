@@ -372,3 +372,14 @@ func TestHandshakes(t *testing.T) {
 		})
 	}
 }
+
+// TestEscapedPaths asks under paths that escape a slash, or more than they need to: both
+// spellings of a character are the same path (RFC 3986, section 6.2.2.2).
+func TestEscapedPaths(t *testing.T) {
+	_, ts := newTestEnv(t, nil)
+	for _, path := range []string{"/api/pages/orders%2Fopen%3A1", "/api/pages/edit%5Fstream", "/api/chats/%37%38%39"} {
+		if got, _ := send(t, ts.URL, "GET", path, ""); got.status != http.StatusOK {
+			t.Errorf("%s: %d %s, want 200", path, got.status, got.body)
+		}
+	}
+}

@@ -322,7 +322,7 @@ func (f fakePages) Page(name string) (schemas.Page, bool) {
 	if err != nil {
 		f.t.Error(err)
 	}
-	return p, strings.Contains("edit_stream edit_research_stream", name)
+	return p, strings.Contains("edit_stream edit_research_stream orders/open:1", name)
 }
 
 func (f fakePages) Tools(page, tab, subtab string, user schemas.User) ([]schemas.Tool, error) {

@@ -136,7 +136,7 @@ func pathPart(name string, f reflect.StructField) taker {
 	case f.Type.Kind() == reflect.Int64:
 		return taking(func(c echo.Context) (int64, error) { return number(c, name, int64(least)) })
 	case f.Tag.Get("form") == "any":
-		return taking(func(c echo.Context) (string, error) { return c.Param(name), nil })
+		return taking(func(c echo.Context) (string, error) { return pathText(c, name), nil })
 	case f.Type.Kind() == reflect.String:
 		return taking(func(c echo.Context) (string, error) { return id(c, name) })
 	}

@@ -201,7 +201,7 @@ func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	ctx := c.Request().Context()
 	token, sent := bearer(c.Request().Header)
 	if key := c.QueryParam("ticket"); byTicket && !sent && key != "" {
-		id, err := s.tickets.Take(ctx, key, c.Param("run_id"))
+		id, err := s.tickets.Take(ctx, key, pathText(c, "run_id"))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -21,10 +22,23 @@ const (
 // firstID is the smallest number that the database gives out.
 const firstID = 1
 
+// pathText returns a parameter of the path as the client wrote it. Without this, echo
+// leaves those of a path that has more escapes than it needs, or an escaped slash, as
+// they came.
+func pathText(c echo.Context, name string) string {
+	v := c.Param(name)
+	if c.Request().URL.RawPath != "" {
+		if plain, err := url.PathUnescape(v); err == nil {
+			return plain
+		}
+	}
+	return v
+}
+
 // id returns a path parameter that is an id. A value that cannot be an id is
 // not found, as an unknown id is.
 func id(c echo.Context, name string) (string, error) {
-	v := c.Param(name)
+	v := pathText(c, name)
 	if !text.IsID(v) {
 		return "", schemas.ErrNotFound
 	}
@@ -34,7 +48,7 @@ func id(c echo.Context, name string) (string, error) {
 // number returns a path parameter that is a number of at least least, in its
 // plain form; any other value is not found.
 func number(c echo.Context, name string, least int64) (int64, error) {
-	v := c.Param(name)
+	v := pathText(c, name)
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < least || strconv.FormatInt(n, 10) != v {
 		return 0, schemas.ErrNotFound

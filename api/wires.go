@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -58,7 +57,7 @@ func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.Handler
 		var held *heldAnswer
 		defer func() { held.release() }()
 		return r.Handle(&wires.Call{
-			Request: c.Request(), Response: c.Response(), User: user, Body: bodyOf(c), Param: func(name string) string { return wireParam(c, name) }, Service: service,
+			Request: c.Request(), Response: c.Response(), User: user, Body: bodyOf(c), Param: func(name string) string { return pathText(c, name) }, Service: service,
 			Done: func() { dropBody(c) },
 			Large: func() (err error) {
 				held, err = s.answers.begin(ctx, user.ID, true)
@@ -69,18 +68,6 @@ func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.Handler
 			Send: func(body []byte) error { return send(c, echo.MIMEApplicationJSON, body) },
 		})
 	}
-}
-
-// wireParam returns a parameter of the path as the client wrote it: echo leaves those of
-// a path with an escaped slash as they came.
-func wireParam(c echo.Context, name string) string {
-	v := c.Param(name)
-	if c.Request().URL.RawPath != "" {
-		if plain, err := url.PathUnescape(v); err == nil {
-			return plain
-		}
-	}
-	return v
 }
 
 // checkRequest returns the error for a request of a wire that does not keep the rules of
