@@ -135,7 +135,7 @@ func TestBadBodiesOfOtherRoutes(t *testing.T) {
 		status                   int
 		errors                   []schemas.FieldError
 	}{
-		{"no title", "PATCH", "/api/chats/789", `{}`, 422, at("/title", "is required")},
+		{"no change", "PATCH", "/api/chats/789", `{}`, 422, at("", "must change something")},
 		{"pinned and what", "PATCH", "/api/chats/789", `{"pinned":"yes"}`, 400, at("/pinned", "must be a boolean, not a string")},
 		{"blank title", "PATCH", "/api/chats/789", `{"title":"  "}`, 422, at("/title", "must not be empty")},
 		{"long title", "PATCH", "/api/chats/789", `{"title":"` + strings.Repeat("a", 201) + `"}`, 422, at("/title", "must have at most 200 characters")},

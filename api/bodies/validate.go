@@ -50,7 +50,7 @@ func newValidator(maxMessage int) *validator.Validate {
 	v.RegisterStructValidation(func(sl validator.StructLevel) {
 		p := sl.Current().Interface().(schemas.ChatPatch)
 		if p.Title == nil && p.Pinned == nil && p.Archived == nil {
-			sl.ReportError(p.Title, "title", "Title", "required", "")
+			sl.ReportError(p, "", "", "something", "")
 		}
 		if p.Title != nil && strings.TrimSpace(*p.Title) == "" {
 			sl.ReportError(p.Title, "title", "Title", "blank", "")
