@@ -11,12 +11,12 @@ import (
 )
 
 // Ellipsis returns s, cut to limit characters if it has more; the last one is
-// then an ellipsis. A character is never split.
+// then an ellipsis. A character is never split, nor are several that are shown as one.
 func Ellipsis(s string, limit int) string {
 	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return strings.TrimRightFunc(s[:Offset(s, limit-1)], unicode.IsSpace) + "…"
+	return strings.TrimRightFunc(Beginning(s, limit-1), unicode.IsSpace) + "…"
 }
 
 // Cut returns s, or its beginning as Ellipsis makes it with a note, which is told how
@@ -87,6 +87,9 @@ func Bytes(s string, limit int) string {
 	}
 	return s[:limit]
 }
+
+// Beginning returns at most the first limit characters of s. As in Ellipsis, none is split.
+func Beginning(s string, limit int) string { return s[:wholeBefore(s, Offset(s, limit))] }
 
 // Offset returns the byte offset of character n of s, or len(s) if s has fewer.
 func Offset(s string, n int) int {

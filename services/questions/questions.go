@@ -321,5 +321,5 @@ const titleLength = 60 // characters
 // title returns the first words of a chat's first message.
 func title(message string) string {
 	line := text.OneLine(message)
-	return cmp.Or(line[:text.Offset(line, titleLength)], "New chat")
+	return cmp.Or(text.Beginning(line, titleLength), "New chat")
 }
