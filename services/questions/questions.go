@@ -82,7 +82,7 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 	if err := q.check(ctx, user, req); err != nil {
 		return nil, err
 	}
-	if err := checkTargets(req.Context); err != nil {
+	if err := q.checkTargets(user, req.Context); err != nil {
 		return nil, err
 	}
 	placed, err := q.place(ctx, user, req)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -14,18 +15,26 @@ import (
 )
 
 // checkTargets refuses block ids that are not valid, and a document id where the
-// answer would go into that document. Pages may use the key for other things.
-func checkTargets(page schemas.Object) error {
+// answer would go into that document or the page offers tools that write it. Other pages
+// may use the key for other things.
+func (q *Questions) checkTargets(user schemas.User, page schemas.Object) error {
 	absent := func(key string) bool { s := string(page[key]); return s == "" || s == "null" || s == `""` }
-	document, blocks := turn.Answer(page)
 	if !absent(turn.ContextBlocks) && !validBlocks(page.String(turn.ContextBlocks)) {
 		return schemas.Invalid("/context/"+turn.ContextBlocks, "must be at most 16 ids of letters, digits, - and _, comma separated")
 	}
-	into := len(blocks) > 0 || page.String(turn.ContextMode) == "chat"
-	if into && document == "" && !absent(turn.ContextDocument) && !text.IsID(page.String(turn.ContextDocument)) {
+	if absent(turn.ContextDocument) || text.IsID(page.String(turn.ContextDocument)) {
+		return nil
+	}
+	if _, blocks := turn.Answer(page); len(blocks) > 0 || page.String(turn.ContextMode) == "chat" || q.writesDocuments(user, page) {
 		return schemas.Invalid("/context/"+turn.ContextDocument, "must be 1 to 64 letters, digits, - or _")
 	}
 	return nil
+}
+
+// writesDocuments reports whether the page offers tools that write documents.
+func (q *Questions) writesDocuments(user schemas.User, page schemas.Object) bool {
+	offer, err := q.Pages.OfferFor(page, nil, user)
+	return err == nil && slices.ContainsFunc(offer.Tools, func(t turn.Tool) bool { return t.Document })
 }
 
 // validBlocks says whether a list of block ids names some, and only valid ones.
