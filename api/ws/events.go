@@ -81,6 +81,8 @@ func (k *socket) act(ctx context.Context, sent *schemas.SocketEvent, blocks []st
 	switch {
 	case e.Name == "approve", e.Name == "tool_result":
 		err = k.answer(ctx, e)
+	case chat == "" && e.RunID == "" && len(blocks) > 0:
+		err = schemas.ErrNotFound // none of the blocks is known
 	case e.Name == "resume":
 		err = k.resume(ctx, e, chat)
 	case chat == "":
