@@ -125,3 +125,39 @@ func TestSQLiteBackupOnFullDisk(t *testing.T) {
 		t.Errorf("got %v, want %v", err, schemas.ErrNoRoom)
 	}
 }
+
+// A database that was not closed has a write-ahead log, which SQLite cannot read in a
+// read-only folder unless the index is there. The error says what to do.
+func TestSQLiteLogInAReadOnlyFolder(t *testing.T) {
+	url, _ := smallDisk(t)
+	path := strings.TrimPrefix(url, "sqlite:")
+	s, err := store.Open(t.Context(), url, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []string{"", "-wal"} { // as a crash leaves them
+		raw, err := os.ReadFile(path + of)
+		if err == nil {
+			err = os.WriteFile(path+".left"+of, raw, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", filepath.Dir(path), "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	s, opened := store.Open(t.Context(), url+".left", store.Options{Database: sqldb.Options{NoMigrate: true, Existing: true}})
+	if opened == nil {
+		_ = s.Close()
+	}
+	_, copied := sqldb.Backup(t.Context(), url+".left", filepath.Join(t.TempDir(), "copy.db"))
+	for name, err := range map[string]error{"opening": opened, "a backup": copied} {
+		if err == nil || !strings.Contains(err.Error(), "copy both files") {
+			t.Errorf("%s: %v, want an error that says what to do", name, err)
+		}
+	}
+}

@@ -71,8 +71,11 @@ func existing(ctx context.Context, path string) error {
 	}
 	err = ours(ctx, db, `SELECT COALESCE(SUM(name NOT IN ('goose_db_version', 'sqlite_sequence')), 0), COALESCE(SUM(name IN ('goose_db_version', 'chats')), 0)
 		FROM sqlite_master WHERE type = 'table'`) // a first start that was interrupted has left those of the migrations alone
-	if errors.Is(err, errForeign) || errors.Is(err, errEmpty) {
+	switch {
+	case errors.Is(err, errForeign) || errors.Is(err, errEmpty):
 		err = fmt.Errorf("%s: %w", path, err)
+	case err != nil && logUnread(path):
+		err = fmt.Errorf("%s has a write-ahead log, which can be read only in a folder that can be written to; copy both files to one: %w", path, err)
 	}
 	return errors.Join(err, db.Close())
 }

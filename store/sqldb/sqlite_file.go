@@ -36,6 +36,14 @@ func frozen(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
+// logUnread reports whether the file's write-ahead log cannot be read: SQLite makes an index
+// beside it, in a folder to which this process may not write.
+func logUnread(path string) bool {
+	_, log := os.Stat(path + "-wal")
+	_, index := os.Stat(path + "-shm")
+	return log == nil && errors.Is(index, fs.ErrNotExist) && mayWrite(filepath.Dir(path)) != nil
+}
+
 // sqliteReadURL returns an existing file as an SQLite URI for reading.
 func sqliteReadURL(path string) string {
 	if frozen(path) {
