@@ -25,9 +25,12 @@ var errEndless = fmt.Errorf("after %d pages the list has not ended", maxPages)
 // refresh asks for the list of tools and brings the registry up to date. An
 // error means that the connection failed.
 func (c *client) refresh(ctx context.Context, l *transport.Link) error {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.Connect)
+	ctx, cancel := l.Within(ctx, c.opts.Connect)
 	defer cancel()
 	listed, err := c.list(ctx, l)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause // why the list was given up
+	}
 	if err != nil {
 		return fmt.Errorf("list tools: %w", err)
 	}

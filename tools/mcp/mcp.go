@@ -75,7 +75,7 @@ type Options struct {
 	Version string
 	// Refresh is how often the list of tools is requested, which also shows
 	// that the server works. Connect bounds the start of a connection, and each
-	// list. FirstDelay and LastDelay are the shortest and the longest time
+	// list; the calls before it may take longer. FirstDelay and LastDelay are the shortest and the longest time
 	// between two attempts to connect, and between two lists that the server
 	// asks for. 0 is the default.
 	Refresh, Connect, FirstDelay, LastDelay time.Duration

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"io"
 	"log/slog"
 
@@ -15,4 +16,11 @@ func Noticed(body io.ReadCloser, take func(*sdk.ProgressNotificationParams)) io.
 // Lines passes the progress in the output of a local server to take.
 func Lines(out io.ReadCloser, take func(*sdk.ProgressNotificationParams)) io.ReadCloser {
 	return newMessageLines(out, slog.New(slog.DiscardHandler), take)
+}
+
+// Begun returns a link that does nothing, and a call of it that is under way until done.
+func Begun(ctx context.Context) (_ *Link, done func()) {
+	l := &Link{calls: map[string]*activeCall{}}
+	_, _, done = l.begin(ctx, func(string, float64) {})
+	return l, done
 }

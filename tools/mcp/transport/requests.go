@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -63,6 +65,28 @@ func (l *Link) Call(ctx context.Context, tool string, input json.RawMessage, rep
 		err = &Undecoded{result, err}
 	}
 	return nil, err
+}
+
+// Within returns a context for requests that have to be answered within the limit. It counts
+// from the end of the calls that are under way now, each of which has a timeout of its own: a
+// server may do one thing at a time. A call that ends may be noticed as late as the limit.
+func (l *Link) Within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := maps.Clone(l.calls)
+	var timer *time.Timer
+	timer = time.AfterFunc(limit, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(before) == 0 || ctx.Err() != nil {
+			cancel(context.DeadlineExceeded)
+			return
+		}
+		maps.DeleteFunc(before, func(token string, c *activeCall) bool { return l.calls[token] != c })
+		timer.Reset(limit)
+	})
+	return ctx, func() { timer.Stop(); cancel(nil) }
 }
 
 // List returns a page of the server's list of tools: the first one without a cursor. A server
