@@ -62,6 +62,7 @@ var badBodies = []struct {
 	{"two high surrogates", `{"message":"\ud83d\ud83d\ude00"}`, 400, wrongShape, at("/message", "is not valid Unicode: a lone surrogate")},
 	{"lone surrogate in context", `{"message":"hi","context":{"a":["x","\udead"]}}`, 400, wrongShape, at("/context/a/1", "is not valid Unicode: a lone surrogate")},
 	{"NUL", `{"message":"a\u0000b"}`, 422, notAllowed, at("/message", "must not contain U+0000")},
+	{"many NULs", `{"message":"` + strings.Repeat(`\u0000`, 100) + `"}`, 422, notAllowed, at("/message", "must not contain U+0000")},
 	{"NUL in context", `{"message":"hi","context":{"page":{"x":"\u0000"}}}`, 422, notAllowed, at("/context/page/x", "must not contain U+0000")},
 	{"NUL in a name", `{"message":"hi","context":{"\u0000":1}}`, 422, notAllowed, at("/context", "must not contain U+0000")},
 	{"no message", `{}`, 422, notAllowed, at("/message", "must not be empty")},

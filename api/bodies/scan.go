@@ -19,8 +19,8 @@ type scanner struct {
 	at     int
 	depth  int
 	failed bool
-	// onEscape is told of \u escapes that cannot be stored: U+0000, and the first
-	// lone surrogate of a string.
+	// onEscape is told of the first \u escape of a string that cannot be stored: U+0000, or
+	// a lone surrogate.
 	onEscape func(r rune)
 }
 
@@ -82,7 +82,7 @@ func (s *scanner) more(first bool, end byte) bool {
 // text takes a string and returns it with its quotes, as it is written.
 func (s *scanner) text() []byte {
 	s.take('"')
-	from, ascii, lone := s.at-1, true, false
+	from, ascii, told := s.at-1, true, false
 	for s.at < len(s.raw) {
 		c := s.raw[s.at]
 		s.at++
@@ -94,7 +94,7 @@ func (s *scanner) text() []byte {
 			}
 			return written
 		case c == '\\':
-			s.escape(&lone)
+			s.escape(&told)
 		case c < ' ':
 			s.fail()
 		case c >= utf8.RuneSelf:
@@ -105,9 +105,9 @@ func (s *scanner) text() []byte {
 	return nil
 }
 
-// escape takes the rest of an escape. Lone tells whether the text already had a
-// lone surrogate.
-func (s *scanner) escape(lone *bool) {
+// escape takes the rest of an escape. Told is true once the text had one that cannot be
+// stored.
+func (s *scanner) escape(told *bool) {
 	if s.at == len(s.raw) {
 		return
 	}
@@ -128,15 +128,16 @@ func (s *scanner) escape(lone *bool) {
 	}
 	s.at += 4
 	switch {
-	case *lone:
+	case *told:
 	case r == 0:
+		*told = true
 		s.onEscape(r)
 	case utf16.IsSurrogate(r):
 		if low, ok := s.hex(s.at + 2); ok && s.raw[s.at] == '\\' && s.raw[s.at+1] == 'u' && utf16.DecodeRune(r, low) != utf8.RuneError {
 			s.at += 6
 			return
 		}
-		*lone = true
+		*told = true
 		s.onEscape(r)
 	}
 }
