@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,9 +140,8 @@ func (p *Process) tell() {
 	p.mu.Lock()
 	p.telling = true
 	p.mu.Unlock()
-	for _, s := range []syscall.Signal{syscall.SIGCONT, syscall.SIGQUIT} {
-		_ = p.cmd.Process.Signal(s) // it may already have ended
-	}
+	_ = wake(p.cmd.Process) // it may already have ended, and be awake
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 	select {
 	case <-p.gone:
 	case <-time.After(tellWait):
@@ -190,33 +188,6 @@ func (p *Process) Signal(s syscall.Signal) {
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.t.Fatal(err)
 	}
-}
-
-// Suspend stops all threads of the process until it gets SIGCONT. It waits until they have
-// stopped: on a busy machine some continue for a while after the signal.
-func (p *Process) Suspend() {
-	p.t.Helper()
-	p.Signal(syscall.SIGSTOP)
-	Eventually(p.t, "all threads of the process have stopped", func() bool { return stopped(p.cmd.Process.Pid) })
-}
-
-// stopped reports whether all threads of a process have stopped. A system without /proc
-// does not tell, and counts as stopped.
-func stopped(pid int) bool {
-	threads, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
-	if err != nil {
-		return false
-	}
-	for _, name := range threads {
-		stat, err := os.ReadFile(name)
-		if err != nil {
-			continue // the thread has ended
-		}
-		if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") {
-			return false
-		}
-	}
-	return true
 }
 
 // Wait waits until the process ends by itself and returns its state.

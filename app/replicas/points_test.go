@@ -171,7 +171,7 @@ func (m *members) at(p point, kills bool) bool {
 	}
 	asked, called := len(m.system.ModelCalls(c.Question)), m.called(c)
 	if there && !kills {
-		lost.Load().Signal(syscall.SIGCONT)
+		lost.Load().Resume()
 	}
 	if err := <-done; err != nil {
 		m.Fatalf("%s: %s, run %s: %v", p.name, c.Question, c.RunID, err)

@@ -125,7 +125,7 @@ func TestOwnerSuspended(t *testing.T) {
 		owner.Suspend()
 		system.OnlyUse(other)
 		apptest.Eventually(t, "the model is asked by the other one", func() bool { return len(system.ModelCalls(c.Question)) == 2 })
-		owner.Signal(syscall.SIGCONT)
+		owner.Resume()
 		close(gate)
 		apptest.Eventually(t, "it has joined again", func() bool {
 			return system.Number("SELECT COUNT(*) FROM replicas WHERE gone_at IS NULL AND expires_at > clock_timestamp()") == 2
