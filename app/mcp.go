@@ -23,8 +23,10 @@ const mcpStart = 5 * time.Second
 type mcpParts struct {
 	clients *mcp.Clients
 	handler *server.Handler
-	cancel  context.CancelFunc
-	done    chan struct{}
+	// await waits until a server's tool has been offered, or ctx ends.
+	await  func(ctx context.Context, tool string)
+	cancel context.CancelFunc
+	done   chan struct{}
 }
 
 // newMCP makes the parts without starting anything. From then on pages may name
@@ -45,7 +47,7 @@ func newMCP(c settings.Config, registry *tools.Registry, data *store.Store, log 
 	if err != nil {
 		return nil, err
 	}
-	return &mcpParts{clients: clients, handler: server.New(server.Options{
+	return &mcpParts{clients: clients, await: registry.Await, handler: server.New(server.Options{
 		Tools: registry, Timeout: c.Timeouts.Tool, Body: c.Limits.Body, Version: release, Logger: log,
 	})}, nil
 }

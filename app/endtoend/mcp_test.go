@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
 )
 
 // halves are the steps of the tool of foreignServer.
@@ -27,6 +29,7 @@ var halves = []string{"On the scales", "Read"}
 // structured content; it keeps the headers of its requests.
 type foreignServer struct {
 	url     string
+	down    atomic.Bool // it refuses every request
 	mu      sync.Mutex
 	headers []http.Header
 }
@@ -52,6 +55,10 @@ func serveForeign(t *testing.T, description string) *foreignServer {
 		f.mu.Lock()
 		f.headers = append(f.headers, r.Header.Clone())
 		f.mu.Unlock()
+		if f.down.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(listener.Close)
@@ -142,6 +149,40 @@ mcp_servers:
 	}
 	if other := s.send("ann", "GET", "/api/tools?page=streams", ""); strings.Contains(other.Body, "scales__weigh") {
 		t.Errorf("the page streams offers %s, want it without scales__weigh", other.Body)
+	}
+}
+
+// TestCallWaitsForItsServer restarts the service while a call of a foreign tool waits for the
+// user, and the tool's server starts after the service: the call is made all the same.
+func TestCallWaitsForItsServer(t *testing.T) {
+	foreign := serveForeign(t, "Weighs things.")
+	up := calling(t, "scales__weigh", `{"what":"a pill"}`)
+	settings := fmt.Sprintf("openai: {base_url: %s, api_key: k}\nmcp_servers: [{name: scales, url: %s, global: true}]\n", up.URL(), foreign.url)
+	database := filepath.Join(t.TempDir(), "c.db")
+	s, stop := serveWith(t, database, settings)
+	asked := make(chan apptest.Reply, 1)
+	go func() { asked <- s.send("ann", "POST", "/api/chat/stream", `{"message":"How heavy is it?"}`) }()
+	var run string
+	var waits schemas.WaitList
+	apptest.Eventually(t, "the call waits", func() bool {
+		list := fetch[schemas.ChatList](s, "ann", "GET", "/api/chats", "").Items
+		if len(list) == 0 || list[0].ActiveRunID == "" {
+			return false
+		}
+		run = list[0].ActiveRunID
+		waits = fetch[schemas.WaitList](s, "ann", "GET", "/api/chat/runs/"+run+"/waits", "")
+		return len(waits.Items) == 1
+	})
+	foreign.down.Store(true)
+	stop()
+	<-asked
+	s, stop = serveWith(t, database, settings)
+	defer stop()
+	s.Must("POST", "/api/chat/runs/"+run+"/approvals/"+waits.Items[0].ApprovalID, map[string]any{"approved": true})
+	foreign.down.Store(false)
+	got := s.send("ann", "GET", "/api/chat/runs/"+run+"/stream", "")
+	if !strings.Contains(got.Body, "It weighs 5 g.") {
+		t.Errorf("the stream has no result of the tool:\n%s", got.Body)
 	}
 }
 

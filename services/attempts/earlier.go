@@ -64,6 +64,22 @@ func (e *Earlier) Checkpoints() int {
 	return len(e.Steps)
 }
 
+// Unfinished returns the names of the tools of calls that have no result. A nil e has none.
+func (e *Earlier) Unfinished() []string {
+	if e == nil {
+		return nil
+	}
+	var names []string
+	for _, step := range e.Steps {
+		for i, c := range step.Reply.ToolCalls {
+			if e.Calls[step.Reply.FirstIndex+i].State != record.ToolFinished {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	return names
+}
+
 // Last returns the number of the last event of the stored log, 0 for none.
 func (e *Earlier) Last() int64 {
 	if len(e.Log) == 0 {
