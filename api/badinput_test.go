@@ -174,6 +174,7 @@ func TestContentTypes(t *testing.T) {
 		{"another charset", []string{"Content-Type", "application/json; charset=latin1"}, 415},
 		{"compressed", []string{"Content-Encoding", "gzip"}, 415},
 		{"UTF-8", []string{"Content-Type", "application/json; charset=UTF-8"}, 400},
+		{"UTF-8 by another name", []string{"Content-Type", "application/json; charset=utf8"}, 400},
 	}
 	routes := 0
 	for _, r := range api.Table() {

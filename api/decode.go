@@ -183,12 +183,15 @@ func dropBody(c echo.Context) {
 	held.Release()
 }
 
-// checkType accepts application/json in UTF-8 without a content encoding.
+// checkType accepts application/json in UTF-8 without a content encoding. Some clients call
+// the charset utf8.
 func checkType(h http.Header) error {
 	kind, params, err := mime.ParseMediaType(h.Get(echo.HeaderContentType))
-	charset, given := params["charset"]
-	if err != nil || kind != echo.MIMEApplicationJSON || given && !strings.EqualFold(charset, "utf-8") {
+	if err != nil || kind != echo.MIMEApplicationJSON {
 		return schemas.NewError(schemas.CodeUnsupportedMedia, "the body must be application/json")
+	}
+	if charset, given := params["charset"]; given && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "utf8") {
+		return schemas.NewError(schemas.CodeUnsupportedMedia, "the body must be in UTF-8; its charset is another one")
 	}
 	if enc := h.Get(echo.HeaderContentEncoding); enc != "" && !strings.EqualFold(enc, "identity") {
 		return schemas.NewError(schemas.CodeUnsupportedMedia, "the body must not be compressed")
