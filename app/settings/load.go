@@ -220,15 +220,19 @@ func fileLayer(path string) (layer, []string) {
 			return strings.HasPrefix(key, prefix) && k.Get(strings.TrimSuffix(prefix, ".")) != nil
 		})
 		empty := slices.Contains(sections, key) && isEmpty(k.Get(key))
-		if !known[key] && !inOpen && !empty {
+		switch {
+		case known[key] || inOpen || empty:
+		case slices.Contains(sections, key):
+			wrong = append(wrong, fmt.Sprintf("%s: must be a section with keys (%s)", key, path))
+		default:
 			wrong = append(wrong, fmt.Sprintf("unknown key %s (%s)", key, path))
 		}
 	}
 	return l, wrong
 }
 
-// oneDocument is a parser of YAML that refuses a second document, of which others read
-// nothing, and a key that is given twice, of which they read one or the other.
+// oneDocument is a parser of YAML that refuses a document without keys, a second document, of
+// which others read nothing, and a key that is given twice, of which they read one or the other.
 type oneDocument struct{ *yaml.YAML }
 
 // Unmarshal implements koanf.Parser.
@@ -239,6 +243,9 @@ func (p oneDocument) Unmarshal(raw []byte) (map[string]any, error) {
 			return nil, fmt.Errorf("line %d: there is a second document; a file is one", second.Line)
 		} else if !errors.Is(err, io.EOF) {
 			return nil, err
+		}
+		if top := first.Content[0]; top.Kind != yamlv3.MappingNode && top.Tag != "!!null" {
+			return nil, fmt.Errorf("line %d: a settings file has keys with values, such as addr: 127.0.0.1:8080", top.Line)
 		}
 		if err := unambiguous(&first); err != nil {
 			return nil, err

@@ -226,6 +226,28 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	)
 }
 
+// An error says all that is accepted, and names what is wrong of a file in its own words.
+func TestErrorsSayWhatIsAccepted(t *testing.T) {
+	_, _, err := sources{
+		environ: []string{"CHATTRAY_SHUTDOWN_DELAY=soon", "CHATTRAY_MAX_REPLY_TEXT=much", "CHATTRAY_BUDGET_USD=-1"},
+		file:    "timeouts: 5s\npubmed: [a]\n",
+	}.load(t)
+	reportsAll(t, err,
+		"shutdown_delay: must be a time such as 15s or 2m, from 10ms to 24h0m0s, or 0 (", "limits.reply_text: must be a size such as 65536, 512KiB or 1MiB, from 1KiB to 1GiB, or 0 (",
+		"limits.budget_usd: must be a number from 0 to 1000000 (", "timeouts: must be a section with keys (", "pubmed: must be a section with keys (")
+	for file, want := range map[string]string{
+		"- addr\n":        "line 1: a settings file has keys with values",
+		"# mine\n:8080\n": "line 2: a settings file has keys with values",
+		"null\n":          "",
+		"# nothing\n":     "",
+	} {
+		_, _, err := sources{file: file}.load(t)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", file, err, want)
+		}
+	}
+}
+
 // What the start refuses, the check refuses too.
 func TestDatabaseInMemory(t *testing.T) {
 	_, _, err := sources{environ: []string{"CHATTRAY_DATABASE_URL=sqlite::memory:"}}.load(t)
