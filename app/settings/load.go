@@ -171,7 +171,7 @@ func envLayer(environ []string) (layer, []string) {
 	}
 	var wrong []string
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		if strings.HasPrefix(name, "CHATTRAY_") && !known[name] && !serviceLink(name) {
+		if strings.HasPrefix(name, "CHATTRAY_") && !known[name] && !serviceLink(name, set) {
 			wrong = append(wrong, "unknown environment variable "+name)
 		}
 	}
@@ -183,10 +183,18 @@ func envLayer(environ []string) (layer, []string) {
 	return layer{k, func(key string) string { return "environment " + names[key] }}, append(wrong, sentences("environment", err)...)
 }
 
-// serviceLink recognizes the variables that Kubernetes sets in every container
-// for a service named chattray. They are not settings.
-func serviceLink(name string) bool {
-	return name == "CHATTRAY_PORT" || strings.HasPrefix(name, "CHATTRAY_PORT_") || strings.HasPrefix(name, "CHATTRAY_SERVICE_")
+// serviceLink recognizes the variables that Kubernetes sets in every container for a service
+// named chattray or chattray-NAME, of which one ends with _SERVICE_HOST. They are no settings.
+func serviceLink(name string, set map[string]bool) bool {
+	for at := range name {
+		rest := name[at:]
+		link := rest == "_SERVICE_HOST" || rest == "_PORT" || strings.HasPrefix(rest, "_PORT_") ||
+			rest == "_SERVICE_PORT" || strings.HasPrefix(rest, "_SERVICE_PORT_")
+		if link && set[name[:at]+"_SERVICE_HOST"] {
+			return true
+		}
+	}
+	return false
 }
 
 // fileLayer returns the keys of the YAML file, and an error for each unknown one.

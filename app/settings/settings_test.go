@@ -169,6 +169,12 @@ func TestSettings(t *testing.T) {
 				"CHATTRAY_PORT=tcp://10.0.0.1:80", "CHATTRAY_PORT_80_TCP=x", "CHATTRAY_SERVICE_HOST=10.0.0.1",
 			}}, func(*Config) {},
 		},
+		{
+			"variables of a service with a longer name", sources{environ: []string{
+				"CHATTRAY_NATS_SERVICE_HOST=10.0.0.2", "CHATTRAY_NATS_SERVICE_PORT=4222", "CHATTRAY_NATS_SERVICE_PORT_NATS=4222",
+				"CHATTRAY_NATS_PORT=tcp://10.0.0.2:4222", "CHATTRAY_NATS_PORT_4222_TCP=x", "CHATTRAY_NATS_PORT_4222_TCP_ADDR=10.0.0.2",
+			}}, func(*Config) {},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -206,7 +212,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	s := sources{
 		flags: []string{"--temperature=3", "--max-tokens=0"},
 		environ: []string{
-			"CHATTRAY_COLOUR=x", "CHATTRAY_MAX_BODY=big", "CHATTRAY_KEEPALIVE=soon", "CHATTRAY_DIAGNOSTICS=all users",
+			"CHATTRAY_COLOUR=x", "CHATTRAY_PORT=9000", "CHATTRAY_NATS_SERVICE_HOST=x", "CHATTRAY_NATS_UR=x", "CHATTRAY_MAX_BODY=big", "CHATTRAY_KEEPALIVE=soon", "CHATTRAY_DIAGNOSTICS=all users",
 			"CHATTRAY_OPENAI_API_KEY=k", "CHATTRAY_OPENAI_API_KEY_FILE=k", "CHATTRAY_FETCH_ALLOW=10.0.0.1", "CHATTRAY_CORS_ORIGINS=example.com",
 			"CHATTRAY_REPLICA_LEASE=10ms", "CHATTRAY_MODEL_FILE=x", "CHATTRAY_HISTORY_COMPACT=maybe", "CHATTRAY_PAGES=/no/such/folder", "CHATTRAY_JWT_SECRET_FILE=/no/such/file",
 		},
@@ -215,7 +221,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	}
 	_, _, err := s.load(t)
 	reportsAll(t, err,
-		"unknown environment variable CHATTRAY_COLOUR", "unknown environment variable CHATTRAY_MODEL_FILE",
+		"unknown environment variable CHATTRAY_COLOUR", "unknown environment variable CHATTRAY_PORT", "unknown environment variable CHATTRAY_NATS_UR", "unknown environment variable CHATTRAY_MODEL_FILE",
 		"unknown key colour", "unknown key limits.bodys",
 		"temperature: must be a number from 0 to 2 (flag --temperature)", "replica.lease: must be a time such as 15s or 2m, from 500ms to 1m0s", "max_tokens: must be", "max_iterations: must be",
 		"limits.body: must be a size", "(environment CHATTRAY_MAX_BODY)", "keepalive: must be a time", "diagnostics: must be one of off, admin, all",
