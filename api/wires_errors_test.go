@@ -45,7 +45,7 @@ func wireRows() (routes, wrong, unknown []api.Row) {
 			unknown = append(unknown, api.Row{Method: m, Path: path + "/no/such/path"})
 		}
 	}
-	for _, path := range []string{"/v1", "/v1/", "/v1/embeddings", "/v1/audio/speech", "/v1/conversations", "/api/copilotkit", "/api/copilotkit/memories"} {
+	for _, path := range []string{"/v1", "/v1/", "/v1/embeddings", "/v1/audio/speech", "/v1/conversations", "/api/copilotkit/agent", "/api/copilotkit/memories"} {
 		unknown = append(unknown, api.Row{Method: "POST", Path: path})
 	}
 	return routes, wrong, unknown

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/services/runs"
 )
 
@@ -42,7 +43,7 @@ func at(tree any, keys ...string) any {
 
 // The files for several processes name settings that exist.
 func TestDeploymentsNameSettings(t *testing.T) {
-	settings := readFile(t, "../docs/settings.md")
+	page := readFile(t, "../docs/settings.md")
 	for _, name := range []string{"../docker-compose.yml", "../docker-compose.replicas.yml", "../deploy/kubernetes.yaml"} {
 		yamlDocuments(t, name)
 		found := regexp.MustCompile(`CHATTRAY_\w+`).FindAllString(readFile(t, name), -1)
@@ -50,7 +51,7 @@ func TestDeploymentsNameSettings(t *testing.T) {
 			t.Errorf("%s names no setting", name)
 		}
 		for _, variable := range found {
-			if !strings.Contains(settings, "`"+strings.TrimSuffix(variable, "_FILE")+"`") && !strings.Contains(settings, "`"+variable+"`") {
+			if !strings.Contains(page, "`"+strings.TrimSuffix(variable, "_FILE")+"`") && !strings.Contains(page, "`"+variable+"`") {
 				t.Errorf("%s sets %s, which is no setting", name, variable)
 			}
 		}
@@ -110,6 +111,21 @@ func TestComposeOfReplicas(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), caddy, "adapt", "--adapter", "caddyfile", "--config", tempFile(t, "Caddyfile", config)).CombinedOutput()
 	if err != nil {
 		t.Errorf("Caddy refuses its file: %v\n%s", err, out)
+	}
+}
+
+// Kubernetes sets variables for each service in all containers of its namespace, and the
+// program starts with those of deploy/kubernetes.yaml.
+func TestKubernetesServicesAreNoSettings(t *testing.T) {
+	var environ []string
+	for _, object := range yamlDocuments(t, "../deploy/kubernetes.yaml") {
+		if object["kind"] == "Service" {
+			name := strings.ToUpper(strings.ReplaceAll(at(object, "metadata", "name").(string), "-", "_"))
+			environ = append(environ, name+"_SERVICE_HOST=10.0.0.1", name+"_SERVICE_PORT=80", name+"_PORT=tcp://10.0.0.1:80", name+"_PORT_80_TCP_ADDR=10.0.0.1")
+		}
+	}
+	if _, _, err := settings.Load(nil, environ, ""); err != nil || len(environ) == 0 {
+		t.Errorf("with the variables %v: %v", environ, err)
 	}
 }
 

@@ -171,7 +171,7 @@ func envLayer(environ []string) (layer, []string) {
 	}
 	var wrong []string
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		if strings.HasPrefix(name, "CHATTRAY_") && !known[name] && !serviceLink(name) {
+		if strings.HasPrefix(name, "CHATTRAY_") && !known[name] && !serviceLink(name, set) {
 			wrong = append(wrong, "unknown environment variable "+name)
 		}
 	}
@@ -183,10 +183,18 @@ func envLayer(environ []string) (layer, []string) {
 	return layer{k, func(key string) string { return "environment " + names[key] }}, append(wrong, sentences("environment", err)...)
 }
 
-// serviceLink recognizes the variables that Kubernetes sets in every container
-// for a service named chattray. They are not settings.
-func serviceLink(name string) bool {
-	return name == "CHATTRAY_PORT" || strings.HasPrefix(name, "CHATTRAY_PORT_") || strings.HasPrefix(name, "CHATTRAY_SERVICE_")
+// serviceLink recognizes the variables that Kubernetes sets in every container for a service
+// named chattray or chattray-NAME, of which one ends with _SERVICE_HOST. They are no settings.
+func serviceLink(name string, set map[string]bool) bool {
+	for at := range name {
+		rest := name[at:]
+		link := rest == "_SERVICE_HOST" || rest == "_PORT" || strings.HasPrefix(rest, "_PORT_") ||
+			rest == "_SERVICE_PORT" || strings.HasPrefix(rest, "_SERVICE_PORT_")
+		if link && set[name[:at]+"_SERVICE_HOST"] {
+			return true
+		}
+	}
+	return false
 }
 
 // fileLayer returns the keys of the YAML file, and an error for each unknown one.
@@ -220,15 +228,19 @@ func fileLayer(path string) (layer, []string) {
 			return strings.HasPrefix(key, prefix) && k.Get(strings.TrimSuffix(prefix, ".")) != nil
 		})
 		empty := slices.Contains(sections, key) && isEmpty(k.Get(key))
-		if !known[key] && !inOpen && !empty {
+		switch {
+		case known[key] || inOpen || empty:
+		case slices.Contains(sections, key):
+			wrong = append(wrong, fmt.Sprintf("%s: must be a section with keys (%s)", key, path))
+		default:
 			wrong = append(wrong, fmt.Sprintf("unknown key %s (%s)", key, path))
 		}
 	}
 	return l, wrong
 }
 
-// oneDocument is a parser of YAML that refuses a second document, of which others read
-// nothing, and a key that is given twice, of which they read one or the other.
+// oneDocument is a parser of YAML that refuses a document without keys, a second document, of
+// which others read nothing, and a key that is given twice, of which they read one or the other.
 type oneDocument struct{ *yaml.YAML }
 
 // Unmarshal implements koanf.Parser.
@@ -239,6 +251,9 @@ func (p oneDocument) Unmarshal(raw []byte) (map[string]any, error) {
 			return nil, fmt.Errorf("line %d: there is a second document; a file is one", second.Line)
 		} else if !errors.Is(err, io.EOF) {
 			return nil, err
+		}
+		if top := first.Content[0]; top.Kind != yamlv3.MappingNode && top.Tag != "!!null" {
+			return nil, fmt.Errorf("line %d: a settings file has keys with values, such as addr: 127.0.0.1:8080", top.Line)
 		}
 		if err := unambiguous(&first); err != nil {
 			return nil, err

@@ -169,6 +169,12 @@ func TestSettings(t *testing.T) {
 				"CHATTRAY_PORT=tcp://10.0.0.1:80", "CHATTRAY_PORT_80_TCP=x", "CHATTRAY_SERVICE_HOST=10.0.0.1",
 			}}, func(*Config) {},
 		},
+		{
+			"variables of a service with a longer name", sources{environ: []string{
+				"CHATTRAY_NATS_SERVICE_HOST=10.0.0.2", "CHATTRAY_NATS_SERVICE_PORT=4222", "CHATTRAY_NATS_SERVICE_PORT_NATS=4222",
+				"CHATTRAY_NATS_PORT=tcp://10.0.0.2:4222", "CHATTRAY_NATS_PORT_4222_TCP=x", "CHATTRAY_NATS_PORT_4222_TCP_ADDR=10.0.0.2",
+			}}, func(*Config) {},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -206,7 +212,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	s := sources{
 		flags: []string{"--temperature=3", "--max-tokens=0"},
 		environ: []string{
-			"CHATTRAY_COLOUR=x", "CHATTRAY_MAX_BODY=big", "CHATTRAY_KEEPALIVE=soon", "CHATTRAY_DIAGNOSTICS=all users",
+			"CHATTRAY_COLOUR=x", "CHATTRAY_PORT=9000", "CHATTRAY_NATS_SERVICE_HOST=x", "CHATTRAY_NATS_UR=x", "CHATTRAY_MAX_BODY=big", "CHATTRAY_KEEPALIVE=soon", "CHATTRAY_DIAGNOSTICS=all users",
 			"CHATTRAY_OPENAI_API_KEY=k", "CHATTRAY_OPENAI_API_KEY_FILE=k", "CHATTRAY_FETCH_ALLOW=10.0.0.1", "CHATTRAY_CORS_ORIGINS=example.com",
 			"CHATTRAY_REPLICA_LEASE=10ms", "CHATTRAY_MODEL_FILE=x", "CHATTRAY_HISTORY_COMPACT=maybe", "CHATTRAY_PAGES=/no/such/folder", "CHATTRAY_JWT_SECRET_FILE=/no/such/file",
 		},
@@ -215,7 +221,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	}
 	_, _, err := s.load(t)
 	reportsAll(t, err,
-		"unknown environment variable CHATTRAY_COLOUR", "unknown environment variable CHATTRAY_MODEL_FILE",
+		"unknown environment variable CHATTRAY_COLOUR", "unknown environment variable CHATTRAY_PORT", "unknown environment variable CHATTRAY_NATS_UR", "unknown environment variable CHATTRAY_MODEL_FILE",
 		"unknown key colour", "unknown key limits.bodys",
 		"temperature: must be a number from 0 to 2 (flag --temperature)", "replica.lease: must be a time such as 15s or 2m, from 500ms to 1m0s", "max_tokens: must be", "max_iterations: must be",
 		"limits.body: must be a size", "(environment CHATTRAY_MAX_BODY)", "keepalive: must be a time", "diagnostics: must be one of off, admin, all",
@@ -224,6 +230,28 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 		"log_level: must be a single value", "addr: must be host:port", "models: entry 1: nam: is not known",
 		"database_url: must be sqlite:PATH", "pubmed.base_url: must be a URL", "secrets: must be a map", "openai.base_url: must be a URL",
 	)
+}
+
+// An error says all that is accepted, and names what is wrong of a file in its own words.
+func TestErrorsSayWhatIsAccepted(t *testing.T) {
+	_, _, err := sources{
+		environ: []string{"CHATTRAY_SHUTDOWN_DELAY=soon", "CHATTRAY_MAX_REPLY_TEXT=much", "CHATTRAY_BUDGET_USD=-1"},
+		file:    "timeouts: 5s\npubmed: [a]\n",
+	}.load(t)
+	reportsAll(t, err,
+		"shutdown_delay: must be a time such as 15s or 2m, from 10ms to 24h0m0s, or 0 (", "limits.reply_text: must be a size such as 65536, 512KiB or 1MiB, from 1KiB to 1GiB, or 0 (",
+		"limits.budget_usd: must be a number from 0 to 1000000 (", "timeouts: must be a section with keys (", "pubmed: must be a section with keys (")
+	for file, want := range map[string]string{
+		"- addr\n":        "line 1: a settings file has keys with values",
+		"# mine\n:8080\n": "line 2: a settings file has keys with values",
+		"null\n":          "",
+		"# nothing\n":     "",
+	} {
+		_, _, err := sources{file: file}.load(t)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", file, err, want)
+		}
+	}
 }
 
 // What the start refuses, the check refuses too.

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -72,4 +73,42 @@ func natsURLs(c *Config, raw any) error {
 	}
 	c.NATS.URL = strings.Join(list, ",")
 	return nil
+}
+
+// origins parses a list of origins, which become the form that browsers send.
+func origins(field func(*Config) *[]string) binder {
+	return func(c *Config, raw any) error {
+		list, err := texts(raw)
+		if err != nil {
+			return err
+		}
+		var found []string
+		for _, s := range list {
+			origin, ok := originOf(s)
+			if !ok {
+				return fmt.Errorf("%q is not an origin such as https://app.example.com", s)
+			}
+			found = append(found, origin)
+		}
+		*field(c) = found
+		return nil
+	}
+}
+
+// originOf returns an origin in lower case and without the default port of its scheme.
+func originOf(s string) (origin string, ok bool) {
+	s = strings.ToLower(s)
+	u, err := url.Parse(s)
+	if err != nil || s != u.Scheme+"://"+u.Host || u.Hostname() == "" {
+		return "", false
+	}
+	switch u.Scheme {
+	case "http":
+		s = strings.TrimSuffix(s, ":80")
+	case "https":
+		s = strings.TrimSuffix(s, ":443")
+	default:
+		return "", false
+	}
+	return strings.TrimSuffix(s, ":"), true
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -119,7 +118,7 @@ func float(field func(*Config) *float64, low, high float64) binder {
 func number(s string, low, high float64) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if inRange := f >= low && f <= high; err != nil || !inRange {
-		return 0, fmt.Errorf("must be a number from %g to %g", low, high)
+		return 0, fmt.Errorf("must be a number from %s to %s", strconv.FormatFloat(low, 'f', -1, 64), strconv.FormatFloat(high, 'f', -1, 64))
 	}
 	return f, nil
 }
@@ -154,8 +153,16 @@ func durationOrZero(field func(*Config) *span) binder {
 		if d, err := time.ParseDuration(s); err == nil && d == 0 {
 			return 0, nil
 		}
-		return parseSpan(s)
+		return orZero(parseSpan(s))
 	})
+}
+
+// orZero adds to the error of a setting that it may also be 0.
+func orZero[T any](v T, err error) (T, error) {
+	if err != nil {
+		err = fmt.Errorf("%w, or 0", err)
+	}
+	return v, err
 }
 
 // The limits of times for which data is kept.
@@ -204,25 +211,24 @@ var sizeUnits = []struct {
 	bytes  int64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
 
-func size(field func(*Config) *int64) binder {
-	return scalar(field, func(s string) (int64, error) {
-		n, ok := bytesOf(s, maxSize)
-		if !ok || n < minSize {
-			return 0, errors.New("must be a size such as 65536, 512KiB or 1MiB, from 1KiB to 1GiB")
-		}
-		return n, nil
-	})
+func size(field func(*Config) *int64) binder { return scalar(field, parseSize) }
+
+func parseSize(s string) (int64, error) {
+	n, ok := bytesOf(s, maxSize)
+	if !ok || n < minSize {
+		return 0, errors.New("must be a size such as 65536, 512KiB or 1MiB, from 1KiB to 1GiB")
+	}
+	return n, nil
 }
 
 // sizeOrZero parses a size, or 0 for a derived one.
 func sizeOrZero(field func(*Config) *int64) binder {
-	return func(c *Config, raw any) error {
-		if s, err := scalarText(raw); err == nil && s == "0" {
-			*field(c) = 0
-			return nil
+	return scalar(field, func(s string) (int64, error) {
+		if s == "0" {
+			return 0, nil
 		}
-		return size(field)(c, raw)
-	}
+		return orZero(parseSize(s))
+	})
 }
 
 // storage parses a size of stored data; it may be 0.
@@ -302,44 +308,6 @@ func names(field func(*Config) *[]string) binder {
 		*field(c), err = texts(raw)
 		return err
 	}
-}
-
-// origins parses a list of origins, which become the form that browsers send.
-func origins(field func(*Config) *[]string) binder {
-	return func(c *Config, raw any) error {
-		list, err := texts(raw)
-		if err != nil {
-			return err
-		}
-		var found []string
-		for _, s := range list {
-			origin, ok := originOf(s)
-			if !ok {
-				return fmt.Errorf("%q is not an origin such as https://app.example.com", s)
-			}
-			found = append(found, origin)
-		}
-		*field(c) = found
-		return nil
-	}
-}
-
-// originOf returns an origin in lower case and without the default port of its scheme.
-func originOf(s string) (origin string, ok bool) {
-	s = strings.ToLower(s)
-	u, err := url.Parse(s)
-	if err != nil || s != u.Scheme+"://"+u.Host || u.Hostname() == "" {
-		return "", false
-	}
-	switch u.Scheme {
-	case "http":
-		s = strings.TrimSuffix(s, ":80")
-	case "https":
-		s = strings.TrimSuffix(s, ":443")
-	default:
-		return "", false
-	}
-	return strings.TrimSuffix(s, ":"), true
 }
 
 func logLevel(c *Config, raw any) error {

@@ -11,11 +11,12 @@ import (
 
 // drivers are the drivers of the clients of the wire agui, by the names of the clients.
 var drivers = map[string][]string{
-	"HttpAgent 1.0.0":  {"agui.mjs", "1"},
-	"HttpAgent 0.0.59": {"agui.mjs", "0"},
-	"CopilotKit":       {"agui.mjs", "copilotkit"},
-	"its own runtime":  {"agui.mjs", "runtime"},
-	"TanStack AI":      {"tanstack.mjs", "0"},
+	"HttpAgent 1.0.0":   {"agui.mjs", "1"},
+	"HttpAgent 0.0.59":  {"agui.mjs", "0"},
+	"CopilotKit":        {"agui.mjs", "copilotkit"},
+	"CopilotKit single": {"agui.mjs", "single"},
+	"its own runtime":   {"agui.mjs", "runtime"},
+	"TanStack AI":       {"tanstack.mjs", "0"},
 }
 
 // aguiCases are cases only of these clients: one of two calls that wait is answered, which

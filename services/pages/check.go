@@ -59,8 +59,8 @@ func (l *pageLoader) uniqueNames(files []*pageFile) {
 	}
 }
 
-// settingsFile is shown as the file of a mistake in the settings.
-const settingsFile = "the settings"
+// settingsFile is shown as the file of a mistake in the setting that names pages.
+const settingsFile = "the setting mcp_servers"
 
 // addPageTools adds the tools that the settings name for pages.
 func (l *pageLoader) addPageTools(files []*pageFile) {

@@ -38,8 +38,8 @@ func TestInvalidPageToolsOfTheSettings(t *testing.T) {
 	parts := pagestest.Parts()
 	parts.PageTools = map[string][]string{"no_page": {"get_stream"}, "reports": {"no_tool"}}
 	_, err := pages.Load(pages.Sources{}, parts)
-	want := `the settings: there is no page "no_page"
-the settings: unknown tool "no_tool" for the page "reports"`
+	want := `the setting mcp_servers: there is no page "no_page"
+the setting mcp_servers: unknown tool "no_tool" for the page "reports"`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

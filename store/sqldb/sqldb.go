@@ -18,6 +18,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
+	"modernc.org/sqlite"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -141,7 +142,7 @@ type Scanner interface{ Scan(into ...any) error }
 
 // Open opens the database under url and brings its tables up to date. The url
 // is sqlite:PATH, whose folder is created if it is missing, or postgres://….
-// Errors never contain the url.
+// Errors never contain the url of a server, which may have a password.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	logger := cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	scheme, rest, _ := strings.Cut(url, ":")
@@ -154,6 +155,9 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 		}
 		if err == nil {
 			db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns), opts)
+		}
+		if _, ok := errors.AsType[*sqlite.Error](err); ok { // names no file
+			err = fmt.Errorf("%s: %w", rest, err)
 		}
 	case "postgres", "postgresql":
 		db, err = openPostgres(ctx, url, opts, logger)

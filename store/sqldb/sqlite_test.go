@@ -1,7 +1,9 @@
 package sqldb_test
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chattray/chattray/store/sqldb"
@@ -18,5 +20,23 @@ func TestSQLiteStatements(t *testing.T) {
 	}
 	if got := db.Statements(); got == 0 || got > sqldb.MostStatements {
 		t.Errorf("%d statements are prepared, want at most %d", got, sqldb.MostStatements)
+	}
+}
+
+// The error of what is no database names the file, which the driver does not.
+func TestSQLiteFileThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(text, []byte("No database, but a text."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{text, dir} {
+		db, err := sqldb.Open(t.Context(), "sqlite:"+path, sqldb.Options{})
+		if err == nil {
+			_ = db.Upkeep().Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), path+": ") {
+			t.Errorf("%s: got %v, want an error that names it", path, err)
+		}
 	}
 }

@@ -43,3 +43,17 @@ it('onThemeChange is called when the theme changes, not when the function does',
   await act(async () => undefined)
   expect(themes).toEqual(['first light', 'third dark'])
 })
+
+it.each([
+  ['with a promise', async () => undefined, 'Added to the document'],
+  ['at once', () => undefined, 'Added to the document'],
+  ['not at all', () => { throw new Error('no') }, 'Add to document'],
+])('onApplyToDocument does it %s', async (_, apply, shown) => {
+  const fetch = async (_: unknown, init?: RequestInit) => (init?.method === 'POST' ? sse(answerFrames('Hello.', {})) : json({}, 404))
+  render(<ChatProvider storageKey="" fetch={fetch as typeof globalThis.fetch}><ChatTray layout="sidebar" onApplyToDocument={apply} /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.type(input(), 'one{Enter}')
+  await user.click(await screen.findByRole('button', { name: 'Add to document' }))
+  await act(async () => undefined)
+  expect(screen.queryByRole('button', { name: shown })).not.toBeNull()
+})

@@ -1,6 +1,8 @@
 package agui
 
 import (
+	"encoding/json"
+
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -26,6 +28,43 @@ func info(c *wires.Call) error {
 		"threadEndpoints": object{"list": true, "inspect": true, "mutations": false, "realtimeMetadata": false},
 		"suggestions":     false, "a2uiEnabled": false, "openGenerativeUIEnabled": false, "telemetryDisabled": true,
 	})
+}
+
+// single is for clients that have one endpoint for all methods: what the other routes have in
+// their paths and bodies is in the body.
+func single(c *wires.Call) error {
+	var in struct {
+		Method string `json:"method"`
+		Params struct {
+			AgentID  string `json:"agentId"`
+			ThreadID string `json:"threadId"`
+		} `json:"params"`
+		Body json.RawMessage `json:"body"`
+	}
+	if err := c.Decode(&in); err != nil {
+		return err
+	}
+	var handle func(*wires.Call) error
+	switch in.Method {
+	case "info":
+		return info(c)
+	case "agent/run":
+		handle = post
+	case "agent/connect":
+		handle = connect
+	case "agent/stop":
+		handle = stopThread
+	default:
+		return schemas.Invalid("/method", "must be info, agent/run, agent/connect or agent/stop")
+	}
+	if len(in.Body) == 0 && in.Method != "agent/stop" {
+		return schemas.Invalid("/body", "is required")
+	}
+	c.Body = in.Body
+	c.Param = func(name string) string {
+		return map[string]string{"agent": in.Params.AgentID, "thread": in.Params.ThreadID}[name]
+	}
+	return wires.Repointed(handle(c), func(pointer string) string { return "/body" + pointer })
 }
 
 // connect answers with the thread's messages, and then with its live run.

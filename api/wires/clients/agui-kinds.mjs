@@ -26,14 +26,14 @@ const httpAgent = async ({ version, url, id, fetch, failed }) => {
 
 // copilotKit is CopilotKit's core with the routes of the service in place of its runtime,
 // or with its own runtime in front of the service. It runs the tool of the page by itself.
-const copilotKit = async ({ url, id, fetch, failed }, runtimeUrl = url + '/api/copilotkit', agentId = 'lab') => {
+const copilotKit = async ({ url, id, fetch, failed }, runtimeUrl = url + '/api/copilotkit', agentId = 'lab', runtimeTransport = 'rest') => {
   globalThis.window = globalThis // it connects only in a browser
   globalThis.fetch = fetch
   const { CopilotKitCore } = await import('@copilotkit/core')
   const cores = new Map()
   const open = async () => {
     const core = new CopilotKitCore({
-      runtimeUrl, runtimeTransport: 'rest', properties: lab,
+      runtimeUrl, runtimeTransport, properties: lab,
       tools: [{ name: 'where', description: 'Where the user is', handler: async () => 'Basel' }],
     })
     await until('CopilotKit is connected', () => core.runtimeConnectionStatus === 'connected')
@@ -60,6 +60,9 @@ const copilotKit = async ({ url, id, fetch, failed }, runtimeUrl = url + '/api/c
   }
 }
 
+// One endpoint for all methods, which <CopilotKit> uses by default before 1.69.
+const single = (o) => copilotKit(o, o.url + '/api/copilotkit', 'lab', 'single')
+
 const ownRuntime = async (o) => {
   const { start } = await import('./runtime/index.mjs')
   const kit = await copilotKit(o, await start(o.url), 'default')
@@ -77,4 +80,4 @@ const ownRuntime = async (o) => {
   return { ...kit, run, again, aborts: true }
 }
 
-export const kinds = { 1: httpAgent, '0': httpAgent, copilotkit: copilotKit, runtime: ownRuntime }
+export const kinds = { 1: httpAgent, '0': httpAgent, copilotkit: copilotKit, single, runtime: ownRuntime }

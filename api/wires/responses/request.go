@@ -27,6 +27,7 @@ type request struct {
 	Stream       bool              `json:"stream"`
 	Background   bool              `json:"background"`
 	Store        *bool             `json:"store"`
+	Prompt       json.RawMessage   `json:"prompt"`
 	Text         *struct {
 		Format *struct {
 			Type string `json:"type"`
@@ -102,12 +103,14 @@ func decode(c *wires.Call) (*request, error) {
 		return nil, err
 	}
 	switch {
-	case len(r.Input) == 0:
+	case len(r.Input) == 0 && wires.Null(r.Prompt):
 		return nil, schemas.Invalid("/input", "must have a message or an answer")
 	case r.Previous != "" && r.Conversation != "":
 		return nil, schemas.Invalid("/conversation", "must not be given together with previous_response_id")
 	case r.Text != nil && r.Text.Format != nil && r.Text.Format.Type != "text":
 		return nil, openaiwire.Unsupported("/text/format", "answers are text")
+	case !wires.Null(r.Prompt):
+		return nil, openaiwire.Unsupported("/prompt", "the service stores no prompts; send instructions")
 	}
 	for i, e := range r.Input {
 		at := "/input/" + strconv.Itoa(i)

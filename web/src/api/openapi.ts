@@ -1748,6 +1748,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/copilotkit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The routes below as one, for CopilotKit with `useSingleEndpoint`
+         * @description `method` is `info`, `agent/run`, `agent/connect` or `agent/stop`; `params` has the `agentId` and, to stop, the `threadId`; `body` is that of the other route, as is the answer. Each request counts as one that starts a run.
+         */
+        post: operations["callCopilotKit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/copilotkit/info": {
         parameters: {
             query?: never;
@@ -3453,6 +3473,18 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                "text/event-stream": string;
+            };
+        };
+        /** @description The answer of the route that `method` stands for */
+        CopilotKitAnswer: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-Run-Id": components["headers"]["X-Run-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Object"];
                 "text/event-stream": string;
             };
         };
@@ -7035,6 +7067,45 @@ export interface operations {
                     };
                 };
             };
+            "4XX": components["responses"]["WireProblem"];
+            "5XX": components["responses"]["WireProblem"];
+        };
+    };
+    callCopilotKit: {
+        parameters: {
+            query?: {
+                /** @description The `context.current_page` if the body does not have it */
+                page?: components["parameters"]["WirePage"];
+                /** @description The `context.active_tab` if the body does not have it */
+                tab?: components["parameters"]["WireTab"];
+                /** @description The `context.active_subtab` if the body does not have it */
+                subtab?: components["parameters"]["WireSubtab"];
+                /** @description The `model` if the body does not have it */
+                model?: components["parameters"]["WireModel"];
+                /** @description The `on_disconnect` if the body does not have it */
+                on_disconnect?: components["parameters"]["WireOnDisconnect"];
+                /** @description The `if_busy` if the body does not have it */
+                if_busy?: components["parameters"]["WireIfBusy"];
+            };
+            header?: {
+                /**
+                 * @description The same key with the same body attaches to the same run; with another body it is 422.
+                 * @example 5f2c1c9e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The number of the last event that the client has; the stream continues after it */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Object"];
+            };
+        };
+        responses: {
+            200: components["responses"]["CopilotKitAnswer"];
             "4XX": components["responses"]["WireProblem"];
             "5XX": components["responses"]["WireProblem"];
         };

@@ -33,6 +33,12 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
     store.feedback(message.id, taken ? null : { rating: thumb }).then(() => tray.announce(taken ? labels.feedbackTaken : labels.feedbackThanks), () => setAsking(false))
   }
   const mayDiagnose = message.run_id !== undefined && (tray.me?.may?.diagnostics ?? false)
+  const apply = async () => {
+    try {
+      await tray.applyToDocument?.(message)
+      setApplied(true)
+    } catch { /* the button offers it again */ }
+  }
   const plain = message.content.replace(/\[\[tool:\d+\]\]\s*/g, '')
   return (
     <>
@@ -46,7 +52,7 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
         )}
         {last && message.status !== 'error' && <IconButton label={labels.regenerate} disabled={busy} onClick={() => void answerAgain(store, message.id)}><RetryIcon /></IconButton>}
         {tray.applyToDocument && plain && kept && (
-          <IconButton label={applied ? labels.applied : labels.applyToDocument} onClick={() => void tray.applyToDocument?.(message).then(() => setApplied(true), () => undefined)}>{applied ? <CheckIcon /> : <DocIcon />}</IconButton>
+          <IconButton label={applied ? labels.applied : labels.applyToDocument} onClick={() => void apply()}>{applied ? <CheckIcon /> : <DocIcon />}</IconButton>
         )}
         {mayDiagnose && <IconButton label={labels.diagnostics} onClick={() => tray.openDiagnostics(message)}><BugIcon /></IconButton>}
         {mayDiagnose && message.usage && message.usage.total_tokens > 0 && <bdi className="ct-usage">{labels.usage(message.usage.input_tokens, message.usage.output_tokens)}</bdi>}

@@ -33,7 +33,7 @@ export interface TrayContext {
   startNew?: () => void
   openHistory?: () => void
   /** Puts an answer into the page's document; absent if there is none. */
-  applyToDocument?: (message: GeneralChatMessage) => Promise<void>
+  applyToDocument?: (message: GeneralChatMessage) => void | Promise<void>
 }
 
 const Context = createContext<TrayContext>({
