@@ -111,11 +111,11 @@ func TestAdminRoutesAreForAdmins(t *testing.T) {
 
 func TestAdminQueries(t *testing.T) {
 	for path, want := range map[string]string{
-		"/api/admin/runs": "Runs |||| from - to -, 50 after \"\"",
+		"/api/admin/runs":  "Runs |||| from - to -, 50 after \"\"",
+		"/api/admin/stats": "Stats from - to -, 0",
 		"/api/admin/runs?state=completed&user=test%7Cbob&page=p&model=m&error=upstream&from=2026-11-01&to=2026-11-21&limit=7&cursor=c": "Runs completed|test|bob|p|m|upstream from 2026-11-01 to 2026-11-22, 7 after \"c\"",
 		adminRun + "/events?after=5&limit=3":                   "Events of " + aRun + " after 5, 3",
 		"/api/admin/stats?from=2026-11-01&to=2026-11-02&top=3": "Stats from 2026-11-01 to 2026-11-02, 3",
-		"/api/admin/stats": "Stats from - to -, 0",
 	} {
 		w, ts := newTestEnv(t, nil)
 		w.trusted = true
