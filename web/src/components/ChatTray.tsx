@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 import type { SuggestedAction } from '../api/types'
 import type { Labels } from '../labels/tray'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
+import { Boundary } from '../state/Boundary'
 import { useChatState, useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
@@ -159,6 +160,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
     else setSide(null)
   }
   const about = side?.kind === 'diagnostics' ? <DiagnosticsPanel message={side.message} onClose={closePayload} /> : side?.kind === 'keys' && <KeysPanel shortcut={shortcut} onClose={closePayload} />
+  const empty = <EmptySlot starters={props.starters ?? noStarters} />
   const sizes = { ...(width && { '--ct-width': `${width}px` }), ...(room.panel > 0 && { '--ct-room': `${room.panel}px` }) } as React.CSSProperties
   return (
     <TrayContextProvider value={tray}>
@@ -189,7 +191,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
                 <HistoryPanel onClose={() => setView('chat')} />
               ) : (
                 <>
-                  <MessageList empty={props.welcome ? <div className="ct-own">{props.welcome}</div> : <EmptySlot starters={props.starters ?? noStarters} />} onAction={onAction} />
+                  <MessageList empty={props.welcome ? <Boundary instead={empty}><div className="ct-own">{props.welcome}</div></Boundary> : empty} onAction={onAction} />
                   <Banner state={state} notice={notice} onDismissNotice={() => setNotice('')} />
                   <ComposerSlot storageKey={storageKey} inputRef={input} />
                 </>
