@@ -73,8 +73,10 @@ const defaultWidth = () => 26.25 * (Number.parseFloat(getComputedStyle(document.
 /** The chat tray with everything around it. It needs a ChatProvider above it. A server renders only a placeholder, because the state is stored in the browser. */
 export function ChatTray({ labels, components, ...props }: ChatTrayProps) {
   const here = useSyncExternalStore(never, () => true, () => false)
+  const { id } = useChatStore()
   if (!here) return <div className={`ct-root ${props.className ?? ''}`} data-layout={props.layout ?? 'tray'} data-theme={props.theme ?? 'auto'} dir={props.dir} />
-  return <LabelsProvider labels={labels}><ComponentsProvider components={components}><Tray {...props} /></ComponentsProvider></LabelsProvider>
+  // Another user gets another tray: panels, lists and notices show what the former one has seen.
+  return <LabelsProvider labels={labels}><ComponentsProvider components={components}><Tray key={id + props.storageKey} {...props} /></ComponentsProvider></LabelsProvider>
 }
 
 const never = () => () => undefined

@@ -47,6 +47,14 @@ export function useThreads(): ThreadsState {
   const [{ items, cursor }, setList] = useState<{ items: Chat[]; cursor?: string }>({ items: [] })
   const [status, setStatus] = useState<ThreadsState['status']>('loading')
   const [error, setError] = useState<ApiError | null>(null)
+  // The chats of another user are not shown meanwhile.
+  const [of, setOf] = useState(store)
+  if (of !== store) {
+    setOf(store)
+    setList({ items: [] })
+    setQuery('')
+    setStatus('loading')
+  }
   const failed = useCallback((problem: unknown) => {
     setError(problem instanceof ApiError ? problem : null)
     setStatus('error')
