@@ -112,8 +112,9 @@ export function useThreads(): ThreadsState {
   const answering = items.some((c) => c.active_run_id && c.conversation_id !== here)
   useEffect(() => {
     if (!answering) return
-    // Where it is not known, it is asked again.
-    const asked = () => store.api.listChats({ limit: THREADS.page, ...(archived && { archived: 'true' }) }).catch((): { items: Chat[] } => ({ items: [] }))
+    // Where it is not known, and where nobody sees it, it is asked again.
+    const unknown = (): { items: Chat[] } => ({ items: [] })
+    const asked = async () => (document.hidden ? unknown() : store.api.listChats({ limit: THREADS.page, ...(archived && { archived: 'true' }) }).catch(unknown))
     const timer = setTimeout(() => void asked().then((now) => {
       setList((list) => ({ ...list, items: list.items.map((c) => ({ ...c, active_run_id: (now.items.find((n) => n.conversation_id === c.conversation_id) ?? c).active_run_id })) }))
     }), THREADS.answering)
