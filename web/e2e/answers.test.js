@@ -132,6 +132,21 @@ for (const scheme of ['light', 'dark']) {
   }
 }
 
+test('diagrams are drawn in a page that requires Trusted Types and allows the policy of the tray', async () => {
+  const page = await chromium.open('about:blank')
+  await page.route(`${server.url}/`, async (route) => {
+    const response = await route.fetch()
+    const policy = `${response.headers()['content-security-policy']}; require-trusted-types-for 'script'; trusted-types chattray`
+    await route.fulfill({ response, headers: { ...response.headers(), 'content-security-policy': policy } })
+  })
+  await page.goto(`${server.url}/#/reports`)
+  await page.ask('Show it all')
+  await page.settled()
+  await page.locator('.ct-diagram svg').nth(1).waitFor()
+  await page.locator('.ct-math math').nth(4).waitFor()
+  await page.context().close()
+})
+
 test('a word that is longer than its cell does not cover the next one', async () => {
   const page = await chromium.open(`${server.url}/#/reports`)
   await page.ask('A sequence')

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { StrictMode, useEffect, useState } from 'react'
 import { renderToString } from 'react-dom/server'
 import { describe, expect, it, vi } from 'vitest'
-import { ChatProvider, ChatStore, ChatTray, useChatContext } from '../src'
+import { ChatProvider, ChatStore, ChatTray, useChatContext, useThreads } from '../src'
 import { answerFrames, event, fakeApi, json, sse } from './fakes'
 import { type Answer, show, input, posts, settled, message, chat, slow, live } from './shown'
 
@@ -54,6 +54,38 @@ describe('the page around', () => {
     await screen.findByText('For Ada only.')
     rerender(tray('grace'))
     expect(screen.queryByText('For Ada only.')).toBeNull()
+  })
+
+  it('shows a user nothing that another one has seen: no panel, no notice, no list', async () => {
+    const payload = { type: 'note', payload_id: 'p', data: {}, summary: 's', source: 'tool' }
+    let user = 'ada'
+    const { api } = fakeApi(({ method, path }) => {
+      if (method === 'POST') return sse(answerFrames('For Ada only.', { payloads: [payload], custom_payload: payload, suggested_actions: [{ action: 'odd', label: 'Do it', handler: 'client' }] }))
+      if (path.startsWith('/api/chats?')) return user === 'ada' ? json({ items: [{ conversation_id: 7, chat_id: 'c', title: 'Chat of Ada', updated_at: '2026-01-01T00:00:00Z' }] }) : json({}, 500)
+      return undefined
+    })
+    const page = () => (
+      <ChatProvider api={api} storageKey={user}>
+        <ChatTray layout="sidebar" openPayloads="all" payloadHandlers={{ note: { render: () => <p>Note of Ada</p> } }} />
+        <Chats />
+      </ChatProvider>
+    )
+    const Chats = () => <ul>{useThreads().items.map((chat) => <li key={chat.conversation_id}>{chat.title} again</li>)}</ul>
+    const { rerender } = render(page())
+    const hands = userEvent.setup()
+    await hands.type(input(), 'one{Enter}')
+    await hands.click(await screen.findByRole('button', { name: 'Do it' }))
+    for (const of of ['Note of Ada', 'Chat of Ada again', /odd/]) await screen.findByText(of)
+    user = 'grace'
+    rerender(page())
+    for (const of of [/Ada/, /odd/]) expect(screen.queryByText(of)).toBeNull()
+    user = 'ada'
+    rerender(page())
+    await hands.click(screen.getByRole('button', { name: 'Chats' }))
+    await screen.findByText('Chat of Ada')
+    user = 'grace'
+    rerender(page())
+    expect(screen.queryByText(/Ada/)).toBeNull()
   })
 
   it('may change the theme until the user chooses one', async () => {

@@ -41,6 +41,7 @@ function service() {
         await gate
         return json(stored())
       }
+      if (call.path === '/api/documents/e') return json({ id: 'e', title: 'Silver', revision: 1, blocks: [] })
       if (call.path === '/api/chat/runs/r1') return json({ run_id: 'r1', state: 'waiting' })
       return json({ run_id: 'r1', payload_id: 'p1', type: 'list', data: [] })
     },
@@ -70,6 +71,39 @@ const begin: SocketChunk = { type: 'status', content: 'Thinking...', run_id: 'r1
 const named = (line: FakeLine, name: string) => line.events.filter((e) => e.name === name)
 
 describe('asking about a document over the socket', () => {
+  it('keeps what is typed, and what could not be sent, with its document', async () => {
+    const Other = ({ id }: { id: string }) => {
+      const { socket, view } = useSocket()
+      const state = useDocument(id, view)
+      return <DocumentPane state={state} ask={<DocumentAsk state={state} socket={socket} view={view} />} />
+    }
+    const api = service()
+    const page = (id: string, name: string) => <ChatProvider api={api} storageKey={name}><Other id={id} /></ChatProvider>
+    const { rerender } = render(page('d', 'ada'))
+    const user = userEvent.setup()
+    const field = () => screen.findByRole<HTMLTextAreaElement>('textbox', { name: 'Ask about this document' })
+    await user.type(await field(), 'Is it gold?{Enter}')
+    await waitFor(() => expect(lines.some((l) => !l.closed)).toBe(true))
+    const line = lines.findLast((l) => !l.closed)!
+    act(() => line.accept())
+    await waitFor(() => expect(named(line, 'message')).toHaveLength(1))
+    rerender(page('e', 'ada'))
+    await screen.findByText('Silver')
+    give(line, { type: 'error', code: 'too_many_requests', content: 'too many requests', end: true, event_id: named(line, 'message')[0]!.id })
+    await act(async () => undefined)
+    expect((await field()).value).toBe('')
+    await user.type(await field(), 'Half a thought')
+    rerender(page('d', 'ada'))
+    await screen.findByText('Gold')
+    expect((await field()).value).toBe('Is it gold?')
+    rerender(page('e', 'ada'))
+    await screen.findByText('Silver')
+    expect((await field()).value).toBe('Half a thought')
+    rerender(page('e', 'grace'))
+    await screen.findByText('Silver')
+    expect((await field()).value).toBe('')
+  })
+
   it('opens one line in strict mode, and watches the document', async () => {
     const line = await shown()
     expect(lines.filter((l) => !l.closed)).toEqual([line])

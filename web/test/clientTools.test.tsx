@@ -40,6 +40,15 @@ describe('a tool of the page', () => {
     expect(told()[0]!.body).toEqual(want instanceof Object && 'output' in want ? { tool_use_id: 't1', ...want } : want)
   })
 
+  it('runs in a frame whose browser gives it no locks', async () => {
+    vi.stubGlobal('navigator', { ...navigator, locks: { request: () => Promise.reject(new DOMException('Access to the Locks API is denied in this context.', 'SecurityError')) } })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const { tools, told } = world()
+    tools.register({ ...spec, handler: () => 'picked' })
+    tools.take('r', asked)
+    await waitFor(() => expect(told()).toMatchObject([{ body: { output: 'picked' } }]))
+  })
+
   it('whose handler does not end leaves its call to the next page', async () => {
     const held = new Map<string, Promise<unknown>>()
     vi.stubGlobal('navigator', { ...navigator, locks: { request: (name: string, _: object, act: () => Promise<void>) => {

@@ -190,3 +190,30 @@ it('shows a document also if React began to draw another one and gave that up', 
   await act(async () => read.open())
   await screen.findByText('Text a', undefined, { timeout: 2000 })
 })
+
+it('shows nothing of a document once another one is wanted, or another user is there', async () => {
+  const [read, refused] = [gateway(), gateway()]
+  const { api } = fakeApi(({ path }) => {
+    if (path === '/api/documents/e') return read.opened.then(() => json({ id: 'e', title: 'Silver', revision: 1, blocks: [block('b')] }))
+    if (path === '/api/documents/d' && !gone) return json({ id: 'd', title: 'Gold', revision: 1, blocks: [block('a', { state: 'pending_new', current: undefined, new: 'Text a' })] })
+    return path === '/api/documents/d' ? refused.opened.then(() => json({ detail: 'gone', code: 'not_found', status: 404 }, 404)) : undefined
+  })
+  let gone = false
+  const Page = ({ id }: { id: string }) => <DocumentPane state={useDocument(id)} />
+  const page = (id: string, user: string) => <ChatProvider api={api} storageKey={user}><Page id={id} /></ChatProvider>
+  const { rerender } = render(page('d', 'ada'))
+  await screen.findByText('Text a')
+  rerender(page('e', 'ada'))
+  // Accepting all would accept what is not in sight.
+  for (const of of ['Gold', 'Text a', 'Accept all']) expect(screen.queryByText(of)).toBeNull()
+  await act(async () => read.open())
+  await screen.findByText('Text b')
+  rerender(page('d', 'ada'))
+  await screen.findByText('Text a')
+  gone = true
+  rerender(page('d', 'grace'))
+  expect(screen.queryByText('Text a')).toBeNull()
+  await act(async () => refused.open())
+  await screen.findByRole('alert')
+  expect(screen.queryByText('Text a')).toBeNull()
+})

@@ -158,7 +158,7 @@ it('a chat that is answered says so until the answer ends, in the open chat at o
     const { response, send } = live('r')
     let answering = true
     let away = false
-    const { api } = fakeApi(({ path }) => {
+    const { api, calls } = fakeApi(({ path }) => {
       if (path.startsWith('/api/chats?')) return away ? Promise.reject(new TypeError('away')) : json({ items: [{ ...chatOf(7), active_run_id: 'r' }, { ...chatOf(5), active_run_id: answering ? 'q' : undefined }] })
       if (path.startsWith('/api/chats/7')) return chat([message('q1', 'user', 'one')], { active_run_id: 'r' })
       return path.includes('/runs/r/stream') ? response : undefined
@@ -175,6 +175,12 @@ it('a chat that is answered says so until the answer ends, in the open chat at o
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(busy()).toEqual(['chat 5'])
     away = false
+    // A tab that nobody sees asks nothing.
+    const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
+    const asked = calls.length
+    await act(() => vi.advanceTimersByTimeAsync(60_000))
+    expect(calls.length).toBe(asked)
+    hidden.mockRestore()
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(busy()).toEqual([])
   } finally {

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 import type { SuggestedAction } from '../api/types'
 import type { Labels } from '../labels/tray'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
+import { Boundary } from '../state/Boundary'
 import { useChatState, useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
@@ -72,8 +73,10 @@ const defaultWidth = () => 26.25 * (Number.parseFloat(getComputedStyle(document.
 /** The chat tray with everything around it. It needs a ChatProvider above it. A server renders only a placeholder, because the state is stored in the browser. */
 export function ChatTray({ labels, components, ...props }: ChatTrayProps) {
   const here = useSyncExternalStore(never, () => true, () => false)
+  const { id } = useChatStore()
   if (!here) return <div className={`ct-root ${props.className ?? ''}`} data-layout={props.layout ?? 'tray'} data-theme={props.theme ?? 'auto'} dir={props.dir} />
-  return <LabelsProvider labels={labels}><ComponentsProvider components={components}><Tray {...props} /></ComponentsProvider></LabelsProvider>
+  // Another user gets another tray: panels, lists and notices show what the former one has seen.
+  return <LabelsProvider labels={labels}><ComponentsProvider components={components}><Tray key={id + props.storageKey} {...props} /></ComponentsProvider></LabelsProvider>
 }
 
 const never = () => () => undefined
@@ -159,6 +162,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
     else setSide(null)
   }
   const about = side?.kind === 'diagnostics' ? <DiagnosticsPanel message={side.message} onClose={closePayload} /> : side?.kind === 'keys' && <KeysPanel shortcut={shortcut} onClose={closePayload} />
+  const empty = <EmptySlot starters={props.starters ?? noStarters} />
   const sizes = { ...(width && { '--ct-width': `${width}px` }), ...(room.panel > 0 && { '--ct-room': `${room.panel}px` }) } as React.CSSProperties
   return (
     <TrayContextProvider value={tray}>
@@ -189,7 +193,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
                 <HistoryPanel onClose={() => setView('chat')} />
               ) : (
                 <>
-                  <MessageList empty={props.welcome ? <div className="ct-own">{props.welcome}</div> : <EmptySlot starters={props.starters ?? noStarters} />} onAction={onAction} />
+                  <MessageList empty={props.welcome ? <Boundary instead={empty}><div className="ct-own">{props.welcome}</div></Boundary> : empty} onAction={onAction} />
                   <Banner state={state} notice={notice} onDismissNotice={() => setNotice('')} />
                   <ComposerSlot storageKey={storageKey} inputRef={input} />
                 </>

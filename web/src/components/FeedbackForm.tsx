@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import type { Feedback } from '../api/types'
 import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
@@ -14,7 +14,7 @@ export interface FeedbackFormProps {
 type Reason = NonNullable<Feedback['reasons']>[number]
 const REASONS: readonly Reason[] = ['incorrect', 'not_helpful', 'incomplete', 'instructions', 'sources', 'harmful', 'other']
 
-/** Asks what was wrong with an answer that has been rated down: reasons to choose from, and a comment. */
+/** Asks what was wrong with an answer that has been rated down: reasons to choose from, and a comment. It stands after the buttons of the answer, and returns the focus to the thumb. */
 export default function FeedbackForm({ message, done }: FeedbackFormProps) {
   const tray = useTray()
   const labels = useAllLabels()
@@ -22,19 +22,25 @@ export default function FeedbackForm({ message, done }: FeedbackFormProps) {
   const [reasons, setReasons] = useState<readonly Reason[]>(message.feedback?.reasons ?? [])
   const [comment, setComment] = useState(message.feedback?.comment ?? '')
   const words = comment.trim()
+  const form = useRef<HTMLFormElement>(null)
+  const leave = () => {
+    form.current?.previousElementSibling?.querySelector<HTMLElement>('[aria-pressed=true]')?.focus()
+    done()
+  }
   return (
     <form
+      ref={form}
       className="ct-feedback"
       onKeyDown={(e) => {
         if (keyOf(e) !== 'Escape') return
         e.stopPropagation()
-        done()
+        leave()
       }}
       onSubmit={(e) => {
         e.preventDefault()
         const judgement: Feedback = { rating: 'down', ...(reasons.length > 0 && { reasons: [...reasons] }), ...(words && { comment: words }) }
         void store.feedback(message.id, judgement).then(() => tray.announce(labels.feedbackThanks), () => undefined)
-        done()
+        leave()
       }}
     >
       <div className="ct-chips" role="group" aria-label={labels.feedbackReasons}>

@@ -15,11 +15,9 @@ import { waitingApproval } from '../state/view'
  * not in `allowed` is ignored.
  */
 export function useKept<T extends string>(key: string, first: T, allowed: readonly T[] | null): [T, (value: T) => void] {
-  const [state, setState] = useState(() => ({ key, chosen: readKept(key, allowed) }))
-  const { chosen } = state.key === key ? state : { chosen: readKept(key, allowed) }
-  if (state.key !== key) setState({ key, chosen })
+  const [chosen, setChosen] = useState(() => readKept(key, allowed))
   const keep = useCallback((next: T) => {
-    setState({ key, chosen: next })
+    setChosen(next)
     try {
       if (key) localStorage.setItem(key, next)
     } catch {
@@ -43,13 +41,12 @@ function readKept<T extends string>(key: string, allowed: readonly T[] | null): 
  * begins or ends: the page may have signed in. If it no longer knows the user, the user is cleared, but not if it cannot be reached.
  */
 export function useMe(store: ChatStore, error: string | undefined, busy: boolean): User | null {
-  const [known, setKnown] = useState<{ store: ChatStore; me: User | null }>({ store, me: null })
-  const me = known.store === store ? known.me : null
+  const [me, setMe] = useState<User | null>(null)
   const begins = busy && me === null
   useEffect(() => {
     const here = new AbortController()
     const { signal } = here
-    const learn = (user: User | null) => signal.aborted || setKnown({ store, me: user })
+    const learn = (user: User | null) => signal.aborted || setMe(user)
     const ask = async (failures: number): Promise<void> => {
       try {
         learn(await store.api.getMe())

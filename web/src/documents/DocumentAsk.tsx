@@ -39,10 +39,17 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
   const store = useChatStore()
   const where = useId()
   const field = useRef<HTMLTextAreaElement>(null)
-  const [question, setQuestion] = useState('')
+  const [, draw] = useState(0)
   const [target, setTarget] = useState(ANYWHERE)
   const [problem, setProblem] = useState('')
   const documentId = state.document?.id ?? ''
+  // Each document has its own draft. A question that could not be sent goes back to it, also if another document is shown by then.
+  const place = { user: '', tray: `ask ${documentId}`, chat: null }
+  const question = store.drafts.read(place)
+  const setQuestion = (next: string) => {
+    store.drafts.keep(place, next)
+    draw((n) => n + 1)
+  }
   const [text, setText] = useShort(question, setQuestion, () => (setProblem(`${labels.attachText} ${labels.attachTooLarge}`), false))
   useKeptShort(field, setText)
   useEffect(() => {
@@ -67,10 +74,10 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
   }))
   const submit = async () => {
     const asked = text.trim()
-    if (asked === '') return
+    if (asked === '' || !documentId) return
     setQuestion('')
     const into: SocketQuestion = target === ANYWHERE ? { mode: 'agent' } : { mode: 'chat', ...(target !== NEW && { block_id: target }) }
-    if (!(await ask(asked, into))) setQuestion((now) => now || asked)
+    if (!(await ask(asked, into))) setQuestion(store.drafts.read(place) || asked)
   }
   const act = (action: SuggestedAction) => {
     if (action.handler !== 'server') return onClientAction?.(action)

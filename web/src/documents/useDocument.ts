@@ -50,45 +50,51 @@ export interface LiveBlock extends Block {
 export function useDocument(id: string | null, view?: SocketFold): DocumentState {
   const store = useChatStore()
   const { run, isLoading } = useChatState()
-  const api = useMemo(() => createDocumentApi(store.api), [store])
+  // Another document, or the same for another user.
+  const place = useMemo(() => ({ id, api: createDocumentApi(store.api) }), [store, id])
+  const { api } = place
   const labels = useAllLabels()
   const latest = useRef(labels)
-  const [document, setDocument] = useState<DocumentRecord | null>(null)
+  const [found, setFound] = useState<{ place: object; document: DocumentRecord } | null>(null)
+  const document = found?.place === place ? found.document : null
   const [problem, setProblem] = useState('')
   const [loading, setLoading] = useState(false)
-  const { proposals, setProposals, decisions, setDecisions, title, setTitle } = useDecided(id, document)
-  const wanted = useRef(id)
+  const { proposals, setProposals, decisions, setDecisions, title, setTitle } = useDecided(place, document)
+  const wanted = useRef(place)
   const steps = useRef(0)
   const [read, setRead] = useState(0)
   const frames = useRef<Read>(none)
   // Before the effects that read the document. A render that is not shown changes nothing.
   useEffect(() => {
     latest.current = labels
-    wanted.current = id
+    wanted.current = place
     steps.current = view?.steps ?? 0
     frames.current = run ? { run: run.runId, last: run.fold.last } : none
   })
   const [readFrames, setReadFrames] = useState<Read>(none)
   const reload = useCallback(async () => {
-    if (!id) return setDocument(null)
+    if (!place.id) return
     const upTo = steps.current
     const upToFrames = frames.current
     setLoading(true)
     try {
-      const found = await api.get(id)
-      if (wanted.current === id) {
-        setDocument(found)
+      const now = await place.api.get(place.id)
+      if (wanted.current === place) {
+        setFound({ place, document: now })
         setRead(upTo)
         setReadFrames(upToFrames)
         setProblem('')
       }
     } catch (error) {
-      if (wanted.current === id) setProblem(error instanceof ApiError ? problemWords(latest.current, error) : latest.current.docFailed)
+      if (wanted.current === place) setProblem(error instanceof ApiError ? problemWords(latest.current, error) : latest.current.docFailed)
     } finally {
       setLoading(false)
     }
-  }, [api, id])
-  useEffect(() => void reload(), [reload])
+  }, [place])
+  useEffect(() => {
+    setProblem('')
+    void reload()
+  }, [reload])
 
   // The document may have changed when a tool begins or ends, or a block is
   // closed.
@@ -115,17 +121,17 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
       done = false
       setProblem(whyNot(latest.current, error))
     }
-    const kept = wanted.current
+    const here = wanted.current
     const upToFrames = frames.current
-    if (kept) {
-      await api.get(kept).then((found) => {
-        if (wanted.current !== kept) return
-        setDocument(found)
+    if (here.id) {
+      await here.api.get(here.id).then((now) => {
+        if (wanted.current !== here) return
+        setFound({ place: here, document: now })
         setReadFrames(upToFrames)
       }, () => undefined)
     }
     return done
-  }, [api])
+  }, [])
 
   const proposed = useMemo(() => withProposals(document, proposals, title), [document, proposals, title])
   const blocks = useMemo(() => withChunks(withLive(proposed, run, readFrames), proposed, view, read), [proposed, run, readFrames, view, read])
@@ -192,29 +198,29 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
 const MAX_DECISIONS = 50
 
 /** The proposals of this page, its proposed title or an empty one, and the decisions that can be undone. They survive a reload of the tab. */
-function useDecided(id: string | null, document: DocumentRecord | null) {
+function useDecided(place: { id: string | null }, document: DocumentRecord | null) {
   const store = useChatStore()
   const [proposals, setProposals] = useState<readonly Proposal[]>([])
   const [decisions, setDecisions] = useState<readonly Decision[]>([])
   const [title, setTitle] = useState('')
   /** The document whose kept decisions have been read. */
-  const [readFor, setReadFor] = useState<string | null>(null)
+  const [readFor, setReadFor] = useState<object | null>(null)
   useEffect(() => {
     setProposals([])
     setDecisions([])
     setTitle('')
     setReadFor(null)
-  }, [id])
+  }, [place])
   useEffect(() => {
-    if (document?.id !== id) return
+    if (!document) return
     const key = keyOf(store.keyOf(), document)
-    if (readFor === id) return keep(key, document.revision, { proposals, decisions, title })
+    if (readFor === place) return keep(key, document.revision, { proposals, decisions, title })
     const kept = readKept(key, document.revision)
     setProposals(kept.proposals)
     setDecisions(kept.decisions)
     setTitle(kept.title)
-    setReadFor(id)
-  }, [store, id, document, readFor, proposals, decisions, title])
+    setReadFor(place)
+  }, [store, place, document, readFor, proposals, decisions, title])
   return { proposals, setProposals, decisions, setDecisions, title, setTitle }
 }
 

@@ -11,7 +11,7 @@ export function showSvg(host: HTMLElement, text: string): void {
       return ''
     })
     .replace(/<[a-z][^<>]*>/gi, (tag) => tag.replace(/(\s)style(\s*=\s*["'])/gi, '$1data-ct-css$2'))
-  const parsed = new DOMParser().parseFromString(bare, 'image/svg+xml').documentElement
+  const parsed = new DOMParser().parseFromString(trusted(bare), 'image/svg+xml').documentElement
   if (parsed.localName !== 'svg') throw new Error('this is no SVG')
   const svg = copy(parsed, host.ownerDocument)
   if (!svg) throw new Error('this is no SVG')
@@ -27,6 +27,19 @@ export function showSvg(host: HTMLElement, text: string): void {
 }
 
 const MIN_SCALE = 0.8
+
+interface Policy {
+  createHTML: (text: string) => string
+}
+let policy: Policy | undefined
+
+/** The text for the parser of a page that requires Trusted Types and allows the policy `chattray`. What is parsed is not shown: copy takes what is allowed. */
+function trusted(text: string): string {
+  const { trustedTypes: types } = globalThis as { trustedTypes?: { createPolicy: (name: string, policy: Policy) => Policy } }
+  policy ??= types?.createPolicy('chattray', { createHTML: (svg) => svg })
+  return policy?.createHTML(text) ?? text
+}
+
 const SVG = 'http://www.w3.org/2000/svg'
 const elements = new Set([
   'svg', 'g', 'defs', 'marker', 'path', 'rect', 'circle', 'ellipse', 'line', 'polyline', 'polygon', 'text', 'tspan', 'textPath', 'title', 'desc', 'clipPath', 'mask', 'pattern', 'linearGradient', 'radialGradient', 'stop', 'symbol',

@@ -36,7 +36,7 @@ export function PayloadContent({ payload, place, decide, close, onOwnButtons }: 
   if (!handler || !show || checked === 'misfit') return plain
   if (checked === 'checking') return null
   return (
-    <Boundary key={payload.payload_id ?? payload.type} instead={plain}>
+    <Boundary key={payload.payload_id ?? payload.type} instead={plain} meanwhile={null}>
       <div className="ct-own">
         <Card render={() => show.call(handler, checked.data, {
           get onAccept() {

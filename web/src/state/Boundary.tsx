@@ -1,14 +1,15 @@
-import { Component, type ReactNode } from 'react'
+import { Component, Suspense, type ReactNode } from 'react'
 
 export interface BoundaryProps {
-  /** Shown in place of children that throw. */
+  /** Shown in place of children that throw, and of those that are still loading unless `meanwhile` is given. */
   instead: ReactNode
+  meanwhile?: ReactNode
   /** When it changes, children that have thrown are tried again. */
   of?: unknown
   children: ReactNode
 }
 
-/** Keeps an error of its children from what is around them. React logs the error. */
+/** Keeps an error of its children, and their loading, from what is around them. React logs the error. */
 export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
   override state = { failed: false }
 
@@ -21,6 +22,7 @@ export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
   }
 
   override render() {
-    return this.state.failed ? this.props.instead : this.props.children
+    const { instead, meanwhile = instead, children } = this.props
+    return this.state.failed ? instead : <Suspense fallback={meanwhile}>{children}</Suspense>
   }
 }

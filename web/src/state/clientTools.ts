@@ -197,14 +197,12 @@ const failed = (message: string): Outcome => ({ output: message.slice(0, CLIENT_
 /** Waits for the signal. A handler that does not end would keep the call from another page. */
 const aborted = (signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
 
-/** Does something while no other tab does it. Pages without TLS have no locks; there the service takes the first outcome. */
+/** Does something while no other tab does it. Pages without TLS and frames without storage have no locks; there the service takes the first outcome. */
 async function locked(name: string, signal: AbortSignal, act: () => Promise<void>): Promise<void> {
-  if (typeof navigator === 'undefined' || !navigator.locks) return act()
-  try {
-    await navigator.locks.request(name, { signal }, act)
-  } catch (error) {
-    if (!signal.aborted) throw error
-  }
+  let begun: Promise<void> | undefined
+  const begin = () => (begun = act())
+  await globalThis.navigator?.locks?.request(name, { signal }, begin).catch(() => begun)
+  if (!signal.aborted) await (begun ?? begin())
 }
 
 /** Tries again while the service cannot be reached. */

@@ -30,6 +30,8 @@ export interface StoreOptions {
  * once for each frame of the screen.
  */
 export class ChatStore extends WaitingChat {
+  /** Tells stores apart: another user has another one. */
+  readonly id = newKey()
   readonly api: ChatApi
   /** The tools that the page runs for the model. */
   readonly clientTools: ClientTools

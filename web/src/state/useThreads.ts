@@ -47,6 +47,14 @@ export function useThreads(): ThreadsState {
   const [{ items, cursor }, setList] = useState<{ items: Chat[]; cursor?: string }>({ items: [] })
   const [status, setStatus] = useState<ThreadsState['status']>('loading')
   const [error, setError] = useState<ApiError | null>(null)
+  // The chats of another user are not shown meanwhile.
+  const [of, setOf] = useState(store)
+  if (of !== store) {
+    setOf(store)
+    setList({ items: [] })
+    setQuery('')
+    setStatus('loading')
+  }
   const failed = useCallback((problem: unknown) => {
     setError(problem instanceof ApiError ? problem : null)
     setStatus('error')
@@ -104,8 +112,9 @@ export function useThreads(): ThreadsState {
   const answering = items.some((c) => c.active_run_id && c.conversation_id !== here)
   useEffect(() => {
     if (!answering) return
-    // Where it is not known, it is asked again.
-    const asked = () => store.api.listChats({ limit: THREADS.page, ...(archived && { archived: 'true' }) }).catch((): { items: Chat[] } => ({ items: [] }))
+    // Where it is not known, and where nobody sees it, it is asked again.
+    const unknown = (): { items: Chat[] } => ({ items: [] })
+    const asked = async () => (document.hidden ? unknown() : store.api.listChats({ limit: THREADS.page, ...(archived && { archived: 'true' }) }).catch(unknown))
     const timer = setTimeout(() => void asked().then((now) => {
       setList((list) => ({ ...list, items: list.items.map((c) => ({ ...c, active_run_id: (now.items.find((n) => n.conversation_id === c.conversation_id) ?? c).active_run_id })) }))
     }), THREADS.answering)
