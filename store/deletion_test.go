@@ -1,10 +1,13 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/storetest"
 )
@@ -94,5 +97,39 @@ func TestDeleteChatReadsNoOther(t *testing.T) {
 				t.Errorf("reads all messages of the user: %s\n%s", line, statement)
 			}
 		}
+	}
+}
+
+// The versions of a document, which may be large, are deleted in steps before it.
+func TestDeleteDocumentInSteps(t *testing.T) {
+	s := fillChats(t, 1, 2)
+	if _, err := s.CreateDocument(t.Context(), "u", record.NewDocument{ID: "d", Title: "Title"}); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Fill(`INSERT INTO document_versions (owner, document_id, revision, title, reason, blocks, content, size, created_at)
+		SELECT 'u', 'd', seq, 'Title', 'edited', 0, '[]', 2, 1 FROM blocks LIMIT 5`,
+		"CREATE TRIGGER kept BEFORE DELETE ON documents BEGIN SELECT RAISE(ABORT, 'not now'); END")
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := func(want int) {
+		t.Helper()
+		if list, err := s.DocumentVersions(t.Context(), "u", "d"); err != nil || len(list.Items) != want {
+			t.Errorf("%d versions are left, %v, want %d", len(list.Items), err, want)
+		}
+	}
+	if err := s.DeleteDocument(t.Context(), "u", "d", record.Match{99}); !errors.Is(err, schemas.ErrStale) {
+		t.Errorf("got %v for another revision", err)
+	}
+	versions(5)
+	if err := s.DeleteDocument(t.Context(), "u", "d", nil); err == nil || !strings.Contains(err.Error(), "not now") {
+		t.Errorf("got %v, want that the document is not deleted", err)
+	}
+	versions(1)
+	if err := errors.Join(s.Fill("DROP TRIGGER kept"), s.DeleteDocument(t.Context(), "u", "d", nil)); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.DocumentVersions(t.Context(), "u", "d"); !errors.Is(err, schemas.ErrNotFound) {
+		t.Errorf("got %v, want that the document has gone", err)
 	}
 }
