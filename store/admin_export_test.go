@@ -45,3 +45,6 @@ func (s *Store) OnWrite(f func(statement string)) error {
 		return tx.Callback().Raw().After("gorm:raw").Register("test:statement", func(tx *gorm.DB) { f(tx.Explain(tx.Statement.SQL.String(), tx.Statement.Vars...)) })
 	})
 }
+
+// CurrentAnswer finds the answer that a queued run replaces.
+const CurrentAnswer = currentAnswer
