@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -76,9 +77,19 @@ func StrayHeader(data string) bool {
 	return strings.ContainsAny(line[:1], "[-0123456789") && json.Valid([]byte(line))
 }
 
+// maxViews is how many views and lookups of a chart may contain each other: each is read
+// once for all that contain it.
+const maxViews = 20
+
 // CheckChart returns what is wrong with the header of a chart: it must be an
 // object, a Vega-Lite specification whose views and lookups have no data of their own.
-func CheckChart(header json.RawMessage) error {
+func CheckChart(header json.RawMessage) error { return checkView(header, maxViews) }
+
+// checkView is CheckChart for a view that contains others, at most so many levels.
+func checkView(header json.RawMessage, levels int) error {
+	if levels == 0 {
+		return fmt.Errorf("must be a Vega-Lite specification with at most %d views in each other", maxViews)
+	}
 	var view map[string]json.RawMessage
 	if json.Unmarshal(header, &view) != nil || view == nil {
 		return errors.New("must be a JSON object")
@@ -106,7 +117,7 @@ func CheckChart(header json.RawMessage) error {
 		}
 	}
 	for _, v := range inner {
-		if err := CheckChart(v); err != nil {
+		if err := checkView(v, levels-1); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,11 @@ func TestHeaderRow(t *testing.T) {
 	}
 }
 
+// inViews returns a view in others, n levels deep.
+func inViews(n int, view string) string {
+	return strings.Repeat(`{"spec":`, n) + view + strings.Repeat("}", n)
+}
+
 func TestCheckChart(t *testing.T) {
 	for header, want := range map[string]string{
 		`{"mark":"bar","encoding":{"x":{"field":"data"}}}`:                                                            "",
@@ -44,6 +49,10 @@ func TestCheckChart(t *testing.T) {
 		`{"facet":{"field":"a"},"spec":{"hconcat":[{"data":{"url":"x"}}]}}`:                             "without data:",
 		`{"mark":"bar","transform":[{"lookup":"x","from":{"data":{"url":"x"},"key":"x"}}]}`:             "without data:",
 		`{"vconcat":[{"mark":"bar","transform":[1,{"lookup":"x","from":{"key":"x","data":{"a":1}}}]}]}`: "without data:",
+		inViews(19, `{"mark":"bar"}`):               "",
+		inViews(19, `{"mark":"bar","data":null}`):   "without data:",
+		inViews(20, `{"mark":"bar"}`):               "at most 20 views in each other",
+		inViews(7000, `{"mark":"bar","data":null}`): "at most 20 views in each other", // each level would be read 7,000 times
 	} {
 		err := schemas.CheckChart(json.RawMessage(header))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -38,3 +38,13 @@ func (s *Store) Fill(statements ...string) error {
 		return nil
 	})
 }
+
+// OnWrite calls f with each statement that writes through gorm, with its arguments in it.
+func (s *Store) OnWrite(f func(statement string)) error {
+	return s.db.Write(context.Background(), func(tx *gorm.DB) error {
+		return tx.Callback().Raw().After("gorm:raw").Register("test:statement", func(tx *gorm.DB) { f(tx.Explain(tx.Statement.SQL.String(), tx.Statement.Vars...)) })
+	})
+}
+
+// CurrentAnswer finds the answer that a queued run replaces.
+const CurrentAnswer = currentAnswer

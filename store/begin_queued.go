@@ -47,7 +47,8 @@ func (b *batch) beginQueued(run *runState, names []string) (record.Begun, error)
 // again, and what follows it.
 func (b *batch) supersedeAnswer(o *writeResult, g *record.Begin) error {
 	earlier := ""
-	err := b.tx.Query(b.ctx, currentAnswer, [][]any{{o.chat.id, g.Run.UserMessageID, g.Run.ID}}, func(row sqldb.Scanner) error { return row.Scan(&earlier) })
+	question := g.Run.UserMessageID
+	err := b.tx.Query(b.ctx, currentAnswer, [][]any{{o.chat.id, g.Run.Owner.ID, question, question, g.Run.ID}}, func(row sqldb.Scanner) error { return row.Scan(&earlier) })
 	if err != nil || earlier == "" {
 		return err
 	}

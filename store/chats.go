@@ -9,7 +9,6 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/store/documents"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
@@ -168,27 +167,6 @@ func (s *Store) ChatUsage(ctx context.Context, owner string, id int64) (schemas.
 		" COALESCE(SUM(total_tokens), 0) AS total_tokens, COALESCE(SUM(cost_nano), 0) AS cost_nano FROM runs WHERE chat_id = ? AND owner = ?", id, owner).
 		Scan(&row).Error
 	return schemas.Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, TotalTokens: row.TotalTokens, CostUSD: row.CostNano}, s.db.Fault("chat usage", err)
-}
-
-// DeleteChat deletes the owner's chat and everything that belongs to it. Later
-// writes of its runs are fenced.
-func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
-	err := s.db.Write(ctx, func(tx *gorm.DB) error { return deleteChat(tx, owner, id) })
-	s.journal.ripen() // the next commit removes the chat's entries
-	return s.db.Fault("delete chat", err)
-}
-
-// deleteChat deletes the owner's chat with everything that belongs to it.
-func deleteChat(tx *gorm.DB, owner string, id int64) error {
-	if err := documents.NoteChat(tx, owner, id); err != nil {
-		return err
-	}
-	err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+tables.Reserved+
-		" AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)", owner, id).Error
-	if err != nil {
-		return err
-	}
-	return sqldb.Found(tx.Exec("DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
 }
 
 // Summary returns the summary of the chat's older turns; without one it is

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"gorm.io/gorm"
@@ -107,25 +108,21 @@ func (s *Store) OldChats(ctx context.Context, before time.Time) (old []record.Ol
 // DeleteOldChat is DeleteChat for a chat that still has no run since a time. It
 // reports whether it was deleted.
 func (s *Store) DeleteOldChat(ctx context.Context, chat record.OldChat, before time.Time) (deleted bool, err error) {
-	err = s.db.Write(ctx, func(tx *gorm.DB) error {
-		deleted = false
-		var rows []chatRow
-		err := tx.Clauses(s.db.RowLock()...).Where("owner = ? AND id = ? AND updated_at < ?", chat.Owner, chat.ConversationID, values.Micros(before)).Find(&rows).Error
-		if err != nil || len(rows) == 0 {
-			return err
-		}
+	err = s.deleteInSteps(ctx, chat.Owner, chat.ConversationID, func(tx *gorm.DB, row *chatRow) error {
 		open, err := sqldb.Number(tx, "SELECT COUNT(*) FROM runs WHERE chat_id = ? AND "+tables.OpenStates, chat.ConversationID)
-		if err != nil || open > 0 {
-			return err
+		if err == nil && (open > 0 || row.UpdatedAt >= values.Micros(before)) {
+			err = errInUse
 		}
-		deleted = true
-		return deleteChat(tx, chat.Owner, chat.ConversationID)
+		return err
 	})
-	if deleted {
-		s.journal.ripen() // the next commit removes the chat's entries
+	if errors.Is(err, errInUse) || errors.Is(sqldb.Translate(err), schemas.ErrNotFound) {
+		return false, nil
 	}
-	return deleted && err == nil, s.db.Fault("delete an old chat", err)
+	return err == nil, s.db.Fault("delete an old chat", err)
 }
+
+// errInUse is for a chat that is not old any more.
+var errInUse = errors.New("store: the chat is in use again")
 
 // sweepAt returns how far a sweep has come, and locks its row until the end of
 // the transaction.

@@ -191,11 +191,12 @@ const (
 )
 
 // The statements of BeginAttempt. Those for a queued run find the current answer to its
-// question, and replace it and what follows, without the questions that still wait.
+// question, which comes after it, and replace it and what follows, without the questions
+// that still wait.
 const (
 	selectQueued  = `SELECT message_id, user_message_id, created_at FROM runs WHERE id = ?`
 	currentAnswer = `SELECT b.id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.chat_id = ? AND b.role = 'assistant' AND b.status <> 'superseded'
-		AND r.user_message_id = ? AND r.id <> ? ORDER BY b.seq LIMIT 1`
+		AND b.seq > COALESCE((SELECT q.seq FROM blocks q WHERE q.owner = ? AND q.id = ?), 0) AND r.user_message_id = ? AND r.id <> ? ORDER BY b.seq LIMIT 1`
 	supersedeAnswered = supersedeMessages + ` AND id NOT IN (SELECT user_message_id FROM runs WHERE runs.chat_id = blocks.chat_id AND state = 'queued' AND ` + tables.OpenStates + `)`
 	renameAnswer      = `UPDATE runs SET message_id = ? WHERE id = ?`
 	beginAttemptOfRun = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`

@@ -10,7 +10,8 @@ import (
 
 const (
 	maxProse = 1000 // bytes that are held to see if a fence follows
-	maxInfo  = 100  // bytes of the line that opens a fence
+	maxInfo  = 100  // bytes after the marks of the line that opens a fence
+	maxLine  = 500  // bytes of a line that opens or closes a fence: what may be one is held and looked at again
 	// maxHeader bounds the header of a chart in a fence of its own, in bytes.
 	maxHeader = 32 << 10
 	maxIndent = 3 // spaces before a fence that ends another one
@@ -253,10 +254,13 @@ const (
 
 // opening reports whether a line opens a fence, and which.
 func opening(line string, whole bool) (fence string, is answer) {
+	long := len(line) > maxLine
 	line = strings.TrimLeft(line, " ")
 	fence = marks(line)
 	info := line[len(fence):]
 	switch {
+	case long:
+		return "", no
 	case fence == "" && line == "" && !whole:
 		return "", maybe
 	case fence == "", len(info) > maxInfo, len(fence) < 3 && (whole || info != ""), fence != "" && strings.Contains(info, fence[:1]):
@@ -269,11 +273,12 @@ func opening(line string, whole bool) (fence string, is answer) {
 
 // closing reports whether a line closes the fence.
 func closing(line, fence string, whole bool) answer {
+	long := len(line) > maxLine
 	line = strings.TrimLeft(line, " ")
 	run := marks(line)
 	rest := line[len(run):]
 	switch {
-	case strings.Trim(rest, space) != "", run != "" && run[0] != fence[0]:
+	case long, strings.Trim(rest, space) != "", run != "" && run[0] != fence[0]:
 		return no
 	case whole && len(run) < len(fence):
 		return no

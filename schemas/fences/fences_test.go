@@ -76,6 +76,9 @@ func TestAnyCutGivesTheSame(t *testing.T) {
 		if r.IntN(8) == 0 {
 			b.WriteString(strings.Repeat("x", 990) + "\n```\na\n```")
 		}
+		if r.IntN(8) == 0 { // about as long as a line with a fence may be
+			b.WriteString(strings.Repeat([]string{" ", "`", "~"}[r.IntN(3)], 490+r.IntN(20)) + "\na\n```")
+		}
 		text := b.String()
 		for _, kind := range []string{schemas.BlockCSV, schemas.BlockChart} {
 			want, f, got := fences.Whole(kind, text), fences.New(kind), ""
@@ -127,6 +130,27 @@ func TestClosed(t *testing.T) {
 	} {
 		if got := fences.Closed(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Whatever a model writes, little of it is held: all that is held is looked at again with each
+// piece.
+func TestHeldIsBounded(t *testing.T) {
+	const size, most = 20_000, 1100
+	for _, kind := range []string{schemas.BlockCSV, schemas.BlockChart, schemas.BlockMarkdown} {
+		for _, begin := range []string{"", "```\n", "~~~csv\na,b\n", "{\"mark\":\"bar\"}\n", "Here it is:\n"} {
+			for _, unit := range []string{" ", "`", "~", "\t", "\r", "`` ", "x", ",", "\n", " \n", "a\n", "```\n"} {
+				f, shown := fences.New(kind), 0
+				text := begin + strings.Repeat(unit, size/len(unit))
+				for at := 0; at < len(text); at += 8 {
+					shown += len(f.Feed(text[at:min(len(text), at+8)]))
+					if held := at - shown; held > most && !f.Beside() {
+						t.Errorf("%s, %q and many %q: %d bytes are held", kind, begin, unit, held)
+						break
+					}
+				}
+			}
 		}
 	}
 }

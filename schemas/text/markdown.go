@@ -24,7 +24,10 @@ func Markers(s string) [][]int { return markerLines.FindAllStringIndex(s, -1) }
 
 // WithoutMarkers returns a message's text without tool markers.
 func WithoutMarkers(s string) string {
-	s = strings.Trim(markerLines.ReplaceAllString(s, "\n\n"), "\n")
+	if strings.Contains(s, ToolMarker) { // the expression takes long to find none
+		s = markerLines.ReplaceAllString(s, "\n\n")
+	}
+	s = strings.Trim(s, "\n")
 	return strings.ReplaceAll(s, `[\[tool:`, ToolMarker)
 }
 

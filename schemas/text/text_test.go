@@ -132,3 +132,11 @@ func TestFields(t *testing.T) {
 		}
 	}
 }
+
+// Most texts have no markers, and they may be large: the expression does not look for them.
+func TestWithoutMarkersInATextWithoutAny(t *testing.T) {
+	content := strings.Repeat("Ordinary words. \n", 1000)
+	if n := testing.AllocsPerRun(10, func() { text.WithoutMarkers(content) }); n > 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -72,12 +73,15 @@ type Chats struct {
 	runs          Runs
 	tools         Tools
 	searches      searches
+	exports       concurrent.Locks // users whose chats are exported
 }
 
 // New returns the chats of a store, given in its parts. Deleting a chat cancels
 // its runs first.
 func New(conversations Conversations, content Content, versions Versions, runs Runs, tools Tools) *Chats {
-	return &Chats{conversations, content, versions, runs, tools, searches{all: make(chan struct{}, maxSearches)}}
+	return &Chats{
+		conversations: conversations, content: content, versions: versions, runs: runs, tools: tools, searches: searches{all: make(chan struct{}, maxSearches)},
+	}
 }
 
 // List returns a page of the user's chats, newest first. Searches wait for each other; one

@@ -30,13 +30,20 @@ const (
 	// maxOpen is how far from a page's end a question may be whose answer is on the next page:
 	// other questions that waited for their turn, and their answers, are in between.
 	maxOpen = 40
+	// exportWait is how long an export waits for another one of the user. It is longer than
+	// a client that does not read may hold an export.
+	exportWait = 15 * time.Second
 	// maxTitle is the length of a title in characters.
 	maxTitle = 200
 )
 
+// errExporting is for an export that has waited for another one.
+var errExporting = &schemas.Error{Code: schemas.CodeBusy, Message: "another export of a chat is under way; try again later", RetryAfter: 15}
+
 // Export returns a chat and, piece by piece, its text in a format: the current
 // messages, oldest first. The pieces end with an error when the rest cannot be
-// read.
+// read. As each export holds a page of messages, which may be large, those of one user are
+// read one after the other; one that would wait longer than exportWait has the code busy.
 func (c *Chats) Export(ctx context.Context, user schemas.User, id int64, format string) (schemas.Chat, iter.Seq2[[]byte, error], error) {
 	chat, err := c.conversations.Chat(ctx, user.ID, id)
 	if err != nil {
@@ -44,9 +51,24 @@ func (c *Chats) Export(ctx context.Context, user schemas.User, id int64, format 
 	}
 	pages := c.pages(ctx, user, id)
 	if format == formatJSON {
-		return chat, asJSON(chat, pages), nil
+		return chat, c.inTurn(ctx, user, asJSON(chat, pages)), nil
 	}
-	return chat, asMarkdown(chat, pages), nil
+	return chat, c.inTurn(ctx, user, asMarkdown(chat, pages)), nil
+}
+
+// inTurn begins to read the pieces when no other export of the user is read.
+func (c *Chats) inTurn(ctx context.Context, user schemas.User, pieces iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		waiting, cancel := context.WithTimeoutCause(ctx, exportWait, errExporting)
+		unlock, err := c.exports.Lock(waiting, user.ID)
+		cancel()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer unlock()
+		pieces(yield)
+	}
 }
 
 // pages reads the messages of a chat. With the last page it reports whether

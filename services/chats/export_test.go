@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -184,4 +186,35 @@ func TestExportOfSomebodyElse(t *testing.T) {
 	if !errors.Is(err, schemas.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Each export holds a page of messages, so a user's exports are read one after the other, also
+// those that nobody reads.
+func TestExportsOfOneUserInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := chats.New(&kept{messages: []schemas.Message{message("user", "q")}}, nil, nil, nil, words{})
+		begin := func() (next func() ([]byte, error, bool), stop func()) {
+			_, pieces, err := c.Export(t.Context(), ann, 1, "json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return iter.Pull2(pieces)
+		}
+		first, stop := begin()
+		if _, err, ok := first(); err != nil || !ok {
+			t.Fatalf("%v, %v for the first piece", err, ok)
+		}
+		second, stopSecond := begin()
+		defer stopSecond()
+		began := time.Now()
+		if _, err, _ := second(); schemas.Visible(err).Code != schemas.CodeBusy || time.Since(began) != 15*time.Second {
+			t.Errorf("%v after %v for another export, want that it is busy after 15 seconds", err, time.Since(began))
+		}
+		stop()
+		third, stopThird := begin()
+		defer stopThird()
+		if _, err, ok := third(); err != nil || !ok {
+			t.Errorf("%v, %v after the first export", err, ok)
+		}
+	})
 }

@@ -260,26 +260,31 @@ func (t *Tables) RenameDocument(ctx context.Context, owner, id, title string, ma
 	return renamed, t.db.Fault("rename document", err)
 }
 
-// DeleteDocument deletes the document with its blocks.
-func (t *Tables) DeleteDocument(ctx context.Context, owner, id string, match record.Match) error {
-	return t.db.Fault("delete document", t.changeDocument(ctx, owner, id, nil, func(d *change) error {
-		if !match.Holds(d.revision) {
-			return schemas.ErrStale
-		}
-		if err := d.withdrawAll(); err != nil {
-			return err
-		}
-		if _, err := d.remove(""); err != nil {
-			return err
-		}
-		if err := d.noteDocument(); err != nil {
-			return err
-		}
-		if err := d.exec("DELETE FROM document_versions WHERE owner = ? AND document_id = ?", owner, id); err != nil {
-			return err
-		}
-		return d.exec("DELETE FROM documents WHERE owner = ? AND id = ?", owner, id)
-	}))
+// DeleteDocument deletes the document with its blocks. Its versions go first, some in each
+// transaction.
+func (t *Tables) DeleteDocument(ctx context.Context, owner, id string, match record.Match) (err error) {
+	for more := true; more && err == nil; {
+		err = t.changeDocument(ctx, owner, id, nil, func(d *change) error {
+			if !match.Holds(d.revision) {
+				return schemas.ErrStale
+			}
+			var err error
+			if more, err = d.forgetVersions(); err != nil || more {
+				return err
+			}
+			if err := d.withdrawAll(); err != nil {
+				return err
+			}
+			if _, err := d.remove(""); err != nil {
+				return err
+			}
+			if err := d.noteDocument(); err != nil {
+				return err
+			}
+			return d.exec("DELETE FROM documents WHERE owner = ? AND id = ?", owner, id)
+		})
+	}
+	return t.db.Fault("delete document", err)
 }
 
 // change is a document in a transaction, locked until its end: changes of one

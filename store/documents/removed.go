@@ -8,7 +8,6 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
-	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -25,9 +24,6 @@ const (
 		revision = CASE WHEN excluded.revision > removed_blocks.revision THEN excluded.revision ELSE removed_blocks.revision + 1 END`
 	dropRemoved = `DELETE FROM removed_blocks WHERE owner = ? AND removed_at <
 		(SELECT removed_at FROM removed_blocks WHERE owner = ? ORDER BY removed_at DESC LIMIT 1 OFFSET ?)`
-	// chatAnswers are the newest answers of a chat, with all their ids.
-	chatAnswers = `id IN (SELECT id FROM blocks WHERE owner = ? AND role = 'assistant'
-		AND (chat_id = ? OR ` + tables.Reserved + ` AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)) ORDER BY seq DESC LIMIT ?)`
 )
 
 // remove removes the document's blocks in scope, and notes that their ids were in
@@ -56,9 +52,13 @@ func (d *change) removed(blocks []record.NewBlock) (map[string]bool, error) {
 	return removed, err
 }
 
-// NoteChat notes the ids of the answers of a chat that is about to be deleted.
-func NoteChat(tx *gorm.DB, owner string, chat int64) error {
-	return note(tx, owner, values.Micros(time.Now()), chatAnswers, owner, chat, chat, maxRemoved)
+// RemoveMessages removes the owner's messages in scope, and notes that the ids of the answers
+// among them were in use.
+func RemoveMessages(tx *gorm.DB, owner, scope string, args ...any) error {
+	if err := note(tx, owner, values.Micros(time.Now()), "role = 'assistant' AND "+scope, args...); err != nil {
+		return err
+	}
+	return tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+scope, append([]any{owner}, args...)...).Error
 }
 
 func note(tx *gorm.DB, owner string, now int64, scope string, args ...any) error {

@@ -24,6 +24,8 @@ const (
 	maxDocumentVersions = 50
 	// maxVersionSize is in bytes; larger documents get no versions.
 	maxVersionSize = 16 << 20
+	// forgottenAtOnce is how many versions one transaction deletes with their document.
+	forgottenAtOnce = 2
 	// versionSpan is the time within which the user's changes of blocks and
 	// title share one version, the document before them.
 	versionSpan = 10 * time.Minute
@@ -117,6 +119,13 @@ func (d *change) dropVersions() error {
 	}
 	return d.exec(`DELETE FROM document_versions WHERE owner = ? AND seq IN (SELECT seq FROM (SELECT seq, SUM(size + 1024) OVER (ORDER BY seq DESC) AS room
 		FROM document_versions WHERE owner = ?) AS v WHERE room > ?)`, d.owner, d.owner, d.owned.Quota)
+}
+
+// forgetVersions deletes some versions of the document, and reports whether there may be more.
+func (d *change) forgetVersions() (more bool, err error) {
+	done := d.tx.Exec(`DELETE FROM document_versions WHERE owner = ? AND document_id = ? AND revision IN (SELECT revision FROM document_versions
+		WHERE owner = ? AND document_id = ? ORDER BY revision LIMIT ?)`, d.owner, d.row.ID, d.owner, d.row.ID, forgottenAtOnce)
+	return done.RowsAffected == forgottenAtOnce, done.Error
 }
 
 // DocumentVersions returns the versions of a document, the newest first.

@@ -324,7 +324,8 @@ export interface paths {
          * A chat as a file
          * @description The current messages, oldest first: as Markdown, or as JSON as in `GET /api/chats/{conversation_id}`. Of a chat
          *     with more than 20,000 messages it has the first ones, and says so at the end (`truncated`). The response is sent while it is read from the database; if the connection breaks,
-         *     the export is incomplete. It counts as one of the user's open streams.
+         *     the export is incomplete. It counts as one of the user's open streams. A user's exports of chats are made one after
+         *     the other: one that waits for 15 seconds is `busy`.
          */
         get: operations["exportChat"];
         put?: never;
@@ -4527,6 +4528,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["DataInUse"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];

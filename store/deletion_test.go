@@ -1,0 +1,135 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/storetest"
+)
+
+// fillChats makes two chats of the user u. The first has turns with questions of a size, the
+// second many small messages.
+func fillChats(t *testing.T, turns, size int) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), storetest.FreshSQLite(t), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	numbers := func(n int) string {
+		return fmt.Sprintf("(WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < %d) SELECT i FROM s)", n)
+	}
+	err = s.Fill(
+		`INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (1, 'u', 'one', '', 0, 0), (2, 'u', 'two', '', 0, 0)`,
+		`INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id, created_at, ended_at, place)
+			SELECT 'r' || i, 1, 'u', '', '[]', 'completed', 1, X'', 'q' || i, 'a' || i, i, i, i FROM `+numbers(turns),
+		`INSERT INTO blocks (owner, id, chat_id, role, type, current, run_id, created_at) SELECT 'u', 'q' || i, 1, 'user', 'md', hex(zeroblob(`+fmt.Sprint(size/2)+`)), 'r' || i, i FROM `+numbers(turns),
+		`INSERT INTO blocks (owner, id, chat_id, role, type, current, run_id, created_at) SELECT 'u', 'a' || i, 1, 'assistant', 'md', 'answer', 'r' || i, i FROM `+numbers(turns),
+		`INSERT INTO blocks (owner, id, chat_id, role, type, current, run_id, created_at) SELECT 'u', 'o' || i, 2, 'assistant', 'md', 'other', '', i FROM `+numbers(2000),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// left returns how many messages and runs the first chat of fillChats has.
+func left(t *testing.T, s *store.Store) (messages, runs int64) {
+	t.Helper()
+	rows, err := s.Plan("", "SELECT (SELECT COUNT(*) FROM blocks WHERE id NOT LIKE 'o%') AS messages, (SELECT COUNT(*) FROM runs) AS runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows[0]["messages"].(int64), rows[0]["runs"].(int64)
+}
+
+// A long chat is deleted in steps: no transaction deletes more than some rows, and some bytes.
+// What a deletion that fails has deleted stays deleted, and the next one continues.
+func TestDeleteChatInSteps(t *testing.T) {
+	for _, c := range []struct{ turns, size, most int }{{350, 10, 100}, {20, 1 << 20, 24}} {
+		s := fillChats(t, c.turns, c.size)
+		if err := s.Fill("CREATE TRIGGER kept BEFORE DELETE ON chats BEGIN SELECT RAISE(ABORT, 'not now'); END"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.DeleteChat(t.Context(), "u", 1); err == nil || !strings.Contains(err.Error(), "not now") {
+			t.Fatalf("got %v, want that the chat is not deleted", err)
+		}
+		if messages, runs := left(t, s); messages > int64(c.most) || runs > int64(c.most) {
+			t.Errorf("of %d turns %d messages and %d runs are left to the last step, want at most %d", c.turns, messages, runs, c.most)
+		}
+		if err := s.Fill("DROP TRIGGER kept"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.DeleteChat(t.Context(), "u", 1); err != nil {
+			t.Fatal(err)
+		}
+		if messages, runs := left(t, s); messages+runs > 0 {
+			t.Errorf("%d messages and %d runs are left, want none", messages, runs)
+		}
+		if removed, err := s.Removed(t.Context(), "u", []string{"a1", "a20", "q1", "o1"}); err != nil || len(removed) != 2 {
+			t.Errorf("the removed ids are %v, %v, want those of the two answers", removed, err)
+		}
+	}
+}
+
+// The deletion of a chat reads nothing of the user's other chats.
+func TestDeleteChatReadsNoOther(t *testing.T) {
+	s := fillChats(t, 10, 10)
+	var statements []string
+	if err := s.OnWrite(func(statement string) { statements = append(statements, statement) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteChat(t.Context(), "u", 1); err != nil || len(statements) == 0 {
+		t.Fatalf("%d statements, %v", len(statements), err)
+	}
+	for _, statement := range statements {
+		plan, err := s.Plan("EXPLAIN QUERY PLAN ", statement)
+		if err != nil {
+			t.Fatalf("%v in %s", err, statement)
+		}
+		for _, row := range plan {
+			if line := fmt.Sprint(row["detail"]); strings.HasPrefix(line, "SCAN blocks") || strings.HasSuffix(line, "(owner=?)") && strings.Contains(line, " blocks ") {
+				t.Errorf("reads all messages of the user: %s\n%s", line, statement)
+			}
+		}
+	}
+}
+
+// The versions of a document, which may be large, are deleted in steps before it.
+func TestDeleteDocumentInSteps(t *testing.T) {
+	s := fillChats(t, 1, 2)
+	if _, err := s.CreateDocument(t.Context(), "u", record.NewDocument{ID: "d", Title: "Title"}); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Fill(`INSERT INTO document_versions (owner, document_id, revision, title, reason, blocks, content, size, created_at)
+		SELECT 'u', 'd', seq, 'Title', 'edited', 0, '[]', 2, 1 FROM blocks LIMIT 5`,
+		"CREATE TRIGGER kept BEFORE DELETE ON documents BEGIN SELECT RAISE(ABORT, 'not now'); END")
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := func(want int) {
+		t.Helper()
+		if list, err := s.DocumentVersions(t.Context(), "u", "d"); err != nil || len(list.Items) != want {
+			t.Errorf("%d versions are left, %v, want %d", len(list.Items), err, want)
+		}
+	}
+	if err := s.DeleteDocument(t.Context(), "u", "d", record.Match{99}); !errors.Is(err, schemas.ErrStale) {
+		t.Errorf("got %v for another revision", err)
+	}
+	versions(5)
+	if err := s.DeleteDocument(t.Context(), "u", "d", nil); err == nil || !strings.Contains(err.Error(), "not now") {
+		t.Errorf("got %v, want that the document is not deleted", err)
+	}
+	versions(1)
+	if err := errors.Join(s.Fill("DROP TRIGGER kept"), s.DeleteDocument(t.Context(), "u", "d", nil)); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.DocumentVersions(t.Context(), "u", "d"); !errors.Is(err, schemas.ErrNotFound) {
+		t.Errorf("got %v, want that the document has gone", err)
+	}
+}
