@@ -8,8 +8,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/rivo/uniseg"
 )
 
 // Ellipsis returns s, cut to limit characters if it has more; the last one is
@@ -90,22 +88,8 @@ func Bytes(s string, limit int) string {
 	return s[:limit]
 }
 
-// Beginning returns at most the first limit characters of s. As in Ellipsis, none is split,
-// except a letter with so many marks that nothing else would be left.
-func Beginning(s string, limit int) string {
-	whole, rest, state, atMost := 0, s, -1, Offset(s, limit)
-	for rest != "" {
-		var shown string
-		if shown, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state); whole+len(shown) > atMost {
-			break
-		}
-		whole += len(shown)
-	}
-	if whole == 0 {
-		whole = atMost
-	}
-	return s[:whole]
-}
+// Beginning returns at most the first limit characters of s. As in Ellipsis, none is split.
+func Beginning(s string, limit int) string { return s[:wholeBefore(s, Offset(s, limit))] }
 
 // Offset returns the byte offset of character n of s, or len(s) if s has fewer.
 func Offset(s string, n int) int {
