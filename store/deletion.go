@@ -30,10 +30,10 @@ const (
 )
 
 // DeleteChat deletes the owner's chat and everything that belongs to it, a long one in
-// steps, between which others write. If one fails, the next call continues. Later writes of
-// its runs are fenced.
+// steps, between which others write. It goes on when ctx ends; if a step fails, the next call
+// continues. Later writes of its runs are fenced.
 func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
-	err := s.deleteInSteps(ctx, owner, id, func(*gorm.DB, *chatRow) error { return nil })
+	err := s.deleteInSteps(context.WithoutCancel(ctx), owner, id, func(*gorm.DB, *chatRow) error { return nil })
 	return s.db.Fault("delete chat", err)
 }
 

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -74,6 +75,21 @@ func TestDeleteChatInSteps(t *testing.T) {
 		if removed, err := s.Removed(t.Context(), "u", []string{"a1", "a20", "q1", "o1"}); err != nil || len(removed) != 2 {
 			t.Errorf("the removed ids are %v, %v, want those of the two answers", removed, err)
 		}
+	}
+}
+
+// A client that goes while its chat is deleted leaves no half of it.
+func TestDeleteChatGoesOn(t *testing.T) {
+	s := fillChats(t, 350, 10)
+	ctx, leave := context.WithCancel(t.Context())
+	if err := s.OnWrite(func(string) { leave() }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteChat(ctx, "u", 1); err != nil {
+		t.Error(err)
+	}
+	if messages, runs := left(t, s); messages+runs > 0 {
+		t.Errorf("%d messages and %d runs are left, want none", messages, runs)
 	}
 }
 

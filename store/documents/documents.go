@@ -261,8 +261,9 @@ func (t *Tables) RenameDocument(ctx context.Context, owner, id, title string, ma
 }
 
 // DeleteDocument deletes the document with its blocks. Its versions go first, some in each
-// transaction.
+// transaction, also when ctx ends.
 func (t *Tables) DeleteDocument(ctx context.Context, owner, id string, match record.Match) (err error) {
+	ctx = context.WithoutCancel(ctx)
 	for more := true; more && err == nil; {
 		err = t.changeDocument(ctx, owner, id, nil, func(d *change) error {
 			if !match.Holds(d.revision) {
