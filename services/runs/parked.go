@@ -72,17 +72,18 @@ func (r *Runs) reviveAll(ctx context.Context) {
 	waiting, unpolledChats := maps.Clone(r.parked), slices.Collect(maps.Keys(r.unpolledChats))
 	r.mu.Unlock()
 	for id, p := range waiting {
-		err := r.reviveOne(ctx, id, p)
-		switch {
-		case err == nil, errors.Is(err, record.ErrFenced), errors.Is(err, schemas.ErrNotFound):
-			r.mu.Lock()
-			delete(r.parked, id)
-			r.mu.Unlock()
-		case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
-			return // the next tick tries again
-		default:
-			r.Logger.Error("could not recover a run", "run_id", id, "error", err)
+		r.mu.Lock()
+		delete(r.parked, id) // not afterwards: a run that is revived may be parked again
+		r.mu.Unlock()
+		err := r.reviveOne(ctx, id, &p)
+		if err == nil || errors.Is(err, record.ErrFenced) || errors.Is(err, schemas.ErrNotFound) {
+			continue
 		}
+		r.park(id, p)
+		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
+			return // the next tick tries again
+		}
+		r.Logger.Error("could not recover a run", "run_id", id, "error", err)
 	}
 	for _, chat := range unpolledChats {
 		r.mu.Lock()
@@ -97,8 +98,9 @@ func (r *Runs) reviveAll(ctx context.Context) {
 }
 
 // reviveOne stores what the run's last attempt could not store, so that no finished
-// reply and no finished tool call is lost. Then it recovers the run.
-func (r *Runs) reviveOne(ctx context.Context, id string, p parked) error {
+// reply and no finished tool call is lost. Then it recovers the run. After an error p is
+// what is left to do.
+func (r *Runs) reviveOne(ctx context.Context, id string, p *parked) error {
 	for _, e := range p.lost {
 		err := r.committer.Submit(e.Write, e.Log, false).Wait(ctx)
 		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
@@ -126,6 +128,6 @@ func (r *Runs) reviveOne(ctx context.Context, id string, p parked) error {
 		r.next(stored.ConversationID)
 		return nil
 	default:
-		return r.takeUp(ctx, stored, p.taken)
+		return r.takeUp(ctx, stored, p)
 	}
 }

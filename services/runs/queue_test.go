@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/runs"
@@ -64,6 +65,39 @@ func TestTheRunBeforeAQueuedOneEndsAsItIsRefused(t *testing.T) {
 		<-time.After(time.Minute)
 		if q.tries != 2 {
 			t.Errorf("the queued run was tried %d times in a minute, want again after it was refused", q.tries)
+		}
+	})
+}
+
+// queuedRuns is the store's runs, which are all queued runs of the process.
+type queuedRuns struct {
+	uncancelled
+	of func() string
+}
+
+func (q *queuedRuns) Run(_ context.Context, id string) (record.Run, error) {
+	return record.Run{ID: id, Replica: q.of(), State: schemas.RunQueued, Request: []byte("{}")}, nil
+}
+
+// While the database can be read but not written, a queued run is tried again and again.
+func TestAQueuedRunIsTriedUntilTheDatabaseTakesWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{next: record.Run{ID: "queued"}}
+		q.begin = func() error {
+			if q.tries > 3 {
+				return record.ErrFenced // enough
+			}
+			return record.ErrUnavailable
+		}
+		stored := &queuedRuns{}
+		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Queue: q, Runs: stored, Logs: unread{}}})
+		defer r.Shutdown(t.Context())
+		stored.of = r.Replica
+		r.Enlist(t.Context(), "queued")
+		r.Next(0)
+		<-time.After(time.Minute)
+		if q.tries != 4 {
+			t.Errorf("the queued run was tried %d times in a minute, want 4", q.tries)
 		}
 	})
 }

@@ -236,17 +236,17 @@ func (r *Runs) requeue(f found) {
 
 // takeUp starts the next attempt of a run that this process has given up, or
 // the current attempt of a run that it has taken but not begun.
-func (r *Runs) takeUp(ctx context.Context, stored record.Run, taken bool) error {
+func (r *Runs) takeUp(ctx context.Context, stored record.Run, p *parked) error {
 	lease := r.leases.Current()
 	if stored.Replica != lease.ID {
 		return record.ErrFenced
 	}
-	if !taken {
+	if !p.taken {
 		if err := r.Store.Queue.BeginAttempt(ctx, stored.ID, stored.Attempt+1, lease.ID); err != nil {
 			return err
 		}
 		stored.Attempt++
-		r.park(stored.ID, parked{taken: true}) // if it cannot be read now
+		*p = parked{taken: true} // if it cannot be read now
 	}
 	if err := r.Store.Queue.Tidy(ctx, []string{lease.ID}); err != nil {
 		return err
