@@ -19,6 +19,13 @@ func (r *Runs) Enlist(ctx context.Context, id string) {
 	r.enlistAt(ctx, id, 0)
 }
 
+// EnlistWriting registers a queued run of a chat that writes a block of Ann's.
+func (r *Runs) EnlistWriting(ctx context.Context, id string, chat int64, block string) {
+	run := r.enlistAt(ctx, id, 0)
+	run.owner.ID, run.conversationID = "ann", chat
+	run.claim = documents.Claim{Run: id, Owner: "ann", Document: "doc", Blocks: []string{block}}
+}
+
 func (r *Runs) enlistAt(ctx context.Context, id string, attempt int) *run {
 	run := newRun(&record.Run{ID: id}, r.leases.Current(), func() {})
 	run.take(&schemas.ChatRequest{}, documents.Claim{})

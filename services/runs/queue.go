@@ -69,7 +69,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 	}
 	begun, err := r.beginQueued(ctx, run)
 	if err != nil { // before anybody else may start it
-		r.Drafts.Release(run.id)
+		r.unclaim(run.owner.ID, run.id)
 	}
 	r.mu.Lock()
 	switch {

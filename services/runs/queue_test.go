@@ -2,13 +2,16 @@ package runs_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/runs"
 )
 
@@ -98,6 +101,47 @@ func TestAQueuedRunIsTriedUntilTheDatabaseTakesWrites(t *testing.T) {
 		<-time.After(time.Minute)
 		if q.tries != 4 {
 			t.Errorf("the queued run was tried %d times in a minute, want 4", q.tries)
+		}
+	})
+}
+
+// queues is the store's queue with the first run of each chat.
+type queues struct {
+	runs.QueueStore
+	first map[int64]string
+	begin func(id string) error
+}
+
+func (q *queues) NextQueued(_ context.Context, chat int64) (record.Run, error) {
+	return record.Run{ID: q.first[chat]}, nil
+}
+
+func (q *queues) BeginQueued(_ context.Context, id, _ string, _ []string) (record.Begun, error) {
+	return record.Begun{}, q.begin(id)
+}
+
+// A queued run finds its block claimed by another one, which is about to begin and is then
+// refused. Nothing ends that would start the first one.
+func TestAQueuedRunMeetsAClaimOfARunThatDoesNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tried []string
+		q := &queues{first: map[int64]string{1: "waits", 2: "refused"}}
+		r := runs.New(runs.Options{
+			Options: prepare.Options{Drafts: documents.New(nil, nil, nil, nil)}, Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}, Logs: unread{}},
+		})
+		defer r.Shutdown(t.Context())
+		q.begin = func(id string) error {
+			if tried = append(tried, id); id == "refused" {
+				r.Next(1)
+			}
+			return record.ErrFenced
+		}
+		r.EnlistWriting(t.Context(), "waits", 1, "block")
+		r.EnlistWriting(t.Context(), "refused", 2, "block")
+		r.Next(2)
+		<-time.After(time.Minute)
+		if want := []string{"refused", "waits"}; !slices.Equal(tried, want) {
+			t.Errorf("the runs %q were tried, want %q", tried, want)
 		}
 	})
 }
