@@ -34,6 +34,13 @@ func (r *Runs) enlistAt(ctx context.Context, id string, attempt int) *run {
 	return run
 }
 
+// EnlistLater returns what registers a queued run that has begun now.
+func (r *Runs) EnlistLater(ctx context.Context, id string) func() {
+	run := newRun(&record.Run{ID: id}, r.leases.Current(), func() {})
+	run.take(&schemas.ChatRequest{}, documents.Claim{})
+	return func() { r.enlist(ctx, run, 1) }
+}
+
 // EnlistFollowed registers a run that is under way and has a reader. End ends it; it is
 // still followed afterwards.
 func (r *Runs) EnlistFollowed(ctx context.Context, id string) (end func()) {

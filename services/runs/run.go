@@ -112,6 +112,11 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	base = record.WithFence(base, record.Fence{RunID: run.id, Attempt: attempt})
 	run.ctx, run.stop = context.WithCancelCause(turn.WithMeter(base, run.spent.Add))
 	run.done, run.becameIdle = make(chan struct{}), make(chan struct{}, 1)
+	defer func() {
+		if run.lease.Lost() { // before the run was here
+			r.lost(run.lease)
+		}
+	}()
 	defer r.readers.Came(run.id) // readers may have followed it elsewhere
 	defer r.beginning.Done(run.id)
 	r.mu.Lock()

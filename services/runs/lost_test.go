@@ -1,0 +1,61 @@
+package runs_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/acts"
+	"github.com/chattray/chattray/services/leases"
+	"github.com/chattray/chattray/services/runs"
+)
+
+// replicas is the table of a replica that is soon marked as gone, and joins again.
+type replicas struct{ leases.Takeover }
+
+func (replicas) Join(context.Context, record.Replica, time.Duration) ([]record.Replica, error) {
+	return nil, nil
+}
+
+func (replicas) Renew(context.Context, string, time.Duration) (int, error) { return 0, nil }
+
+func (replicas) Drain(context.Context, string) (bool, error) { return false, nil }
+
+func (replicas) Leave(context.Context, string) error { return nil }
+
+func (replicas) Expired(context.Context) ([]string, error) { return nil, nil }
+
+func (replicas) Unfinished(context.Context) ([]string, error) { return nil, nil }
+
+// unasked is what replicas tell each other: nothing.
+type unasked struct{ acts.Open }
+
+func (unasked) CancelRequested(context.Context, string) ([]string, error) { return nil, nil }
+
+func (unasked) Turns(context.Context, string) ([]string, error) { return nil, nil }
+
+// A queued run is stored while the replica is marked as gone: another one has the run. Its
+// readers look for it there, also if this replica learns first that it is gone.
+func TestARunIsStoredAsItsLeaseIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := runs.New(runs.Options{
+			Store:  runs.Stores{Commit: tended{}, Runs: uncancelled{}, Logs: unread{}},
+			Acts:   acts.Stores{Open: unasked{}},
+			Leases: leases.Options{Table: replicas{}, Takeover: replicas{}, Many: true},
+		})
+		defer r.Shutdown(t.Context())
+		if err := r.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before, enlist := r.Replica(), r.EnlistLater(t.Context(), "queued")
+		for r.Replica() == before {
+			<-time.After(time.Second)
+		}
+		enlist()
+		if r.Follows("queued") {
+			t.Error("the run is followed here, want it to be looked for")
+		}
+	})
+}
