@@ -244,7 +244,7 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	switch {
 	case err != nil:
 	case run.req.InteractionType == schemas.ActionExecuted:
-		err = r.act(run, wr)
+		err = r.clicks.Do(run.ctx, run.part(), wr)
 	default:
 		err = r.converse(run, wr)
 	}
