@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/api/dialects"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -242,10 +243,8 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 		case errors.Is(err, runlog.ErrInterrupted):
 			k.end(websocket.StatusServiceRestart, restarts)
 		case schemas.Visible(err).Code == schemas.CodeTooManyStreams: // the run still waits for its turn
-			select {
-			case <-time.After(turnWait):
+			if concurrent.Pause(ctx, turnWait) == nil {
 				continue
-			case <-ctx.Done():
 			}
 		default:
 			k.fail(ctx, err, schemas.Chunk{ChatID: chat, End: true})
