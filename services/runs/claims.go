@@ -86,10 +86,12 @@ func (r *Runs) setWaiting(run *run, b *record.Begin) {
 // it is no longer being started, and the end of another run starts it.
 func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
 	for {
-		holder, err := r.claim(ctx, run.claim)
-		if holder == "" && err == nil {
-			r.setBlocked(run, false)
-			return true
+		// A run that waits behind another one does not claim: nobody has to be woken then.
+		if r.waitsFirst(run.claim) == "" {
+			if holder, err := r.claim(ctx, run.claim); holder == "" && err == nil {
+				r.setBlocked(run, false)
+				return true
+			}
 		}
 		r.setBlocked(run, true)
 		if r.acts != nil { // it is tried again every second

@@ -19,11 +19,11 @@ func (r *Runs) Enlist(ctx context.Context, id string) {
 	r.enlistAt(ctx, id, 0)
 }
 
-// EnlistWriting registers a queued run of a chat that writes a block of Ann's.
-func (r *Runs) EnlistWriting(ctx context.Context, id string, chat int64, block string) {
+// EnlistWriting registers a queued run of a chat that writes blocks of Ann's.
+func (r *Runs) EnlistWriting(ctx context.Context, id string, chat int64, blocks ...string) {
 	run := r.enlistAt(ctx, id, 0)
 	run.owner.ID, run.conversationID = "ann", chat
-	run.claim = documents.Claim{Run: id, Owner: "ann", Document: "doc", Blocks: []string{block}}
+	run.claim = documents.Claim{Run: id, Owner: "ann", Document: "doc", Blocks: blocks}
 }
 
 func (r *Runs) enlistAt(ctx context.Context, id string, attempt int) *run {
@@ -51,6 +51,9 @@ func (r *Runs) EnlistFollowed(ctx context.Context, id string) (end func()) {
 		r.ended(run)
 	}
 }
+
+// Unclaim releases what a run that does not begin has claimed.
+func (r *Runs) Unclaim(owner, id string) { r.unclaim(owner, id) }
 
 // Next starts the oldest queued run of a chat, if none is running.
 func (r *Runs) Next(chat int64) { r.next(chat) }

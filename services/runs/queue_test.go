@@ -108,11 +108,13 @@ func TestAQueuedRunIsTriedUntilTheDatabaseTakesWrites(t *testing.T) {
 // queues is the store's queue with the first run of each chat.
 type queues struct {
 	runs.QueueStore
-	first map[int64]string
-	begin func(id string) error
+	first  map[int64]string
+	begin  func(id string) error
+	looked int
 }
 
 func (q *queues) NextQueued(_ context.Context, chat int64) (record.Run, error) {
+	q.looked++
 	return record.Run{ID: q.first[chat]}, nil
 }
 
@@ -142,6 +144,34 @@ func TestAQueuedRunMeetsAClaimOfARunThatDoesNotBegin(t *testing.T) {
 		<-time.After(time.Minute)
 		if want := []string{"refused", "waits"}; !slices.Equal(tried, want) {
 			t.Errorf("the runs %q were tried, want %q", tried, want)
+		}
+	})
+}
+
+// Several queued runs of a user wait for one block. A chat is looked at again by chance, while
+// nothing has been released: a run that waits behind another one claims nothing, so that the
+// two do not make each other's chats be looked at for ever.
+func TestRunsThatWaitDoNotWakeEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		drafts := documents.New(nil, nil, nil, nil)
+		q := &queues{first: map[int64]string{1: "1", 2: "2", 3: "3"}, begin: func(string) error { return record.ErrFenced }}
+		r := runs.New(runs.Options{
+			Options: prepare.Options{Drafts: drafts}, Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}, Logs: unread{}},
+		})
+		defer r.Shutdown(t.Context())
+		if holder, err := drafts.Claim(t.Context(), documents.Claim{Run: "0", Owner: "ann", Document: "doc", Blocks: []string{"a"}}); holder != "" || err != nil {
+			t.Fatal(holder, err)
+		}
+		r.EnlistWriting(t.Context(), "1", 1, "a", "b")
+		r.EnlistWriting(t.Context(), "2", 2, "b")
+		r.EnlistWriting(t.Context(), "3", 3, "b")
+		for chat := range int64(3) {
+			r.Next(chat + 1)
+		}
+		r.Unclaim("ann", "refused")
+		<-time.After(time.Minute)
+		if q.looked > 8 {
+			t.Errorf("the chats were looked at %d times in a minute, want once each at first and once again", q.looked)
 		}
 	})
 }
