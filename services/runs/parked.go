@@ -80,8 +80,11 @@ func (r *Runs) reviveAll(ctx context.Context) {
 			continue
 		}
 		r.park(id, p)
-		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
-			return // the next tick tries again
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, record.ErrUnavailable) {
+			break // the next tick tries again, in another order: it may be this run alone
 		}
 		r.Logger.Error("could not recover a run", "run_id", id, "error", err)
 	}

@@ -175,3 +175,36 @@ func TestRunsThatWaitDoNotWakeEachOther(t *testing.T) {
 		}
 	})
 }
+
+// stuckRuns are the store's runs of which one cannot be read.
+type stuckRuns struct{ uncancelled }
+
+func (stuckRuns) Run(context.Context, string) (record.Run, error) { return record.Run{}, record.ErrUnavailable }
+
+// One parked run cannot be read, the others wait no longer for that.
+func TestAParkedRunThatCannotBeReadHoldsUpNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tried := false
+		q := &queues{first: map[int64]string{1: "stuck", 2: "queued"}}
+		q.begin = func(id string) error {
+			if id == "stuck" {
+				return record.ErrUnavailable
+			}
+			if tried {
+				return record.ErrFenced
+			}
+			tried = true
+			return record.ErrBusy // and the run before it is another process's
+		}
+		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Queue: q, Runs: stuckRuns{}, Logs: unread{}}})
+		defer r.Shutdown(t.Context())
+		r.EnlistWriting(t.Context(), "stuck", 1)
+		r.EnlistWriting(t.Context(), "queued", 2)
+		r.Next(1)
+		r.Next(2)
+		<-time.After(time.Minute)
+		if r.Follows("queued") {
+			t.Error("the queued run still waits, want it to be tried again")
+		}
+	})
+}
