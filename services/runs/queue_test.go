@@ -179,7 +179,9 @@ func TestRunsThatWaitDoNotWakeEachOther(t *testing.T) {
 // stuckRuns are the store's runs of which one cannot be read.
 type stuckRuns struct{ uncancelled }
 
-func (stuckRuns) Run(context.Context, string) (record.Run, error) { return record.Run{}, record.ErrUnavailable }
+func (stuckRuns) Run(context.Context, string) (record.Run, error) {
+	return record.Run{}, record.ErrUnavailable
+}
 
 // One parked run cannot be read, the others wait no longer for that.
 func TestAParkedRunThatCannotBeReadHoldsUpNothingElse(t *testing.T) {
