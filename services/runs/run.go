@@ -323,7 +323,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 	default:
 		r.Logger.Warn("a run is left to a later attempt", "run_id", run.id, "attempt", run.attempt, "error", err)
 		run.log.Close()
-		r.park(run.id, parked{lost: wr.Unsaved()})
+		r.park(run.id, parked{lease: run.lease, lost: wr.Unsaved()})
 	}
 	return "given up"
 }

@@ -149,7 +149,7 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 			r.Logger.Error("could not start a held run", "run_id", run.id, "error", err)
 			r.abandon(run)
 			r.unclaim(run.owner.ID, run.id)
-			r.park(run.id, parked{taken: true})
+			r.park(run.id, parked{lease: run.lease, taken: true})
 			r.work.Done()
 			continue
 		}
