@@ -98,6 +98,9 @@ func (r *Runs) reviveAll(ctx context.Context) {
 		r.Logger.Error("could not recover a run", "run_id", id, "error", err)
 	}
 	for _, chat := range unpolledChats {
+		if r.Draining() { // nothing that is queued begins
+			break
+		}
 		r.mu.Lock()
 		delete(r.unpolledChats, chat)
 		r.mu.Unlock()
