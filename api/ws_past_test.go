@@ -109,3 +109,35 @@ func hear(t *testing.T, conn *websocket.Conn) (c schemas.Chunk) {
 	}
 	return c
 }
+
+// fullRuns are runs of which none can be read at first.
+type fullRuns struct {
+	endedRuns
+	asked chan time.Time
+}
+
+func (r fullRuns) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	r.asked <- time.Now()
+	if len(r.asked) < cap(r.asked) {
+		return nil, schemas.NewError(schemas.CodeTooManyStreams, "too many answers are being followed here")
+	}
+	return r.endedRuns.Follow(ctx, user, id, after, idle)
+}
+
+// While runs are refused at once, a socket does not ask for its run without a pause: each
+// time costs a query.
+func TestSocketPausesBeforeItReadsARefusedRunAgain(t *testing.T) {
+	streams := fullRuns{endedRuns{opened: make(chan string, 1), next: make(chan struct{}, 1)}, make(chan time.Time, 2)}
+	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+		streams.fakeStreams = fakeStreams{w}
+		o.Streams, o.Runs = streams, runsOfChats{fakeRuns{w}}
+	})
+	conn := dialSocket(t, ts)
+	streams.next <- struct{}{}
+	say(t, conn, `{"name":"resume","run_id":"c1"}`)
+	for hear(t, conn).Type != schemas.ChunkRunEnd {
+	}
+	if first, second := <-streams.asked, <-streams.asked; second.Sub(first) < time.Second {
+		t.Errorf("the run was asked for again after %v, want a second", second.Sub(first))
+	}
+}

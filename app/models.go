@@ -130,7 +130,7 @@ func modelOffers(c settings.Config) []schemas.ModelOffer {
 func modelServers(c settings.Config) map[string]string {
 	hosts := map[string]string{}
 	for _, m := range c.Models {
-		base := cmp.Or(m.BaseURL, c.OpenAI.BaseURL, "https://api.openai.com")
+		base := cmp.Or(m.BaseURL, c.OpenAI.BaseURL, openAIBase)
 		if u, err := url.Parse(base); err == nil && !c.Demo() {
 			hosts[m.Name] = u.Hostname()
 		}

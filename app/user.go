@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/userdata"
 	"github.com/chattray/chattray/store"
@@ -117,10 +118,8 @@ func (r *chatRemover) Delete(ctx context.Context, user schemas.User, id int64) e
 			}
 			requested[run] = true
 		}
-		select {
-		case <-time.After(cancelLook):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := concurrent.Pause(ctx, cancelLook); err != nil {
+			return err
 		}
 	}
 }

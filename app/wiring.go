@@ -26,6 +26,7 @@ import (
 	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/chats"
+	"github.com/chattray/chattray/services/clicks"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
@@ -79,7 +80,7 @@ type RunsStore interface {
 	runs.RunStore
 	runs.QueueStore
 	runs.LogStore
-	runs.ChatStore
+	clicks.Store
 	views.Store
 	prepare.Store
 	approvals.Store
@@ -93,7 +94,7 @@ type RunsStore interface {
 
 // StoresOf returns a store as all the parts that runs need.
 func StoresOf(s RunsStore) runs.Stores {
-	return runs.Stores{Runs: s, Queue: s, Logs: s, Views: s, Questions: s, Attempts: s, Chats: s, Prepare: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
+	return runs.Stores{Runs: s, Queue: s, Logs: s, Views: s, Questions: s, Attempts: s, Clicks: s, Prepare: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
 }
 
 // Build opens the database and assembles the parts. It recovers no runs. The

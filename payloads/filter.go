@@ -58,10 +58,6 @@ const (
 // back, because they are removed if a marker follows.
 const maxIndent = 256
 
-// escapedMarker replaces text.ToolMarker in the model's text: only the service may
-// write that.
-const escapedMarker = `[\[tool:`
-
 // NewFilter returns a filter for the markers of types, and for suggestions. The
 // actions are those that the page offers; fits returns why a click on one of them
 // would be refused with these data, which may be absent.
@@ -148,7 +144,7 @@ func (f *Filter) text(s string, final bool) (n int, waiting bool) {
 			verdict = prefix(s[i:], text.ToolMarker)
 			if verdict == yes {
 				f.shown.add(s[from:i])
-				f.shown.add(escapedMarker)
+				f.shown.add(text.EscapedMarker)
 				i += len(text.ToolMarker)
 				from = i
 				f.line.step('[')

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
@@ -123,23 +123,21 @@ func (r *Replicas) ids(ctx context.Context, statement string, args ...any) ([]st
 	return found, err
 }
 
-// each calls scan for each row that a statement finds.
-func (r *Replicas) each(ctx context.Context, scan func(sqldb.Scanner) error, statement string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, r.store.db.ChangeTime())
+// each calls row for each row that a statement finds, within the time of a change.
+func (r *Replicas) each(ctx context.Context, row func(sqldb.Scanner) error, statement string, args ...any) error {
+	return r.within(ctx, r.store.db.ChangeTime(), row, statement, args)
+}
+
+// within is each within that time.
+func (r *Replicas) within(ctx context.Context, limit time.Duration, row func(sqldb.Scanner) error, statement string, args []any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	rows, err := r.all.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return r.store.db.Fault("replicas", err)
 	}
-	return r.store.db.Fault("replicas", eachRow(rows, scan))
-}
-
-func eachRow(rows *sql.Rows, scan func(sqldb.Scanner) error) error {
-	defer func() { _ = rows.Close() }() // Err says what went wrong
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
+	for err == nil && rows.Next() {
+		err = row(rows)
 	}
-	return rows.Err()
+	return r.store.db.Fault("replicas", errors.Join(err, rows.Err(), rows.Close()))
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
@@ -87,16 +86,7 @@ func (r *Replicas) Progress(ctx context.Context, ids []string) (list []record.Pr
 	return list, err
 }
 
-// scan runs a query and calls row for each of its rows.
+// scan is each within the time of a read.
 func (r *Replicas) scan(ctx context.Context, row func(sqldb.Scanner) error, query string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, r.store.db.ReadTime())
-	defer cancel()
-	rows, err := r.all.QueryContext(ctx, query, args...)
-	if err != nil {
-		return r.store.db.Fault("replicas", err)
-	}
-	for err == nil && rows.Next() {
-		err = row(rows)
-	}
-	return r.store.db.Fault("replicas", errors.Join(err, rows.Err(), rows.Close()))
+	return r.within(ctx, r.store.db.ReadTime(), row, query, args)
 }

@@ -23,6 +23,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/schemas/concurrent"
 )
 
 // Config configures a Model. Zero fields are their defaults.
@@ -203,12 +204,13 @@ func (m *Model) sleep(ctx context.Context, req *agents.ModelRequest, attempt int
 	if tell == nil {
 		tell = func(time.Duration) bool { return true }
 	}
-	switch {
-	case !tell(wait):
+	if !tell(wait) {
 		return errNotNeeded
-	case !sleep(ctx, wait):
-		return context.Cause(ctx)
-	case !tell(0):
+	}
+	if err := concurrent.Pause(ctx, wait); err != nil {
+		return err
+	}
+	if !tell(0) {
 		return errNotNeeded
 	}
 	return nil

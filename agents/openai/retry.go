@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -61,18 +60,6 @@ func retryAfter(h http.Header) time.Duration {
 		return max(time.Until(at), 0)
 	}
 	return 0
-}
-
-// sleep waits for d. It returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // jitter returns a random duration below d.

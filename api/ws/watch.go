@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/api/dialects"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -218,6 +219,9 @@ func (k *socket) showAll(ctx context.Context, chat string) {
 	}
 }
 
+// turnWait is the pause before a run is read again whose reader was refused for now.
+const turnWait = time.Second
+
 // show sends the chunks of a run, the past ones first. A socket shows one ended
 // run at a time; others wait, at most as long as the socket lasts.
 func (k *socket) show(ctx context.Context, chat string, f followed) {
@@ -238,8 +242,10 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 		case err == nil, ctx.Err() != nil, errors.Is(err, runlog.ErrEnded) && last > 0:
 		case errors.Is(err, runlog.ErrInterrupted):
 			k.end(websocket.StatusServiceRestart, restarts)
-		case schemas.Visible(err).Code == schemas.CodeTooManyStreams:
-			continue // the run still waits for its turn
+		case schemas.Visible(err).Code == schemas.CodeTooManyStreams: // the run still waits for its turn
+			if concurrent.Pause(ctx, turnWait) == nil {
+				continue
+			}
 		default:
 			k.fail(ctx, err, schemas.Chunk{ChatID: chat, End: true})
 		}

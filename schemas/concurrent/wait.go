@@ -1,6 +1,19 @@
 package concurrent
 
-import "context"
+import (
+	"context"
+	"time"
+)
+
+// Pause waits for that long, or returns the cause of ctx's end.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 // Over returns a channel that is closed when wait has returned.
 func Over(wait func()) <-chan struct{} {

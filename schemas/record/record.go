@@ -236,13 +236,11 @@ type ToolCall struct {
 	Duration  time.Duration
 }
 
-// Payload is a payload of a chat.
+// Payload is a payload of a run, in its chat.
 type Payload struct {
 	schemas.CustomPayload
-	ConversationID int64
-	RunID          string
-	MessageID      string
-	CreatedAt      time.Time
+	MessageID string
+	CreatedAt time.Time
 }
 
 // Finish ends a run: its state, the answer, the whole log of the attempt (which

@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// ToolMarker begins [[tool:N]], which shows where call N of an answer ran.
-const ToolMarker = "[[tool:"
+// ToolMarker begins [[tool:N]], which shows where call N of an answer ran. Only the service
+// may write it: in text of anybody else EscapedMarker replaces it.
+const (
+	ToolMarker    = "[[tool:"
+	EscapedMarker = `[\[tool:`
+)
 
 // markerLines are tool markers with the line breaks around them.
 var markerLines = regexp.MustCompile(`(?:(?:[ \t]*\n)*\[\[tool:\d+\]\](?:[ \t]*\n)*)+`)
@@ -28,7 +32,7 @@ func WithoutMarkers(s string) string {
 		s = markerLines.ReplaceAllString(s, "\n\n")
 	}
 	s = strings.Trim(s, "\n")
-	return strings.ReplaceAll(s, `[\[tool:`, ToolMarker)
+	return strings.ReplaceAll(s, EscapedMarker, ToolMarker)
 }
 
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "\n", " ", "\r", " ")

@@ -285,7 +285,7 @@ var errLate error = schemas.NewError(schemas.CodeUpstreamTimeout, "the action di
 // quoted returns an error of a handler, whose message may repeat text from outside.
 func quoted(err error) error {
 	seen, ok := errors.AsType[*schemas.Error](err)
-	if !ok || !strings.Contains(seen.Message, toolMarker) {
+	if !ok || !strings.Contains(seen.Message, text.ToolMarker) {
 		return err
 	}
 	out := *seen
@@ -295,14 +295,8 @@ func quoted(err error) error {
 
 // outside returns text from outside the service as a part of an answer.
 func outside(s string) string {
-	return strings.ReplaceAll(text.Ellipsis(s, maxText), toolMarker, escapedMarker)
+	return strings.ReplaceAll(text.Ellipsis(s, maxText), text.ToolMarker, text.EscapedMarker)
 }
-
-// toolMarker may be written only by the service.
-const (
-	toolMarker    = "[[tool:"
-	escapedMarker = `[\[tool:`
-)
 
 // undone are the codes of errors after which an action may be tried again: it was
 // refused, its request was not sent, or may be repeated. Otherwise a request has the code

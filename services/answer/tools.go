@@ -337,9 +337,7 @@ func (wr *Writer) submit(commit *eventlog.Commit) *eventlog.Commit {
 func (wr *Writer) takePayloads() []record.Payload {
 	var rows []record.Payload
 	for _, p := range wr.pending {
-		rows = append(rows, record.Payload{
-			CustomPayload: p, ConversationID: wr.run.ChatID, RunID: wr.run.ID, MessageID: wr.run.MessageID, CreatedAt: wr.deps.Now(),
-		})
+		rows = append(rows, record.Payload{CustomPayload: p, MessageID: wr.run.MessageID, CreatedAt: wr.deps.Now()})
 	}
 	wr.pending = nil
 	return rows

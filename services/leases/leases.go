@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 )
 
@@ -154,7 +155,7 @@ func (l *Leases) Join(ctx context.Context) error {
 		sent := time.Now()
 		others, err := l.Table.Join(ctx, record.Replica{ID: lease.ID, Name: l.Name, Alone: !l.Many}, l.Time)
 		if err != nil {
-			if failed++; failed == joins || !errors.Is(err, record.ErrUnavailable) || pause(ctx, l.Time/looks) != nil {
+			if failed++; failed == joins || !errors.Is(err, record.ErrUnavailable) || concurrent.Pause(ctx, l.Time/looks) != nil {
 				return fmt.Errorf("join the replicas: %w", err)
 			}
 			continue
@@ -180,7 +181,7 @@ func (l *Leases) Join(ctx context.Context) error {
 		} else if len(others) > 0 {
 			return fmt.Errorf("%s serve the database together (setting replicas: many); stop them first, or set replicas to many here too", names(others))
 		}
-		if err := pause(ctx, l.Time/looks); err != nil {
+		if err := concurrent.Pause(ctx, l.Time/looks); err != nil {
 			return err
 		}
 	}
@@ -194,18 +195,6 @@ func names(list []record.Replica) string {
 	return strings.Join(all, ", ")
 }
 
-// pause waits, or returns why ctx has ended.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // Renew renews the lease until ctx ends. If the replica was marked as gone, the
 // lease is lost, the contexts of all its runs end, and then lost is called. One
 // of several replicas joins again.
@@ -215,7 +204,7 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 	}
 	first := l.Time / renewals
 	wait, patience, failing, gone := first, first, false, false
-	for pause(ctx, wait) == nil {
+	for concurrent.Pause(ctx, wait) == nil {
 		sent := time.Now()
 		err := l.renew(ctx, patience, lost)
 		took := time.Since(sent)
@@ -357,7 +346,7 @@ func (l *Leases) Spread(ctx context.Context) error {
 	if !l.Many {
 		return nil
 	}
-	return pause(ctx, rand.N(spread)) //nolint:gosec // it guards nothing
+	return concurrent.Pause(ctx, rand.N(spread)) //nolint:gosec // it guards nothing
 }
 
 // spread is the longest wait of Spread.

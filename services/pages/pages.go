@@ -88,8 +88,6 @@ type Pages struct {
 type Offer struct {
 	// Page is the page's own name, even if the request used an alias.
 	Page, Tab, Subtab string
-	// Known is true if a page file describes Page.
-	Known bool
 	// Identity is the text of the nearest level that has one; empty is the
 	// default identity.
 	Identity string
@@ -172,13 +170,12 @@ func Load(src Sources, parts Parts) (*Pages, error) {
 // and actions. Errors come from the tool registry.
 func (p *Pages) Resolve(page, tab, subtab string, user schemas.User) (Offer, error) {
 	o := p.unknown
-	entry := p.byName[page]
-	if entry != nil {
+	if entry := p.byName[page]; entry != nil {
 		o = entry.at(tab, subtab)
 		page = entry.file.name
 	}
 	out := o.Offer
-	out.Page, out.Tab, out.Subtab, out.Known = page, tab, subtab, entry != nil
+	out.Page, out.Tab, out.Subtab = page, tab, subtab
 	tools, err := p.tools.Resolve(o.names, user)
 	if err != nil {
 		return Offer{}, err

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -25,43 +26,38 @@ const (
 // enough. It is safe for concurrent use.
 type tokenCounter struct {
 	codec func() (tokenizer.Codec, error)
+	seed  maphash.Seed
 	mu    sync.Mutex
-	seen  map[string]int
+	seen  map[uint64]int // by the hash of the text
 }
 
 func newTokenCounter() *tokenCounter {
 	return &tokenCounter{
 		codec: sync.OnceValues(func() (tokenizer.Codec, error) { return tokenizer.Get(tokenizer.O200kBase) }),
-		seen:  make(map[string]int),
+		seed:  maphash.MakeSeed(),
+		seen:  make(map[uint64]int),
 	}
 }
 
 // upper is a cheap upper bound for ordinary text.
 func (c *tokenCounter) upper(text string) int { return (len(text) + minTokenSize - 1) / minTokenSize }
 
-// count returns the number of tokens in text. A text with an id is counted
-// once; an id must always have the same text.
-func (c *tokenCounter) count(id, text string) int {
-	if text == "" {
-		return 0
+// count returns the number of tokens in text. It remembers those that it has counted.
+func (c *tokenCounter) count(text string) int {
+	key := maphash.String(c.seed, text)
+	c.mu.Lock()
+	n, ok := c.seen[key]
+	c.mu.Unlock()
+	if ok {
+		return n
 	}
-	if id != "" {
-		c.mu.Lock()
-		n, ok := c.seen[id]
-		c.mu.Unlock()
-		if ok {
-			return n
-		}
+	n = c.countChunks(text)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.seen) >= maxCounts {
+		clear(c.seen)
 	}
-	n := c.countChunks(text)
-	if id != "" {
-		c.mu.Lock()
-		if len(c.seen) >= maxCounts {
-			clear(c.seen)
-		}
-		c.seen[id] = n
-		c.mu.Unlock()
-	}
+	c.seen[key] = n
 	return n
 }
 
@@ -93,7 +89,7 @@ func (h *History) cost(m turn.Message) int {
 	if n := h.tokens.upper(m.Content); 4*n <= h.Budget {
 		return n + turnTokens + imageTokens*len(m.Images)
 	}
-	return h.tokens.count("", m.Content) + turnTokens + imageTokens*len(m.Images)
+	return h.tokens.count(m.Content) + turnTokens + imageTokens*len(m.Images)
 }
 
 // fits reports whether all turns fit the budget. A history that is clearly
@@ -115,7 +111,7 @@ func (h *History) newest(turns []historyTurn, budget int) int {
 		if budget -= t.overhead(); budget < 0 {
 			break
 		}
-		if budget -= h.tokens.count(t.key(), t.text); budget < 0 {
+		if budget -= h.tokens.count(t.text); budget < 0 {
 			break
 		}
 		from--
@@ -198,9 +194,9 @@ func (h *History) Room(q *turn.Request, window int) int {
 		taken += h.tokens.upper(tools[i])
 	}
 	if room-taken < h.Budget { // it has to be counted exactly
-		taken = h.tokens.count("", q.System)
+		taken = h.tokens.count(q.System)
 		for _, tool := range tools {
-			taken += h.tokens.count(tool, tool)
+			taken += h.tokens.count(tool)
 		}
 	}
 	return max(room-taken, 1)

@@ -130,6 +130,30 @@ func historyOf(t *testing.T, c *storedChat, o prompt.HistoryOptions, summarize f
 	return list
 }
 
+// Clients choose ids of messages: another user's message may have the same one, and an
+// answer may be replaced by another one of the same length.
+func TestHistoryCountsTextsOfOneID(t *testing.T) {
+	c := &storedChat{}
+	c.say("user", "q")
+	c.say("assistant", strings.Repeat("word ", 60))
+	c.say("user", "next")
+	h := prompt.NewHistory(c, prompt.HistoryOptions{Budget: 120, CompactOff: true}, nil)
+	messages := func() int {
+		list, _, err := h.Messages(t.Context(), prompt.HistoryInput{Owner: alice, ConversationID: 1, UserMessageID: c.last()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	if got := messages(); got != 3 {
+		t.Errorf("got %d messages of a short answer, want 3", got)
+	}
+	c.messages[1].Content = strings.Repeat("^~@;|", 60)[1:] // a text is shown without the space at its end
+	if got := messages(); got != 1 {
+		t.Errorf("got %d messages of an answer with more tokens, want only the next question with a note", got)
+	}
+}
+
 func TestHistoryShowsWhatHappened(t *testing.T) {
 	c := &storedChat{files: map[string][]schemas.Attachment{}}
 	c.say("user", "Find CRISPR")

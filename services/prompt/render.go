@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -36,10 +35,6 @@ type historyTurn struct {
 }
 
 func (t *historyTurn) overhead() int { return turnTokens + imageTokens*len(t.images) }
-
-// key identifies the text. An outcome or a feedback may change the text, and then its
-// length.
-func (t *historyTurn) key() string { return t.id + ":" + strconv.Itoa(len(t.text)) }
 
 func (t *historyTurn) message() turn.Message {
 	return turn.Message{Role: t.role, Content: t.text, Images: t.images}

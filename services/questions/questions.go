@@ -16,7 +16,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
-	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/clicks"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/pdftext"
@@ -33,9 +33,6 @@ type Store interface {
 	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
 	// Files returns the attachments of a user's message with their content.
 	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
-	// Payloads returns the chat's payloads in order, without their data. Those of
-	// superseded messages and of the run except are left out.
-	Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error)
 }
 
 // Runs finds runs.
@@ -47,10 +44,10 @@ type Runs interface {
 
 // Options is what Questions works with. All fields but Documents and PDF must be set.
 type Options struct {
-	Store   Store
-	Runs    Runs
-	Pages   *pages.Pages
-	Actions *actions.Actions
+	Store  Store
+	Runs   Runs
+	Pages  *pages.Pages
+	Clicks *clicks.Clicks
 	// Documents finds the blocks that an answer goes to; nil has none.
 	Documents *documents.Documents
 	// PDF reads attached PDF files; nil takes none.
@@ -150,7 +147,7 @@ func (q *Questions) checkOffered(ctx context.Context, user schemas.User, req *sc
 		return err
 	}
 	if click {
-		if err := q.checkClick(ctx, user, req, offer); err != nil {
+		if err := q.Clicks.Check(ctx, user, req, offer); err != nil {
 			return err
 		}
 	}

@@ -164,6 +164,35 @@ func TestCarried(t *testing.T) {
 	})
 }
 
+// A run moves while it is read for its mirror, and that is said here. It is read again at once,
+// where it is now.
+func TestMovesWhileItIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, a, b, _ := connected(t, &web{})
+		o := a.begin("r")
+		o.write(t, 5)
+		o.flush()
+		r := b.read(t, t.Context(), "r", 0, 0)
+		pass(1100 * time.Millisecond) // at no instant at which the database is asked
+		var second *owner
+		d.during = func() {
+			second = process{d: d, name: "c"}.begin("r", a)
+			b.LookAt([]string{"r"})
+		}
+		b.LookAt([]string{"r"})
+		synctest.Wait()
+		second.write(t, 1)
+		second.flush()
+		pass(500 * time.Millisecond)
+		synctest.Wait()
+		if want := []int64{1, 2, 3, 4, 5, 1_000_001}; !slices.Equal(r.seqs, want) {
+			t.Errorf("half a second after the run has moved: got %v, want %v", r.seqs, want)
+		}
+		second.finish()
+		r.wants(t, [2]int64{1, 5}, [2]int64{1_000_001, 1_000_002})
+	})
+}
+
 // The first reader of a run gets all events of its attempt from the owner, also those that
 // are not stored, and the journal is not read. If the owner does not answer, they are read
 // from the database soon.

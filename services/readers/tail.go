@@ -241,9 +241,16 @@ func (s *mirrors) fill(ctx context.Context, list []*mirror) (again bool, err err
 	if err != nil {
 		return false, err
 	}
+	wants := make(map[string]bool, len(wanting))
+	for _, m := range wanting {
+		wants[m.id] = true
+		m.mu.Lock()
+		m.missing = false // what is missed from now on may not be read here
+		m.mu.Unlock()
+	}
 	noted := make(map[string][]record.Segment)
 	for replica, mine := range byReplica(list) { // also carried ones: what is found may serve them too
-		if err := s.journal(ctx, replica, mine, noted); err != nil {
+		if err := s.journal(ctx, replica, mine, wants, noted); err != nil {
 			return false, err
 		}
 	}
@@ -275,16 +282,14 @@ func (s *mirrors) fill(ctx context.Context, list []*mirror) (again bool, err err
 	return again, nil
 }
 
-// journal reads the journal of a replica from its beginning, if one of the mirrors of its
-// runs misses something, and adds to noted what it has of those.
-func (s *mirrors) journal(ctx context.Context, replica string, mine map[string]*mirror, noted map[string][]record.Segment) error {
-	wants := make(map[string]bool)
-	for id, m := range mine {
-		if m.wants() {
-			wants[id] = true
-		}
+// journal reads the journal of a replica from its beginning, if one of its runs is among
+// those that are wanted, and adds to noted what it has of those.
+func (s *mirrors) journal(ctx context.Context, replica string, mine map[string]*mirror, wants map[string]bool, noted map[string][]record.Segment) error {
+	more := false
+	for id := range mine {
+		more = more || wants[id]
 	}
-	for n, more := int64(0), len(wants) > 0; more; {
+	for n := int64(0); more; {
 		var list []record.Noted
 		var err error
 		if list, n, more, err = s.Tail.Noted(ctx, replica, n); err != nil {
@@ -306,7 +311,7 @@ func (s *mirrors) journal(ctx context.Context, replica string, mine map[string]*
 // run that has ended, and its end is not there, the readers have to look again.
 func (s *mirrors) filled(m *mirror, after int64, segments []record.Segment, whole, ended bool) {
 	m.mu.Lock()
-	m.missing = !whole
+	m.missing = m.missing || !whole
 	begins := m.head == nil && whole && !slices.ContainsFunc(segments, func(s record.Segment) bool { return s.Last > after })
 	m.mu.Unlock()
 	if begins {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 )
 
@@ -81,7 +82,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 	if s.options.Logs == 0 && s.options.Chats == 0 && s.options.Forget == nil && s.options.Tickets == nil {
 		return
 	}
-	for wait := afterStart; pause(ctx, wait) == nil; wait = every {
+	for wait := afterStart; concurrent.Pause(ctx, wait) == nil; wait = every {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
 			s.options.Logger.Warn("old data could not be deleted; the next sweep continues", "error", err)
 		}
@@ -155,18 +156,8 @@ func (s *Sweeper) steps(ctx context.Context, step func() (more bool, err error))
 		if err != nil || !more {
 			return err
 		}
-		if err := pause(ctx, max(shortestPause, idleShare*time.Since(begun))); err != nil {
+		if err := concurrent.Pause(ctx, max(shortestPause, idleShare*time.Since(begun))); err != nil {
 			return err
 		}
-	}
-}
-
-// pause waits, at most until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -21,7 +21,7 @@ func (r *Runs) claim(ctx context.Context, w documents.Claim) (holder string, err
 		return holder, err
 	}
 	if first := r.waitsFirst(w); first != "" {
-		r.Drafts.Release(w.Run)
+		r.unclaim(w.Owner, w.Run)
 		return first, nil
 	}
 	return "", nil
@@ -74,7 +74,7 @@ func (r *Runs) setBlocked(run *run, blocked bool) {
 // setWaiting records whether a new queued run waits for the claims of others;
 // it releases what the run itself holds.
 func (r *Runs) setWaiting(run *run, b *record.Begin) {
-	r.Drafts.Release(run.id)
+	r.unclaim(run.owner.ID, run.id)
 	if b.Wait {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -86,10 +86,12 @@ func (r *Runs) setWaiting(run *run, b *record.Begin) {
 // it is no longer being started, and the end of another run starts it.
 func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
 	for {
-		holder, err := r.claim(ctx, run.claim)
-		if holder == "" && err == nil {
-			r.setBlocked(run, false)
-			return true
+		// A run that waits behind another one does not claim: nobody has to be woken then.
+		if r.waitsFirst(run.claim) == "" {
+			if holder, err := r.claim(ctx, run.claim); holder == "" && err == nil {
+				r.setBlocked(run, false)
+				return true
+			}
 		}
 		r.setBlocked(run, true)
 		if r.acts != nil { // it is tried again every second
@@ -100,6 +102,15 @@ func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
 			return false
 		}
 		r.work.Done() // markStarting has counted the run again
+	}
+}
+
+// unclaim releases what a run that does not begin has held for a moment. Queued runs of its
+// owner may have met that; revive starts them.
+func (r *Runs) unclaim(owner, run string) {
+	r.Drafts.Release(run)
+	for _, chat := range r.blockedChats(owner) {
+		r.noteUnpolled(chat)
 	}
 }
 

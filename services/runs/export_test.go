@@ -2,9 +2,11 @@ package runs
 
 import (
 	"context"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 )
 
@@ -19,12 +21,41 @@ func (r *Runs) Enlist(ctx context.Context, id string) {
 	r.enlistAt(ctx, id, 0)
 }
 
+// EnlistWriting registers a queued run of a chat that writes blocks of Ann's.
+func (r *Runs) EnlistWriting(ctx context.Context, id string, chat int64, blocks ...string) {
+	r.enlistWriting(ctx, id, 0, chat, blocks)
+}
+
+func (r *Runs) enlistWriting(ctx context.Context, id string, attempt int, chat int64, blocks []string) *run {
+	run := r.enlistAt(ctx, id, attempt)
+	run.owner.ID, run.conversationID = "ann", chat
+	run.claim = documents.Claim{Run: id, Owner: "ann", Document: "doc", Blocks: blocks}
+	return run
+}
+
+// EnlistHeld registers a run that waits for its trial and has claimed blocks of Ann's. Try
+// starts it.
+func (r *Runs) EnlistHeld(ctx context.Context, id string, chat int64, blocks ...string) (try func()) {
+	held := []*run{r.enlistWriting(ctx, id, 2, chat, blocks)}
+	_, _ = r.Drafts.Claim(ctx, held[0].claim)
+	held[0].earlier = &earlier{Earlier: attempts.Nothing()}
+	r.hold(held[0])
+	return func() { r.try(ctx, held, time.Second) }
+}
+
 func (r *Runs) enlistAt(ctx context.Context, id string, attempt int) *run {
 	run := newRun(&record.Run{ID: id}, r.leases.Current(), func() {})
 	run.take(&schemas.ChatRequest{}, documents.Claim{})
 	run.attempt = attempt
 	r.enlist(ctx, run, 1)
 	return run
+}
+
+// EnlistLater returns what registers a queued run that has begun now.
+func (r *Runs) EnlistLater(ctx context.Context, id string) func() {
+	run := newRun(&record.Run{ID: id}, r.leases.Current(), func() {})
+	run.take(&schemas.ChatRequest{}, documents.Claim{})
+	return func() { r.enlist(ctx, run, 1) }
 }
 
 // EnlistFollowed registers a run that is under way and has a reader. End ends it; it is
@@ -37,6 +68,9 @@ func (r *Runs) EnlistFollowed(ctx context.Context, id string) (end func()) {
 		r.ended(run)
 	}
 }
+
+// Unclaim releases what a run that does not begin has claimed.
+func (r *Runs) Unclaim(owner, id string) { r.unclaim(owner, id) }
 
 // Next starts the oldest queued run of a chat, if none is running.
 func (r *Runs) Next(chat int64) { r.next(chat) }

@@ -11,11 +11,15 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/leases"
 )
 
 // parked is a run that waits for the database.
 type parked struct {
-	lost []*eventlog.Commit // writes that could not be stored
+	// lease is that under which the run is this process's. Once it is lost, others take the
+	// run; so may this process, under its next lease.
+	lease *leases.Lease
+	lost  []*eventlog.Commit // writes that could not be stored
 	// taken says that the run is at an attempt that has not begun.
 	taken bool
 }
@@ -69,22 +73,34 @@ func (r *Runs) reviveAll(ctx context.Context) {
 	defer cancel()
 	defer context.AfterFunc(r.base, cancel)()
 	r.mu.Lock()
-	waiting, unpolledChats := maps.Clone(r.parked), slices.Collect(maps.Keys(r.unpolledChats))
+	waiting, unpolledChats := slices.Collect(maps.Keys(r.parked)), slices.Collect(maps.Keys(r.unpolledChats))
 	r.mu.Unlock()
-	for id, p := range waiting {
-		err := r.reviveOne(ctx, id, p)
-		switch {
-		case err == nil, errors.Is(err, record.ErrFenced), errors.Is(err, schemas.ErrNotFound):
-			r.mu.Lock()
-			delete(r.parked, id)
-			r.mu.Unlock()
-		case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
-			return // the next tick tries again
-		default:
-			r.Logger.Error("could not recover a run", "run_id", id, "error", err)
+	for _, id := range waiting {
+		r.mu.Lock()
+		p := r.parked[id]
+		delete(r.parked, id) // not afterwards: a run that is revived may be parked again
+		r.mu.Unlock()
+		err := r.reviveOne(ctx, id, &p)
+		if err == nil || errors.Is(err, record.ErrFenced) || errors.Is(err, schemas.ErrNotFound) {
+			continue
 		}
+		r.mu.Lock()
+		if _, again := r.parked[id]; !again {
+			r.parked[id] = p
+		}
+		r.mu.Unlock()
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, record.ErrUnavailable) {
+			break // the next tick tries again, in another order: it may be this run alone
+		}
+		r.Logger.Error("could not recover a run", "run_id", id, "error", err)
 	}
 	for _, chat := range unpolledChats {
+		if r.Draining() { // nothing that is queued begins
+			break
+		}
 		r.mu.Lock()
 		delete(r.unpolledChats, chat)
 		r.mu.Unlock()
@@ -97,8 +113,9 @@ func (r *Runs) reviveAll(ctx context.Context) {
 }
 
 // reviveOne stores what the run's last attempt could not store, so that no finished
-// reply and no finished tool call is lost. Then it recovers the run.
-func (r *Runs) reviveOne(ctx context.Context, id string, p parked) error {
+// reply and no finished tool call is lost. Then it recovers the run. After an error p is
+// what is left to do.
+func (r *Runs) reviveOne(ctx context.Context, id string, p *parked) error {
 	for _, e := range p.lost {
 		err := r.committer.Submit(e.Write, e.Log, false).Wait(ctx)
 		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
@@ -115,17 +132,15 @@ func (r *Runs) reviveOne(ctx context.Context, id string, p parked) error {
 	case stored.State.Terminal():
 		r.next(stored.ConversationID)
 		return nil
+	case p.lease != r.leases.Current() || stored.Replica != p.lease.ID:
+		return record.ErrFenced
 	case stored.State == schemas.RunQueued:
-		lease := r.leases.Current()
-		if stored.Replica != lease.ID {
-			return record.ErrFenced
-		}
 		if r.find(id) == nil {
-			r.requeue(found{stored: stored, lease: lease})
+			r.requeue(found{stored: stored, lease: p.lease})
 		}
 		r.next(stored.ConversationID)
 		return nil
 	default:
-		return r.takeUp(ctx, stored, p.taken)
+		return r.takeUp(ctx, stored, p)
 	}
 }

@@ -69,7 +69,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 	}
 	begun, err := r.beginQueued(ctx, run)
 	if err != nil { // before anybody else may start it
-		r.Drafts.Release(run.id)
+		r.unclaim(run.owner.ID, run.id)
 	}
 	r.mu.Lock()
 	switch {
@@ -95,7 +95,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 	default: // the attempt may have begun; the outcome is unknown
 		r.Logger.Error("could not start a queued run", "run_id", run.id, "error", err)
 		r.abandon(run)
-		r.park(run.id, parked{})
+		r.park(run.id, parked{lease: run.lease})
 	}
 }
 

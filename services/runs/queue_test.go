@@ -2,12 +2,16 @@ package runs_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/runs"
 )
 
@@ -64,6 +68,145 @@ func TestTheRunBeforeAQueuedOneEndsAsItIsRefused(t *testing.T) {
 		<-time.After(time.Minute)
 		if q.tries != 2 {
 			t.Errorf("the queued run was tried %d times in a minute, want again after it was refused", q.tries)
+		}
+	})
+}
+
+// queuedRuns is the store's runs, which are all queued runs of the process.
+type queuedRuns struct {
+	uncancelled
+	of func() string
+}
+
+func (q *queuedRuns) Run(_ context.Context, id string) (record.Run, error) {
+	return record.Run{ID: id, Replica: q.of(), State: schemas.RunQueued, Request: []byte("{}")}, nil
+}
+
+// While the database can be read but not written, a queued run is tried again and again.
+func TestAQueuedRunIsTriedUntilTheDatabaseTakesWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{next: record.Run{ID: "queued"}}
+		q.begin = func() error {
+			if q.tries > 3 {
+				return record.ErrFenced // enough
+			}
+			return record.ErrUnavailable
+		}
+		stored := &queuedRuns{}
+		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Queue: q, Runs: stored, Logs: unread{}}})
+		defer r.Shutdown(t.Context())
+		stored.of = r.Replica
+		r.Enlist(t.Context(), "queued")
+		r.Next(0)
+		<-time.After(time.Minute)
+		if q.tries != 4 {
+			t.Errorf("the queued run was tried %d times in a minute, want 4", q.tries)
+		}
+	})
+}
+
+// queues is the store's queue with the first run of each chat.
+type queues struct {
+	runs.QueueStore
+	first  map[int64]string
+	begin  func(id string) error
+	looked int
+}
+
+func (q *queues) NextQueued(_ context.Context, chat int64) (record.Run, error) {
+	q.looked++
+	return record.Run{ID: q.first[chat]}, nil
+}
+
+func (q *queues) BeginQueued(_ context.Context, id, _ string, _ []string) (record.Begun, error) {
+	return record.Begun{}, q.begin(id)
+}
+
+// A queued run finds its block claimed by another one, which is about to begin and is then
+// refused. Nothing ends that would start the first one.
+func TestAQueuedRunMeetsAClaimOfARunThatDoesNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tried []string
+		q := &queues{first: map[int64]string{1: "waits", 2: "refused"}}
+		r := runs.New(runs.Options{
+			Options: prepare.Options{Drafts: documents.New(nil, nil, nil, nil)}, Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}, Logs: unread{}},
+		})
+		defer r.Shutdown(t.Context())
+		q.begin = func(id string) error {
+			if tried = append(tried, id); id == "refused" {
+				r.Next(1)
+			}
+			return record.ErrFenced
+		}
+		r.EnlistWriting(t.Context(), "waits", 1, "block")
+		r.EnlistWriting(t.Context(), "refused", 2, "block")
+		r.Next(2)
+		<-time.After(time.Minute)
+		if want := []string{"refused", "waits"}; !slices.Equal(tried, want) {
+			t.Errorf("the runs %q were tried, want %q", tried, want)
+		}
+	})
+}
+
+// Several queued runs of a user wait for one block. A chat is looked at again by chance, while
+// nothing has been released: a run that waits behind another one claims nothing, so that the
+// two do not make each other's chats be looked at for ever.
+func TestRunsThatWaitDoNotWakeEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		drafts := documents.New(nil, nil, nil, nil)
+		q := &queues{first: map[int64]string{1: "1", 2: "2", 3: "3"}, begin: func(string) error { return record.ErrFenced }}
+		r := runs.New(runs.Options{
+			Options: prepare.Options{Drafts: drafts}, Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}, Logs: unread{}},
+		})
+		defer r.Shutdown(t.Context())
+		if holder, err := drafts.Claim(t.Context(), documents.Claim{Run: "0", Owner: "ann", Document: "doc", Blocks: []string{"a"}}); holder != "" || err != nil {
+			t.Fatal(holder, err)
+		}
+		r.EnlistWriting(t.Context(), "1", 1, "a", "b")
+		r.EnlistWriting(t.Context(), "2", 2, "b")
+		r.EnlistWriting(t.Context(), "3", 3, "b")
+		for chat := range int64(3) {
+			r.Next(chat + 1)
+		}
+		r.Unclaim("ann", "refused")
+		<-time.After(time.Minute)
+		if q.looked > 8 {
+			t.Errorf("the chats were looked at %d times in a minute, want once each at first and once again", q.looked)
+		}
+	})
+}
+
+// stuckRuns are the store's runs of which one cannot be read.
+type stuckRuns struct{ uncancelled }
+
+func (stuckRuns) Run(context.Context, string) (record.Run, error) {
+	return record.Run{}, record.ErrUnavailable
+}
+
+// One parked run cannot be read, the others wait no longer for that.
+func TestAParkedRunThatCannotBeReadHoldsUpNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tried := false
+		q := &queues{first: map[int64]string{1: "stuck", 2: "queued"}}
+		q.begin = func(id string) error {
+			if id == "stuck" {
+				return record.ErrUnavailable
+			}
+			if tried {
+				return record.ErrFenced
+			}
+			tried = true
+			return record.ErrBusy // and the run before it is another process's
+		}
+		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Queue: q, Runs: stuckRuns{}, Logs: unread{}}})
+		defer r.Shutdown(t.Context())
+		r.EnlistWriting(t.Context(), "stuck", 1)
+		r.EnlistWriting(t.Context(), "queued", 2)
+		r.Next(1)
+		r.Next(2)
+		<-time.After(time.Minute)
+		if r.Follows("queued") {
+			t.Error("the queued run still waits, want it to be tried again")
 		}
 	})
 }

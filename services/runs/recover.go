@@ -119,8 +119,7 @@ func (r *Runs) adopt(ctx context.Context) {
 	r.mu.Lock()
 	r.unsure = false
 	list = slices.DeleteFunc(list, func(t record.Taken) bool {
-		_, parked := r.parked[t.ID]
-		return parked || r.live[t.ID] != nil || r.beginning.Has(t.ID)
+		return r.parked[t.ID].lease == lease || r.live[t.ID] != nil || r.beginning.Has(t.ID)
 	})
 	r.mu.Unlock()
 	r.takeUpAll(ctx, lease, list, r.leases.Took(ctx, nil, len(list)))
@@ -133,7 +132,7 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 	attempts.Each(ctx, r.Store.Attempts, taken, recoverAtOnce, func(i int, left *record.Left) {
 		var err error
 		if looked[i], err = r.lookAt(ctx, lease, taken[i].Attempt, left); err != nil {
-			r.postpone(taken[i].ID, err)
+			r.postpone(lease, taken[i].ID, err)
 		}
 	})
 	chats := make(map[int64]bool)
@@ -161,7 +160,7 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 	concurrent.Each(len(later), recoverAtOnce, func(i int) {
 		run, err := r.beginAttempt(ctx, later[i])
 		if err != nil {
-			r.postpone(later[i].stored.ID, err)
+			r.postpone(lease, later[i].stored.ID, err)
 		} else if run != nil {
 			r.hold(run)
 			if context.Cause(run.ctx) != nil { // cancelled meanwhile
@@ -201,10 +200,10 @@ func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, attempt int, lef
 
 // postpone leaves to revive a run that was taken but could not be taken up. The
 // run stays at its attempt.
-func (r *Runs) postpone(id string, err error) {
+func (r *Runs) postpone(lease *leases.Lease, id string, err error) {
 	if !errors.Is(err, record.ErrFenced) && !errors.Is(err, schemas.ErrNotFound) {
 		r.Logger.Error("could not recover a run", "run_id", id, "error", err)
-		r.park(id, parked{taken: true})
+		r.park(id, parked{lease: lease, taken: true})
 	}
 }
 
@@ -236,26 +235,22 @@ func (r *Runs) requeue(f found) {
 
 // takeUp starts the next attempt of a run that this process has given up, or
 // the current attempt of a run that it has taken but not begun.
-func (r *Runs) takeUp(ctx context.Context, stored record.Run, taken bool) error {
-	lease := r.leases.Current()
-	if stored.Replica != lease.ID {
-		return record.ErrFenced
-	}
-	if !taken {
-		if err := r.Store.Queue.BeginAttempt(ctx, stored.ID, stored.Attempt+1, lease.ID); err != nil {
+func (r *Runs) takeUp(ctx context.Context, stored record.Run, p *parked) error {
+	if !p.taken {
+		if err := r.Store.Queue.BeginAttempt(ctx, stored.ID, stored.Attempt+1, p.lease.ID); err != nil {
 			return err
 		}
 		stored.Attempt++
-		r.park(stored.ID, parked{taken: true}) // if it cannot be read now
+		*p = parked{lease: p.lease, taken: true} // if it cannot be read now
 	}
-	if err := r.Store.Queue.Tidy(ctx, []string{lease.ID}); err != nil {
+	if err := r.Store.Queue.Tidy(ctx, []string{p.lease.ID}); err != nil {
 		return err
 	}
 	left := attempts.One(ctx, r.Store.Attempts, stored.ID)
 	if left.State != "" {
 		left.State = stored.State // as the attempt before has left it
 	}
-	f, err := r.lookAt(ctx, lease, stored.Attempt, &left)
+	f, err := r.lookAt(ctx, p.lease, stored.Attempt, &left)
 	if err != nil || f.earlier == nil {
 		return err
 	}
@@ -280,7 +275,7 @@ func (r *Runs) beginAttempts(ctx context.Context, list []found) (begun []*run) {
 			if made[i] == nil {
 				r.letGo(some[i].lease, some[i].stored.ID)
 			} else if err := r.enterAttempt(ctx, made[i], marks[i]); err != nil {
-				r.postpone(some[i].stored.ID, err)
+				r.postpone(some[i].lease, some[i].stored.ID, err)
 				made[i] = nil
 			}
 		})

@@ -112,6 +112,11 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	base = record.WithFence(base, record.Fence{RunID: run.id, Attempt: attempt})
 	run.ctx, run.stop = context.WithCancelCause(turn.WithMeter(base, run.spent.Add))
 	run.done, run.becameIdle = make(chan struct{}), make(chan struct{}, 1)
+	defer func() {
+		if run.lease.Lost() { // before the run was here
+			r.lost(run.lease)
+		}
+	}()
 	defer r.readers.Came(run.id) // readers may have followed it elsewhere
 	defer r.beginning.Done(run.id)
 	r.mu.Lock()
@@ -239,7 +244,7 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	switch {
 	case err != nil:
 	case run.req.InteractionType == schemas.ActionExecuted:
-		err = r.act(run, wr)
+		err = r.clicks.Do(run.ctx, run.part(), wr)
 	default:
 		err = r.converse(run, wr)
 	}
@@ -318,7 +323,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 	default:
 		r.Logger.Warn("a run is left to a later attempt", "run_id", run.id, "attempt", run.attempt, "error", err)
 		run.log.Close()
-		r.park(run.id, parked{lost: wr.Unsaved()})
+		r.park(run.id, parked{lease: run.lease, lost: wr.Unsaved()})
 	}
 	return "given up"
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/approvals"
+	"github.com/chattray/chattray/services/clicks"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/guard"
@@ -141,6 +142,7 @@ type Runs struct {
 	*approvals.Approvals
 	*views.Views
 	committer *eventlog.Committer
+	clicks    *clicks.Clicks
 	questions *questions.Questions
 	prepare   *prepare.Preparer
 	budgets   *usage.Budgets
@@ -203,8 +205,9 @@ func New(o Options) *Runs {
 	r := &Runs{
 		Options: o, live: make(map[string]*run), parked: make(map[string]parked), unpolledChats: make(map[int64]bool),
 	}
+	r.clicks = clicks.New(clicks.Options{Store: o.Store.Clicks, Pages: o.Pages, Actions: o.Actions, Logger: o.Logger})
 	r.questions = questions.New(questions.Options{
-		Store: o.Store.Questions, Runs: o.Store.Runs, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
+		Store: o.Store.Questions, Runs: o.Store.Runs, Pages: o.Pages, Clicks: r.clicks, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
 	})
 	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages)
 	o.Prompt.Now = o.Now

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/runs"
 )
 
@@ -42,4 +44,29 @@ func TestShutdownGivesUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// hangingQueue is a queue that cannot be read in time.
+type hangingQueue struct{ runs.QueueStore }
+
+func (hangingQueue) NextQueued(ctx context.Context, _ int64) (record.Run, error) {
+	<-ctx.Done()
+	return record.Run{}, record.ErrUnavailable
+}
+
+// A stop does not wait until the queues of all chats have been looked at, one after the other.
+func TestShutdownWhileQueuesCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Queue: hangingQueue{}, Runs: uncancelled{}, Logs: unread{}}})
+		for chat, id := range []string{"a", "b", "c", "d"} {
+			r.EnlistWriting(t.Context(), id, int64(chat))
+			r.Next(int64(chat))
+		}
+		<-time.After(3 * time.Second) // now they are looked at
+		began := time.Now()
+		r.Shutdown(t.Context())
+		if took := time.Since(began); took > eventlog.CommitWait {
+			t.Errorf("it took %v, want at most the %v of one look", took, eventlog.CommitWait)
+		}
+	})
 }

@@ -60,7 +60,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		if !started {
 			release()
 			r.beginning.Done(q.Run.ID)
-			r.Drafts.Release(q.Run.ID)
+			r.unclaim(user.ID, q.Run.ID)
 		}
 	}()
 	if q.Reserve { // the same request again is the same run, however busy the chat is
@@ -105,7 +105,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		case errors.Is(err, record.ErrQueueFull):
 			return schemas.Run{}, errQueueFull
 		case errors.Is(err, record.ErrUnavailable):
-			r.park(q.Run.ID, parked{}) // the run may have been stored
+			r.park(q.Run.ID, parked{lease: lease}) // the run may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
 		default:
 			return schemas.Run{}, err

@@ -8,6 +8,7 @@ import (
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/attempts"
+	"github.com/chattray/chattray/services/clicks"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/prompt"
@@ -24,7 +25,7 @@ type Stores struct {
 	Views     views.Store
 	Questions questions.Store
 	Attempts  attempts.Store
-	Chats     ChatStore
+	Clicks    clicks.Store
 	Prepare   prepare.Store
 	Waits     approvals.Store
 	Commit    eventlog.Store
@@ -77,12 +78,4 @@ type LogStore interface {
 	NextSegment(ctx context.Context, id string, after int64) (record.Segment, error)
 	// Message returns a message of the owner's chat.
 	Message(ctx context.Context, owner string, conversationID int64, id string) (schemas.Message, error)
-}
-
-// ChatStore decides payloads of chats.
-type ChatStore interface {
-	// ResolvePayloadOnce decides a payload that is not decided yet; otherwise the
-	// error has the code conflict. ReopenPayload undoes that.
-	ResolvePayloadOnce(ctx context.Context, owner string, id int64, payloadID, outcome string) error
-	ReopenPayload(ctx context.Context, owner string, id int64, payloadID string) error
 }

@@ -148,7 +148,8 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		if err != nil {
 			r.Logger.Error("could not start a held run", "run_id", run.id, "error", err)
 			r.abandon(run)
-			r.park(run.id, parked{taken: true})
+			r.unclaim(run.owner.ID, run.id)
+			r.park(run.id, parked{lease: run.lease, taken: true})
 			r.work.Done()
 			continue
 		}

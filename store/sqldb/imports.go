@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas/concurrent"
 )
 
 // Limits of an import.
@@ -20,14 +22,7 @@ const (
 // GiveWay lets other processes write that wait for the lock of the file: they only see
 // that it is free when they try again. Those of this process take turns anyway.
 func (*sqliteDB) GiveWay(ctx context.Context) error {
-	pause := time.NewTimer(importPause)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return concurrent.Pause(ctx, importPause)
 }
 
 // GiveWay does nothing: others write at the same time.

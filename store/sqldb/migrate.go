@@ -12,6 +12,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/store/migrations"
 )
 
@@ -163,10 +164,8 @@ func lockMigrations(ctx context.Context, pool *sql.DB, logger *slog.Logger) (*sq
 			logger.Info("another process migrates the database; waiting for it")
 			told = true
 		}
-		select {
-		case <-time.After(migrationLook):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := concurrent.Pause(ctx, migrationLook); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -81,7 +81,7 @@ func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Lo
 		d.writes, err = gorm.Open(postgres.New(postgres.Config{Conn: d.pool}), gormConfig())
 	}
 	if err != nil {
-		return nil, errors.Join(err, d.pool.Close())
+		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
 }

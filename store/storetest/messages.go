@@ -185,7 +185,7 @@ func testPayloadOrder(f *fixture) {
 	chat := first.Begin.Run.ConversationID
 	a, b := payload("0000000a", "p", `1`), payload("0000000b", "p", `2`)
 	of := func(w *record.Write, p schemas.CustomPayload) record.Payload {
-		return record.Payload{CustomPayload: p, ConversationID: chat, RunID: w.RunID, MessageID: w.Begin.Run.MessageID, CreatedAt: f.now()}
+		return record.Payload{CustomPayload: p, MessageID: w.Begin.Run.MessageID, CreatedAt: f.now()}
 	}
 	f.mustCommit(&record.Write{RunID: first.RunID, Attempt: 1, Payloads: []record.Payload{of(first, b)}})
 	end := f.finish(first, "a")

@@ -138,7 +138,7 @@ func testReserveAgain(f *fixture) {
 	chat := first.Begin.Run.ConversationID
 	whole := f.finish(first, "answer 1")
 	payload := newID()
-	whole.Payloads = []record.Payload{{CustomPayload: schemas.CustomPayload{PayloadID: payload, Type: "t", Data: []byte(`{}`)}, ConversationID: chat, RunID: whole.RunID, MessageID: id}}
+	whole.Payloads = []record.Payload{{CustomPayload: schemas.CustomPayload{PayloadID: payload, Type: "t", Data: []byte(`{}`)}, MessageID: id}}
 	f.mustCommit(whole)
 	between := f.begin("between", in(chat))
 	f.mustCommit(between)
@@ -198,7 +198,7 @@ func testReserveOfSeveral(f *fixture) {
 	f.mustCommit(first)
 	chat := first.Begin.Run.ConversationID
 	whole := f.finish(first, "answer 1")
-	whole.Payloads = []record.Payload{{CustomPayload: schemas.CustomPayload{PayloadID: newID(), Type: "t", Data: []byte(`{}`)}, ConversationID: chat, RunID: whole.RunID, MessageID: one}}
+	whole.Payloads = []record.Payload{{CustomPayload: schemas.CustomPayload{PayloadID: newID(), Type: "t", Data: []byte(`{}`)}, MessageID: one}}
 	f.mustCommit(whole)
 
 	second := f.begin("q 2", in(chat), named(one, three))

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/tools/outbound"
 )
 
@@ -115,7 +116,7 @@ func (c *Client) get(ctx context.Context, hold Hold, utility string, query url.V
 		if err == nil || pause < 0 || try == maxRetries {
 			return body, err
 		}
-		if err := hold(func() error { return sleep(ctx, cmp.Or(pause, retryPause<<try)) }); err != nil {
+		if err := hold(func() error { return concurrent.Pause(ctx, cmp.Or(pause, retryPause<<try)) }); err != nil {
 			return nil, err
 		}
 	}
@@ -135,17 +136,6 @@ func (c *Client) turn(ctx context.Context) error {
 		return schemas.NewError(schemas.CodeRateLimited, "too many requests to PubMed are waiting; try again later").Because(err)
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }
 
 // final is the pause after an error that a retry would not change.

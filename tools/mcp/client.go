@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/tools/mcp/transport"
 )
@@ -67,10 +68,7 @@ func (c *client) run(ctx context.Context) {
 		c.failed = reason(err)
 		c.mu.Unlock()
 		c.log.WarnContext(ctx, "MCP server is not connected", "error", reason(err), "retry_in", delay)
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
-		}
+		_ = concurrent.Pause(ctx, delay) // the loop ends with ctx
 	}
 }
 

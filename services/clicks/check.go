@@ -1,4 +1,4 @@
-package questions
+package clicks
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
-	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/pages"
 )
 
@@ -17,20 +16,11 @@ import (
 // suggestion that the user clicked.
 const maxSearched = 50
 
-// Click returns the click of a request in the chat on a page with this offer,
-// without the run.
-func (q *Questions) Click(user schemas.User, req *schemas.ChatRequest, chat int64, offer pages.Offer) actions.Call {
-	return actions.Call{
-		Action: req.ActionMetadata.ActionIdentifier, Data: req.ActionMetadata.ActionData, User: user, Context: req.Context, ConversationID: chat,
-		Page: actions.Page{Name: offer.Page, Actions: offer.Actions, Own: offer.Handlers, Known: q.Pages.DeclaresAction},
-	}
-}
-
-// checkClick refuses a click that cannot be done, and sets the payload that it
-// accepts in the request.
-func (q *Questions) checkClick(ctx context.Context, user schemas.User, req *schemas.ChatRequest, offer pages.Offer) error {
-	call := q.Click(user, req, req.ConversationID, offer)
-	if err := q.Actions.Allow(ctx, call); err != nil {
+// Check refuses the click of a request that cannot be done on a page with this offer, and
+// sets the payload that it accepts in the request.
+func (c *Clicks) Check(ctx context.Context, user schemas.User, req *schemas.ChatRequest, offer pages.Offer) error {
+	call := c.call(user, req, req.ConversationID, offer)
+	if err := c.Actions.Allow(ctx, call); err != nil {
 		return err
 	}
 	kind := ""
@@ -42,25 +32,25 @@ func (q *Questions) checkClick(ctx context.Context, user schemas.User, req *sche
 	if kind == "" && req.ActionMetadata.PayloadID == "" {
 		return nil
 	}
-	return q.checkDecision(ctx, user.ID, req, kind)
+	return c.checkDecision(ctx, user.ID, req, kind)
 }
 
 // checkDecision refuses a click whose payload has been decided, and finds the payload of
 // a click on an action that accepts payloads of the kind and names none.
-func (q *Questions) checkDecision(ctx context.Context, owner string, req *schemas.ChatRequest, kind string) error {
+func (c *Clicks) checkDecision(ctx context.Context, owner string, req *schemas.ChatRequest, kind string) error {
 	click := req.ActionMetadata
-	chat, err := q.chatOf(ctx, owner, req)
+	chat, err := c.chatOf(ctx, owner, req)
 	if err != nil {
 		return err
 	}
 	var list []schemas.CustomPayload
 	if chat != 0 {
-		if list, err = q.Store.Payloads(ctx, owner, chat, ""); err != nil {
+		if list, err = c.Store.Payloads(ctx, owner, chat, ""); err != nil {
 			return err
 		}
 	}
 	if click.PayloadID == "" && len(list) > 0 {
-		if click.PayloadID, err = q.clicked(ctx, owner, chat, click, kind, list); err != nil {
+		if click.PayloadID, err = c.clicked(ctx, owner, chat, click, kind, list); err != nil {
 			return err
 		}
 	}
@@ -79,8 +69,8 @@ func (q *Questions) checkDecision(ctx context.Context, owner string, req *schema
 
 // clicked returns the payload that a click accepts: that of the newest suggestion of the
 // same action with the same data, else the only one of the kind; "" if the chat has none.
-func (q *Questions) clicked(ctx context.Context, owner string, chat int64, click *schemas.ActionMetadata, kind string, list []schemas.CustomPayload) (string, error) {
-	id, err := q.suggestedFor(ctx, owner, chat, click)
+func (c *Clicks) clicked(ctx context.Context, owner string, chat int64, click *schemas.ActionMetadata, kind string, list []schemas.CustomPayload) (string, error) {
+	id, err := c.suggestedFor(ctx, owner, chat, click)
 	if err != nil || id != "" {
 		return id, err
 	}
@@ -97,11 +87,11 @@ func (q *Questions) clicked(ctx context.Context, owner string, chat int64, click
 }
 
 // chatOf returns the number of the chat that a request names, 0 for a new chat.
-func (q *Questions) chatOf(ctx context.Context, owner string, req *schemas.ChatRequest) (int64, error) {
+func (c *Clicks) chatOf(ctx context.Context, owner string, req *schemas.ChatRequest) (int64, error) {
 	if req.ConversationID != 0 || req.ChatID == "" {
 		return req.ConversationID, nil
 	}
-	chat, err := q.Store.ChatByKey(ctx, owner, req.ChatID)
+	chat, err := c.Store.ChatByKey(ctx, owner, req.ChatID)
 	if err != nil && schemas.Visible(err).Code == schemas.CodeNotFound {
 		return 0, nil
 	}
@@ -110,8 +100,8 @@ func (q *Questions) chatOf(ctx context.Context, owner string, req *schemas.ChatR
 
 // suggestedFor returns the payload of the suggestion that the user clicked, ""
 // for none.
-func (q *Questions) suggestedFor(ctx context.Context, owner string, chat int64, click *schemas.ActionMetadata) (string, error) {
-	messages, _, err := q.Store.Messages(ctx, owner, chat, record.MessageQuery{Limit: maxSearched})
+func (c *Clicks) suggestedFor(ctx context.Context, owner string, chat int64, click *schemas.ActionMetadata) (string, error) {
+	messages, _, err := c.Store.Messages(ctx, owner, chat, record.MessageQuery{Limit: maxSearched})
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,103 @@
+// Package clicks does the server actions that users click: it checks a click before its run
+// begins, and does it in the run, without calling the model.
+package clicks
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/leases"
+	"github.com/chattray/chattray/services/pages"
+)
+
+const (
+	// accepted is the outcome of a payload whose action has been done.
+	accepted = "accepted"
+	// reopenWait bounds the call that makes a payload open again.
+	reopenWait = 10 * time.Second
+)
+
+// Store reads what was suggested in chats, and decides payloads. Anything unknown or owned
+// by another user is schemas.ErrNotFound.
+type Store interface {
+	ChatByKey(ctx context.Context, owner, key string) (schemas.Chat, error)
+	// Messages returns a page of messages and the cursor of the preceding page.
+	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
+	// Payloads returns the chat's payloads in order, without their data. Those of
+	// superseded messages and of the run except are left out.
+	Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error)
+	// ResolvePayloadOnce decides a payload that is not decided yet; otherwise the
+	// error has the code conflict. ReopenPayload undoes that.
+	ResolvePayloadOnce(ctx context.Context, owner string, id int64, payloadID, outcome string) error
+	ReopenPayload(ctx context.Context, owner string, id int64, payloadID string) error
+}
+
+// Options is what Clicks work with. All fields must be set.
+type Options struct {
+	Store   Store
+	Pages   *pages.Pages
+	Actions *actions.Actions
+	Logger  *slog.Logger
+}
+
+// Clicks does what users click. It is safe for concurrent use.
+type Clicks struct{ Options }
+
+// New returns Clicks with these options.
+func New(o Options) *Clicks { return &Clicks{o} }
+
+// call returns the click of a request in the chat on a page with this offer, without
+// the run.
+func (c *Clicks) call(user schemas.User, req *schemas.ChatRequest, chat int64, offer pages.Offer) actions.Call {
+	return actions.Call{
+		Action: req.ActionMetadata.ActionIdentifier, Data: req.ActionMetadata.ActionData, User: user, Context: req.Context, ConversationID: chat,
+		Page: actions.Page{Name: offer.Page, Actions: offer.Actions, Own: offer.Handlers, Known: c.Pages.DeclaresAction},
+	}
+}
+
+// Do does the server action that the run's request clicks; ctx is the run's context. It
+// first accepts the payload of the action, so that only one of two clicks takes effect.
+func (c *Clicks) Do(ctx context.Context, run answer.Run, wr *answer.Writer) error {
+	offer, err := c.Pages.OfferFor(run.Request.Context, nil, run.Owner)
+	if err != nil {
+		return err
+	}
+	call := c.call(run.Owner, run.Request, run.ChatID, offer)
+	call.RunID = run.ID
+	if err := wr.BeginAction(); err != nil {
+		return err
+	}
+	payload := run.Request.ActionMetadata.PayloadID
+	if payload != "" {
+		if err := c.Store.ResolvePayloadOnce(ctx, run.Owner.ID, run.ChatID, payload, accepted); err != nil {
+			return err
+		}
+	}
+	err = leases.Hold(ctx)
+	var done actions.Outcome
+	if err == nil {
+		done, err = c.Actions.Run(ctx, call)
+	}
+	if err != nil {
+		if payload != "" && actions.Undone(err) {
+			c.reopen(ctx, run, payload)
+		}
+		return err
+	}
+	wr.EndAction(done.Text, done.Payload)
+	return nil
+}
+
+// reopen makes a payload open again whose action may be tried again.
+func (c *Clicks) reopen(ctx context.Context, run answer.Run, payload string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reopenWait)
+	defer cancel()
+	if err := c.Store.ReopenPayload(ctx, run.Owner.ID, run.ChatID, payload); err != nil {
+		c.Logger.Warn("could not reopen a payload", "run_id", run.ID, "error", err)
+	}
+}
