@@ -23,10 +23,8 @@ const mcpStart = 5 * time.Second
 type mcpParts struct {
 	clients *mcp.Clients
 	handler *server.Handler
-	// await waits until a server's tool has been offered, or ctx ends.
-	await  func(ctx context.Context, tool string)
-	cancel context.CancelFunc
-	done   chan struct{}
+	cancel  context.CancelFunc
+	done    chan struct{}
 }
 
 // newMCP makes the parts without starting anything. From then on pages may name
@@ -47,7 +45,7 @@ func newMCP(c settings.Config, registry *tools.Registry, data *store.Store, log 
 	if err != nil {
 		return nil, err
 	}
-	return &mcpParts{clients: clients, await: registry.Await, handler: server.New(server.Options{
+	return &mcpParts{clients: clients, handler: server.New(server.Options{
 		Tools: registry, Timeout: c.Timeouts.Tool, Body: c.Limits.Body, Version: release, Logger: log,
 	})}, nil
 }

@@ -129,7 +129,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := s.runsOptions(c, offer.pages, offer.actions, log)
 	options.Agent, options.Metrics, options.ReaderMetrics, options.BusMetrics = watch.Watch(loop), watch, watch, watch
-	options.Leases.Metrics, options.AwaitTool = watch, s.mcp.await
+	options.Leases.Metrics, options.Missing = watch, s.mcp.clients.Missing
 	if err := s.share(ctx, c, &options, log); err != nil {
 		return nil, err
 	}

@@ -1,14 +1,12 @@
 package tools
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -24,14 +22,6 @@ const (
 type group struct {
 	name  string
 	tools []turn.Tool
-	// filled is closed by fill, once the group has had tools.
-	filled <-chan struct{}
-	fill   func()
-}
-
-func newGroup(name string) group {
-	filled := make(chan struct{})
-	return group{name: name, filled: filled, fill: sync.OnceFunc(func() { close(filled) })}
 }
 
 // groupRule leaves room for the names of the tools.
@@ -63,7 +53,7 @@ func (r *Registry) Reserve(names ...string) error {
 		case slices.ContainsFunc(r.tools, has):
 			err = errors.New("there is already a tool of this name")
 		default:
-			r.groups = append(r.groups, newGroup(name))
+			r.groups = append(r.groups, group{name: name})
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("group of tools %q: %w", name, err))
@@ -97,29 +87,8 @@ func (r *Registry) Replace(name string, tools []turn.Tool) error {
 	if len(wrong) > 0 {
 		return errors.Join(wrong...)
 	}
-	if r.groups[i].tools = slices.Clone(tools); len(tools) > 0 {
-		r.groups[i].fill()
-	}
+	r.groups[i].tools = slices.Clone(tools)
 	return nil
-}
-
-// Await waits until the group of a tool of this name has had tools, or ctx ends. It does not
-// wait for names of no group.
-func (r *Registry) Await(ctx context.Context, name string) {
-	r.mu.RLock()
-	var filled <-chan struct{}
-	g := r.groupOf(name)
-	if g != nil {
-		filled = g.filled
-	}
-	r.mu.RUnlock()
-	if g == nil {
-		return
-	}
-	select {
-	case <-filled:
-	case <-ctx.Done():
-	}
 }
 
 // groupOf returns the group that a tool of this name belongs to, or nil. The

@@ -1,11 +1,9 @@
 package tools_test
 
 import (
-	"errors"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -146,28 +144,4 @@ func TestGroupsAreReplacedWhileTheyAreRead(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-// TestAwait waits for a tool of a group that has none yet, once, and for no other one.
-func TestAwait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, err := tools.NewRegistry(echoTool("one"))
-		if err := errors.Join(err, r.Reserve("srv")); err != nil {
-			t.Fatal(err)
-		}
-		r.Await(t.Context(), "one")
-		r.Await(t.Context(), "other__one")
-		arrived := make(chan bool, 1)
-		go func() { r.Await(t.Context(), "srv__gone"); arrived <- true }()
-		if synctest.Wait(); len(arrived) > 0 {
-			t.Error("Await returns before the group has had tools, want it to wait")
-		}
-		for _, list := range [][]turn.Tool{{echoTool("srv__a")}, nil, {echoTool("srv__a")}} {
-			if err := r.Replace("srv", list); err != nil {
-				t.Fatal(err)
-			}
-		}
-		<-arrived
-		r.Await(t.Context(), "srv__a")
-	})
 }

@@ -84,6 +84,7 @@ type Writer struct {
 
 	decided map[int]bool // calls whose wait decided their outcome
 	asking  map[int]bool // calls that wait and have no answer
+	lacks   bool         // it waits for the servers of tools
 	wasIdle bool         // the last value given to deps.Idle
 	// markedIdle is the value in the stored mark of this attempt, see markIdle.
 	markedIdle bool

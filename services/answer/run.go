@@ -73,6 +73,8 @@ type Deps struct {
 	Wakeups *Wakeups
 	// Tool returns a tool that any page may offer to the user.
 	Tool func(name string) (turn.Tool, bool)
+	// Missing is that of prepare.Options; nil is for no tool.
+	Missing func(tool string) <-chan struct{}
 	// Handles reports whether the service itself does the action.
 	Handles func(action string) bool
 	// OffersModel reports whether a request may name the model.

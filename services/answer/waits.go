@@ -16,6 +16,9 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
+// maxToolWait is how long a run that continues waits for the servers of tools.
+const maxToolWait = time.Minute
+
 // clockWait prolongs a wait that has expired by the clock of this process and
 // not by the database's.
 const clockWait = time.Second
@@ -174,11 +177,40 @@ func (wr *Writer) toolAnswered(e turn.ToolAnswered) {
 	wr.levels.CloseWait(e.Index)
 }
 
-// idle reports whether the run only waits for answers: each call of the last reply
-// waits for one or has ended, and at least one waits.
+// AwaitTools waits for the servers of the tools that earlier attempts have called, up to
+// maxToolWait: they may have started with the service. The run's time is paused meanwhile,
+// and the run is idle.
+func (wr *Writer) AwaitTools() {
+	if wr.deps.Missing == nil {
+		return
+	}
+	ctx, done := context.WithTimeout(wr.ctx, maxToolWait)
+	defer done()
+	for _, name := range wr.run.Earlier.Called() {
+		if there := wr.deps.Missing(name); there != nil && ctx.Err() == nil {
+			wr.awaitTool(ctx, there)
+		}
+	}
+}
+
+func (wr *Writer) awaitTool(ctx context.Context, there <-chan struct{}) {
+	wr.deps.Clock.Pause()
+	wr.lacks = true
+	wr.reportIdle()
+	select {
+	case <-there:
+	case <-ctx.Done():
+	}
+	wr.lacks = false
+	wr.reportIdle()
+	wr.deps.Clock.Resume()
+}
+
+// idle reports whether the run only waits: for servers of tools, or for answers. Then each
+// call of the last reply waits for one or has ended, and at least one waits.
 func (wr *Writer) idle() bool {
 	if len(wr.asking) == 0 {
-		return false
+		return wr.lacks
 	}
 	reply := &wr.steps[len(wr.steps)-1].Reply
 	for i := range reply.ToolCalls {

@@ -64,17 +64,12 @@ func (e *Earlier) Checkpoints() int {
 	return len(e.Steps)
 }
 
-// Unfinished returns the names of the tools of calls that have no result. A nil e has none.
-func (e *Earlier) Unfinished() []string {
-	if e == nil {
-		return nil
-	}
+// Called returns the names of the tools that the model has called.
+func (e *Earlier) Called() []string {
 	var names []string
 	for _, step := range e.Steps {
-		for i, c := range step.Reply.ToolCalls {
-			if e.Calls[step.Reply.FirstIndex+i].State != record.ToolFinished {
-				names = append(names, c.Name)
-			}
+		for _, c := range step.Reply.ToolCalls {
+			names = append(names, c.Name)
 		}
 	}
 	return names

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 	"unique"
 
 	"github.com/chattray/chattray/schemas"
@@ -34,9 +33,9 @@ type Options struct {
 	Drafts  *documents.Documents
 	Prompt  prompt.Options
 	History prompt.HistoryOptions
-	// AwaitTool waits until a tool is there that was offered before the start, or ctx ends;
-	// nil does not wait.
-	AwaitTool func(ctx context.Context, name string)
+	// Missing returns a channel that is closed when the server of the tool has been connected
+	// for the first time; nil, as of other tools, if it has been.
+	Missing func(tool string) <-chan struct{}
 	// NewFilter returns a filter for one run.
 	NewFilter func(types []turn.PayloadType, actions []schemas.Action, fits func(action string, data json.RawMessage) error) answer.TextFilter
 
@@ -57,9 +56,6 @@ type Options struct {
 func (o *Options) OffersModel(name string) bool {
 	return name == o.Model || slices.Contains(o.Models, name)
 }
-
-// maxToolWait is how long a run that continues waits for tools that it has called.
-const maxToolWait = time.Minute
 
 // Store reads chats.
 type Store interface {
@@ -106,10 +102,8 @@ func (p *Preparer) outline(ctx context.Context, run answer.Run) (*answer.Prepare
 	return &answer.Prepared{Filter: p.NewFilter(offer.PayloadTypes, offer.Actions, page.Fits), Types: offer.PayloadTypes, Actions: offer.Actions}, offer, nil
 }
 
-// Prepare reads what the run needs and builds its prompt. A run that continues waits for the
-// tools that it has called, up to maxToolWait: their servers may have started with the service.
+// Prepare reads what the run needs and builds its prompt.
 func (p *Preparer) Prepare(ctx context.Context, run answer.Run) (*answer.Prepared, error) {
-	p.awaitTools(ctx, run.Earlier.Unfinished())
 	b, offer, err := p.outline(ctx, run)
 	if err != nil {
 		return nil, err
@@ -148,17 +142,6 @@ func (p *Preparer) Prepare(ctx context.Context, run answer.Run) (*answer.Prepare
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	return b, nil
-}
-
-func (p *Preparer) awaitTools(ctx context.Context, names []string) {
-	if p.AwaitTool == nil {
-		return
-	}
-	ctx, done := context.WithTimeout(ctx, maxToolWait)
-	defer done()
-	for _, name := range names {
-		p.AwaitTool(ctx, name)
-	}
 }
 
 // targetNote tells the model what the blocks are that the request names: what its answer

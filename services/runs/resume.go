@@ -53,6 +53,7 @@ func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over boo
 		end = stopped(run.ctx, unready)
 	default:
 		wr.Restore()
+		wr.AwaitTools()
 		return end, false
 	}
 	if end.State != "" {

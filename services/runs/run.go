@@ -205,6 +205,7 @@ func (r *Runs) writer(run *run) *answer.Writer {
 	return answer.New(run.ctx, run.part(), answer.Deps{
 		Log: run.log, Commit: r.committer, Store: r.Store.Answer, Drafts: r.Drafts, Spent: run.spent, Text: run.text, Clock: &run.limit, Wakeups: &run.wakeups,
 		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, run.owner) },
+		Missing:     r.Missing,
 		Handles:     r.Actions.Has,
 		OffersModel: r.OffersModel,
 		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,

@@ -30,6 +30,8 @@ type client struct {
 	// tried is closed after the first attempt.
 	tried chan struct{}
 	once  sync.Once
+	// listed is closed after the first list of tools.
+	listed chan struct{}
 	// legacy connects with the old handshake: some servers do not answer
 	// requests of a protocol that they do not know. Only run uses it.
 	legacy bool
@@ -72,6 +74,15 @@ func (c *client) run(ctx context.Context) {
 	}
 }
 
+// wasListed closes listed. Only run uses it.
+func (c *client) wasListed() {
+	select {
+	case <-c.listed:
+	default:
+		close(c.listed)
+	}
+}
+
 func (c *client) wasTried() { c.once.Do(func() { close(c.tried) }) }
 
 // backoff returns a wait that doubles from first up to last, less a random part
@@ -105,6 +116,7 @@ func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 		return false, err
 	}
 	c.use(l)
+	c.wasListed()
 	c.wasTried()
 	c.log.InfoContext(ctx, "MCP server is connected", "tools", len(c.used))
 	tick := time.NewTicker(c.opts.Refresh)

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,7 +110,7 @@ func New(o Options) (*Clients, error) {
 	var wrong []error
 	for _, s := range o.Servers {
 		one := &client{
-			Server: s, opts: o, log: o.Logger.With("mcp_server", s.Name), bell: make(chan struct{}, 1), tried: make(chan struct{}),
+			Server: s, opts: o, log: o.Logger.With("mcp_server", s.Name), bell: make(chan struct{}, 1), tried: make(chan struct{}), listed: make(chan struct{}),
 			offered: map[string]Definition{}, reported: map[string]string{}, secrets: secretsOf(&s),
 		}
 		err := errors.Join(tools.CheckGroup(s.Name), o.Registry.Replace(s.Name, nil))
@@ -147,4 +148,20 @@ func (c *Clients) Ready(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// Missing returns a channel that is closed when the server of the tool has been connected for
+// the first time; nil if it has been, or the tool is of no server.
+func (c *Clients) Missing(tool string) <-chan struct{} {
+	for _, one := range c.clients {
+		if strings.HasPrefix(tool, one.Name+tools.GroupSeparator) {
+			select {
+			case <-one.listed:
+				return nil
+			default:
+				return one.listed
+			}
+		}
+	}
+	return nil
 }
