@@ -178,7 +178,11 @@ func TestCallWaitsForItsServer(t *testing.T) {
 	<-asked
 	s, stop = serveWith(t, database, settings)
 	defer stop()
-	s.Must("POST", "/api/chat/runs/"+run+"/approvals/"+waits.Items[0].ApprovalID, map[string]any{"approved": true})
+	answer := "/api/chat/runs/" + run + "/approvals/" + waits.Items[0].ApprovalID
+	if got := s.send("ann", "POST", answer, `{"approved":true,"input":{"what":"a book"}}`); !strings.Contains(got.Body, "not connected yet") {
+		t.Errorf("another input, before the server is connected: %d %s", got.Status, got.Body)
+	}
+	s.Must("POST", answer, map[string]any{"approved": true})
 	foreign.down.Store(false)
 	got := s.send("ann", "GET", "/api/chat/runs/"+run+"/stream", "")
 	if !strings.Contains(got.Body, "It weighs 5 g.") {

@@ -29,6 +29,7 @@ var (
 	errAnswerLate   = schemas.NewError(schemas.CodeConflict, "the time for this answer has expired")
 	errAnsweredRun  = schemas.NewError(schemas.CodeConflict, "the run has ended")
 	errToolNotThere = schemas.NewError(schemas.CodeConflict, "this tool is no longer offered")
+	errToolMissing  = schemas.NewError(schemas.CodeConflict, "the server of this tool is not connected yet, so the input cannot be checked; try again soon")
 )
 
 // Store reads and ends the waits of calls; record.Write adds them.
@@ -53,14 +54,16 @@ type Runs interface {
 
 // Approvals takes answers. It is safe for concurrent use.
 type Approvals struct {
-	store Store
-	runs  Runs
-	pages *pages.Pages
+	store   Store
+	runs    Runs
+	pages   *pages.Pages
+	missing func(tool string) <-chan struct{}
 }
 
-// New returns approvals for the runs; pages have the tools' input schemas.
-func New(store Store, runs Runs, pages *pages.Pages) *Approvals {
-	return &Approvals{store: store, runs: runs, pages: pages}
+// New returns approvals for the runs; pages have the tools' input schemas. Missing is that of
+// prepare.Options.
+func New(store Store, runs Runs, pages *pages.Pages, missing func(tool string) <-chan struct{}) *Approvals {
+	return &Approvals{store: store, runs: runs, pages: pages, missing: missing}
 }
 
 // Waits returns the calls of a run of the user's that wait or have waited, in the order
@@ -285,7 +288,11 @@ func (a *Approvals) editedInput(run *record.Run, w record.Wait, input json.RawMe
 		return nil, err
 	}
 	i := slices.IndexFunc(offer.Tools, func(t turn.Tool) bool { return t.Name == w.Tool })
-	if i < 0 {
+	switch {
+	case i >= 0:
+	case a.missing != nil && a.missing(w.Tool) != nil:
+		return nil, errToolMissing
+	default:
 		return nil, errToolNotThere
 	}
 	if check := offer.Tools[i].Check; check != nil {

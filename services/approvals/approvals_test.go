@@ -79,7 +79,7 @@ func TestAnswersThatComeTogether(t *testing.T) {
 			{RunID: "r", Index: 3, Kind: schemas.WaitClientTool, ExpiresAt: time.Now()},
 			{RunID: "r", Index: 4, Kind: schemas.WaitClientTool, ExpiresAt: end},
 		}}
-		a := approvals.New(r, r, nil)
+		a := approvals.New(r, r, nil, nil)
 		list := []record.CallAnswer{
 			{Index: 0, Approved: new(true)},
 			{Index: 1, Output: []byte(`{"at": 1}`), IsError: true},
@@ -121,7 +121,7 @@ func TestAnswersThatComeTogether(t *testing.T) {
 // An answer to a run that has ended meanwhile says so.
 func TestAnswerToAnEndedRun(t *testing.T) {
 	r := &oneRun{over: true, waits: []record.Wait{{RunID: "r", Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(time.Hour)}}}
-	_, err := approvals.New(r, r, nil).Approve(t.Context(), schemas.User{ID: "u"}, "r", "p", schemas.ApprovalAnswer{Approved: true})
+	_, err := approvals.New(r, r, nil, nil).Approve(t.Context(), schemas.User{ID: "u"}, "r", "p", schemas.ApprovalAnswer{Approved: true})
 	if e, ok := errors.AsType[*schemas.Error](err); !ok || e.Code != schemas.CodeConflict || e.Message != "the run has ended" {
 		t.Errorf("got %v, want a conflict", err)
 	}
@@ -143,7 +143,7 @@ func TestAnswerByTheClockOfTheDatabase(t *testing.T) {
 				r := &oneRun{behind: tt.behind, waits: []record.Wait{
 					{RunID: "r", Index: 0, Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(-time.Minute)},
 				}}
-				errs, err := approvals.New(r, r, nil).Answer(t.Context(), schemas.User{ID: "u"}, "r", []record.CallAnswer{{Index: 0, Approved: new(true)}})
+				errs, err := approvals.New(r, r, nil, nil).Answer(t.Context(), schemas.User{ID: "u"}, "r", []record.CallAnswer{{Index: 0, Approved: new(true)}})
 				if got := codes(errs); err != nil || got[0] != tt.want || r.waits[0].Answer != tt.stored || !slices.Equal(r.woken, []int{0}) {
 					t.Errorf("the answer is %q, with the error %q, %v, and %v woken; want %q, %q and call 0", r.waits[0].Answer, got, err, r.woken, tt.stored, tt.want)
 				}

@@ -209,7 +209,7 @@ func New(o Options) *Runs {
 	r.questions = questions.New(questions.Options{
 		Store: o.Store.Questions, Runs: o.Store.Runs, Pages: o.Pages, Clicks: r.clicks, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
 	})
-	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages)
+	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages, o.Missing)
 	o.Prompt.Now = o.Now
 	r.prepare = prepare.New(o.Options, o.Store.Prepare, o.Store.History, r.ask, o.Logger)
 	r.budgets = usage.NewBudgets(o.Budget, o.Leases.Many, o.Store.Usage, r.now)
