@@ -385,3 +385,30 @@ func TestEscapedPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestSeveralKeys sends several Idempotency-Keys: only the same one may be repeated.
+func TestSeveralKeys(t *testing.T) {
+	_, ts := newTestEnv(t, nil)
+	for _, tt := range []struct {
+		keys []string
+		want int
+	}{
+		{[]string{"a", "a"}, http.StatusOK},
+		{[]string{"a", "b"}, http.StatusBadRequest},
+		{[]string{"a", "b", "a"}, http.StatusBadRequest},
+		{[]string{"", "b"}, http.StatusBadRequest},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, ts.URL+"/api/chat", strings.NewReader(anyChat))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Authorization": {"Bearer alice"}, "Content-Type": {"application/json"}, "Idempotency-Key": tt.keys}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Body.Close(); err != nil || res.StatusCode != tt.want {
+			t.Errorf("the keys %q: %d %v, want %d", tt.keys, res.StatusCode, err, tt.want)
+		}
+	}
+}

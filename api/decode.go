@@ -1,12 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,7 +121,7 @@ func (s *server) readBody(c echo.Context, kind body) error {
 		limit = s.Limits.FilesBody
 	case jsonBody, anyBody:
 	}
-	if err := checkType(r.Header); err != nil {
+	if err := cmp.Or(checkType(r.Header), checkKeys(r.Header)); err != nil {
 		return err
 	}
 	if r.ContentLength > limit {
@@ -181,6 +183,15 @@ func bodyOf(c echo.Context) []byte {
 func dropBody(c echo.Context) {
 	held, _ := c.Get(rawBody).(*bodies.Held)
 	held.Release()
+}
+
+// checkKeys refuses several keys: a request under one of them could be found under the others.
+func checkKeys(h http.Header) error {
+	keys := h.Values("Idempotency-Key")
+	if slices.ContainsFunc(keys, func(key string) bool { return key != keys[0] }) {
+		return schemas.NewError(schemas.CodeBadRequest, "there is more than one Idempotency-Key")
+	}
+	return nil
 }
 
 // checkType accepts application/json in UTF-8 without a content encoding. Some clients call
