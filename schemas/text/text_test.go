@@ -22,6 +22,7 @@ func TestShorten(t *testing.T) {
 		{"ellipsis after a space", text.Ellipsis("ab cdef", 4), "ab…"},
 		{"beginning", text.Beginning("héllo", 2), "hé"},
 		{"beginning of what fits", text.Beginning("🇨🇦", 9), "🇨🇦"},
+		{"beginning of what fits and ends in a joiner", text.Beginning("क र्\u200d", 9), "क र्\u200d"},
 		{"beginning in a family", text.Beginning("we 👨‍👩‍👧 go", 6), "we "},
 		{"ellipsis in a family", text.Ellipsis("we 👨‍👩‍👧 go", 6), "we…"},
 		{"ellipsis after a family", text.Ellipsis("we 👨‍👩‍👧 go", 9), "we 👨‍👩‍👧…"},
