@@ -57,7 +57,10 @@ func single(c *wires.Call) error {
 	default:
 		return schemas.Invalid("/method", "must be info, agent/run, agent/connect or agent/stop")
 	}
-	if len(in.Body) == 0 && in.Method != "agent/stop" {
+	switch {
+	case in.Method == "agent/stop" && in.Params.ThreadID == "":
+		return schemas.Invalid("/params/threadId", "is required")
+	case in.Method != "agent/stop" && len(in.Body) == 0:
 		return schemas.Invalid("/body", "is required")
 	}
 	params := map[string]string{"agent": in.Params.AgentID, "thread": in.Params.ThreadID} // without in, which has the body
