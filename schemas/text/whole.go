@@ -18,7 +18,7 @@ func wholeBefore(s string, at int) int {
 	for range maxMarks {
 		before, size := utf8.DecodeLastRuneInString(s[:cut])
 		next, _ := utf8.DecodeRuneInString(s[cut:])
-		if cut == 0 || before != joiner && !belongsBefore(next) && (!isFlagLetter(next) || evenFlagLetters(s[:cut])) {
+		if cut == 0 || cut == len(s) || before != joiner && !belongsBefore(next) && (!isFlagLetter(next) || evenFlagLetters(s[:cut])) {
 			return cut
 		}
 		cut -= size
