@@ -56,9 +56,8 @@ func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.Handler
 		ctx, user := caller(c)
 		var held *heldAnswer
 		defer func() { held.release() }()
-		return r.Handle(&wires.Call{
+		call := &wires.Call{
 			Request: c.Request(), Response: c.Response(), User: user, Body: bodyOf(c), Param: func(name string) string { return pathText(c, name) }, Service: service,
-			Done: func() { dropBody(c) },
 			Large: func() (err error) {
 				held, err = s.answers.begin(ctx, user.ID, true)
 				c.Set(answerKey, held)
@@ -66,7 +65,12 @@ func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.Handler
 			},
 			Made: func(bytes int) { held.made(bytes) },
 			Send: func(body []byte) error { return send(c, echo.MIMEApplicationJSON, body) },
-		})
+		}
+		call.Done = func() {
+			call.Body = nil
+			dropBody(c)
+		}
+		return r.Handle(call)
 	}
 }
 

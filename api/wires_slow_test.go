@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -45,6 +47,7 @@ var questions = map[string]string{
 	"/v1/chat/completions":              `{"model":"chattray","stream":true,"messages":[{"role":"user","content":"hi"}]}`,
 	"/v1/responses":                     `{"model":"chattray","stream":true,"input":"hi"}`,
 	"/api/agui":                         `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"hi"}],"tools":[],"context":[],"state":{}}`,
+	"/api/copilotkit":                   `{"method":"agent/run","params":{"agentId":"lab"},"body":{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"hi"}],"tools":[],"context":[],"state":{}}}`,
 	"/api/copilotkit/agent/lab/run":     `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"hi"}],"tools":[],"context":[],"state":{}}`,
 	"/api/chat/stream":                  `{"message":"hi"}`,
 	"/api/chat/stream?dialect=messages": `{"message":"hi"}`,
@@ -73,8 +76,13 @@ func askWire(t *testing.T, addr, path string, window int) net.Conn {
 	if tcp, ok := conn.(*net.TCPConn); ok && window > 0 {
 		_ = tcp.SetReadBuffer(window)
 	}
-	body := questions[path]
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+	return sendQuestion(t, conn, path, questions[path])
+}
+
+// sendQuestion sends the question of a wire.
+func sendQuestion(t *testing.T, conn net.Conn, path, body string) net.Conn {
+	t.Helper()
+	_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +111,51 @@ func TestStalledReadersOfWires(t *testing.T) {
 			})
 			for _, conn := range idle {
 				_ = conn.Close()
+			}
+		})
+	}
+}
+
+// followed is a longRun that says when somebody begins to read its events.
+type followed struct {
+	*longRun
+
+	begins func()
+}
+
+func (f followed) Follow(ctx context.Context, user schemas.User, run string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	events, err := f.longRun.Follow(ctx, user, run, after, idle)
+	return func(yield func([]runlog.Event, error) bool) {
+		f.begins()
+		events(yield)
+	}, err
+}
+
+// An answer may last for hours. It does not hold the body of its request, which is not
+// counted any more.
+func TestAnswersOfWiresHoldNoBody(t *testing.T) {
+	const size = 6 * mib
+	for path, body := range questions {
+		if strings.HasPrefix(path, "/api/chat") {
+			continue
+		}
+		t.Run(path, func(t *testing.T) {
+			var before, held int64
+			_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+				streams := followed{newLongRun(2, 1), func() { held = int64(heap()) - before }}
+				o.Streams, o.Runs, o.Chats = streams, longRuns{fakeRuns{w}, 2}, newChats{fakeChats{w}}
+			})
+			for _, member := range []string{`"messages":`, `"input":`} {
+				body = strings.Replace(body, member, `"more":"`+strings.Repeat("x", size)+`",`+member, 1)
+			}
+			before = int64(heap())
+			got, err := io.ReadAll(sendQuestion(t, dialRaw(t, ts), path, body))
+			if err != nil || !bytes.HasPrefix(got, []byte("HTTP/1.1 200 ")) {
+				t.Fatalf("%.500s, %v", got, err)
+			}
+			runtime.KeepAlive(body) // counts before and during the answer
+			if held > size/2 {
+				t.Errorf("an answer whose body had %d MiB holds %d MiB", size/mib, held/mib)
 			}
 		})
 	}

@@ -30,16 +30,17 @@ const (
 )
 
 // DeleteChat deletes the owner's chat and everything that belongs to it, a long one in
-// steps, between which others write. It goes on when ctx ends; if a step fails, the next call
-// continues. Later writes of its runs are fenced.
+// steps, between which others write. If a step fails, the next call continues. Later writes of
+// its runs are fenced.
 func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
-	err := s.deleteInSteps(context.WithoutCancel(ctx), owner, id, func(*gorm.DB, *chatRow) error { return nil })
+	err := s.deleteInSteps(ctx, owner, id, func(*gorm.DB, *chatRow) error { return nil })
 	return s.db.Fault("delete chat", err)
 }
 
 // deleteInSteps deletes the owner's chat unless the check, which is made before each step,
-// fails.
+// fails. It goes on when ctx ends.
 func (s *Store) deleteInSteps(ctx context.Context, owner string, id int64, check func(*gorm.DB, *chatRow) error) (err error) {
+	ctx = context.WithoutCancel(ctx)
 	for more := true; more && err == nil; {
 		err = s.db.Write(ctx, func(tx *gorm.DB) (err error) {
 			var row chatRow

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -78,18 +79,27 @@ func TestDeleteChatInSteps(t *testing.T) {
 	}
 }
 
-// A client that goes while its chat is deleted leaves no half of it.
+// A client that goes while its chat is deleted, and a service that stops while it deletes an
+// old one, leave no half of it.
 func TestDeleteChatGoesOn(t *testing.T) {
-	s := fillChats(t, 350, 10)
-	ctx, leave := context.WithCancel(t.Context())
-	if err := s.OnWrite(func(string) { leave() }); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.DeleteChat(ctx, "u", 1); err != nil {
-		t.Error(err)
-	}
-	if messages, runs := left(t, s); messages+runs > 0 {
-		t.Errorf("%d messages and %d runs are left, want none", messages, runs)
+	for name, deletes := range map[string]func(*store.Store, context.Context) error{
+		"a client": func(s *store.Store, ctx context.Context) error { return s.DeleteChat(ctx, "u", 1) },
+		"a sweep": func(s *store.Store, ctx context.Context) error {
+			_, err := s.DeleteOldChat(ctx, record.OldChat{Owner: "u", ConversationID: 1}, time.Now())
+			return err
+		},
+	} {
+		s := fillChats(t, 350, 10)
+		ctx, leave := context.WithCancel(t.Context())
+		if err := s.OnWrite(func(string) { leave() }); err != nil {
+			t.Fatal(err)
+		}
+		if err := deletes(s, ctx); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if messages, runs := left(t, s); messages+runs > 0 {
+			t.Errorf("%s leaves %d messages and %d runs, want none", name, messages, runs)
+		}
 	}
 }
 

@@ -257,6 +257,7 @@ test('in a shadow root the menu can be used, the focus is kept, and the key of t
   await page.button('Bad answer').click()
   await page.getByPlaceholder('What was wrong? (optional)').press('Escape')
   await inFocus('Bad answer')
+  counts.upTo(0)
   await page.ask('count 9')
   await page.button('Stop').waitFor()
   await page.input.fill('later')

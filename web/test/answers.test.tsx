@@ -1,6 +1,6 @@
 import { render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Markdown, MarkdownPartsProvider, SourcesProvider } from '../src'
 import { showSvg } from '../src/markdown/svg'
 
@@ -127,5 +127,13 @@ describe('the SVG of a diagram', () => {
     expect(svg.textContent?.trim()).toBe('kept style="x"')
     expect(() => showSvg(host, 'no svg')).toThrow()
     host.remove()
+  })
+
+  it('is drawn where the page allows no policy for it but takes texts, as with a default policy', () => {
+    vi.stubGlobal('trustedTypes', { createPolicy: () => { throw new TypeError('Policy with name "chattray" disallowed.') } })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const host = document.createElement('div')
+    showSvg(host, '<svg xmlns="http://www.w3.org/2000/svg"><rect width="10"/></svg>')
+    expect(host.shadowRoot!.querySelector('rect')).toBeTruthy()
   })
 })

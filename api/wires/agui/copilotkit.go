@@ -57,13 +57,14 @@ func single(c *wires.Call) error {
 	default:
 		return schemas.Invalid("/method", "must be info, agent/run, agent/connect or agent/stop")
 	}
-	if len(in.Body) == 0 && in.Method != "agent/stop" {
+	switch {
+	case in.Method == "agent/stop" && in.Params.ThreadID == "":
+		return schemas.Invalid("/params/threadId", "is required")
+	case in.Method != "agent/stop" && len(in.Body) == 0:
 		return schemas.Invalid("/body", "is required")
 	}
-	c.Body = in.Body
-	c.Param = func(name string) string {
-		return map[string]string{"agent": in.Params.AgentID, "thread": in.Params.ThreadID}[name]
-	}
+	params := map[string]string{"agent": in.Params.AgentID, "thread": in.Params.ThreadID} // without in, which has the body
+	c.Body, c.Param = in.Body, func(name string) string { return params[name] }
 	return wires.Repointed(handle(c), func(pointer string) string { return "/body" + pointer })
 }
 

@@ -33,10 +33,14 @@ interface Policy {
 }
 let policy: Policy | undefined
 
-/** The text for the parser of a page that requires Trusted Types and allows the policy `chattray`. What is parsed is not shown: copy takes what is allowed. */
+/** The text for the parser of a page that requires Trusted Types and allows the policy `chattray`, or has a default one. What is parsed is not shown: copy takes what is allowed. */
 function trusted(text: string): string {
   const { trustedTypes: types } = globalThis as { trustedTypes?: { createPolicy: (name: string, policy: Policy) => Policy } }
-  policy ??= types?.createPolicy('chattray', { createHTML: (svg) => svg })
+  try {
+    policy ??= types?.createPolicy('chattray', { createHTML: (svg) => svg })
+  } catch {
+    // the parser takes the text as it is, unless the page requires more
+  }
   return policy?.createHTML(text) ?? text
 }
 
