@@ -21,7 +21,7 @@ export class Boundary extends Component<BoundaryProps, { failed: boolean }> {
     if (this.state.failed && of !== this.props.of) this.setState({ failed: false })
   }
 
-  override render() {
+  override render(): ReactNode {
     const { instead, meanwhile = instead, children } = this.props
     return this.state.failed ? instead : <Suspense fallback={meanwhile}>{children}</Suspense>
   }
