@@ -73,9 +73,7 @@ type Writer struct {
 	keptMarkers int
 	err         error // the first append that failed
 
-	// interrupted are the calls that an earlier attempt began and did not finish. It
-	// does not change once tools run.
-	interrupted map[int]bool
+	interrupted map[int]bool // calls that an earlier attempt began and did not finish; fixed once tools run
 
 	offered []turn.Tool // the run's tools as they are, for threads
 	reading *guard.Reading

@@ -73,7 +73,8 @@ type Deps struct {
 	Wakeups *Wakeups
 	// Tool returns a tool that any page may offer to the user.
 	Tool func(name string) (turn.Tool, bool)
-	// Missing is that of prepare.Options; nil is for no tool.
+	// Missing returns a channel that is closed once the server of the tool has been connected;
+	// it returns nil if that has happened, and for a tool without a server. It may be nil.
 	Missing func(tool string) <-chan struct{}
 	// Handles reports whether the service itself does the action.
 	Handles func(action string) bool

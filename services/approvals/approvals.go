@@ -60,8 +60,8 @@ type Approvals struct {
 	missing func(tool string) <-chan struct{}
 }
 
-// New returns approvals for the runs; pages have the tools' input schemas. Missing is that of
-// prepare.Options.
+// New returns approvals for the runs; pages have the tools' input schemas. Missing returns nil
+// unless the server of the tool is still to be connected. It may be nil.
 func New(store Store, runs Runs, pages *pages.Pages, missing func(tool string) <-chan struct{}) *Approvals {
 	return &Approvals{store: store, runs: runs, pages: pages, missing: missing}
 }

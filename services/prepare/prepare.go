@@ -33,9 +33,6 @@ type Options struct {
 	Drafts  *documents.Documents
 	Prompt  prompt.Options
 	History prompt.HistoryOptions
-	// Missing returns a channel that is closed when the server of the tool has been connected
-	// for the first time; nil, as of other tools, if it has been.
-	Missing func(tool string) <-chan struct{}
 	// NewFilter returns a filter for one run.
 	NewFilter func(types []turn.PayloadType, actions []schemas.Action, fits func(action string, data json.RawMessage) error) answer.TextFilter
 

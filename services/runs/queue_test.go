@@ -149,8 +149,8 @@ func TestAQueuedRunMeetsAClaimOfARunThatDoesNotBegin(t *testing.T) {
 }
 
 // Several queued runs of a user wait for one block. A chat is looked at again by chance, while
-// nothing has been released: a run that waits behind another one claims nothing, so that the
-// two do not make each other's chats be looked at for ever.
+// nothing has been released: a run that waits behind another one claims nothing. Else
+// each of the two would make the other try again, for ever.
 func TestRunsThatWaitDoNotWakeEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		drafts := documents.New(nil, nil, nil, nil)

@@ -95,6 +95,10 @@ type Options struct {
 	Starts  acts.Starts
 	Carrier exchange.Carrier
 
+	// Missing returns a channel that is closed once the server of the tool has been connected;
+	// it returns nil if that has happened, and for a tool without a server. It may be nil.
+	Missing func(tool string) <-chan struct{}
+
 	// Answered is called with the first answer of each new chat, once it is
 	// stored. It must return at once; it may be nil.
 	Answered func(record.FirstAnswer)
