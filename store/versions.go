@@ -17,8 +17,9 @@ const (
 	// maxVersions is the largest number of versions of a message that is
 	// returned; the newest are.
 	maxVersions = 200
-	// previewLength is the length of a version's preview, in characters.
-	previewLength = 200
+	// previewLength is the length of a version's preview, in characters, which needs no more
+	// than previewText of its text.
+	previewLength, previewText = 200, "substr(current, 1, 1600) AS current"
 )
 
 // versionRow is a message that is one of several versions. A message that was
@@ -29,6 +30,7 @@ type versionRow struct {
 	Kept, Tail       *string
 	Current          string
 	CreatedAt        int64
+	Count            int // of all versions
 }
 
 // isVersion is true for messages that can be selected again, and for the current one.
@@ -75,7 +77,7 @@ func joinVersions(tx *gorm.DB, chat int64, rows []blockRow, messages []schemas.M
 	return err
 }
 
-// Versions returns the versions of a message of the chat, the oldest first:
+// Versions returns the newest versions of a message of the chat, the oldest of them first:
 // only the message if there are no others.
 func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID string) (schemas.VersionList, error) {
 	var row blockRow
@@ -83,12 +85,13 @@ func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID 
 	if err != nil {
 		return schemas.VersionList{}, s.db.Fault("versions", err)
 	}
-	const columns = "SELECT id, status, kept, current, created_at FROM blocks WHERE "
+	const columns, all = "SELECT id, status, kept, created_at, " + previewText, " FROM blocks WHERE chat_id = ? AND branch = ? AND role = ? AND " + isVersion
 	tx := s.db.Read(ctx)
 	if row.Branch == nil {
-		tx = tx.Raw(columns+"owner = ? AND id = ?", owner, messageID)
+		tx = tx.Raw(columns+", 1 AS count FROM blocks WHERE owner = ? AND id = ?", owner, messageID)
 	} else {
-		tx = tx.Raw(columns+"chat_id = ? AND branch = ? AND role = ? AND "+isVersion+" ORDER BY created_at DESC, id DESC", id, *row.Branch, row.Role)
+		tx = tx.Raw(columns+", (SELECT COUNT(*)"+all+") AS count"+all+" ORDER BY created_at DESC, id DESC LIMIT ?",
+			id, *row.Branch, row.Role, id, *row.Branch, row.Role, maxVersions)
 	}
 	var found []versionRow
 	if err := tx.Scan(&found).Error; err != nil {
@@ -102,11 +105,11 @@ func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID 
 			status = schemas.MessageStatus(*v.Kept)
 		}
 		items[i] = schemas.VersionItem{
-			MessageID: v.ID, Number: i + 1, Current: v.Status != schemas.MessageSuperseded, Status: status,
+			MessageID: v.ID, Number: v.Count - len(found) + i + 1, Current: v.Status != schemas.MessageSuperseded, Status: status,
 			Preview: text.Line(v.Current, previewLength), CreatedAt: values.Moment(v.CreatedAt),
 		}
 	}
-	return schemas.VersionList{Items: items[max(0, len(items)-maxVersions):]}, nil
+	return schemas.VersionList{Items: items}, nil
 }
 
 // The statements of SelectVersion.
