@@ -126,6 +126,25 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
+// One endpoint of CopilotKit takes all methods. Only those that start runs count as such: a
+// user who asks too much can still stop.
+func TestStopAfterTooManyRequests(t *testing.T) {
+	w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Limits.RequestsPerMinute = 1 })
+	single := func(method, rest string, want int) {
+		t.Helper()
+		got, req := send(t, ts.URL, "POST", "/api/copilotkit", `{"method":"`+method+`","params":{"agentId":"lab","threadId":"t"}`+rest+`}`)
+		if w.CheckResponse(t, req, got.status, got.header, got.body); got.status != want {
+			t.Errorf("%s gives %d %s, want %d", method, got.status, got.body, want)
+		}
+	}
+	const empty = `,"body":{"threadId":"t","runId":"r","messages":[],"tools":[],"context":[],"state":{}}`
+	single("agent/stop", "", 200)
+	single("info", "", 200)
+	single("agent/run", empty, 422) // it has no question, and counts
+	single("agent/run", empty, 429)
+	single("agent/stop", "", 200)
+}
+
 // strangeIDs returns a route's paths with one id replaced by an unknown or an
 // invalid one.
 func strangeIDs(w *testEnv, route string) []string {

@@ -63,8 +63,9 @@ func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.Handler
 				c.Set(answerKey, held)
 				return err
 			},
-			Made: func(bytes int) { held.made(bytes) },
-			Send: func(body []byte) error { return send(c, echo.MIMEApplicationJSON, body) },
+			Made:  func(bytes int) { held.made(bytes) },
+			Count: func() error { return s.count(c, true) },
+			Send:  func(body []byte) error { return send(c, echo.MIMEApplicationJSON, body) },
 		}
 		call.Done = func() {
 			call.Body = nil

@@ -85,6 +85,8 @@ type Call struct {
 	// Made says how many bytes such text has that the request keeps until it ends, for an
 	// answer that is a stream.
 	Made func(bytes int)
+	// Count counts the request as one that starts a run, on a route that does not for all.
+	Count func() error
 	// Send answers with a whole body of JSON, which counts until the client has read it.
 	Send func(body []byte) error
 }

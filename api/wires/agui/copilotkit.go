@@ -49,6 +49,9 @@ func single(c *wires.Call) error {
 	case "info":
 		return info(c)
 	case "agent/run":
+		if err := c.Count(); err != nil {
+			return err
+		}
 		handle = post
 	case "agent/connect":
 		handle = connect

@@ -22,7 +22,7 @@ func Wire() wires.Wire {
 			{Method: http.MethodPost, Path: "/api/agui", Body: true, Files: true, Starts: true, Stream: true, Handle: post},
 			{Method: http.MethodGet, Path: "/api/agui", Stream: true, Handle: get},
 			{Method: http.MethodPost, Path: "/api/agui/stop", Body: true, Handle: stop},
-			{Method: http.MethodPost, Path: "/api/copilotkit", Body: true, Files: true, Starts: true, Stream: true, Handle: single},
+			{Method: http.MethodPost, Path: "/api/copilotkit", Body: true, Files: true, Stream: true, Handle: single},
 			{Method: http.MethodGet, Path: "/api/copilotkit/info", Handle: info},
 			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/run", Body: true, Files: true, Starts: true, Stream: true, Handle: post},
 			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/connect", Body: true, Files: true, Stream: true, Handle: connect},
