@@ -24,6 +24,7 @@ import (
 	"github.com/chattray/chattray/api/ws"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/seldom"
 )
 
 // The defaults of Limits.
@@ -162,6 +163,7 @@ type server struct {
 	wires   []wires.Wire
 
 	websockets *ws.Server
+	unchecked  seldom.Log // of requests whose tokens could not be checked
 }
 
 // New returns the handler of every route. It is safe for concurrent use.

@@ -68,6 +68,23 @@ func TestErrorsOfServices(t *testing.T) {
 	}
 }
 
+// While tokens cannot be checked, anybody can send any number of them. They do not fill the
+// log with errors.
+func TestUncheckedTokensAreLoggedSeldom(t *testing.T) {
+	var log bytes.Buffer
+	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+		refuses(schemas.CodeAuthUnavailable)(w, o)
+		o.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
+	})
+	for range 20 {
+		send(t, ts.URL, "GET", "/api/me", "")
+	}
+	ts.Close()
+	if lines := strings.Count(log.String(), "\n"); lines != 1 {
+		t.Errorf("20 requests log %d errors, want 1:\n%s", lines, log.String())
+	}
+}
+
 // TestPanic checks that a panic of a handler becomes a problem for the client
 // and a line with the place in the log, also if the handler's work runs on
 // another goroutine.

@@ -4,20 +4,17 @@ import (
 	"context"
 	"log/slog"
 	"regexp"
-	"sync"
-	"time"
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
+
+	"github.com/chattray/chattray/schemas/seldom"
 )
 
-// errorPause is the time between two log lines about errors of OpenTelemetry: each
-// batch of spans that the collector does not take is one.
-const errorPause = time.Minute
-
 // LogErrors sends the errors and warnings of OpenTelemetry to log, at the level
-// warning, at most one a minute. A line says how many were left out since the
-// one before. Passwords in URLs and the values of variables are left out too.
+// warning, at most one a minute: each batch of spans that the collector does not take is
+// one. A line says how many were left out since the one before. Passwords in URLs and the
+// values of variables are left out too.
 //
 // OpenTelemetry has one such log for the process. So the program calls LogErrors
 // once, before New, and what runs several services in a process does not.
@@ -29,25 +26,15 @@ func LogErrors(log *slog.Logger) {
 
 // errorLog logs errors. It is safe for concurrent use.
 type errorLog struct {
-	log *slog.Logger
-
-	mu      sync.Mutex
-	last    time.Time // of the last line
-	leftOut int       // errors since then
+	log   *slog.Logger
+	lines seldom.Log
 }
 
 // Handle implements otel.ErrorHandler.
 func (l *errorLog) Handle(err error) { l.warn(err.Error()) }
 
 func (l *errorLog) warn(text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.last.IsZero() && time.Since(l.last) < errorPause {
-		l.leftOut++
-		return
-	}
-	l.log.Warn("OpenTelemetry reports an error", "error", withoutCredentials(text), "left_out", l.leftOut)
-	l.last, l.leftOut = time.Now(), 0
+	l.lines.Write(context.Background(), l.log, slog.LevelWarn, "OpenTelemetry reports an error", slog.String("error", withoutCredentials(text)))
 }
 
 // userinfo is the user and the password of a URL.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
+
+	"github.com/chattray/chattray/schemas/seldom"
 )
 
 func TestErrorsAreLoggedOnceAMinute(t *testing.T) {
@@ -19,7 +21,7 @@ func TestErrorsAreLoggedOnceAMinute(t *testing.T) {
 		for range 3 {
 			log.Handle(errors.New(`Post "http://u:SEK@RIT@h/v1/traces": connection refused`))
 		}
-		<-time.After(errorPause)
+		<-time.After(seldom.Pause)
 		log.Handle(errors.New("later"))
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 		if len(lines) != 2 {

@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -93,7 +94,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
 		r.abandon(run)
 	default: // the attempt may have begun; the outcome is unknown
-		r.Logger.Error("could not start a queued run", "run_id", run.id, "error", err)
+		r.untended.Write(ctx, r.Logger, slog.LevelError, "could not start a queued run", slog.String("run_id", run.id), slog.Any("error", err))
 		r.abandon(run)
 		r.park(run.id, parked{lease: run.lease})
 	}
@@ -142,7 +143,7 @@ func (r *Runs) next(conversationID int64) {
 			}
 		}
 	case err != nil:
-		r.Logger.Error("could not look for a queued run", "conversation_id", conversationID, "error", err)
+		r.untended.Write(ctx, r.Logger, slog.LevelError, "could not look for a queued run", slog.Int64("conversation_id", conversationID), slog.Any("error", err))
 		r.noteUnpolled(conversationID)
 	default:
 		if run := r.find(stored.ID); run != nil && r.markStarting(run) { // acts looks for those of other replicas

@@ -2,6 +2,9 @@ package runs_test
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -101,6 +104,42 @@ func TestAQueuedRunIsTriedUntilTheDatabaseTakesWrites(t *testing.T) {
 		<-time.After(time.Minute)
 		if q.tries != 4 {
 			t.Errorf("the queued run was tried %d times in a minute, want 4", q.tries)
+		}
+	})
+}
+
+// lines counts the errors of a log.
+type lines struct {
+	slog.Handler
+	errors *int
+}
+
+func (l lines) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level == slog.LevelError {
+		*l.errors++
+	}
+	return l.Handler.Handle(ctx, r)
+}
+
+// While the database takes no writes for a long time, the queued runs of many chats are tried
+// again every few seconds. The log says so from time to time, not for each.
+func TestQueuedRunsThatCannotStartAreLoggedSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queues{first: map[int64]string{}, begin: func(string) error { return record.ErrUnavailable }}
+		stored, said := &queuedRuns{}, 0
+		r := runs.New(runs.Options{
+			Store: runs.Stores{Commit: tended{}, Queue: q, Runs: stored, Logs: unread{}}, Logger: slog.New(lines{slog.NewTextHandler(io.Discard, nil), &said}),
+		})
+		defer r.Shutdown(t.Context())
+		stored.of = r.Replica
+		for chat := range int64(20) {
+			q.first[chat] = fmt.Sprint("run ", chat)
+			r.EnlistWriting(t.Context(), q.first[chat], chat)
+			r.Next(chat)
+		}
+		<-time.After(10 * time.Minute)
+		if said == 0 || said > 11 {
+			t.Errorf("20 runs log %d errors in 10 minutes, want one a minute", said)
 		}
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/seldom"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/answer"
@@ -167,6 +168,7 @@ type Runs struct {
 	beginning           concurrent.Begun    // runs whose first write is under way
 	parked              map[string]parked   // runs that wait for the database
 	unpolledChats       map[int64]bool      // chats whose queue could not be read
+	untended            seldom.Log          // of queues that wait for the database: each is tried every few seconds
 	starting            concurrent.Locks    // Idempotency-Keys of requests that are being started
 	absent              timers.Graces[*run] // runs whose reader may come back
 	recovered           time.Time           // when Recover began; zero after the second scan
