@@ -109,6 +109,11 @@ func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
 // owner may have met that; revive starts them.
 func (r *Runs) unclaim(owner, run string) {
 	r.Drafts.Release(run)
+	r.reviveBlocked(owner)
+}
+
+// reviveBlocked leaves the queued runs of an owner that wait for others to revive.
+func (r *Runs) reviveBlocked(owner string) {
 	for _, chat := range r.blockedChats(owner) {
 		r.noteUnpolled(chat)
 	}

@@ -139,6 +139,7 @@ func (r *Runs) next(conversationID int64) {
 			if r.markStarting(run) {
 				attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
 				r.abandon(run)
+				r.reviveBlocked(run.owner.ID) // others may have waited behind it
 				r.work.Done()
 			}
 		}

@@ -215,6 +215,42 @@ func TestRunsThatWaitDoNotWakeEachOther(t *testing.T) {
 	})
 }
 
+// A queued run waits behind an earlier one of another chat, which is deleted meanwhile. Nothing
+// ends that would start the later one.
+func TestARunWaitsBehindOneThatIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		drafts, began := documents.New(nil, nil, nil, nil), false
+		q := &deleted{queues: queues{first: map[int64]string{1: "1", 2: "2"}, begin: func(string) error { began = true; return record.ErrFenced }}}
+		r := runs.New(runs.Options{
+			Options: prepare.Options{Drafts: drafts}, Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}, Logs: unread{}},
+		})
+		defer r.Shutdown(t.Context())
+		if holder, err := drafts.Claim(t.Context(), documents.Claim{Run: "0", Owner: "ann", Document: "doc", Blocks: []string{"a"}}); holder != "" || err != nil {
+			t.Fatal(holder, err)
+		}
+		r.EnlistWriting(t.Context(), "1", 1, "a", "b")
+		r.EnlistWriting(t.Context(), "2", 2, "b")
+		r.Next(1)
+		r.Next(2)
+		delete(q.first, 1)
+		r.Next(1)
+		<-time.After(time.Minute)
+		if !began {
+			t.Error("the later run still waits behind the deleted one")
+		}
+	})
+}
+
+// deleted is the store's queue without the runs of deleted chats.
+type deleted struct{ queues }
+
+func (q *deleted) NextQueued(ctx context.Context, chat int64) (record.Run, error) {
+	if q.first[chat] == "" {
+		return record.Run{}, schemas.ErrNotFound
+	}
+	return q.queues.NextQueued(ctx, chat)
+}
+
 // stuckRuns are the store's runs of which one cannot be read.
 type stuckRuns struct{ uncancelled }
 
