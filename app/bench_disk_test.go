@@ -173,7 +173,7 @@ func withoutLogs(first load) load {
 		first(b, s, up, n)
 		for more := true; more; {
 			var err error
-			if _, more, err = s.store.DropLogs(b.Context(), time.Now().Add(time.Hour)); err != nil {
+			if _, more, err = s.store.DropLogs(b.Context(), time.Now().Add(time.Hour), time.Now()); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -31,27 +31,24 @@ const (
 // DropLogs deletes the event logs and traces of the next runs that ended before a time,
 // in the order of their start. It stops at the first run that has not ended, or ended
 // later. It returns the number of runs that it has looked at, and whether there may be more.
-func (s *Store) DropLogs(ctx context.Context, before time.Time) (dropped int, more bool, err error) {
+func (s *Store) DropLogs(ctx context.Context, before, now time.Time) (dropped int, more bool, err error) {
 	err = s.db.Write(ctx, func(tx *gorm.DB) error {
 		dropped, more = 0, false
 		at, err := s.sweepAt(tx, sweepLogs)
 		if err != nil {
 			return err
 		}
-		var rows []struct {
-			ID      string
-			Place   int64
-			State   schemas.RunState
-			EndedAt int64
-		}
+		var rows []endedRun
 		if err := tx.Raw("SELECT id, place, state, ended_at FROM runs WHERE place > ? ORDER BY place LIMIT ?", at, sweptRuns).Scan(&rows).Error; err != nil {
 			return err
 		}
-		more = len(rows) == sweptRuns
+		ended := true
 		for deleted := int64(0); dropped < len(rows) && deleted < sweptRows; dropped++ {
 			r := &rows[dropped]
-			if !r.State.Terminal() || r.EndedAt >= values.Micros(before) {
-				more = false
+			if ended, err = r.endedBefore(tx, before, now); err != nil {
+				return err
+			}
+			if !ended {
 				break
 			}
 			log := tx.Exec("DELETE FROM segments WHERE run_id = ?", r.ID)
@@ -64,13 +61,39 @@ func (s *Store) DropLogs(ctx context.Context, before time.Time) (dropped int, mo
 			deleted += log.RowsAffected
 			at = r.Place
 		}
+		more = ended && (len(rows) == sweptRuns || dropped < len(rows))
 		if dropped == 0 {
 			return nil
 		}
-		more = more || dropped < len(rows) && rows[dropped].State.Terminal() && rows[dropped].EndedAt < values.Micros(before)
 		return sweptTo(tx, sweepLogs, at)
 	})
 	return dropped, more, s.db.Fault("drop logs", err)
+}
+
+// aheadClock is how far a clock may be ahead of another one.
+const aheadClock = 24 * time.Hour
+
+// endedRun is a run in the order of their start.
+type endedRun struct {
+	ID      string
+	Place   int64
+	State   schemas.RunState
+	EndedAt int64
+}
+
+// endedBefore reports whether the run has ended before a time. If the clock was wrong and it
+// ends in the future, it has ended before if one has that began later: else no log would be
+// deleted until that future.
+func (r *endedRun) endedBefore(tx *gorm.DB, before, now time.Time) (bool, error) {
+	switch at := values.Micros(before); {
+	case !r.State.Terminal():
+		return false, nil
+	case r.EndedAt > values.Micros(now.Add(aheadClock)):
+		later, err := sqldb.Number(tx, "SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE place > ? AND ended_at > 0 AND ended_at < ? LIMIT 1) later", r.Place, at)
+		return later > 0, err
+	default:
+		return r.EndedAt < at, nil
+	}
 }
 
 // OldChats looks at the next chats of all owners and returns those without a run since

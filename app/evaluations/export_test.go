@@ -195,7 +195,7 @@ func (s *rated) dropLogs() {
 	}
 	defer data.Close()
 	for more := true; more; {
-		if _, more, err = data.DropLogs(s.Context(), time.Now().Add(time.Hour)); err != nil {
+		if _, more, err = data.DropLogs(s.Context(), time.Now().Add(time.Hour), time.Now()); err != nil {
 			s.Fatal(err)
 		}
 	}

@@ -31,7 +31,7 @@ func (s *fixture) checkDropped(logs map[string][]apitest.Frame) {
 	}
 	for more := true; more; {
 		var err error
-		if _, more, err = data.DropLogs(context.Background(), time.Now().Add(time.Hour)); err != nil {
+		if _, more, err = data.DropLogs(context.Background(), time.Now().Add(time.Hour), time.Now()); err != nil {
 			s.t.Fatal(err)
 		}
 	}

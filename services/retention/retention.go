@@ -25,9 +25,9 @@ const (
 
 // Store deletes old data.
 type Store interface {
-	// DropLogs deletes the logs and traces of the next runs that ended before a time.
-	// More says that there may be more of them.
-	DropLogs(ctx context.Context, before time.Time) (dropped int, more bool, err error)
+	// DropLogs deletes the logs and traces of the next runs that ended before a time, now
+	// being the time. More says that there may be more of them.
+	DropLogs(ctx context.Context, before, now time.Time) (dropped int, more bool, err error)
 	// OldChats looks at the next chats and returns those without a run since a time.
 	// More is false after the last chat.
 	OldChats(ctx context.Context, before time.Time) (old []record.OldChat, more bool, err error)
@@ -96,7 +96,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		return err
 	}
 	if s.options.Logs > 0 {
-		if err := s.logs(ctx, now.Add(-s.options.Logs)); err != nil {
+		if err := s.logs(ctx, now.Add(-s.options.Logs), now); err != nil {
 			return err
 		}
 	}
@@ -117,9 +117,9 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 }
 
 // logs deletes the logs and traces of the runs that ended before a time.
-func (s *Sweeper) logs(ctx context.Context, before time.Time) error {
+func (s *Sweeper) logs(ctx context.Context, before, now time.Time) error {
 	return s.steps(ctx, func() (bool, error) {
-		n, more, err := s.options.Store.DropLogs(ctx, before)
+		n, more, err := s.options.Store.DropLogs(ctx, before, now)
 		s.options.Deleted("logs", n)
 		return more, err
 	})

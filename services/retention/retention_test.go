@@ -39,7 +39,7 @@ func (d *data) step(what string, before time.Time) error {
 	return nil
 }
 
-func (d *data) DropLogs(_ context.Context, before time.Time) (int, bool, error) {
+func (d *data) DropLogs(_ context.Context, before, _ time.Time) (int, bool, error) {
 	d.logs--
 	return 50, d.logs > 0, d.step("logs", before)
 }

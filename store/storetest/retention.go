@@ -45,7 +45,7 @@ func (f *fixture) drop(before time.Time) (runs, steps int) {
 	for more := true; more; steps++ {
 		var n int
 		var err error
-		n, more, err = f.store.DropLogs(f.ctx, before)
+		n, more, err = f.store.DropLogs(f.ctx, before, f.now())
 		must(f, err)
 		runs += n
 	}
@@ -90,6 +90,33 @@ func testOldLogs(t *testing.T, url string) {
 	}
 	if log, _ := f.kept(late); log {
 		t.Error("the last log is there, want it deleted")
+	}
+}
+
+// A clock was far ahead while a run ended. The logs of later runs are deleted all the same,
+// and its own with them.
+func testLogOfTheFuture(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	w := f.begin("q")
+	f.mustCommit(w)
+	end := f.finish(w, "a")
+	end.Finish.Log, end.Finish.EndedAt = log(segment(1, 1, "x")), f.now().AddDate(70, 0, 0)
+	f.mustCommit(end)
+	before := f.now()
+	if runs, _ := f.drop(f.now()); runs != 0 {
+		t.Errorf("got %d runs, want none as long as it may have ended just now", runs)
+	}
+	later := f.logged(1)
+	if runs, _ := f.drop(before); runs != 0 {
+		t.Errorf("got %d runs, want none before a later one is old", runs)
+	}
+	if runs, _ := f.drop(f.now()); runs != 2 {
+		t.Errorf("got %d runs, want both", runs)
+	}
+	for _, id := range []string{w.RunID, later} {
+		if log, _ := f.kept(id); log {
+			t.Errorf("the log of %s is there, want it deleted", id)
+		}
 	}
 }
 

@@ -152,6 +152,7 @@ var ownTests = map[string]func(t *testing.T, url string){
 	"hostile searches":    testHostileSearch,
 	"data of a user":      testUserData,
 	"old logs":            testOldLogs,
+	"log of the future":   testLogOfTheFuture,
 	"old chats":           testOldChats,
 	"mcp tools":           testMCPTools,
 	"many mcp tools":      testMCPToolsBounded,
