@@ -54,6 +54,8 @@ var badBodies = []struct {
 	{"deep wrong type", `{"message":"hi","attachments":[{"name":"a","mime":"text/plain","content":"x"},{"name":true}]}`, 400, wrongShape, at("/attachments/1/name", "must be a string, not a boolean")},
 	{"unknown field", `{"message":"hi","mesage":"hi"}`, 400, wrongShape, at("/mesage", "is not a known field")},
 	{"unknown field, odd name", `{"message":"hi","a/b~c":1}`, 400, wrongShape, at("/a~1b~0c", "is not a known field")},
+	{"unknown field, long name", `{"message":"hi","` + strings.Repeat("x", 500_000) + `":1}`, 400, wrongShape, at("/"+strings.Repeat("x", 99)+"…", "is not a known field")},
+	{"NUL far down", `{"message":"hi","context":` + strings.Repeat(`{"`+strings.Repeat("x", 90)+`":`, 40) + `"\u0000"` + strings.Repeat("}", 41), 422, notAllowed, at("/context"+strings.Repeat("/"+strings.Repeat("x", 90), 11)+"/…", "must not contain U+0000")},
 	{"another case", `{"Message":"hi"}`, 400, wrongShape, at("/Message", "is not a known field")},
 	{"deep unknown field", `{"message":"hi","action_metadata":{"action_identifier":"a","x":1}}`, 400, wrongShape, at("/action_metadata/x", "is not a known field")},
 	{"twice", `{"message":"hi","message":"ho"}`, 400, wrongShape, at("/message", "is given twice")},

@@ -10,10 +10,16 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/jsonlimit"
+	"github.com/chattray/chattray/schemas/text"
 )
 
-// maxFieldErrors bounds the errors of one answer.
-const maxFieldErrors = 20
+// maxFieldErrors bounds the errors of one answer, maxPointer the bytes of a pointer in them
+// and maxPointerName the characters of a name in it, which clients choose.
+const (
+	maxFieldErrors = 20
+	maxPointer     = 1000
+	maxPointerName = 100
+)
 
 // inspector compares a body with a Go type while it scans it, more strictly than
 // encoding/json does: names in their exact case and at most once, no unknown ones
@@ -51,11 +57,15 @@ func (in *inspector) pointer() string {
 	var b strings.Builder
 	for _, s := range in.path {
 		b.WriteByte('/')
+		if b.Len() > maxPointer {
+			b.WriteString("…")
+			break
+		}
 		if s.index >= 0 {
 			b.WriteString(strconv.Itoa(s.index))
 			continue
 		}
-		b.WriteString(jsonlimit.Escape(s.name))
+		b.WriteString(jsonlimit.Escape(text.Ellipsis(s.name, maxPointerName)))
 	}
 	return b.String()
 }
