@@ -147,6 +147,20 @@ func TestErrorsOfWires(t *testing.T) {
 	}
 }
 
+// The refusal of a parameter names the one that was sent.
+func TestUnsupportedParameters(t *testing.T) {
+	_, ts := newTestEnv(t, nil)
+	for param, member := range map[string]string{
+		"/audio": `"audio":{"voice":"alloy"}`, "/modalities": `"modalities":["text","audio"],"audio":{"voice":"alloy"}`,
+		"/functions": `"functions":[{"name":"f"}],"function_call":"auto"`, "/function_call": `"function_call":"auto"`,
+	} {
+		got, _ := send(t, ts.URL, "POST", "/v1/chat/completions", `{"model":"chattray",`+member+`,"messages":[{"role":"user","content":"hi"}]}`)
+		if got.status != 400 || !strings.Contains(string(got.body), `"param":"`+param+`"`) {
+			t.Errorf("%s is answered with %d %s, want 400 with the param %s", member, got.status, got.body, param)
+		}
+	}
+}
+
 // exhausted allows one request.
 func exhausted(_ *testEnv, o *api.Options) {
 	o.Limits.OthersPerMinute, o.Limits.RequestsPerMinute = 1, 1

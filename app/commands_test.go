@@ -208,3 +208,14 @@ func TestServeSaysThatTheAddressIsTaken(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+func TestImportSaysWhatItHasImported(t *testing.T) {
+	lines := filepath.Join(t.TempDir(), "lines.jsonl")
+	if err := os.WriteFile(lines, []byte(`{"kind":"stream","stream_id":1,"name":"n"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "c.db")}, "import", lines)
+	if want := "imported 1 stream, 0 reports, 0 articles\n"; err != nil || !strings.HasSuffix(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}

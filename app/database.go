@@ -8,6 +8,7 @@ import (
 
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sqldb"
 )
@@ -69,7 +70,7 @@ func importFile(ctx context.Context, c settings.Config, args []string, stdout io
 		if err != nil {
 			return errors.Join(context.Cause(ctx), err)
 		}
-		_, err = fmt.Fprintf(stdout, "imported %d streams, %d reports, %d articles\n", counts.Streams, counts.Reports, counts.Articles)
+		_, err = fmt.Fprintf(stdout, "imported %s, %s, %s\n", text.Plural(counts.Streams, "stream"), text.Plural(counts.Reports, "report"), text.Plural(counts.Articles, "article"))
 		return err
 	})
 }

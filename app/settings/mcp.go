@@ -86,15 +86,18 @@ func mcpServer(raw any, secrets map[string]string) (MCPServer, error) {
 		return s, errors.New("must be an object with a name")
 	}
 	var wrong []error
+	unread := map[string]bool{}
 	for _, key := range sortedKeys(fields) {
 		if err := s.set(key, fields[key], secrets); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", key, err))
+			unread[key] = true
 		}
 	}
-	if err := tools.CheckGroup(s.Name); err != nil {
+	if err := tools.CheckGroup(s.Name); err != nil && !unread["name"] {
 		wrong = append(wrong, fmt.Errorf("name: %w", err))
 	}
 	switch {
+	case unread["command"], unread["url"]: // what the entry is for is not known
 	case (s.Command == "") == (s.URL == ""):
 		wrong = append(wrong, errors.New("it needs either command or url"))
 	case s.Command == "" && len(s.Args)+len(s.Env) > 0:

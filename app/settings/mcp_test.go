@@ -78,6 +78,15 @@ mcp_servers:
 	)
 }
 
+// What cannot be read is not reported a second time as missing.
+func TestMCPErrorsAreReportedOnce(t *testing.T) {
+	_, _, err := sources{file: "mcp_servers: [{name: a, command: [npx, x], args: [y]}, {name: [b], command: x}, {name: c, url: 'ftp://h', headers: {A: b}}]"}.load(t)
+	reportsAll(t, err, "entry 1: command: must be a single value", "entry 2: name: must be a single value", "entry 3: url: must be a URL")
+	if strings.Contains(err.Error(), ";") {
+		t.Errorf("got %v, want one error for each entry", err)
+	}
+}
+
 func TestMCPSettingsArePrintedWithoutSecrets(t *testing.T) {
 	_, origins, err := sources{file: "mcp_servers: [{name: a, command: x, env: {K: hunter2}}, {name: b, url: 'http://me:hunter2@h', headers: {K: hunter2}}]"}.load(t)
 	if err != nil {

@@ -87,10 +87,14 @@ func (r *request) supported() error {
 		return openaiwire.Unsupported("/n", "only one answer can be asked for")
 	case r.Logprobs:
 		return openaiwire.Unsupported("/logprobs", "there are no log probabilities")
-	case !wires.Null(r.Audio), slices.ContainsFunc(r.Modalities, func(m string) bool { return m != "text" }):
+	case slices.ContainsFunc(r.Modalities, func(m string) bool { return m != "text" }):
 		return openaiwire.Unsupported("/modalities", "answers are text")
-	case !wires.Null(r.Functions) && string(r.Functions) != "[]", !wires.Null(r.FunctionCall) && string(r.FunctionCall) != `"none"`:
+	case !wires.Null(r.Audio):
+		return openaiwire.Unsupported("/audio", "answers are text")
+	case !wires.Null(r.Functions) && string(r.Functions) != "[]":
 		return openaiwire.Unsupported("/functions", "functions were replaced by tools")
+	case !wires.Null(r.FunctionCall) && string(r.FunctionCall) != `"none"`:
+		return openaiwire.Unsupported("/function_call", "functions were replaced by tools")
 	case r.ResponseFormat != nil && r.ResponseFormat.Type != "text":
 		return openaiwire.Unsupported("/response_format", "answers are text")
 	}
