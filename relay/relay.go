@@ -4,6 +4,7 @@
 package relay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/chattray/chattray/schemas/seldom"
 )
 
 const (
@@ -64,6 +67,7 @@ type NATS struct {
 func Connect(o Options) (*NATS, error) {
 	n := &NATS{service: o.Service, receive: func([]byte) {}}
 	var told atomic.Bool // why there is no connection
+	var faults seldom.Log
 	lost := func(_ *nats.Conn, err error) {
 		if err != nil && !errors.Is(err, nats.ErrNoServers) && !told.Swap(true) { // that is no reason; the next attempt has one
 			o.Logger.Warn(away, "error", err)
@@ -77,11 +81,13 @@ func Connect(o Options) (*NATS, error) {
 	}
 	options := []nats.Option{
 		nats.Name("chattray"), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsLost), nats.RetryOnFailedConnect(true),
-		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.FlusherTimeout(0), nats.SetCustomDialer(dialer{}), nats.NoEcho(),
+		nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(), nats.ReconnectBufSize(-1), nats.FlusherTimeout(0), nats.SetCustomDialer(dialer{}), nats.NoEcho(),
 		nats.CustomReconnectDelay(func(int) time.Duration { return retryMin + rand.N(retryMax-retryMin) }), //nolint:gosec // it guards nothing
 		nats.ConnectHandler(connected("nats is connected")), nats.ReconnectHandler(connected("nats is connected again")),
 		nats.DisconnectErrHandler(lost), nats.ReconnectErrHandler(lost),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Logger.Warn("nats", "error", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // such as one for each message that may not be sent
+			faults.Write(context.Background(), o.Logger, slog.LevelWarn, "nats", slog.Any("error", err))
+		}),
 	}
 	if err := CheckCreds(o.Creds); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -158,4 +159,73 @@ func TestWhyThereIsNoConnection(t *testing.T) {
 	next("nats is away")
 	server.Start()
 	next("nats is connected again")
+}
+
+// The credentials are refused for a while, such as those that are being replaced. The carrier
+// is up again when they are taken.
+func TestRefusedCredentials(t *testing.T) {
+	server := relaytest.Start(t)
+	server.Kill()
+	const user = `authorization { users = [ {user: u, password: "%s"} ] }`
+	server.Config = fmt.Sprintf(user, "another")
+	server.Start()
+	logged := make(lines, 100)
+	n, err := relay.Connect(relay.Options{
+		URL: strings.Replace(server.URL, "//", "//u:secret@", 1), Service: "one", Logger: slog.New(slog.NewTextHandler(logged, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	for deadline := time.Now().Add(wait); server.Connections() < 4; <-time.After(10 * time.Millisecond) { // attempts
+		if time.Now().After(deadline) {
+			t.Fatalf("%d attempts were made, want one after the other", server.Connections())
+		}
+	}
+	server.Kill()
+	server.Config = fmt.Sprintf(user, "secret")
+	server.Start()
+	for deadline := time.Now().Add(wait); !n.Up(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is down although its credentials are taken now")
+		}
+	}
+	for len(logged) > 0 {
+		if line := <-logged; strings.Contains(line, "secret") {
+			t.Errorf("logged: %s; want no password", line)
+		}
+	}
+}
+
+// The user of NATS may not send. What is sent is lost, and the log says so from time to time,
+// not for each message.
+func TestNoPermissionToSend(t *testing.T) {
+	server := relaytest.Start(t)
+	server.Kill()
+	server.Config = `authorization { users = [ {user: u, password: p, permissions: {publish: {deny: ">"}, subscribe: ">"}} ] }`
+	server.Start()
+	logged := make(lines, 1000)
+	n, err := relay.Connect(relay.Options{
+		URL: strings.Replace(server.URL, "//", "//u:p@", 1), Service: "one", Logger: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if err := n.SendAll([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.Close() // after the server has answered
+	select {
+	case line := <-logged:
+		if !strings.Contains(strings.ToLower(line), "permissions violation") {
+			t.Errorf("logged: %s; want why", line)
+		}
+	case <-time.After(wait):
+		t.Fatal("nothing is logged, want why")
+	}
+	if more := len(logged); more != 0 {
+		t.Errorf("500 messages that may not be sent are %d more warnings, want none", more)
+	}
 }

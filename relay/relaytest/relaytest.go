@@ -25,6 +25,8 @@ const startWait = 30 * time.Second
 // Server is a NATS server that can be killed and started again under its address.
 type Server struct {
 	URL string
+	// Config is the text of the server's file of settings, of its next start; empty for none.
+	Config string
 
 	t       testing.TB
 	cmd     *exec.Cmd
@@ -70,7 +72,15 @@ func (s *Server) Start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.cmd = exec.CommandContext(context.Background(), program, "-a", host, "-p", port, "-m", monitor)
+	args := []string{"-a", host, "-p", port, "-m", monitor}
+	if s.Config != "" {
+		file := filepath.Join(s.t.TempDir(), "nats.conf")
+		if err := os.WriteFile(file, []byte(s.Config), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		args = append(args, "-c", file)
+	}
+	s.cmd = exec.CommandContext(context.Background(), program, args...)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -94,6 +104,23 @@ func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill() // it may have ended
 	_ = s.cmd.Wait()
 	s.cmd = nil
+}
+
+// Connections returns how many connections there have been to the server.
+func (s *Server) Connections() (total int) {
+	s.t.Helper()
+	resp, err := http.Get("http://" + s.monitor + "/varz")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all := struct {
+		Total int `json:"total_connections"`
+	}{}
+	if err := json.NewDecoder(resp.Body).Decode(&all); err != nil {
+		s.t.Fatal(err)
+	}
+	return all.Total
 }
 
 // Subscriptions returns how many subscriptions each connection to the server has.
