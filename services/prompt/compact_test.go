@@ -87,6 +87,44 @@ func TestHistoryStaysInBudget(t *testing.T) {
 	}
 }
 
+// A question may take most of the budget, and the summary may be of a model with a larger
+// window: what is kept besides is less then.
+func TestCompactedHistoryStaysInBudget(t *testing.T) {
+	const budget = 2000
+	for name, tt := range map[string]struct {
+		question string
+		stored   string // summary of all but the last 3 turns
+		summary  string
+	}{
+		"long question": {question: strings.Repeat("alpha beta gamma ", budget/4), summary: "in short"},
+		"long summary":  {question: "why", summary: strings.Repeat("delta epsilon ", 550)},
+		"long summary of before, and a long question": {question: strings.Repeat("alpha beta gamma ", budget/4), stored: strings.Repeat("delta epsilon ", 550)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := longChat(20)
+			c.messages[len(c.messages)-1].Content = tt.question
+			if tt.stored != "" {
+				c.summary = record.Summary{Text: tt.stored, Through: c.messages[len(c.messages)-4].ID}
+			}
+			h := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Within(budget)
+			list, _, err := h.Messages(t.Context(), prompt.HistoryInput{
+				Owner: alice, ConversationID: 1, UserMessageID: c.last(),
+				Summarize: func(context.Context, string, []turn.Message) (string, error) { return tt.summary, nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tokens := 0
+			for _, m := range list {
+				tokens += h.Tokens(m.Content)
+			}
+			if tokens > budget || !strings.Contains(list[0].Content, `<data name="summary">`) || !strings.Contains(list[len(list)-1].Content, tt.question) {
+				t.Errorf("a budget of %d tokens gave %d messages of %d, from %.60q on; want less with a summary and the question", budget, len(list), tokens, list[0].Content)
+			}
+		})
+	}
+}
+
 func TestOlderTurnsAreCompacted(t *testing.T) {
 	c := longChat(20)
 	c.pageSize = 10

@@ -40,3 +40,6 @@ func (h *History) CountLoads() *int {
 }
 
 func (h *History) Limits() (budget, keep int) { return h.Budget, h.Keep }
+
+// Tokens returns the number of tokens in a text.
+func (h *History) Tokens(text string) int { return h.tokens.count(text) }

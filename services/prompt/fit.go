@@ -92,6 +92,15 @@ func (h *History) cost(m turn.Message) int {
 	return h.tokens.count(m.Content) + turnTokens + imageTokens*len(m.Images)
 }
 
+// short returns a summary, cut if the model's window has no room for more tokens than that:
+// the summary may be of a model with a larger one.
+func (h *History) short(summary string, limit int) string {
+	if !h.windowed || h.tokens.upper(summary) <= limit || h.tokens.count(summary) <= limit {
+		return summary
+	}
+	return text.Ellipsis(summary, limit*minTokenSize)
+}
+
 // fits reports whether all turns fit the budget. A history that is clearly
 // small is never counted.
 func (h *History) fits(turns []historyTurn, budget int) bool {

@@ -82,6 +82,8 @@ type History struct {
 	store  HistoryStore
 	tokens *tokenCounter
 	logger *slog.Logger
+	// windowed says that the model takes no more than the budget.
+	windowed bool
 	HistoryOptions
 }
 
@@ -124,7 +126,7 @@ func (h *History) Within(tokens int) *History {
 	}
 	small := *h
 	small.Budget = max(tokens, minHistoryBudget)
-	small.Keep = min(h.Keep, small.Budget/3)
+	small.Keep, small.windowed = min(h.Keep, small.Budget/3), true
 	return &small
 }
 
@@ -152,13 +154,13 @@ func (h *History) Messages(ctx context.Context, in HistoryInput) (list []turn.Me
 	if !past.summed && !h.CompactOff && !h.fits(turns, budget) { // the texts are short, but not the files or the notes
 		turns = past.cover(h.summary(ctx, in), turns)
 	}
-	head := historyHead{summary: past.summary.Text, unread: past.unread}
-	room := budget - min(h.tokens.upper(past.summary.Text), budget/2)
+	head := historyHead{summary: h.short(past.summary.Text, budget/2), unread: past.unread}
+	room := budget - min(h.tokens.upper(head.summary), budget/2)
 	if !past.unread && h.fits(turns, room) {
 		return head.before(turns, current), question, nil
 	}
-	if kept, text, ok := h.compact(ctx, in, past, turns); ok {
-		return historyHead{summary: text}.before(kept, current), question, nil
+	if kept, text, ok := h.compact(ctx, in, past, turns, min(h.Keep, budget/2)); ok {
+		return historyHead{summary: h.short(text, budget/2)}.before(kept, current), question, nil
 	}
 	if ctx.Err() != nil {
 		return nil, "", context.Cause(ctx)
@@ -322,13 +324,14 @@ func (h *History) current(ctx context.Context, in HistoryInput, past historyRead
 	return msg, m.Content, err
 }
 
-// compact puts the older turns into the running summary and returns the kept turns and
-// the summary's text. It is not ok if there is nothing to compact or no way to do it.
-func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead, turns []historyTurn) ([]historyTurn, string, bool) {
+// compact puts the older turns into the running summary, all but so many tokens, and returns
+// the kept turns and the summary's text. It is not ok if there is nothing to compact or no way
+// to do it.
+func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead, turns []historyTurn, keep int) ([]historyTurn, string, bool) {
 	if h.CompactOff || in.Summarize == nil {
 		return nil, "", false
 	}
-	from, through := past.border(turns, h.newest(turns, h.Keep))
+	from, through := past.border(turns, h.newest(turns, keep))
 	if from == 0 {
 		return nil, "", false
 	}
