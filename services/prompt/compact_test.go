@@ -125,6 +125,35 @@ func TestCompactedHistoryStaysInBudget(t *testing.T) {
 	}
 }
 
+// A model with a small window cannot condense all older turns at once. The oldest are left out,
+// which the summary so far may have, and not the newest.
+func TestSummaryOfMoreThanAWindow(t *testing.T) {
+	c := longChat(40)
+	c.summary = record.Summary{Text: strings.Repeat("so far\n", 50), Through: c.messages[0].ID}
+	var given string
+	limit := prompt.SummaryLimit(2500, 500)
+	h := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Within(2000)
+	list, _, err := h.Messages(t.Context(), prompt.HistoryInput{
+		Owner: alice, ConversationID: 1, UserMessageID: c.last(), SummaryLimit: limit,
+		Summarize: func(_ context.Context, text string, older []turn.Message) (string, error) {
+			given = prompt.SummaryRequest("m", text, older, 2500, 500).Messages[0].Content
+			return "in short", nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, first, _ := strings.Cut(list[0].Content, "question ")
+	var kept int
+	if _, err := fmt.Sscan(first, &kept); err != nil {
+		t.Fatalf("the history begins with %q: %v", list[0].Content, err)
+	}
+	last := fmt.Sprintf("answer %d ", kept-1)
+	if !strings.Contains(given, last) || !strings.HasSuffix(given, "</data>\n") || !strings.Contains(given, "so far") || len(given) > limit || len(given) < limit/2 {
+		t.Errorf("got a text of %d characters, want at most %d with the summary so far and %q: %.80q … %.80q", len(given), limit, last, given, given[len(given)-80:])
+	}
+}
+
 func TestOlderTurnsAreCompacted(t *testing.T) {
 	c := longChat(20)
 	c.pageSize = 10

@@ -211,11 +211,20 @@ func (h *History) Room(q *turn.Request, window int) int {
 	return max(room-taken, 1)
 }
 
+// SummaryLimit returns how many characters the text of a summary may have to fit the window.
+// A window of 0 means no limit, and so does a result of 0.
+func SummaryLimit(window, maxTokens int) int {
+	if window == 0 {
+		return 0
+	}
+	return max(window-maxTokens, minHistoryBudget) * summaryChars
+}
+
 // SummaryRequest asks the model to condense text, cut to fit the window; a
 // window of 0 means no limit.
 func SummaryRequest(model, text string, older []turn.Message, window, maxTokens int) turn.Request {
-	if window > 0 {
-		text = cutText(text, max(window-maxTokens, minHistoryBudget)*summaryChars)
+	if limit := SummaryLimit(window, maxTokens); limit > 0 {
+		text = cutText(text, limit)
 	}
 	return turn.Request{
 		Model: model, MaxTokens: maxTokens, MaxIterations: 1, System: summaryInstructions,

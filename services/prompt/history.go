@@ -33,6 +33,7 @@ const (
 	maxSummaryText     = 8_000   // characters of a running summary
 	maxCompactInput    = 120_000 // characters given to a summary
 	maxCompactMessage  = 4_000   // characters of one message in it
+	compactFrame       = 200     // characters around the messages in it
 	minHistoryBudget   = 256     // tokens, however small a model's window is
 	summaryChars       = 2       // characters of a token in a summary's input
 )
@@ -99,8 +100,10 @@ type HistoryInput struct {
 	// Alone is true if the chat has no other messages: then nothing is read if
 	// Current is set.
 	Alone bool
-	// Summarize is nil if there is no model to compact with.
-	Summarize Summarize
+	// Summarize is nil if there is no model to compact with. SummaryLimit is how many
+	// characters its text may have; 0 means no limit.
+	Summarize    Summarize
+	SummaryLimit int
 }
 
 // NewHistory returns a history over the store; the zero value of o is its default,
@@ -341,7 +344,7 @@ func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead
 	}
 	call, cancel := context.WithTimeout(ctx, h.CompactTimeout)
 	defer cancel()
-	summary, err := in.Summarize(call, compactInput(past, turns[:from]), older)
+	summary, err := in.Summarize(call, compactInput(past, turns[:from], in.SummaryLimit), older)
 	summary = strings.TrimSpace(summary)
 	if err != nil || summary == "" {
 		h.logger.WarnContext(ctx, "older turns are dropped, because no summary could be made", "conversation_id", in.ConversationID, "error", err)
@@ -371,14 +374,17 @@ func (r *historyRead) border(turns []historyTurn, from int) (int, string) {
 	return 0, ""
 }
 
-// compactInput returns the text to condense: the summary so far and the older
-// turns. If there are too many turns, the oldest are left out.
-func compactInput(past historyRead, older []historyTurn) string {
+// compactInput returns the text to condense, within so many characters if limit is not 0: the
+// summary so far and the older turns. If there are too many turns, the oldest are left out.
+func compactInput(past historyRead, older []historyTurn, limit int) string {
 	var parts []string
-	size := 0
+	size, room := 0, maxCompactInput
+	if limit > 0 {
+		room = min(room, limit-indentedSize(past.summary.Text)-compactFrame)
+	}
 	for _, t := range slices.Backward(older) {
 		part := fmt.Sprintf("%s:\n%s\n", t.role, cutText(t.text, maxCompactMessage))
-		if size += len(part); size > maxCompactInput {
+		if size += indentedSize(part); size > room && len(parts) > 0 {
 			break
 		}
 		parts = append(parts, part)

@@ -57,6 +57,11 @@ func writeIndented(b *strings.Builder, text string) {
 	}
 }
 
+// indentedSize returns how many bytes text has as data, at most.
+func indentedSize(text string) int {
+	return len(text) + (strings.Count(text, "\n")+1)*(len(dataIndent)+1)
+}
+
 // cutText returns s cut to limit characters with a note about its length.
 func cutText(s string, limit int) string {
 	return text.Cut(s, limit, func(total int) string { return fmt.Sprintf("\n(cut; %d characters in all)", total) })
