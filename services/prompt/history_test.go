@@ -280,6 +280,9 @@ func TestHistoryLeavesRefusedImagesOut(t *testing.T) {
 		if n := strings.Count(got, "[image]"); n != tc.want {
 			t.Errorf("%q after %s: got %d images, want %d:\n%s", tc.answer, tc.code, n, tc.want, got)
 		}
+		if n := strings.Count(got, "ask the user to attach it again"); n != 4-tc.want {
+			t.Errorf("%q after %s: %d messages say that their image has to be attached again, want %d:\n%s", tc.answer, tc.code, n, 4-tc.want, got)
+		}
 	}
 }
 

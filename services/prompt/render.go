@@ -25,6 +25,13 @@ const (
 // an answer, so that the model does not answer it along with the next one.
 const unansweredNote = "the user stopped this before it was answered"
 
+// olderImages and refusedImages say why images are not shown again. Only the model can tell the
+// user that it does not see them.
+const (
+	olderImages   = "older images are not shown again"
+	refusedImages = "images from before a refused answer are not shown again; if one is needed, ask the user to attach it again"
+)
+
 // historyTurn is an earlier message in the form that the model gets.
 type historyTurn struct {
 	id     string
@@ -45,20 +52,20 @@ func (t *historyTurn) message() turn.Message {
 // refused.
 func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessage) []historyTurn {
 	turns := make([]historyTurn, 0, len(list))
-	files, images, answered := 0, maxHistoryImages, false
+	files, images, left, answered := 0, maxHistoryImages, olderImages, false
 	for _, past := range slices.Backward(list) {
 		m := past.Message
 		t := historyTurn{id: m.ID, place: past.place, role: turn.Assistant}
 		if m.Role != "user" {
 			if t.text = assistantText(&m); isRefused(&m) {
-				images = 0
+				images, left = 0, refusedImages
 			}
 		} else {
 			t.role = turn.User
 			msg := turn.Message{Content: userText(&m)}
 			if len(m.Attachments) > 0 && files < maxHistoryFiles {
 				files++
-				h.showFiles(ctx, in, &m, &msg, images)
+				h.showFiles(ctx, in, &m, &msg, images, left)
 				images -= len(msg.Images)
 			} else if len(m.Attachments) > 0 {
 				msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
@@ -77,9 +84,9 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 	return turns
 }
 
-// showFiles adds an earlier message's files to msg, or notes their names if they cannot
-// be read.
-func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int) {
+// showFiles adds an earlier message's files to msg, with at most so many images and a note about
+// those that are left out, or notes their names if they cannot be read.
+func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int, left string) {
 	files, err := h.store.Files(ctx, in.Owner, in.ConversationID, m.ID)
 	if err == nil {
 		err = attach(msg, files)
@@ -90,7 +97,7 @@ func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Mes
 	}
 	if len(msg.Images) > images {
 		msg.Images = msg.Images[:images]
-		msg.Content = withNotes(msg.Content, []string{"older images are not shown again"})
+		msg.Content = withNotes(msg.Content, []string{left})
 	}
 }
 
