@@ -55,6 +55,7 @@ type Options struct {
 type NATS struct {
 	service string
 	conn    *nats.Conn
+	fault   func(err error) // says what is wrong with the connection or a message, from time to time
 
 	mu      sync.Mutex
 	me      string
@@ -65,9 +66,11 @@ type NATS struct {
 // Connect returns a carrier, which connects as soon as a server can be reached, and again
 // whenever it has lost the connection. The error is about the options.
 func Connect(o Options) (*NATS, error) {
-	n := &NATS{service: o.Service, receive: func([]byte) {}}
-	var told atomic.Bool // why there is no connection
 	var faults seldom.Log
+	n := &NATS{service: o.Service, receive: func([]byte) {}, fault: func(err error) { // such as one for each message that may not be sent
+		faults.Write(context.Background(), o.Logger, slog.LevelWarn, "nats", slog.Any("error", err))
+	}}
+	var told atomic.Bool // why there is no connection
 	lost := func(_ *nats.Conn, err error) {
 		if err != nil && !errors.Is(err, nats.ErrNoServers) && !told.Swap(true) { // that is no reason; the next attempt has one
 			o.Logger.Warn(away, "error", err)
@@ -85,9 +88,7 @@ func Connect(o Options) (*NATS, error) {
 		nats.CustomReconnectDelay(func(int) time.Duration { return retryMin + rand.N(retryMax-retryMin) }), //nolint:gosec // it guards nothing
 		nats.ConnectHandler(connected("nats is connected")), nats.ReconnectHandler(connected("nats is connected again")),
 		nats.DisconnectErrHandler(lost), nats.ReconnectErrHandler(lost),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { // such as one for each message that may not be sent
-			faults.Write(context.Background(), o.Logger, slog.LevelWarn, "nats", slog.Any("error", err))
-		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { n.fault(err) }),
 	}
 	if err := CheckCreds(o.Creds); err != nil {
 		return nil, err
@@ -189,6 +190,7 @@ func (n *NATS) publish(subject string, message []byte) error {
 		return ErrDown
 	}
 	if err := n.conn.Publish(subject, message); err != nil {
+		n.fault(err)
 		return fmt.Errorf("relay: send: %w", err)
 	}
 	return nil

@@ -229,3 +229,29 @@ func TestNoPermissionToSend(t *testing.T) {
 		t.Errorf("500 messages that may not be sent are %d more warnings, want none", more)
 	}
 }
+
+// The server takes only shorter messages. The log says so: the connection is up, but other
+// processes' runs are read from the database.
+func TestMessagesThatAreTooLarge(t *testing.T) {
+	server := relaytest.Start(t)
+	server.Kill()
+	server.Config = "max_payload: 1024"
+	server.Start()
+	logged := make(lines, 100)
+	n, err := relay.Connect(relay.Options{URL: server.URL, Service: "one", Logger: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	for range 3 {
+		if err := n.Send("b", make([]byte, 2048)); err == nil {
+			t.Error("a message of 2 KiB is sent, want an error")
+		}
+	}
+	if len(logged) != 1 {
+		t.Fatalf("logged %d lines, want 1", len(logged))
+	}
+	if line := <-logged; !strings.Contains(line, "maximum payload") {
+		t.Errorf("logged: %s, want why", line)
+	}
+}
