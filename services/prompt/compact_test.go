@@ -316,6 +316,45 @@ func TestSlowSummaryIsGivenUp(t *testing.T) {
 	})
 }
 
+// A model that does not make a summary in time is not asked for one with each question: every
+// one would wait for that.
+func TestLateSummaryIsTriedLater(t *testing.T) {
+	c := longChat(30)
+	now, asked, slow := clock(), 0, true
+	h := prompt.NewHistory(c, prompt.HistoryOptions{Now: func() time.Time { return now }, CompactTimeout: time.Millisecond}, nil)
+	ask := func(ctx context.Context, chat int64, want int) {
+		t.Helper()
+		_, _, err := h.Within(1000).Messages(ctx, prompt.HistoryInput{
+			Owner: alice, ConversationID: chat, UserMessageID: c.last(),
+			Summarize: func(ctx context.Context, _ string, _ []turn.Message) (string, error) {
+				if asked++; slow {
+					<-ctx.Done()
+					return "", ctx.Err()
+				}
+				return "in short", nil
+			},
+		})
+		if err != nil && ctx.Err() == nil {
+			t.Fatal(err)
+		}
+		if asked != want {
+			t.Errorf("%d summaries were asked for, want %d", asked, want)
+		}
+	}
+	ask(t.Context(), 1, 1)
+	ask(t.Context(), 1, 1)
+	ask(t.Context(), 2, 2) // another chat
+	now = now.Add(10 * time.Minute)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	ask(stopped, 1, 3) // which says nothing about the model
+	slow = false
+	ask(t.Context(), 1, 4)
+	if c.summary.Text != "in short" {
+		t.Errorf("stored %+v, want the summary", c.summary)
+	}
+}
+
 func TestCancelledCompactionEndsTheHistory(t *testing.T) {
 	cause := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -3,7 +3,6 @@ package prompt
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -85,6 +84,7 @@ type History struct {
 	logger *slog.Logger
 	// windowed says that the model takes no more than the budget.
 	windowed bool
+	late     *lateSummaries
 	HistoryOptions
 }
 
@@ -118,7 +118,7 @@ func NewHistory(store HistoryStore, o HistoryOptions, logger *slog.Logger) *Hist
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &History{store: store, tokens: newTokenCounter(), logger: logger, HistoryOptions: o}
+	return &History{store: store, tokens: newTokenCounter(), logger: logger, late: &lateSummaries{at: make(map[int64]time.Time)}, HistoryOptions: o}
 }
 
 // Within returns a history with a budget of at most this many tokens; 0 means
@@ -331,7 +331,7 @@ func (h *History) current(ctx context.Context, in HistoryInput, past historyRead
 // the kept turns and the summary's text. It is not ok if there is nothing to compact or no way
 // to do it.
 func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead, turns []historyTurn, keep int) ([]historyTurn, string, bool) {
-	if h.CompactOff || in.Summarize == nil {
+	if h.CompactOff || in.Summarize == nil || h.late.lately(in.ConversationID, h.Now()) {
 		return nil, "", false
 	}
 	from, through := past.border(turns, h.newest(turns, keep))
@@ -347,6 +347,9 @@ func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead
 	summary, err := in.Summarize(call, compactInput(past, turns[:from], in.SummaryLimit), older)
 	summary = strings.TrimSpace(summary)
 	if err != nil || summary == "" {
+		if call.Err() != nil && ctx.Err() == nil {
+			h.late.note(in.ConversationID, h.Now())
+		}
 		h.logger.WarnContext(ctx, "older turns are dropped, because no summary could be made", "conversation_id", in.ConversationID, "error", err)
 		return nil, "", false
 	}
@@ -372,32 +375,4 @@ func (r *historyRead) border(turns []historyTurn, from int) (int, string) {
 		}
 	}
 	return 0, ""
-}
-
-// compactInput returns the text to condense, within so many characters if limit is not 0: the
-// summary so far and the older turns. If there are too many turns, the oldest are left out.
-func compactInput(past historyRead, older []historyTurn, limit int) string {
-	var parts []string
-	size, room := 0, maxCompactInput
-	if limit > 0 {
-		room = min(room, limit-indentedSize(past.summary.Text)-compactFrame)
-	}
-	for _, t := range slices.Backward(older) {
-		part := fmt.Sprintf("%s:\n%s\n", t.role, cutText(t.text, maxCompactMessage))
-		if size += indentedSize(part); size > room && len(parts) > 0 {
-			break
-		}
-		parts = append(parts, part)
-	}
-	left := len(older) - len(parts)
-	var b strings.Builder
-	if past.summary.Text != "" {
-		writeData(&b, "summary so far", past.summary.Text)
-	}
-	if left > 0 || past.unread {
-		b.WriteString("(some older messages are left out)\n")
-	}
-	slices.Reverse(parts)
-	writeData(&b, "conversation", strings.Join(parts, "\n"))
-	return b.String()
 }

@@ -1,0 +1,73 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// summaryPause is how long no summary of a chat is made after one that was not made in time.
+	summaryPause = 10 * time.Minute
+	// maxLateSummaries bounds the chats that are remembered.
+	maxLateSummaries = 1_000
+)
+
+// lateSummaries are the chats of which a summary was not made in time: the next questions do
+// not wait for another one, which would be late too. It is safe for concurrent use.
+type lateSummaries struct {
+	mu sync.Mutex
+	at map[int64]time.Time
+}
+
+// note records that a summary of the chat was late.
+func (l *lateSummaries) note(chat int64, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.at) >= maxLateSummaries {
+		clear(l.at)
+	}
+	l.at[chat] = now
+}
+
+// lately reports whether one was late a short time ago.
+func (l *lateSummaries) lately(chat int64, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, late := l.at[chat]
+	if late && now.Sub(at).Abs() >= summaryPause {
+		delete(l.at, chat)
+		late = false
+	}
+	return late
+}
+
+// compactInput returns the text to condense, within so many characters if limit is not 0: the
+// summary so far and the older turns. If there are too many turns, the oldest are left out.
+func compactInput(past historyRead, older []historyTurn, limit int) string {
+	var parts []string
+	size, room := 0, maxCompactInput
+	if limit > 0 {
+		room = min(room, limit-indentedSize(past.summary.Text)-compactFrame)
+	}
+	for _, t := range slices.Backward(older) {
+		part := fmt.Sprintf("%s:\n%s\n", t.role, cutText(t.text, maxCompactMessage))
+		if size += indentedSize(part); size > room && len(parts) > 0 {
+			break
+		}
+		parts = append(parts, part)
+	}
+	left := len(older) - len(parts)
+	var b strings.Builder
+	if past.summary.Text != "" {
+		writeData(&b, "summary so far", past.summary.Text)
+	}
+	if left > 0 || past.unread {
+		b.WriteString("(some older messages are left out)\n")
+	}
+	slices.Reverse(parts)
+	writeData(&b, "conversation", strings.Join(parts, "\n"))
+	return b.String()
+}
