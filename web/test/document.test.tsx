@@ -92,6 +92,31 @@ it('undoes Revert all: what was proposed waits again, and can be accepted', asyn
   await waitFor(() => expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/blocks/a', { content: 'Text new' }], ['/api/blocks/b', { after_block_id: '' }]]))
 })
 
+it('goes on with undoing Accept all where the service refused it, and loses nothing', async () => {
+  const stored = { id: 'd', title: 'Gold', revision: 1, blocks: ['a', 'b'].map((id) => block(id, { state: 'pending_new', current: undefined, new: `Text ${id}` })) }
+  let most = 1
+  const { api } = fakeApi(({ method, path }) => {
+    if (path === '/api/documents/d') return json(stored)
+    if (path.endsWith('/accept')) stored.blocks = stored.blocks.map((b) => block(b.id))
+    if (method === 'DELETE' && most-- <= 0) return json({ detail: 'Too many requests.', code: 'rate_limited', status: 429 }, 429)
+    if (method === 'DELETE') stored.blocks = stored.blocks.filter((b) => !path.endsWith(b.id))
+    return method === 'GET' ? undefined : new Response(null, { status: 204 })
+  })
+  render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: 'Accept all' }))
+  const undo = await screen.findByRole('button', { name: 'Undo accepting' })
+  await user.click(undo)
+  await screen.findByText('1 change waits for you')
+  screen.getByText('Text a')
+  most = 2
+  await user.click(undo)
+  await screen.findByText('2 changes wait for you')
+  expect(stored.blocks).toEqual([])
+  screen.getByText('Text a')
+  screen.getByText('Text b')
+})
+
 it('says how much waits without the names of the buttons beside it', async () => {
   const { user } = await shown([block('a', { state: 'pending_edit', new: 'Text new' })])
   expect(screen.getByRole('status').textContent).toBe('1 change waits for you')

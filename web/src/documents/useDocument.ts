@@ -168,11 +168,19 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   }
   const takeBack = () => act(async () => {
     const last = decisions.at(-1)
-    if (!last || !id) return
-    const back = await undo(api, id, last)
-    setDecisions((all) => all.slice(0, -1))
-    setProposals((all) => [...all.filter((p) => back.every((b) => b.block.id !== p.block.id)), ...back])
-    if (last.title) setTitle(last.title.proposed)
+    if (!last || !id || !document) return
+    const back: Proposal[] = []
+    const left = [...last.proposals]
+    let whole = false
+    try {
+      await undo(api, id, last, back, left, document)
+      whole = true
+      if (last.title) setTitle(last.title.proposed)
+    } finally {
+      // What failed is undone with the next try.
+      setDecisions((all) => [...all.slice(0, -1), ...(whole ? [] : [{ ...last, proposals: left }])])
+      setProposals((all) => [...all.filter((p) => back.every((b) => b.block.id !== p.block.id)), ...back])
+    }
   })
   return {
     document: proposed, blocks, problem, loading, reload,
