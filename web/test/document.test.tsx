@@ -46,6 +46,42 @@ it('a block that was changed elsewhere shows that change before it is replaced',
   expect(calls.filter((c) => c.method === 'PATCH').map((c) => c.headers['If-Match'])).toEqual(['"1"', '"3"'])
 })
 
+it('a text that is typed into a block is there when the document is shown again', async () => {
+  const stored = { d: [block('a')], e: [block('a')] }
+  const { api, calls } = fakeApi(({ method, path }) => {
+    const id = path.slice('/api/documents/'.length)
+    if (id === 'd' || id === 'e') return json({ id, title: `Title ${id}`, revision: 1, blocks: stored[id] })
+    return method === 'GET' ? undefined : new Response(null, { status: 204 })
+  })
+  const One = ({ id }: { id: string | null }) => <DocumentPane state={useDocument(id)} />
+  const page = (id: string | null) => <ChatProvider api={api} storageKey="">{id && <One id={id} />}</ChatProvider>
+  const { rerender } = render(page('d'))
+  const user = userEvent.setup()
+  const fields = () => screen.queryAllByLabelText<HTMLTextAreaElement>('Content').map((f) => f.value)
+  await user.click(await screen.findByRole('button', { name: 'Edit the block' }))
+  await user.type(screen.getByLabelText('Content'), ', and mine')
+  await user.click(screen.getByRole('button', { name: 'Add a block' }))
+  await user.type(screen.getAllByLabelText('Content')[1]!, 'A new one')
+  rerender(page(null))
+  rerender(page('e'))
+  await screen.findByText('Title e')
+  expect(fields()).toEqual([])
+  stored.d = [block('a', { current: 'Text of another', revision: 3 })]
+  rerender(page('d'))
+  await screen.findByText('Title d')
+  expect(fields()).toEqual(['Text a, and mine', 'A new one'])
+  expect(screen.getByRole('alert').textContent).toContain('The document has changed in the meantime')
+  expect(document.activeElement).toBe(document.body)
+  await user.click(screen.getAllByRole('button', { name: 'Save' })[1]!)
+  await waitFor(() => expect(fields()).toEqual(['Text a, and mine']))
+  await user.click(screen.getByRole('button', { name: 'Cancel' }))
+  rerender(page(null))
+  rerender(page('d'))
+  await screen.findByText('Title d')
+  expect(fields()).toEqual([])
+  expect(calls.filter((c) => c.method === 'POST').map((c) => c.body)).toEqual([{ type: 'md', content: 'A new one' }])
+})
+
 describe('a block that is proposed to be moved', () => {
   it('has a mark where it goes, and says at its old place where that is', async () => {
     const { order, of, user } = await shown([block('a'), block('b', { state: 'pending_move', new_position: 'd5' }), block('c'), block('d'), block('e')])

@@ -1,9 +1,10 @@
 import { memo, useRef, useState } from 'react'
-import type { Block } from '../api/documents'
+import type { Block, DocumentRecord } from '../api/documents'
 import { CheckIcon, CloseIcon, EditIcon, TrashIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
+import { useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import { MAX_EDITED, useKeptShort } from '../state/longText'
 import { BlockContent } from './BlockContent'
@@ -33,7 +34,8 @@ export const BlockView = memo(function BlockView({ block, state, previous, place
   const labels = useAllLabels()
   const nameOf = useName()
   const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
-  const [editing, setEditing] = useState(false)
+  const unsaved = useUnsaved(state.document, block.id)
+  const [editing, setEditing] = useState(() => unsaved.read() !== null)
   const [removing, setRemoving] = useState(false)
   const both = block.current !== undefined && block.new !== undefined
   const changed = both && (block.current !== block.new || block.new_meta !== undefined)
@@ -80,7 +82,7 @@ export const BlockView = memo(function BlockView({ block, state, previous, place
         )}
       </div>
       {editing ? (
-        <EditBlock block={block} save={(content) => state.edit(block, content)} close={() => setEditing(false)} />
+        <EditBlock block={block} unsaved={unsaved} save={(content) => state.edit(block, content)} close={() => setEditing(false)} />
       ) : block.planned ? (
         <div className="ct-skeleton" aria-hidden="true"><span /><span /><span /></div>
       ) : shown === 'diff' && both ? (
@@ -99,18 +101,41 @@ function editable(block: Block): boolean {
   return block.type === 'md' || block.type === 'csv' || block.type.startsWith('text') || block.type.endsWith('chart')
 }
 
+/** What is typed into an editor, and the text with which that began. It exists as long as the store, also while the editor is not shown. */
+interface Unsaved {
+  read: () => { begun: string; content: string } | null
+  keep: (begun: string, content: string) => void
+}
+
+/** The text that the user is writing into a block of a document, or into a new one (''). */
+export function useUnsaved(document: DocumentRecord | null, block: string): Unsaved {
+  const { drafts } = useChatStore()
+  const place = { user: '', tray: `edit ${JSON.stringify([document?.owner, document?.id, block])}`, chat: null }
+  return {
+    read: () => JSON.parse(drafts.read(place) || 'null') as ReturnType<Unsaved['read']>,
+    keep: (begun, content) => drafts.keep(place, content === begun ? '' : JSON.stringify({ begun, content })),
+  }
+}
+
 /** The editor stays open until its content is stored, so that no text is lost. It shows what has changed in the block since it opened, before that is replaced. */
-export function EditBlock({ block, save, close }: { block: Block; save: (content: string) => Promise<boolean>; close: () => void }) {
+export function EditBlock({ block, unsaved, save, close }: { block: Block; unsaved: Unsaved; save: (content: string) => Promise<boolean>; close: () => void }) {
   const labels = useAllLabels()
-  const [begun] = useState(block.current ?? '')
-  const [content, setContent] = useState(begun)
+  const [kept] = useState(unsaved.read)
+  const [begun] = useState(kept?.begun ?? block.current ?? '')
+  const [content, setContent] = useState(kept?.content ?? begun)
   const [saving, setSaving] = useState(false)
   const [problem, setProblem] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
   const set = (next: string) => {
     const fits = next.length <= MAX_EDITED
     setProblem(fits ? '' : `${labels.attachText} ${labels.attachTooLarge}`)
-    if (fits) setContent(next)
+    if (!fits) return
+    setContent(next)
+    unsaved.keep(begun, next)
+  }
+  const end = () => {
+    unsaved.keep(begun, begun)
+    close()
   }
   useKeptShort(field, set, MAX_EDITED)
   return (
@@ -119,10 +144,10 @@ export function EditBlock({ block, save, close }: { block: Block; save: (content
       setSaving(true)
       void save(content).then((done) => {
         setSaving(false)
-        if (done) close()
+        if (done) end()
       })
     }}>
-      <textarea ref={field} className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => keyOf(e) === 'Escape' && content === begun && close()} />
+      <textarea ref={field} className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus={!kept} dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => keyOf(e) === 'Escape' && content === begun && end()} />
       {!saving && block.current !== undefined && block.current !== begun && (
         <>
           <p className="ct-composer-problem" role="alert">{labels.docStale}</p>
@@ -132,7 +157,7 @@ export function EditBlock({ block, save, close }: { block: Block; save: (content
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
       <div className="ct-row">
         <button type="submit" className="ct-button ct-small" data-style="primary" disabled={saving}>{labels.save}</button>
-        <button type="button" className="ct-button ct-small" onClick={close}>{labels.cancel}</button>
+        <button type="button" className="ct-button ct-small" onClick={end}>{labels.cancel}</button>
       </div>
     </form>
   )

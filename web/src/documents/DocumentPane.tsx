@@ -7,7 +7,7 @@ import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
 import { keyOf } from '../state/keys'
 import { LabelsProvider } from '../state/words'
-import { BlockView, EditBlock, goTo, useName } from './BlockView'
+import { BlockView, EditBlock, goTo, useName, useUnsaved } from './BlockView'
 import { placesOf, type Place } from './places'
 import type { DocumentState, LiveBlock } from './useDocument'
 
@@ -134,11 +134,12 @@ function Title({ state }: { state: DocumentState }) {
 
 function AddBlock({ state }: { state: DocumentState }) {
   const labels = useAllLabels()
-  const [open, setOpen] = useState(false)
+  const unsaved = useUnsaved(state.document, '')
+  const [open, setOpen] = useState(() => unsaved.read() !== null)
   if (!open) return <button type="button" className="ct-button ct-small ct-doc-add" onClick={() => setOpen(true)}><PlusIcon />{labels.blockAdd}</button>
   return (
     <section className="ct-block" tabIndex={-1}>
-      <EditBlock block={{ id: '', type: 'md', state: 'clean', position: '', revision: 0 }} save={(content) => (content ? state.add('md', content) : Promise.resolve(true))} close={() => setOpen(false)} />
+      <EditBlock block={{ id: '', type: 'md', state: 'clean', position: '', revision: 0 }} unsaved={unsaved} save={(content) => (content ? state.add('md', content) : Promise.resolve(true))} close={() => setOpen(false)} />
     </section>
   )
 }
