@@ -79,7 +79,7 @@ describe('a decision', () => {
     const back = await undo(api, 'doc', { kind: 'revert', proposals: pendingOf(before) })
     expect(asked).toEqual([])
     for (const proposal of back) await apply(api, 'doc', proposal, before)
-    expect(asked).toEqual([['update', 'b', { content: 'B' }], ['remove', 'c'], ['update', 'd', { after_block_id: '' }], ['add', 'doc', { type: 'md', content: 'E', after_block_id: 'd' }]])
+    expect(asked).toEqual([['update', 'b', { content: 'B' }, 1], ['remove', 'c', 1], ['update', 'd', { after_block_id: '' }], ['add', 'doc', { type: 'md', content: 'E', after_block_id: 'd' }]])
     expect(targetOf(block('a', 'pending_move', { new_position: 'c5' }), before)).toBe('c')
   })
 

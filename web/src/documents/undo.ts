@@ -103,15 +103,16 @@ export function renamed(decision: Decision, ids: ReadonlyMap<string, string>): D
   return { ...decision, proposals: decision.proposals.map(({ block, after }) => ({ block: { ...block, id: now(block.id) }, after: now(after) })) }
 }
 
-/** Applies a proposal of this page. It returns the block that it adds, if any. */
+/** Applies a proposal of this page to what the user has seen before it. It returns the block that it adds, if any. */
 export async function apply(api: DocumentApi, documentId: string, { block, after }: Proposal, before: readonly Block[]): Promise<Block | void> {
+  const seen = before.find((b) => b.id === block.id)?.revision
   switch (block.state) {
     case 'pending_new':
       return api.addBlock(documentId, { type: block.type, content: block.new ?? '', ...(block.new_meta ?? block.meta ? { meta: block.new_meta ?? block.meta } : {}), after_block_id: after })
     case 'pending_edit':
-      return void await api.updateBlock(block.id, { content: block.new ?? '', ...(block.new_meta && { meta: block.new_meta }), ...(block.new_position !== undefined && { after_block_id: targetOf(block, before) }) })
+      return void await api.updateBlock(block.id, { content: block.new ?? '', ...(block.new_meta && { meta: block.new_meta }), ...(block.new_position !== undefined && { after_block_id: targetOf(block, before) }) }, seen)
     case 'pending_delete':
-      return void await api.removeBlock(block.id)
+      return void await api.removeBlock(block.id, seen)
     case 'pending_move':
       return void await api.updateBlock(block.id, { after_block_id: targetOf(block, before) })
     default:
