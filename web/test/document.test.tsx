@@ -252,6 +252,33 @@ it('shows a document also if React began to draw another one and gave that up', 
   await screen.findByText('Text a', undefined, { timeout: 2000 })
 })
 
+it('an answer that is late does not replace a later one', async () => {
+  const [asked, late] = [gateway(), gateway()]
+  const before = { id: 'd', title: 'Gold', revision: 1, blocks: [block('a', { state: 'pending_new', current: undefined, new: 'Text a' })] }
+  let reads = 0
+  const { api } = fakeApi(({ method, path }) => {
+    if (path !== '/api/documents/d') return method === 'GET' ? undefined : new Response(null, { status: 204 })
+    if (++reads > 2) return json({ ...before, blocks: [block('a')] })
+    if (reads === 1) return json(before)
+    asked.open()
+    return late.opened.then(() => json(before))
+  })
+  const Page = () => {
+    const state = useDocument('d')
+    return <><DocumentPane state={state} /><button type="button" onClick={() => void state.reload()}>Read</button><output data-testid="loading">{String(state.loading)}</output></>
+  }
+  render(<ChatProvider api={api} storageKey=""><Page /></ChatProvider>)
+  const user = userEvent.setup()
+  await screen.findByText('1 change waits for you')
+  await user.click(screen.getByRole('button', { name: 'Read' }))
+  await asked.opened
+  await user.click(screen.getByRole('button', { name: 'Accept all' }))
+  await screen.findByText('Everything is decided.')
+  await act(async () => late.open())
+  await waitFor(() => expect(screen.getByTestId('loading').textContent).toBe('false'))
+  screen.getByText('Everything is decided.')
+})
+
 it('shows nothing of a document once another one is wanted, or another user is there', async () => {
   const [read, refused] = [gateway(), gateway()]
   const { api } = fakeApi(({ path }) => {
