@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { startTransition, Suspense } from 'react'
 import { describe, expect, it } from 'vitest'
 import { ChatProvider } from '../src'
-import { DocumentPane, useDocument, type Block } from '../src/documents'
+import { DocumentPane, DocumentVersions, useDocument, type Block } from '../src/documents'
 import { fakeApi, json } from './fakes'
 import { gateway } from './shown'
 
@@ -277,6 +277,34 @@ it('an answer that is late does not replace a later one', async () => {
   await act(async () => late.open())
   await waitFor(() => expect(screen.getByTestId('loading').textContent).toBe('false'))
   screen.getByText('Everything is decided.')
+})
+
+it('a version that is chosen is restored only once it is shown', async () => {
+  const read = gateway()
+  const version = (revision: number) => ({ id: 'd', title: `Title ${revision}`, revision, blocks: [block('a', { current: `Text ${revision}` })] })
+  const { api, calls } = fakeApi(({ method, path }) => {
+    if (path === '/api/documents/d') return json(version(9))
+    if (path === '/api/documents/d/versions') return json({ items: [5, 3, 2].map((revision) => ({ revision, title: `Title ${revision}`, reason: 'edited', blocks: 1, created_at: '2026-01-01T00:00:00Z' })) })
+    if (path.endsWith('/versions/5')) return json(version(5))
+    if (path.endsWith('/versions/3')) return read.opened.then(() => json(version(3)))
+    return method === 'GET' ? json({ detail: 'It is gone.', code: 'not_found', status: 404 }, 404) : new Response(null, { status: 204 })
+  })
+  const Page = () => <DocumentVersions state={useDocument('d')} />
+  render(<ChatProvider api={api} storageKey=""><Page /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: 'Versions' }))
+  await screen.findByText('Text 5')
+  await user.click(screen.getByRole('button', { name: /Title 2/ }))
+  await screen.findByRole('alert')
+  await user.click(screen.getByRole('button', { name: /Title 3/ }))
+  const restore = screen.getByRole<HTMLButtonElement>('button', { name: 'Restore this version' })
+  expect(restore.disabled).toBe(true)
+  expect(screen.queryByText('Text 5')).toBeNull()
+  expect(screen.queryByRole('alert')).toBeNull()
+  await act(async () => read.open())
+  await screen.findByText('Text 3')
+  await user.click(restore)
+  expect(calls.filter((c) => c.method === 'POST').map((c) => c.path)).toEqual(['/api/documents/d/versions/3/restore'])
 })
 
 it('shows nothing of a document once another one is wanted, or another user is there', async () => {
