@@ -82,6 +82,36 @@ it('a text that is typed into a block is there when the document is shown again'
   expect(calls.filter((c) => c.method === 'POST').map((c) => c.body)).toEqual([{ type: 'md', content: 'A new one' }])
 })
 
+it('a text that is typed into a block which is removed elsewhere can be added again', async () => {
+  const stored = [block('a', { type: 'csv', current: 'x' }), block('b')]
+  const { api, calls } = fakeApi(({ method, path, body }) => {
+    if (path === '/api/documents/d') return json({ id: 'd', title: 'Gold', revision: 1, blocks: stored })
+    if (method === 'PATCH') {
+      stored.shift()
+      return json({ detail: 'There is nothing under this id.', code: 'not_found', status: 404 }, 404)
+    }
+    if (method === 'DELETE') stored.pop()
+    if (method === 'POST') stored.push(block('c', { ...body, current: body.content }))
+    return method === 'GET' ? undefined : new Response(null, { status: 204 })
+  })
+  render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+  const user = userEvent.setup()
+  const fields = () => screen.queryAllByLabelText<HTMLTextAreaElement>('Content').map((f) => f.value)
+  await user.click((await screen.findAllByRole('button', { name: 'Edit the block' }))[0]!)
+  await user.type(screen.getByLabelText('Content'), ',y')
+  await user.click(screen.getAllByRole('button', { name: 'Edit the block' })[1]!)
+  await user.type(screen.getAllByLabelText('Content')[1]!, ' unwanted')
+  await user.click(screen.getAllByRole('button', { name: 'Save' })[0]!)
+  await waitFor(() => expect(fields()).toEqual(['Text b unwanted', 'x,y']))
+  screen.getByText(/The document has changed in the meantime/)
+  await user.click(screen.getByRole('button', { name: 'Delete the block' }))
+  await user.click(within(screen.getByRole('group', { name: 'Delete this block?' })).getByRole('button', { name: 'Delete' }))
+  await waitFor(() => expect(fields()).toEqual(['x,y']))
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() => expect(fields()).toEqual([]))
+  expect(calls.filter((c) => c.method === 'POST').map((c) => c.body)).toEqual([{ type: 'csv', content: 'x,y' }])
+})
+
 describe('a block that is proposed to be moved', () => {
   it('has a mark where it goes, and says at its old place where that is', async () => {
     const { order, of, user } = await shown([block('a'), block('b', { state: 'pending_move', new_position: 'd5' }), block('c'), block('d'), block('e')])

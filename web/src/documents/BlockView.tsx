@@ -34,9 +34,15 @@ export const BlockView = memo(function BlockView({ block, state, previous, place
   const labels = useAllLabels()
   const nameOf = useName()
   const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
-  const unsaved = useUnsaved(state.document, block.id)
-  const [editing, setEditing] = useState(() => unsaved.read() !== null)
+  const unsaved = useUnsaved(state.document).of(block.id)
+  const [editing, setEditing] = useState(() => unsaved.read() !== undefined)
   const [removing, setRemoving] = useState(false)
+  const remove = async () => {
+    const text = unsaved.read()
+    if (text) unsaved.keep({ ...text, content: text.begun })
+    if (!(await state.remove(block)) && text) unsaved.keep(text)
+    setRemoving(false)
+  }
   const both = block.current !== undefined && block.new !== undefined
   const changed = both && (block.current !== block.new || block.new_meta !== undefined)
   const shown = block.writing || (!changed && view === 'diff') ? 'new' : view
@@ -69,7 +75,7 @@ export const BlockView = memo(function BlockView({ block, state, previous, place
         {removing && (
           <span className="ct-row ct-block-sure" role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => keyOf(e) === 'Escape' && setRemoving(false)}>
             <span>{labels.blockRemoveSure}</span>
-            <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => void state.remove(block).then(() => setRemoving(false))}>{labels.remove}</button>
+            <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => void remove()}>{labels.remove}</button>
             <button type="button" className="ct-button ct-small" onClick={() => setRemoving(false)}>{labels.cancel}</button>
           </span>
         )}
@@ -101,20 +107,31 @@ function editable(block: Block): boolean {
   return block.type === 'md' || block.type === 'csv' || block.type.startsWith('text') || block.type.endsWith('chart')
 }
 
-/** What is typed into an editor, and the text with which that began. It exists as long as the store, also while the editor is not shown. */
-interface Unsaved {
-  read: () => { begun: string; content: string } | null
-  keep: (begun: string, content: string) => void
+/** What is typed into the editor of a block, and the text with which that began. */
+interface UnsavedText {
+  type: string
+  begun: string
+  content: string
 }
 
-/** The text that the user is writing into a block of a document, or into a new one (''). */
-export function useUnsaved(document: DocumentRecord | null, block: string): Unsaved {
+/** The text of one block that is not saved. */
+interface Unsaved {
+  read: () => UnsavedText | undefined
+  keep: (text: UnsavedText) => void
+}
+
+/** The texts that the user is writing into blocks of a document, that of a new one under ''. They exist as long as the store, also while they are not shown. */
+export function useUnsaved(document: DocumentRecord | null): { all: () => Map<string, UnsavedText>; of: (block: string) => Unsaved } {
   const { drafts } = useChatStore()
-  const place = { user: '', tray: `edit ${JSON.stringify([document?.owner, document?.id, block])}`, chat: null }
-  return {
-    read: () => JSON.parse(drafts.read(place) || 'null') as ReturnType<Unsaved['read']>,
-    keep: (begun, content) => drafts.keep(place, content === begun ? '' : JSON.stringify({ begun, content })),
+  const place = { user: '', tray: `edit ${JSON.stringify([document?.owner, document?.id])}`, chat: null }
+  const all = () => new Map(JSON.parse(drafts.read(place) || '[]') as [string, UnsavedText][])
+  const keep = (block: string, text: UnsavedText) => {
+    const texts = all()
+    if (text.content === text.begun) texts.delete(block)
+    else texts.set(block, text)
+    drafts.keep(place, texts.size > 0 ? JSON.stringify([...texts]) : '')
   }
+  return { all, of: (block) => ({ read: () => all().get(block), keep: (text) => keep(block, text) }) }
 }
 
 /** The editor stays open until its content is stored, so that no text is lost. It shows what has changed in the block since it opened, before that is replaced. */
@@ -131,10 +148,10 @@ export function EditBlock({ block, unsaved, save, close }: { block: Block; unsav
     setProblem(fits ? '' : `${labels.attachText} ${labels.attachTooLarge}`)
     if (!fits) return
     setContent(next)
-    unsaved.keep(begun, next)
+    unsaved.keep({ type: block.type, begun, content: next })
   }
   const end = () => {
-    unsaved.keep(begun, begun)
+    unsaved.keep({ type: block.type, begun, content: begun })
     close()
   }
   useKeptShort(field, set, MAX_EDITED)
