@@ -133,7 +133,7 @@ func TestDeleteDocumentInSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := s.Fill(`INSERT INTO document_versions (owner, document_id, revision, title, reason, blocks, content, size, created_at)
-		SELECT 'u', 'd', seq, 'Title', 'edited', 0, '[]', 2, 1 FROM blocks LIMIT 5`,
+		SELECT 'u', 'd', seq, 'Title', 'edited', 0, '[]', 8 << 20, 1 FROM blocks LIMIT 5`,
 		"CREATE TRIGGER kept BEFORE DELETE ON documents BEGIN SELECT RAISE(ABORT, 'not now'); END")
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +152,16 @@ func TestDeleteDocumentInSteps(t *testing.T) {
 		t.Errorf("got %v, want that the document is not deleted", err)
 	}
 	versions(1)
+	// Small ones go with the document, or not at all: a change between two steps would be a
+	// reason not to delete the document.
+	if err := s.Fill(`INSERT INTO document_versions (owner, document_id, revision, title, reason, blocks, content, size, created_at)
+		SELECT 'u', 'd', 100 + seq, 'Title', 'edited', 0, '[]', 2, 1 FROM blocks LIMIT 4`); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteDocument(t.Context(), "u", "d", nil); err == nil || !strings.Contains(err.Error(), "not now") {
+		t.Errorf("got %v, want that the document is not deleted", err)
+	}
+	versions(5)
 	if err := errors.Join(s.Fill("DROP TRIGGER kept"), s.DeleteDocument(t.Context(), "u", "d", nil)); err != nil {
 		t.Error(err)
 	}

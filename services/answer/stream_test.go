@@ -141,3 +141,52 @@ func TestRejectedWhileItsCallRuns(t *testing.T) {
 		})
 	}
 }
+
+// plainText is a filter that lets everything through.
+type plainText struct{ noText }
+
+func (plainText) Feed(delta string) string { return delta }
+
+// The user decides about an answer in a document after all of it is stored and before the
+// run has ended: readers are told if it is withdrawn.
+func TestAnswerDecidedBeforeItsRunEnds(t *testing.T) {
+	for decision, want := range map[record.Settle]int{record.Revert: 1, record.Accept: 0} {
+		data, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "c.db"), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = data.Close() })
+		docs, una, log := documents.New(data, data, data, data), schemas.User{ID: "una"}, eventlog.New(1, func() int64 { return 1 })
+		wr := answer.New(t.Context(), answer.Run{
+			ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message",
+			Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}},
+		}, answer.Deps{
+			Log: log, Store: data, Drafts: docs, Spent: usage.NewLedger(nil), Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(),
+			Clock: clock{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler), FirstToken: func(time.Duration) {}, Idle: func(bool) {}, Stop: func(err error) { t.Error(err) },
+		})
+		wr.Use(&answer.Prepared{Filter: plainText{}})
+		wr.Target(t.Context())
+		wr.Ask()
+		for _, e := range []turn.Event{turn.CallStart{}, turn.TextDelta{Text: "All of it."}, turn.Reply{Text: "All of it."}, turn.LoopComplete{}} {
+			if err := wr.Handle(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wr.End(answer.Outcome{State: schemas.RunCompleted})
+		if _, err := docs.Settle(t.Context(), una, "b", decision, nil); err != nil {
+			t.Fatal(err)
+		}
+		withdrawn := 0
+		tail := log.Tail(0)
+		for events, _ := tail.Next(); len(events) > 0; events, _ = tail.Next() {
+			for i := range events {
+				if b, ok := events[i].Body.(*runlog.BlockReset); ok && b.End {
+					withdrawn++
+				}
+			}
+		}
+		if withdrawn != want {
+			t.Errorf("after %v the block is withdrawn %d times, want %d", decision, withdrawn, want)
+		}
+	}
+}

@@ -25,6 +25,7 @@ type answerDraft struct {
 	blocks   []string
 	joiner   runlog.Joiner
 	text     strings.Builder
+	header   int             // length of the chart's header in text
 	there    map[string]bool // the blocks that exist when the attempt begins
 	opened   bool
 	whole    bool // nothing will follow text
@@ -152,7 +153,7 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 		if !whole {
 			return
 		}
-		if content = content[n:]; header != "" {
+		if content, a.header = content[n:], n; header != "" {
 			meta = json.RawMessage(header)
 		} else if n > 0 {
 			wr.warn("The chart keeps its header: the one in the answer is not a Vega-Lite specification without data.")
@@ -281,8 +282,12 @@ func (b *targetDraft) end(wr *Writer) {
 		return
 	}
 	b.ended = true
+	// From now on it is withdrawn like what calls have written.
+	shown := func() {
+		wr.watch.Note(&runlog.BlockContent{Place: b.place, Revision: b.since, Text: b.answer.text.String()[b.answer.header:]})
+	}
 	switch {
-	case wr.written.EndDraft(b.draft, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since}):
+	case wr.written.EndDraft(b.draft, shown, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since}):
 	case b.draft.Withdrawn():
 		wr.warn("The block " + b.id + " was rejected or deleted while the answer was written into it.")
 	default:

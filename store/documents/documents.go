@@ -260,8 +260,8 @@ func (t *Tables) RenameDocument(ctx context.Context, owner, id, title string, ma
 	return renamed, t.db.Fault("rename document", err)
 }
 
-// DeleteDocument deletes the document with its blocks. Its versions go first, some in each
-// transaction, also when ctx ends.
+// DeleteDocument deletes the document with its blocks. If its versions are large, they go
+// first, some in each transaction, also when ctx ends.
 func (t *Tables) DeleteDocument(ctx context.Context, owner, id string, match record.Match) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	for more := true; more && err == nil; {

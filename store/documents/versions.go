@@ -24,8 +24,9 @@ const (
 	maxDocumentVersions = 50
 	// maxVersionSize is in bytes; larger documents get no versions.
 	maxVersionSize = 16 << 20
-	// forgottenAtOnce is how many versions one transaction deletes with their document.
-	forgottenAtOnce = 2
+	// forgottenBytes is how many bytes of versions one transaction deletes with their document,
+	// and one version more.
+	forgottenBytes = 16 << 20
 	// versionSpan is the time within which the user's changes of blocks and
 	// title share one version, the document before them.
 	versionSpan = 10 * time.Minute
@@ -121,11 +122,17 @@ func (d *change) dropVersions() error {
 		FROM document_versions WHERE owner = ?) AS v WHERE room > ?)`, d.owner, d.owner, d.owned.Quota)
 }
 
-// forgetVersions deletes some versions of the document, and reports whether there may be more.
+// forgetVersions deletes some versions of the document, and reports whether there are more.
 func (d *change) forgetVersions() (more bool, err error) {
-	done := d.tx.Exec(`DELETE FROM document_versions WHERE owner = ? AND document_id = ? AND revision IN (SELECT revision FROM document_versions
-		WHERE owner = ? AND document_id = ? ORDER BY revision LIMIT ?)`, d.owner, d.row.ID, d.owner, d.row.ID, forgottenAtOnce)
-	return done.RowsAffected == forgottenAtOnce, done.Error
+	err = d.exec(`DELETE FROM document_versions WHERE owner = ? AND document_id = ? AND revision IN (SELECT revision FROM (SELECT revision,
+		SUM(size) OVER (ORDER BY revision) - size AS earlier FROM document_versions WHERE owner = ? AND document_id = ?) AS v WHERE earlier < ?)`,
+		d.owner, d.row.ID, d.owner, d.row.ID, forgottenBytes)
+	if err != nil {
+		return false, err
+	}
+	left := 0
+	err = sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*) FROM document_versions WHERE owner = ? AND document_id = ?", d.owner, d.row.ID), &left)
+	return left > 0, err
 }
 
 // DocumentVersions returns the versions of a document, the newest first.

@@ -79,7 +79,7 @@ describe('a decision', () => {
     const back = await undo(api, 'doc', { kind: 'revert', proposals: pendingOf(before) })
     expect(asked).toEqual([])
     for (const proposal of back) await apply(api, 'doc', proposal, before)
-    expect(asked).toEqual([['update', 'b', { content: 'B' }], ['remove', 'c'], ['update', 'd', { after_block_id: '' }], ['add', 'doc', { type: 'md', content: 'E', after_block_id: 'd' }]])
+    expect(asked).toEqual([['update', 'b', { content: 'B' }, 1], ['remove', 'c', 1], ['update', 'd', { after_block_id: '' }], ['add', 'doc', { type: 'md', content: 'E', after_block_id: 'd' }]])
     expect(targetOf(block('a', 'pending_move', { new_position: 'c5' }), before)).toBe('c')
   })
 
@@ -133,5 +133,67 @@ describe('a decision', () => {
   it('of this page gives way to a later proposal of the service', () => {
     const mine = pendingOf([block('b', 'pending_edit', { new: 'mine' })])
     expect(withProposals({ id: 'd', title: '', revision: 1, blocks: [block('b', 'pending_edit', { new: 'theirs' })] }, mine)!.blocks![0]!.new).toBe('theirs')
+  })
+})
+
+describe('undoing what was accepted', () => {
+  const block = (id: string, more: Partial<Block> = {}): Block => ({ id, type: 'md', current: id, state: 'clean', position: id, revision: 1, ...more })
+  const added = (id: string) => block(id, { state: 'pending_new', current: undefined, new: id.toUpperCase() })
+
+  /** A service that has blocks, and refuses a request once it has answered some. */
+  function service(blocks: Block[], most = Infinity) {
+    let count = 0
+    const at = (id: string) => {
+      const place = blocks.findIndex((b) => b.id === id)
+      if (place < 0) throw new Error(`there is no block ${id}`)
+      return place
+    }
+    const asked = (id: string, revision?: number) => {
+      if (count++ >= most) throw new Error('too many requests')
+      const place = at(id)
+      if (revision !== blocks[place]!.revision) throw new Error(`${id} has changed`)
+      return place
+    }
+    const api = {
+      removeBlock: async (id: string, revision?: number) => void blocks.splice(asked(id, revision), 1),
+      updateBlock: async (id: string, { content }: { content?: string }, revision?: number) => {
+        const place = asked(id, revision)
+        blocks[place] = { ...blocks[place]!, current: content, revision: 5 }
+      },
+      addBlock: async (_: string, { content, after_block_id: after }: { content: string; after_block_id?: string }) => {
+        const made = block(`made${++count}`, { current: content })
+        blocks.splice(after === undefined ? blocks.length : after === '' ? 0 : at(after) + 1, 0, made)
+        return made
+      },
+    } as unknown as DocumentApi
+    return { api, blocks, now: () => ({ id: 'doc', title: '', revision: 1, blocks: [...blocks] }), allow: () => (most = Infinity), texts: () => blocks.map((b) => b.current).join(' ') }
+  }
+
+  it('puts a deleted block back where a new one took its place', async () => {
+    const { api, texts, now } = service([block('a'), block('x', { current: 'X' }), block('c')])
+    const proposals = pendingOf([block('a'), added('x'), block('b', { state: 'pending_delete' }), block('c')])
+    const back = await undo(api, 'doc', { kind: 'accept', proposals }, [], [...proposals], now())
+    expect(texts()).toBe('a b c')
+    expect(withProposals(now(), back)!.blocks!.map((b) => b.new ?? b.current).join(' ')).toBe('a X b c')
+  })
+
+  it('leaves what has changed since, and what is gone', async () => {
+    const stored = service([block('x', { current: 'X, and more of my own' }), block('y', { current: 'Y', state: 'pending_edit', new: 'later' }), block('b', { current: 'my own' }), block('c', { current: 'C' })])
+    const proposals = pendingOf([added('x'), added('y'), added('gone'), ...['b', 'c', 'lost'].map((id) => block(id, { state: 'pending_edit', new: id.toUpperCase() })), block('d', { state: 'pending_delete' })])
+    const back = await undo(stored.api, 'doc', { kind: 'accept', proposals }, [], [...proposals], stored.now())
+    expect(stored.texts()).toBe('X, and more of my own Y my own c d')
+    expect(back.map((p) => p.block.id)).toEqual(['gone', 'c', 'made2'])
+  })
+
+  it('continues where it failed', async () => {
+    const stored = service([block('x', { current: 'X' }), block('y', { current: 'Y' }), block('b', { current: 'B' })], 1)
+    const proposals = pendingOf([added('x'), added('y'), block('b', { state: 'pending_edit', new: 'B' })])
+    const [back, left]: Proposal[][] = [[], [...proposals]]
+    await expect(undo(stored.api, 'doc', { kind: 'accept', proposals }, back, left, stored.now())).rejects.toThrow('too many')
+    expect([back!, left!].map((all) => all.map((p) => p.block.id).join())).toEqual(['x', 'y,b'])
+    stored.allow()
+    await undo(stored.api, 'doc', { kind: 'accept', proposals: left! }, back, left, stored.now())
+    expect(stored.texts()).toBe('b')
+    expect(withProposals(stored.now(), back!)!.blocks!.map((b) => b.new ?? b.current).join(' ')).toBe('X Y B')
   })
 })

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { startTransition, Suspense } from 'react'
 import { describe, expect, it } from 'vitest'
 import { ChatProvider } from '../src'
-import { DocumentPane, useDocument, type Block } from '../src/documents'
+import { DocumentPane, DocumentVersions, useDocument, type Block } from '../src/documents'
 import { fakeApi, json } from './fakes'
 import { gateway } from './shown'
 
@@ -44,6 +44,72 @@ it('a block that was changed elsewhere shows that change before it is replaced',
   await user.click(screen.getByRole('button', { name: 'Save' }))
   await waitFor(() => expect(screen.queryByLabelText('Content')).toBeNull())
   expect(calls.filter((c) => c.method === 'PATCH').map((c) => c.headers['If-Match'])).toEqual(['"1"', '"3"'])
+})
+
+it('a text that is typed into a block is there when the document is shown again', async () => {
+  const stored = { d: [block('a')], e: [block('a')] }
+  const { api, calls } = fakeApi(({ method, path }) => {
+    const id = path.slice('/api/documents/'.length)
+    if (id === 'd' || id === 'e') return json({ id, title: `Title ${id}`, revision: 1, blocks: stored[id] })
+    return method === 'GET' ? undefined : new Response(null, { status: 204 })
+  })
+  const One = ({ id }: { id: string | null }) => <DocumentPane state={useDocument(id)} />
+  const page = (id: string | null) => <ChatProvider api={api} storageKey="">{id && <One id={id} />}</ChatProvider>
+  const { rerender } = render(page('d'))
+  const user = userEvent.setup()
+  const fields = () => screen.queryAllByLabelText<HTMLTextAreaElement>('Content').map((f) => f.value)
+  await user.click(await screen.findByRole('button', { name: 'Edit the block' }))
+  await user.type(screen.getByLabelText('Content'), ', and mine')
+  await user.click(screen.getByRole('button', { name: 'Add a block' }))
+  await user.type(screen.getAllByLabelText('Content')[1]!, 'A new one')
+  rerender(page(null))
+  rerender(page('e'))
+  await screen.findByText('Title e')
+  expect(fields()).toEqual([])
+  stored.d = [block('a', { current: 'Text of another', revision: 3 })]
+  rerender(page('d'))
+  await screen.findByText('Title d')
+  expect(fields()).toEqual(['Text a, and mine', 'A new one'])
+  expect(screen.getByRole('alert').textContent).toContain('The document has changed in the meantime')
+  expect(document.activeElement).toBe(document.body)
+  await user.click(screen.getAllByRole('button', { name: 'Save' })[1]!)
+  await waitFor(() => expect(fields()).toEqual(['Text a, and mine']))
+  await user.click(screen.getByRole('button', { name: 'Cancel' }))
+  rerender(page(null))
+  rerender(page('d'))
+  await screen.findByText('Title d')
+  expect(fields()).toEqual([])
+  expect(calls.filter((c) => c.method === 'POST').map((c) => c.body)).toEqual([{ type: 'md', content: 'A new one' }])
+})
+
+it('a text that is typed into a block which is removed elsewhere can be added again', async () => {
+  const stored = [block('a', { type: 'csv', current: 'x' }), block('b')]
+  const { api, calls } = fakeApi(({ method, path, body }) => {
+    if (path === '/api/documents/d') return json({ id: 'd', title: 'Gold', revision: 1, blocks: stored })
+    if (method === 'PATCH') {
+      stored.shift()
+      return json({ detail: 'There is nothing under this id.', code: 'not_found', status: 404 }, 404)
+    }
+    if (method === 'DELETE') stored.pop()
+    if (method === 'POST') stored.push(block('c', { ...body, current: body.content }))
+    return method === 'GET' ? undefined : new Response(null, { status: 204 })
+  })
+  render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+  const user = userEvent.setup()
+  const fields = () => screen.queryAllByLabelText<HTMLTextAreaElement>('Content').map((f) => f.value)
+  await user.click((await screen.findAllByRole('button', { name: 'Edit the block' }))[0]!)
+  await user.type(screen.getByLabelText('Content'), ',y')
+  await user.click(screen.getAllByRole('button', { name: 'Edit the block' })[1]!)
+  await user.type(screen.getAllByLabelText('Content')[1]!, ' unwanted')
+  await user.click(screen.getAllByRole('button', { name: 'Save' })[0]!)
+  await waitFor(() => expect(fields()).toEqual(['Text b unwanted', 'x,y']))
+  screen.getByText(/The document has changed in the meantime/)
+  await user.click(screen.getByRole('button', { name: 'Delete the block' }))
+  await user.click(within(screen.getByRole('group', { name: 'Delete this block?' })).getByRole('button', { name: 'Delete' }))
+  await waitFor(() => expect(fields()).toEqual(['x,y']))
+  await user.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() => expect(fields()).toEqual([]))
+  expect(calls.filter((c) => c.method === 'POST').map((c) => c.body)).toEqual([{ type: 'csv', content: 'x,y' }])
 })
 
 describe('a block that is proposed to be moved', () => {
@@ -90,6 +156,31 @@ it('undoes Revert all: what was proposed waits again, and can be accepted', asyn
   expect(screen.queryByRole('button', { name: 'Undo reverting' })).toBeNull()
   await user.click(screen.getByRole('button', { name: 'Accept all' }))
   await waitFor(() => expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/blocks/a', { content: 'Text new' }], ['/api/blocks/b', { after_block_id: '' }]]))
+})
+
+it('goes on with undoing Accept all where the service refused it, and loses nothing', async () => {
+  const stored = { id: 'd', title: 'Gold', revision: 1, blocks: ['a', 'b'].map((id) => block(id, { state: 'pending_new', current: undefined, new: `Text ${id}` })) }
+  let most = 1
+  const { api } = fakeApi(({ method, path }) => {
+    if (path === '/api/documents/d') return json(stored)
+    if (path.endsWith('/accept')) stored.blocks = stored.blocks.map((b) => block(b.id))
+    if (method === 'DELETE' && most-- <= 0) return json({ detail: 'Too many requests.', code: 'rate_limited', status: 429 }, 429)
+    if (method === 'DELETE') stored.blocks = stored.blocks.filter((b) => !path.endsWith(b.id))
+    return method === 'GET' ? undefined : new Response(null, { status: 204 })
+  })
+  render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: 'Accept all' }))
+  const undo = await screen.findByRole('button', { name: 'Undo accepting' })
+  await user.click(undo)
+  await screen.findByText('1 change waits for you')
+  screen.getByText('Text a')
+  most = 2
+  await user.click(undo)
+  await screen.findByText('2 changes wait for you')
+  expect(stored.blocks).toEqual([])
+  screen.getByText('Text a')
+  screen.getByText('Text b')
 })
 
 it('says how much waits without the names of the buttons beside it', async () => {
@@ -189,6 +280,61 @@ it('shows a document also if React began to draw another one and gave that up', 
   await waitFor(() => expect(drawn).toBe('e'))
   await act(async () => read.open())
   await screen.findByText('Text a', undefined, { timeout: 2000 })
+})
+
+it('an answer that is late does not replace a later one', async () => {
+  const [asked, late] = [gateway(), gateway()]
+  const before = { id: 'd', title: 'Gold', revision: 1, blocks: [block('a', { state: 'pending_new', current: undefined, new: 'Text a' })] }
+  let reads = 0
+  const { api } = fakeApi(({ method, path }) => {
+    if (path !== '/api/documents/d') return method === 'GET' ? undefined : new Response(null, { status: 204 })
+    if (++reads > 2) return json({ ...before, blocks: [block('a')] })
+    if (reads === 1) return json(before)
+    asked.open()
+    return late.opened.then(() => json(before))
+  })
+  const Page = () => {
+    const state = useDocument('d')
+    return <><DocumentPane state={state} /><button type="button" onClick={() => void state.reload()}>Read</button><output data-testid="loading">{String(state.loading)}</output></>
+  }
+  render(<ChatProvider api={api} storageKey=""><Page /></ChatProvider>)
+  const user = userEvent.setup()
+  await screen.findByText('1 change waits for you')
+  await user.click(screen.getByRole('button', { name: 'Read' }))
+  await asked.opened
+  await user.click(screen.getByRole('button', { name: 'Accept all' }))
+  await screen.findByText('Everything is decided.')
+  await act(async () => late.open())
+  await waitFor(() => expect(screen.getByTestId('loading').textContent).toBe('false'))
+  screen.getByText('Everything is decided.')
+})
+
+it('a version that is chosen is restored only once it is shown', async () => {
+  const read = gateway()
+  const version = (revision: number) => ({ id: 'd', title: `Title ${revision}`, revision, blocks: [block('a', { current: `Text ${revision}` })] })
+  const { api, calls } = fakeApi(({ method, path }) => {
+    if (path === '/api/documents/d') return json(version(9))
+    if (path === '/api/documents/d/versions') return json({ items: [5, 3, 2].map((revision) => ({ revision, title: `Title ${revision}`, reason: 'edited', blocks: 1, created_at: '2026-01-01T00:00:00Z' })) })
+    if (path.endsWith('/versions/5')) return json(version(5))
+    if (path.endsWith('/versions/3')) return read.opened.then(() => json(version(3)))
+    return method === 'GET' ? json({ detail: 'It is gone.', code: 'not_found', status: 404 }, 404) : new Response(null, { status: 204 })
+  })
+  const Page = () => <DocumentVersions state={useDocument('d')} />
+  render(<ChatProvider api={api} storageKey=""><Page /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: 'Versions' }))
+  await screen.findByText('Text 5')
+  await user.click(screen.getByRole('button', { name: /Title 2/ }))
+  await screen.findByRole('alert')
+  await user.click(screen.getByRole('button', { name: /Title 3/ }))
+  const restore = screen.getByRole<HTMLButtonElement>('button', { name: 'Restore this version' })
+  expect(restore.disabled).toBe(true)
+  expect(screen.queryByText('Text 5')).toBeNull()
+  expect(screen.queryByRole('alert')).toBeNull()
+  await act(async () => read.open())
+  await screen.findByText('Text 3')
+  await user.click(restore)
+  expect(calls.filter((c) => c.method === 'POST').map((c) => c.path)).toEqual(['/api/documents/d/versions/3/restore'])
 })
 
 it('shows nothing of a document once another one is wanted, or another user is there', async () => {

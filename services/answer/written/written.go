@@ -195,11 +195,12 @@ func (a *Calls) claimOf(block string) documents.Claim {
 	return documents.Claim{Run: a.Run, Owner: a.Owner.ID, Document: a.Document, Blocks: []string{block}}
 }
 
-// EndDraft ends the draft of an answer and reports whether all of it is stored. A block
+// EndDraft ends the draft of an answer and reports whether all of it is stored; it then calls
+// shown, before the user decides about the block. A block
 // that could not be stored completely is removed from the document, and readers are
 // told with reset, so that they see what is stored.
-func (a *Calls) EndDraft(d *documents.Draft, reset *runlog.BlockReset) bool {
-	whole, failed := a.store(d, nil)
+func (a *Calls) EndDraft(d *documents.Draft, shown func(), reset *runlog.BlockReset) bool {
+	whole, failed := a.store(d, shown)
 	if failed {
 		ctx, done := a.Storing()
 		defer done()

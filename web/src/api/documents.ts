@@ -67,7 +67,7 @@ export interface DocumentApi {
   restore(id: string, version: number, revision?: number): Promise<DocumentRecord>
   addBlock(id: string, block: { id?: string; type: string; content: string; meta?: Props; after_block_id?: string }): Promise<Block>
   updateBlock(id: string, change: { content?: string; meta?: Props; after_block_id?: string }, revision?: number): Promise<Block>
-  removeBlock(id: string): Promise<void>
+  removeBlock(id: string, revision?: number): Promise<void>
   accept(id: string, revision?: number): Promise<Block | null>
   revert(id: string, revision?: number): Promise<Block | null>
   /** Puts a chat block (a message) into a document: instead of a block, after one, or at the end. */
@@ -96,7 +96,7 @@ export function createDocumentApi({ send }: { send: Send }): DocumentApi {
     restore: (id, version, revision) => json('POST', `${doc(id)}/versions/${version}/restore`, undefined, revision),
     addBlock: (id, added) => json('POST', `${doc(id)}/blocks`, added),
     updateBlock: (id, change, revision) => json('PATCH', block(id), change, revision),
-    removeBlock: async (id) => void (await call('DELETE', block(id))),
+    removeBlock: async (id, revision) => void (await call('DELETE', block(id), undefined, revision)),
     accept: (id, revision) => json('POST', `${block(id)}/accept`, undefined, revision),
     revert: (id, revision) => json('POST', `${block(id)}/revert`, undefined, revision),
     apply: (message, target) => json('POST', `${block(message)}/apply`, target),

@@ -1,9 +1,10 @@
 import { memo, useRef, useState } from 'react'
-import type { Block } from '../api/documents'
+import type { Block, DocumentRecord } from '../api/documents'
 import { CheckIcon, CloseIcon, EditIcon, TrashIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
+import { useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import { MAX_EDITED, useKeptShort } from '../state/longText'
 import { BlockContent } from './BlockContent'
@@ -33,8 +34,15 @@ export const BlockView = memo(function BlockView({ block, state, previous, place
   const labels = useAllLabels()
   const nameOf = useName()
   const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
-  const [editing, setEditing] = useState(false)
+  const unsaved = useUnsaved(state.document).of(block.id)
+  const [editing, setEditing] = useState(() => unsaved.read() !== undefined)
   const [removing, setRemoving] = useState(false)
+  const remove = async () => {
+    const text = unsaved.read()
+    if (text) unsaved.keep({ ...text, content: text.begun })
+    if (!(await state.remove(block)) && text) unsaved.keep(text)
+    setRemoving(false)
+  }
   const both = block.current !== undefined && block.new !== undefined
   const changed = both && (block.current !== block.new || block.new_meta !== undefined)
   const shown = block.writing || (!changed && view === 'diff') ? 'new' : view
@@ -67,7 +75,7 @@ export const BlockView = memo(function BlockView({ block, state, previous, place
         {removing && (
           <span className="ct-row ct-block-sure" role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => keyOf(e) === 'Escape' && setRemoving(false)}>
             <span>{labels.blockRemoveSure}</span>
-            <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => void state.remove(block).then(() => setRemoving(false))}>{labels.remove}</button>
+            <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => void remove()}>{labels.remove}</button>
             <button type="button" className="ct-button ct-small" onClick={() => setRemoving(false)}>{labels.cancel}</button>
           </span>
         )}
@@ -80,7 +88,7 @@ export const BlockView = memo(function BlockView({ block, state, previous, place
         )}
       </div>
       {editing ? (
-        <EditBlock block={block} save={(content) => state.edit(block, content)} close={() => setEditing(false)} />
+        <EditBlock block={block} unsaved={unsaved} save={(content) => state.edit(block, content)} close={() => setEditing(false)} />
       ) : block.planned ? (
         <div className="ct-skeleton" aria-hidden="true"><span /><span /><span /></div>
       ) : shown === 'diff' && both ? (
@@ -99,18 +107,52 @@ function editable(block: Block): boolean {
   return block.type === 'md' || block.type === 'csv' || block.type.startsWith('text') || block.type.endsWith('chart')
 }
 
+/** What is typed into the editor of a block, and the text with which that began. */
+interface UnsavedText {
+  type: string
+  begun: string
+  content: string
+}
+
+/** The text of one block that is not saved. */
+interface Unsaved {
+  read: () => UnsavedText | undefined
+  keep: (text: UnsavedText) => void
+}
+
+/** The texts that the user is writing into blocks of a document, that of a new one under ''. They exist as long as the store, also while they are not shown. */
+export function useUnsaved(document: DocumentRecord | null): { all: () => Map<string, UnsavedText>; of: (block: string) => Unsaved } {
+  const { drafts } = useChatStore()
+  const place = { user: '', tray: `edit ${JSON.stringify([document?.owner, document?.id])}`, chat: null }
+  const all = () => new Map(JSON.parse(drafts.read(place) || '[]') as [string, UnsavedText][])
+  const keep = (block: string, text: UnsavedText) => {
+    const texts = all()
+    if (text.content === text.begun) texts.delete(block)
+    else texts.set(block, text)
+    drafts.keep(place, texts.size > 0 ? JSON.stringify([...texts]) : '')
+  }
+  return { all, of: (block) => ({ read: () => all().get(block), keep: (text) => keep(block, text) }) }
+}
+
 /** The editor stays open until its content is stored, so that no text is lost. It shows what has changed in the block since it opened, before that is replaced. */
-export function EditBlock({ block, save, close }: { block: Block; save: (content: string) => Promise<boolean>; close: () => void }) {
+export function EditBlock({ block, unsaved, save, close }: { block: Block; unsaved: Unsaved; save: (content: string) => Promise<boolean>; close: () => void }) {
   const labels = useAllLabels()
-  const [begun] = useState(block.current ?? '')
-  const [content, setContent] = useState(begun)
+  const [kept] = useState(unsaved.read)
+  const [begun] = useState(kept?.begun ?? block.current ?? '')
+  const [content, setContent] = useState(kept?.content ?? begun)
   const [saving, setSaving] = useState(false)
   const [problem, setProblem] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
   const set = (next: string) => {
     const fits = next.length <= MAX_EDITED
     setProblem(fits ? '' : `${labels.attachText} ${labels.attachTooLarge}`)
-    if (fits) setContent(next)
+    if (!fits) return
+    setContent(next)
+    unsaved.keep({ type: block.type, begun, content: next })
+  }
+  const end = () => {
+    unsaved.keep({ type: block.type, begun, content: begun })
+    close()
   }
   useKeptShort(field, set, MAX_EDITED)
   return (
@@ -119,10 +161,10 @@ export function EditBlock({ block, save, close }: { block: Block; save: (content
       setSaving(true)
       void save(content).then((done) => {
         setSaving(false)
-        if (done) close()
+        if (done) end()
       })
     }}>
-      <textarea ref={field} className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => keyOf(e) === 'Escape' && content === begun && close()} />
+      <textarea ref={field} className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus={!kept} dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => keyOf(e) === 'Escape' && content === begun && end()} />
       {!saving && block.current !== undefined && block.current !== begun && (
         <>
           <p className="ct-composer-problem" role="alert">{labels.docStale}</p>
@@ -132,7 +174,7 @@ export function EditBlock({ block, save, close }: { block: Block; save: (content
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
       <div className="ct-row">
         <button type="submit" className="ct-button ct-small" data-style="primary" disabled={saving}>{labels.save}</button>
-        <button type="button" className="ct-button ct-small" onClick={close}>{labels.cancel}</button>
+        <button type="button" className="ct-button ct-small" onClick={end}>{labels.cancel}</button>
       </div>
     </form>
   )

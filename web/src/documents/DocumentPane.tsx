@@ -1,4 +1,5 @@
 import { Fragment, useCallback, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import type { Block } from '../api/documents'
 import { DocIcon, EditIcon, PlusIcon, RetryIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
 import { Skeleton } from '../components/Skeleton'
@@ -7,7 +8,7 @@ import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
 import { keyOf } from '../state/keys'
 import { LabelsProvider } from '../state/words'
-import { BlockView, EditBlock, goTo, useName } from './BlockView'
+import { BlockView, EditBlock, goTo, useName, useUnsaved } from './BlockView'
 import { placesOf, type Place } from './places'
 import type { DocumentState, LiveBlock } from './useDocument'
 
@@ -39,6 +40,10 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
   const written = blocks.some((b) => b.writing || b.planned)
   const places = useMemo(() => placesOf(blocks), [blocks])
   const afterOf = (id: string) => [...places.values()].flat().find((p) => p.block.id === id)
+  const unsaved = useUnsaved(document)
+  const [, draw] = useState(0)
+  // What was typed into blocks that others have removed since can be added again.
+  const lost = document ? [...unsaved.all()].filter(([id]) => id !== '' && blocks.every((b) => b.id !== id)) : []
   if (!document) {
     return <div ref={pane} className="ct-root" data-theme={theme} dir={dir}>{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : state.loading && <Skeleton lines={9} />}</div>
   }
@@ -71,6 +76,12 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
         </Fragment>
       ))}
       <Places of={places.get(blocks.length)} />
+      {lost.map(([id, { type }]) => (
+        <section className="ct-block" key={id} tabIndex={-1}>
+          <p className="ct-composer-problem" role="alert">{labels.docStale}</p>
+          <EditBlock block={newBlock(type)} unsaved={unsaved.of(id)} save={(content) => addTo(state, type, content)} close={() => draw((n) => n + 1)} />
+        </section>
+      ))}
       <AddBlock state={state} />
     </div>
   )
@@ -132,13 +143,18 @@ function Title({ state }: { state: DocumentState }) {
   )
 }
 
+const newBlock = (type: string): Block => ({ id: '', type, state: 'clean', position: '', revision: 0 })
+
+const addTo = (state: DocumentState, type: string, content: string) => (content ? state.add(type, content) : Promise.resolve(true))
+
 function AddBlock({ state }: { state: DocumentState }) {
   const labels = useAllLabels()
-  const [open, setOpen] = useState(false)
+  const unsaved = useUnsaved(state.document).of('')
+  const [open, setOpen] = useState(() => unsaved.read() !== undefined)
   if (!open) return <button type="button" className="ct-button ct-small ct-doc-add" onClick={() => setOpen(true)}><PlusIcon />{labels.blockAdd}</button>
   return (
     <section className="ct-block" tabIndex={-1}>
-      <EditBlock block={{ id: '', type: 'md', state: 'clean', position: '', revision: 0 }} save={(content) => (content ? state.add('md', content) : Promise.resolve(true))} close={() => setOpen(false)} />
+      <EditBlock block={newBlock('md')} unsaved={unsaved} save={(content) => addTo(state, 'md', content)} close={() => setOpen(false)} />
     </section>
   )
 }

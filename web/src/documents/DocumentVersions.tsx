@@ -32,7 +32,9 @@ function Versions({ state, document, close }: { state: DocumentState; document: 
   const api = useMemo(() => createDocumentApi(store.api), [store])
   const [items, setItems] = useState<readonly DocumentVersion[] | null>(null)
   const [chosen, setChosen] = useState(0)
-  const [shown, setShown] = useState<DocumentRecord | null>(null)
+  const [read, setRead] = useState<DocumentRecord | null>(null)
+  // Until the chosen one has been read, no other can be taken for it.
+  const shown = read?.revision === chosen ? read : null
   const [problem, setProblem] = useState('')
   const failed = (error: unknown) => setProblem(problemWords(labels, error))
   useEffect(() => {
@@ -48,7 +50,8 @@ function Versions({ state, document, close }: { state: DocumentState; document: 
   }, [api, document.id])
   useEffect(() => {
     let here = true
-    if (chosen > 0) api.version(document.id, chosen).then((version) => here && setShown(version), (error: unknown) => here && failed(error))
+    setProblem('')
+    if (chosen > 0) api.version(document.id, chosen).then((version) => here && setRead(version), (error: unknown) => here && failed(error))
     return () => {
       here = false
     }

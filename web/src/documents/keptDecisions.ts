@@ -24,11 +24,15 @@ export function keep(key: string, revision: number, { proposals, decisions, titl
   if (!key) return
   try {
     if (proposals.length + decisions.length === 0 && !title) return sessionStorage.removeItem(key)
-    for (let from = 0; from <= decisions.length; from++) {
-      const text = JSON.stringify({ version, revision, proposals, title, decisions: decisions.slice(from) })
-      if (text.length <= MAX_KEPT) return sessionStorage.setItem(key, text)
+    const kept = { version, revision, proposals, title, decisions: [] as Decision[] }
+    let room = MAX_KEPT - JSON.stringify(kept).length
+    if (room < 0) return sessionStorage.removeItem(key)
+    for (const decision of decisions.toReversed()) {
+      room -= JSON.stringify(decision).length + 1
+      if (room < 0) break
+      kept.decisions.unshift(decision)
     }
-    sessionStorage.removeItem(key)
+    sessionStorage.setItem(key, JSON.stringify(kept))
   } catch {
     // without storage they are lost with the page
   }

@@ -24,27 +24,50 @@ export function pendingOf(blocks: readonly Block[]): Proposal[] {
 }
 
 /**
- * Undoes a decision. Accepted changes are undone in the service; the proposals
- * are pending again, with the present ids of their blocks.
+ * Undoes a decision. Accepted changes are undone in the service; the proposals are pending again, with the present ids of their
+ * blocks. `now` is the document as it was read: what has changed since the decision, or has another change that waits, is left
+ * as it is. It adds to `back` what is pending again, and takes from `left` what it has undone, also where it fails.
  */
-export async function undo(api: DocumentApi, documentId: string, decision: Decision): Promise<Proposal[]> {
-  if (decision.kind === 'revert') return decision.proposals
-  const back: Proposal[] = []
-  if (decision.title) await api.rename(documentId, decision.title.old)
-  const renamed = new Map<string, string>()
-  for (const { block, after } of decision.proposals) {
-    const place = renamed.get(after) ?? after
+export async function undo(api: DocumentApi, documentId: string, decision: Decision, back: Proposal[] = [], left: Proposal[] = [...decision.proposals], now?: DocumentRecord): Promise<Proposal[]> {
+  if (decision.kind === 'revert') {
+    back.push(...left.splice(0))
+    return back
+  }
+  if (decision.title && (!now || now.title === decision.title.proposed)) await api.rename(documentId, decision.title.old)
+  const stored = now && new Map(now.blocks?.map((b) => [b.id, b]))
+  const ids = new Map<string, string>()
+  /** The blocks before new ones that the service no longer has. */
+  const places = new Map<string, string>()
+  for (; left.length > 0; left.shift()) {
+    const { block, after: was } = left[0]!
+    const after = ids.get(was) ?? was
+    const place = places.get(after) ?? after
+    const put = !stored || place === '' || stored.has(place) ? { after_block_id: place } : {}
+    const here = stored?.get(block.id)
+    const match = here ? [here.revision] as const : []
     let { id } = block
-    if (block.state === 'pending_edit') await api.updateBlock(id, { content: block.current ?? '', ...(block.new_meta && { meta: block.meta ?? {} }), ...(block.new_position !== undefined && { after_block_id: place }) })
-    else if (block.state === 'pending_new') await api.removeBlock(id)
-    else if (block.state === 'pending_move') await api.updateBlock(id, { after_block_id: place })
-    else {
-      ;({ id } = await api.addBlock(documentId, { type: block.type, content: block.current ?? '', ...(block.meta && { meta: block.meta }), after_block_id: place }))
-      renamed.set(block.id, id)
+    if (block.state === 'pending_new') {
+      if (here && isChanged(here, block)) continue
+      if (here || !stored) await api.removeBlock(id, ...match)
+      stored?.delete(id)
+      places.set(id, place)
+    } else if (block.state === 'pending_delete') {
+      ;({ id } = await api.addBlock(documentId, { type: block.type, content: block.current ?? '', ...(block.meta && { meta: block.meta }), ...put }))
+      stored?.set(id, block)
+      ids.set(block.id, id)
+    } else {
+      if (stored && (!here || isChanged(here, block))) continue
+      const content = block.state === 'pending_edit' && { content: block.current ?? '', ...(block.new_meta && { meta: block.meta ?? {} }) }
+      await api.updateBlock(id, { ...content, ...((block.new_position !== undefined || !content) && put) }, ...match)
     }
-    back.push({ block: { ...block, id }, after: place })
+    back.push({ block: { ...block, id }, after })
   }
   return back
+}
+
+/** Whether a block is no longer as it was when its change was accepted. */
+function isChanged(here: Block, accepted: Block): boolean {
+  return here.state !== 'clean' || here.current !== (accepted.new ?? accepted.current)
 }
 
 /**
@@ -80,15 +103,16 @@ export function renamed(decision: Decision, ids: ReadonlyMap<string, string>): D
   return { ...decision, proposals: decision.proposals.map(({ block, after }) => ({ block: { ...block, id: now(block.id) }, after: now(after) })) }
 }
 
-/** Applies a proposal of this page. It returns the block that it adds, if any. */
+/** Applies a proposal of this page to what the user has seen before it. It returns the block that it adds, if any. */
 export async function apply(api: DocumentApi, documentId: string, { block, after }: Proposal, before: readonly Block[]): Promise<Block | void> {
+  const seen = before.find((b) => b.id === block.id)?.revision
   switch (block.state) {
     case 'pending_new':
       return api.addBlock(documentId, { type: block.type, content: block.new ?? '', ...(block.new_meta ?? block.meta ? { meta: block.new_meta ?? block.meta } : {}), after_block_id: after })
     case 'pending_edit':
-      return void await api.updateBlock(block.id, { content: block.new ?? '', ...(block.new_meta && { meta: block.new_meta }), ...(block.new_position !== undefined && { after_block_id: targetOf(block, before) }) })
+      return void await api.updateBlock(block.id, { content: block.new ?? '', ...(block.new_meta && { meta: block.new_meta }), ...(block.new_position !== undefined && { after_block_id: targetOf(block, before) }) }, seen)
     case 'pending_delete':
-      return void await api.removeBlock(block.id)
+      return void await api.removeBlock(block.id, seen)
     case 'pending_move':
       return void await api.updateBlock(block.id, { after_block_id: targetOf(block, before) })
     default:

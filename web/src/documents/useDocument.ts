@@ -72,25 +72,31 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     frames.current = run ? { run: run.runId, last: run.fold.last } : none
   })
   const [readFrames, setReadFrames] = useState<Read>(none)
-  const reload = useCallback(async () => {
-    if (!place.id) return
+  const reads = useRef({ begun: 0, shown: 0 })
+  /** Reads a document. The answer to an earlier read does not replace that to a later one. */
+  const readNow = useCallback(async (from: typeof place) => {
+    const number = ++reads.current.begun
     const upTo = steps.current
     const upToFrames = frames.current
+    const now = await from.api.get(from.id ?? '')
+    if (wanted.current !== from || number < reads.current.shown) return
+    reads.current.shown = number
+    setFound({ place: from, document: now })
+    setRead(upTo)
+    setReadFrames(upToFrames)
+  }, [])
+  const reload = useCallback(async () => {
+    if (!place.id) return
     setLoading(true)
     try {
-      const now = await place.api.get(place.id)
-      if (wanted.current === place) {
-        setFound({ place, document: now })
-        setRead(upTo)
-        setReadFrames(upToFrames)
-        setProblem('')
-      }
+      await readNow(place)
+      if (wanted.current === place) setProblem('')
     } catch (error) {
       if (wanted.current === place) setProblem(error instanceof ApiError ? problemWords(latest.current, error) : latest.current.docFailed)
     } finally {
       setLoading(false)
     }
-  }, [place])
+  }, [place, readNow])
   useEffect(() => {
     setProblem('')
     void reload()
@@ -121,17 +127,9 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
       done = false
       setProblem(whyNot(latest.current, error))
     }
-    const here = wanted.current
-    const upToFrames = frames.current
-    if (here.id) {
-      await here.api.get(here.id).then((now) => {
-        if (wanted.current !== here) return
-        setFound({ place: here, document: now })
-        setReadFrames(upToFrames)
-      }, () => undefined)
-    }
+    if (wanted.current.id) await readNow(wanted.current).catch(() => undefined)
     return done
-  }, [])
+  }, [readNow])
 
   const proposed = useMemo(() => withProposals(document, proposals, title), [document, proposals, title])
   const blocks = useMemo(() => withChunks(withLive(proposed, run, readFrames), proposed, view, read), [proposed, run, readFrames, view, read])
@@ -168,11 +166,19 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   }
   const takeBack = () => act(async () => {
     const last = decisions.at(-1)
-    if (!last || !id) return
-    const back = await undo(api, id, last)
-    setDecisions((all) => all.slice(0, -1))
-    setProposals((all) => [...all.filter((p) => back.every((b) => b.block.id !== p.block.id)), ...back])
-    if (last.title) setTitle(last.title.proposed)
+    if (!last || !id || !document) return
+    const back: Proposal[] = []
+    const left = [...last.proposals]
+    let whole = false
+    try {
+      await undo(api, id, last, back, left, document)
+      whole = true
+      if (last.title) setTitle(last.title.proposed)
+    } finally {
+      // What failed is undone with the next try.
+      setDecisions((all) => [...all.slice(0, -1), ...(whole ? [] : [{ ...last, proposals: left }])])
+      setProposals((all) => [...all.filter((p) => back.every((b) => b.block.id !== p.block.id)), ...back])
+    }
   })
   return {
     document: proposed, blocks, problem, loading, reload,
