@@ -6,7 +6,7 @@ import { nameWords, titleOf } from '../state/trail'
 import { useAllLabels } from '../state/allLabels'
 import { useApproval, type SendApproval } from '../state/useApproval'
 import type { ApprovalView } from '../state/view'
-import { ShieldIcon } from './icons'
+import { ShieldIcon } from './laterIcons'
 
 export interface ApprovalProps extends PartProps {
   approval: ApprovalView
