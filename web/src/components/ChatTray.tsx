@@ -4,6 +4,7 @@ import type { Labels } from '../labels/tray'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { Boundary } from '../state/Boundary'
 import { useChatState, useChatStore } from '../state/context'
+import { Drops } from '../state/drops'
 import { keyOf } from '../state/keys'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
@@ -144,13 +145,14 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   }, [store, setSide])
   const openHistory = useCallback(() => setView('history'), [])
   const save = (format: 'markdown' | 'json') => void import('./saveChat').then(({ saveChat }) => saveChat(store, format)).catch((error: unknown) => store.note(error))
+  const [drops] = useState(() => new Drops())
   const { dropping, ...drop } = useDrop((files) => {
     setView('chat')
-    store.offerFiles(files)
+    drops.offer(files)
   })
   const tray = useMemo<TrayContext>(() => ({
-    handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory,
-  }), [payloadHandlers, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory])
+    handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory, drops,
+  }), [payloadHandlers, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory, drops])
 
   const payload = side?.kind === 'payload' && room.panel > 0 ? (currentPayload(state, side.id) ?? side.payload) : null
   const onKeyDown = (e: React.KeyboardEvent) => {
