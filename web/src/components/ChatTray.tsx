@@ -8,6 +8,7 @@ import { Drops } from '../state/drops'
 import { keyOf } from '../state/keys'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
+import { tell } from '../state/tell'
 import { TrayContextProvider, useLabels, type Command, type TrayContext } from '../state/tray'
 import { useLatest } from '../state/useLatest'
 import { waitingApproval } from '../state/view'
@@ -129,9 +130,10 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const onAction = useCallback((action: SuggestedAction) => {
     setNotice('')
     if (action.handler === 'server') return void store.sendMessage(action.label, { interactionType: 'action_executed', action })
-    const done = onClientAction?.(action)
+    let done: boolean | void = false
+    if (onClientAction) tell(() => (done = onClientAction(action)))
     if (action.action === 'close_chat') show(false)
-    else if (done === false || !onClientAction) setNotice(labels.actionUnknown(action.action))
+    else if (done === false) setNotice(labels.actionUnknown(action.action))
   }, [store, onClientAction, show, labels])
 
   const railed = room.rail && rail === 'yes'
@@ -214,15 +216,6 @@ const noRenderers: ToolRenderers = {}
 const HeaderSlot = slot('Header', Header)
 const EmptySlot = slot('Empty', Empty)
 const ComposerSlot = slot('Composer', Composer)
-
-/** Calls a function of the page. What it throws must not remove the tray, and the page with it. */
-function tell(call: () => void): void {
-  try {
-    call()
-  } catch (error) {
-    console.error(error)
-  }
-}
 
 /** Tells the page about each answer that was completed while it was mounted. */
 function useCompleted(messages: readonly GeneralChatMessage[], busy: boolean, onComplete?: (message: GeneralChatMessage) => void): void {
