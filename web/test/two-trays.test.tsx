@@ -4,17 +4,20 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { ChatProvider, ChatTray } from '../src'
 import { fakeApi, json } from './fakes'
 
+type Tray = ReturnType<typeof at>
+const at = (name: string) => within(screen.getByTestId(name))
+
 /** Two trays of one conversation; the last one is rendered last. */
-let first: ReturnType<typeof within>, last: ReturnType<typeof within>
+let first: Tray, last: Tray
 
 beforeEach(() => {
   const { api } = fakeApi(({ method }) => (method === 'POST' ? json({ detail: 'no', code: 'invalid', status: 422 }, 422) : undefined))
   render(<ChatProvider api={api} storageKey="">{['first', 'last'].map((name) => <div key={name} data-testid={name}><ChatTray layout="sidebar" storageKey={name} /></div>)}</ChatProvider>)
-  first = within(screen.getByTestId('first'))
-  last = within(screen.getByTestId('last'))
+  first = at('first')
+  last = at('last')
 })
 
-const input = (tray: typeof first) => tray.getByLabelText<HTMLTextAreaElement>('Message')
+const input = (tray: Tray) => tray.getByLabelText<HTMLTextAreaElement>('Message')
 
 describe('of two trays in one provider', () => {
   it('the one that has sent a message gets it back when it is refused', async () => {
