@@ -30,7 +30,9 @@ import { SHORTCUT, useShortcut } from './useShortcut'
 import { currentPayload, useSide, type OpenPayloads } from './useSide'
 
 export type { OpenPayloads } from './useSide'
+/** `tray` floats over the page, `sidebar` is a column in its parent, which sets the height, `full` fills the page. */
 export type TrayLayout = 'tray' | 'sidebar' | 'full'
+/** `auto` follows the system. */
 export type TrayTheme = 'auto' | 'light' | 'dark'
 
 export interface ChatTrayProps {
