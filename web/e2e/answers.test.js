@@ -185,6 +185,8 @@ test('a table sorts, copies as HTML and CSV, is saved, and opens whole', async (
   assert.equal(await whole.locator('tbody td').first().textContent(), 'ABE8e')
   await page.shot('answer-whole')
   assert.deepEqual(await findings(page), [])
+  await page.setViewportSize({ width: 320, height: 600 })
+  await until('a table that goes on shows it, whole too', async () => /right/.test(await whole.locator('.ct-scroll').getAttribute('data-more')))
   await page.keyboard.press('Escape')
   await until('it is closed', async () => (await page.getByRole('dialog').count()) === 0)
   assert.deepEqual(await page.evaluate(() => window.refused), [])

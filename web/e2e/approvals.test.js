@@ -145,6 +145,26 @@ test('a large input scrolls within its card, whose buttons stay in reach, and is
   await page.done()
 })
 
+test('at a zoom of 400 % no field that gets the focus is behind the buttons', async () => {
+  const page = await chromium.open(`${server.url}/#/streams`, { viewport: { width: 320, height: 256 } })
+  await page.button('Open the chat').or(page.input).first().waitFor()
+  if (await page.button('Open the chat').isVisible()) await page.button('Open the chat').click()
+  await page.ask('Remove the order 7')
+  const deny = question(page).getByRole('button', { name: 'Deny' })
+  await deny.waitFor()
+  await page.input.focus()
+  const fields = question(page).locator('fieldset input, .ct-check input')
+  for (const field of await fields.all()) {
+    await field.focus()
+    const [box, row] = [await field.boundingBox(), await question(page).locator('.ct-row').boundingBox()]
+    assert.ok(box.y + box.height <= row.y + 1, `a field ends at ${box.y + box.height}, the buttons begin at ${row.y}`)
+  }
+  await deny.click()
+  await page.settled()
+  assert.deepEqual(page.bad, [])
+  await page.done()
+})
+
 test('at a zoom of 200 % the buttons are in sight, and the list of chats says which one waits', async () => {
   orders.removed.length = 0
   const page = await chromium.open(`${server.url}/#/streams`, { viewport: { width: 720, height: 430 } })

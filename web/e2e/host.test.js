@@ -237,6 +237,25 @@ test('components: every part of the tray is the page’s own, around the default
   await page.locator('.own-call[data-name=remove_order]').waitFor()
 })
 
+test('the focus and the caret are where the user writes: in a draft at its end, and while a part of the page loads again', async (t) => {
+  const page = await host(t, counts.url, '#loading')
+  await page.hasText('It is loaded.')
+  await page.input.pressSequentially('one')
+  await page.button('Close the chat').click()
+  await page.button('Open the chat').click()
+  await page.input.focus()
+  await page.keyboard.type(' two')
+  assert.equal(await page.input.inputValue(), 'one two')
+  const shown = page.locator('.ct-composer textarea:visible')
+  const inFocus = () => until('the shown input has the focus', () => shown.evaluate((e) => e === document.activeElement))
+  await page.evaluate(() => window.loadAgain())
+  await page.getByText('It is loaded.').waitFor({ state: 'hidden' })
+  await inFocus()
+  await page.evaluate(() => window.loaded())
+  await page.hasText('It is loaded.')
+  await inFocus()
+})
+
 test('in a shadow root the menu can be used, the focus is kept, and the key of the tray closes it', async (t) => {
   const page = await host(t, counts.url, '#shadow')
   const focused = () => page.evaluate(() => document.activeElement?.shadowRoot?.activeElement?.getAttribute('aria-label'))

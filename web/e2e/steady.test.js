@@ -183,3 +183,14 @@ test('at 360 pixels the button to the end covers no words, and the first column 
     assert.ok(box.x + box.width <= button.x, `the text ends at ${box.x + box.width}, the button begins at ${button.x}`)
   }
 })
+
+test('at 320 pixels the sign of an error stands beside its words', async () => {
+  page = await chromium.open(`${server.url}/#/reports`, { viewport: { width: 320, height: 700 } })
+  await page.button('Open the chat').or(page.input).first().waitFor()
+  if (await page.button('Open the chat').isVisible()) await page.button('Open the chat').click()
+  await page.ask('error late')
+  await page.settled()
+  const sign = await page.locator('.ct-note > .ct-icon').boundingBox()
+  const words = await page.locator('.ct-note > div').boundingBox()
+  assert.ok(sign.y >= words.y && sign.x + sign.width <= words.x, 'one line')
+})

@@ -65,6 +65,36 @@ describe('an approval', () => {
     expect(answers(calls)).toEqual([{ approved: true, input: { ...input, field_3: 33 } }])
   })
 
+  it('cannot be changed where a browser has rounded a number, and is approved as it is', async () => {
+    const { card, user, calls } = await waiting({ input: { account: JSON.parse('9007199254740993') as number, note: 'x' } })
+    expect(within(card).getByRole('group', { name: 'Its input' }).matches(':disabled')).toBe(true)
+    expect(within(card).getByRole('alert').textContent).toMatch(/round a number/)
+    await user.click(within(card).getByRole('button', { name: 'Approve' }))
+    expect(answers(calls)).toEqual([{ approved: true }])
+  })
+
+  it('refuses a number that a browser would round', async () => {
+    const { card } = await waiting()
+    for (const [label, value] of [['Order id', '9007199254740993'], ['Tags', '[9007199254740993]']]) {
+      fireEvent.change(within(card).getByLabelText(new RegExp(`^${label}`)), { target: { value } })
+      expect(within(card).getByRole('alert').textContent).toMatch(/round a number/)
+      expect(within(card).getByRole<HTMLButtonElement>('button', { name: 'Approve with changes' }).disabled).toBe(true)
+      fireEvent.change(within(card).getByLabelText(new RegExp(`^${label}`)), { target: { value: '1' } })
+      expect(within(card).queryByRole('alert')).toBe(null)
+    }
+  })
+
+  it('keeps what was changed while the tray shows something else, until it is answered', async () => {
+    const { card, user, calls } = await waiting()
+    fireEvent.change(within(card).getByLabelText('Note'), { target: { value: 'changed' } })
+    await user.click(screen.getByRole('button', { name: 'Close the chat' }))
+    await user.click(screen.getByRole('button', { name: /^Open the chat/ }))
+    const again = await screen.findByRole('group', { name: 'May I do this?' })
+    expect(within(again).getByLabelText<HTMLInputElement>('Note').value).toBe('changed')
+    await user.click(within(again).getByRole('button', { name: 'Approve with changes' }))
+    expect(answers(calls)).toEqual([{ approved: true, input: { order_id: 7, note: 'changed', sure: true, tags: ['a'] } }])
+  })
+
   it('refuses a value of another type', async () => {
     const { card } = await waiting()
     for (const [label, value] of [['Order id', 'seven'], ['Tags', '[']]) {

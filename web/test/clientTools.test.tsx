@@ -110,6 +110,18 @@ describe('a tool of the page', () => {
     expect(told().map((c) => c.body.output)).toEqual(['here'])
   })
 
+  it('is the last one of its name, and the one before when that is gone', async () => {
+    const { tools, told } = world()
+    tools.register({ ...spec, handler: () => 'the list' })
+    const leave = tools.register({ ...spec, description: 'Picks here.', handler: () => 'the record' })
+    expect(tools.specs()).toEqual([{ ...spec, description: 'Picks here.' }])
+    leave()
+    expect(tools.specs()).toEqual([spec])
+    tools.take('r', asked)
+    await waitFor(() => expect(told()).toHaveLength(1))
+    expect(told()[0]!.body.output).toBe('the list')
+  })
+
   it('sends its outcome until the service is back', async () => {
     vi.useFakeTimers()
     const { tools, told } = world(({ path }, before) => (path.endsWith('/tool_results') && before.length < 3 ? json({ detail: 'away', code: 'unavailable' }, 503) : undefined))

@@ -1,7 +1,8 @@
 import { render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ChatProvider, ChatStore, ChatTray, createChatApi } from '../src'
+import { ConversationStorage } from '../src/state/conversationStorage'
 import { answerFrames, json, sse } from './fakes'
 
 beforeEach(() => {
@@ -42,6 +43,21 @@ describe('what the browser keeps', () => {
     expect(sessionStorage.getItem(key)).toBe('7')
     store.newChat()
     expect(sessionStorage.getItem(key)).toBe('')
+  })
+
+  it('is the open chat and not the one before, also where the tab has no room', () => {
+    const kept = new Map([['chattray:one:conversation', '7']])
+    vi.stubGlobal('sessionStorage', {
+      getItem: (key: string) => kept.get(key) ?? null,
+      removeItem: (key: string) => kept.delete(key),
+      clear: () => kept.clear(),
+      setItem: () => {
+        throw new DOMException('The quota has been exceeded.', 'QuotaExceededError')
+      },
+    })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    new ConversationStorage('one').keep(8)
+    expect(new ConversationStorage('one').read()).toBe(8)
   })
 
   it('does not give a draft to the next user of the tab, though the host names no user', async () => {

@@ -132,4 +132,17 @@ describe('a rating', () => {
     expect(within(row).queryByLabelText(/What was wrong/)).toBeNull()
     expect(document.activeElement).toBe(thumb('Bad answer'))
   })
+
+  it('keeps its comment until the comment is stored', async () => {
+    let stored = 0
+    const { user } = show((call) => (call.path.endsWith('/feedback') && ++stored === 2 ? json({ detail: 'busy', code: 'busy', status: 503 }, 503) : answers(call)), {}, 'k')
+    await screen.findByText('Two.')
+    const row = screen.getByText('Two.').closest<HTMLElement>('.ct-message')!
+    await user.click(within(row).getByRole('button', { name: 'Bad answer' }))
+    await user.type(await within(row).findByLabelText(/What was wrong/), 'the second trial{Enter}')
+    await screen.findByRole('alert')
+    expect(within(row).getByLabelText<HTMLInputElement>(/What was wrong/).value).toBe('the second trial')
+    await user.type(within(row).getByLabelText(/What was wrong/), '{Enter}')
+    await waitFor(() => expect(within(row).queryByLabelText(/What was wrong/)).toBeNull())
+  })
 })

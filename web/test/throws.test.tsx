@@ -69,3 +69,31 @@ it.each(['onComplete', 'onThemeChange'] satisfies (keyof ChatTrayProps)[])('a fu
   await settled()
   expect(await screen.findByText('One.')).toBeTruthy()
 })
+
+it('an action of the page that throws is one that the page cannot do, and the tray does its own', async () => {
+  const suggested_actions = ['close_chat', 'open_article'].map((action) => ({ action, label: action, handler: 'client' }))
+  const { user } = show(answers({ suggested_actions }), { onClientAction: fails })
+  await user.type(input(), 'one{Enter}')
+  await settled()
+  await user.click(screen.getByRole('button', { name: 'open_article' }))
+  expect((await screen.findByRole('alert')).textContent).toBe('This page cannot do “open_article”.')
+  await user.click(screen.getByRole('button', { name: 'close_chat' }))
+  expect(await screen.findByRole('button', { name: 'Open the chat' })).toBeTruthy()
+})
+
+it('an answer that the page cannot put into its document says so, and can be put there again', async () => {
+  const { user } = show(answers(), { onApplyToDocument: fails })
+  await user.type(input(), 'one{Enter}')
+  await settled()
+  await user.click(screen.getByRole('button', { name: 'Add to document' }))
+  expect((await screen.findByRole('alert')).textContent).toBe('Something went wrong')
+  expect(screen.getByRole('button', { name: 'Add to document' })).toBeTruthy()
+})
+
+it('a command of the page that throws is gone from the input', async () => {
+  const { user } = show(() => undefined, { commands: [{ name: 'broken', title: 'Broken', run: fails }] })
+  await user.type(input(), '/broken')
+  await screen.findByRole('option')
+  await user.keyboard('{Enter}')
+  await waitFor(() => expect(input().value).toBe(''))
+})

@@ -113,6 +113,23 @@ function Tray() {
   return <ChatTray defaultOpen components={components} toolRenderers={{ find_stock: Stock }} />
 }
 
-const page = location.hash === '#tray' ? <Tray /> : location.hash === '#shadow' ? <ChatTray defaultOpen /> : <Hooks />
+let loading
+
+/** A part that loads again while it is shown, from `loadAgain` to `loaded`. */
+function Loading({ children }) {
+  const [, render] = useState(0)
+  window.loadAgain = () => {
+    loading = new Promise((resolve) => {
+      window.loaded = () => resolve(loading = undefined)
+    })
+    render((n) => n + 1)
+  }
+  if (loading) throw loading
+  return <>{children}<p>It is loaded.</p></>
+}
+
+const again = { Composer: Loading }
+
+const page = location.hash === '#loading' ? <ChatTray defaultOpen components={again} /> : location.hash === '#tray' ? <Tray /> : location.hash === '#shadow' ? <ChatTray defaultOpen /> : <Hooks />
 const app = document.getElementById('app')
 createRoot(location.hash === '#shadow' ? app.attachShadow({ mode: 'open' }) : app).render(<ChatProvider storageKey="host" context={{ current_page: 'streams' }}>{page}</ChatProvider>)

@@ -7,6 +7,7 @@ export interface StreamEvent<T> {
   data: T
 }
 
+/** The connection of a stream: being opened, open, or lost and being opened again. */
 export type Connection = 'connecting' | 'live' | 'reconnecting'
 
 /** Limits and waits of a stream that is read over any number of connections. */

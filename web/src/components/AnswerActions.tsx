@@ -37,7 +37,10 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
     try {
       await tray.applyToDocument?.(message)
       setApplied(true)
-    } catch { /* the button offers it again */ }
+    } catch (error) {
+      console.error(error)
+      store.note(error)
+    }
   }
   const plain = message.content.replace(/\[\[tool:\d+\]\]\s*/g, '')
   return (

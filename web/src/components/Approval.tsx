@@ -1,12 +1,14 @@
 import { useId, useMemo, useState } from 'react'
 import type { Labels } from '../labels/tray'
+import { useChatStore } from '../state/context'
 import { MAX_TYPED } from '../state/longText'
 import { classes, type PartProps } from '../state/slots'
 import { nameWords, titleOf } from '../state/trail'
 import { useAllLabels } from '../state/allLabels'
+import type { ChatStore } from '../state/store'
 import { useApproval, type SendApproval } from '../state/useApproval'
 import type { ApprovalView } from '../state/view'
-import { ShieldIcon } from './icons'
+import { ShieldIcon } from './laterIcons'
 
 export interface ApprovalProps extends PartProps {
   approval: ApprovalView
@@ -21,12 +23,14 @@ export default function Approval({ approval, runId, send, className, children }:
   const title = useId()
   const { sending, problem, approve, deny, mayAllowAlways } = useApproval(approval, runId, send)
   const fields = useMemo(() => fieldsOf(approval.input), [approval.input])
-  const [texts, setTexts] = useState<Record<string, string>>({})
+  const [texts, setTexts, forget] = useTexts(`${runId}:${approval.id}`)
   const [always, setAlways] = useState(false)
   const [shown, setShown] = useState(MOST_FIELDS)
   const values = fields.map((field) => valueOf(field, texts[field.key] ?? field.text))
   const changed = fields.some((field) => (texts[field.key] ?? field.text) !== field.text)
-  const wrong = values.some((value) => value === undefined)
+  const exact = isExact(approval.input)
+  const wrongWords = (value: unknown) => (value === undefined ? labels.approvalNoJson : isExact(value) ? '' : labels.approvalRounds)
+  const wrong = exact && values.some((value) => wrongWords(value) !== '')
   const why = approvalReason(labels, approval.reason)
   // The service's own question names the tool, which the title says better.
   const words = approval.message.includes(approval.tool) ? firstSentence(approval.description) : approval.message
@@ -35,7 +39,7 @@ export default function Approval({ approval, runId, send, className, children }:
       className={classes('ct-approval', className)} data-waits data-tool={approval.tool} role="group" aria-label={labels.approvalTitle} aria-describedby={title}
       onSubmit={(e) => {
         e.preventDefault()
-        if (!wrong) void approve({ ...(changed && { input: inputOf(fields, values) }), always })
+        if (!wrong) void approve({ ...(changed && { input: inputOf(fields, values) }), always }).then(forget)
       }}
     >
       <p className="ct-approval-head"><ShieldIcon /><span>{labels.approvalTitle}</span></p>
@@ -43,9 +47,9 @@ export default function Approval({ approval, runId, send, className, children }:
       {words && <p className="ct-approval-words" dir="auto">{words}</p>}
       {why && <p className="ct-approval-why">{why}</p>}
       {fields.length > 0 && (
-        <fieldset disabled={sending}>
+        <fieldset disabled={sending || !exact}>
           <legend className="ct-sr">{labels.approvalInput}</legend>
-          {fields.slice(0, shown).map((field, i) => <FieldRow key={field.key} field={field} text={texts[field.key] ?? field.text} wrong={values[i] === undefined ? labels.approvalNoJson : ''} onText={(text) => setTexts({ ...texts, [field.key]: text })} />)}
+          {fields.slice(0, shown).map((field, i) => <FieldRow key={field.key} field={field} text={texts[field.key] ?? field.text} wrong={wrongWords(values[i])} onText={(text) => setTexts({ ...texts, [field.key]: text })} />)}
           {fields.length > shown && <button type="button" className="ct-more" onClick={() => setShown(Infinity)}>{labels.showMore} ({fields.length - shown})</button>}
         </fieldset>
       )}
@@ -53,11 +57,33 @@ export default function Approval({ approval, runId, send, className, children }:
       {mayAllowAlways && <label className="ct-check"><input type="checkbox" checked={always} disabled={sending} onChange={(e) => setAlways(e.target.checked)} />{labels.approvalAlways}</label>}
       <div className="ct-row">
         <button type="submit" className="ct-button" data-style="primary" disabled={sending || wrong}>{changed ? labels.approveChanged : labels.approve}</button>
-        <button type="button" className="ct-button" disabled={sending} onClick={() => void deny()}>{labels.deny}</button>
+        <button type="button" className="ct-button" disabled={sending} onClick={() => void deny().then(forget)}>{labels.deny}</button>
       </div>
       {children}
     </form>
   )
+}
+
+/** Texts that were changed in inputs and not sent; a card is removed with the tray that shows it. */
+const changes = new WeakMap<ChatStore, Map<string, Record<string, string>>>()
+
+/** The changed texts of one input, by their fields. They exist until the call is answered: `forget` is called with whether it was. */
+function useTexts(key: string): [Record<string, string>, (texts: Record<string, string>) => void, (answered: boolean) => void] {
+  const store = useChatStore()
+  const kept = changes.get(store) ?? new Map<string, Record<string, string>>()
+  changes.set(store, kept)
+  const [texts, setTexts] = useState(kept.get(key) ?? {})
+  const change = (next: Record<string, string>) => {
+    setTexts(next)
+    kept.set(key, next)
+  }
+  return [texts, change, (answered) => answered && kept.delete(key)]
+}
+
+/** Whether a value has only numbers that a browser reads without rounding them. */
+function isExact(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value)
+  return typeof value !== 'object' || value === null || Object.values(value).every(isExact)
 }
 
 /** A value of an input as a field; an empty key means that the input is not an object. */

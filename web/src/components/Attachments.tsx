@@ -2,7 +2,8 @@ import type { Attachment } from '../api/types'
 import { sizeOf } from '../state/files'
 import { previewOf } from '../state/request'
 import { useAllLabels } from '../state/allLabels'
-import { CloseIcon, FileIcon } from './icons'
+import { CloseIcon } from './icons'
+import { FileIcon } from './laterIcons'
 
 export interface AttachmentListProps {
   /** Files of a message, or those that are about to be sent. */

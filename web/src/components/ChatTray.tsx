@@ -4,9 +4,11 @@ import type { Labels } from '../labels/tray'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { Boundary } from '../state/Boundary'
 import { useChatState, useChatStore } from '../state/context'
+import { Drops } from '../state/drops'
 import { keyOf } from '../state/keys'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
+import { tell } from '../state/tell'
 import { TrayContextProvider, useLabels, type Command, type TrayContext } from '../state/tray'
 import { useLatest } from '../state/useLatest'
 import { waitingApproval } from '../state/view'
@@ -28,7 +30,9 @@ import { SHORTCUT, useShortcut } from './useShortcut'
 import { currentPayload, useSide, type OpenPayloads } from './useSide'
 
 export type { OpenPayloads } from './useSide'
+/** `tray` floats over the page, `sidebar` is a column in its parent, which sets the height, `full` fills the page. */
 export type TrayLayout = 'tray' | 'sidebar' | 'full'
+/** `auto` follows the system. */
 export type TrayTheme = 'auto' | 'light' | 'dark'
 
 export interface ChatTrayProps {
@@ -128,9 +132,10 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const onAction = useCallback((action: SuggestedAction) => {
     setNotice('')
     if (action.handler === 'server') return void store.sendMessage(action.label, { interactionType: 'action_executed', action })
-    const done = onClientAction?.(action)
+    let done: boolean | void = false
+    if (onClientAction) tell(() => (done = onClientAction(action)))
     if (action.action === 'close_chat') show(false)
-    else if (done === false || !onClientAction) setNotice(labels.actionUnknown(action.action))
+    else if (done === false) setNotice(labels.actionUnknown(action.action))
   }, [store, onClientAction, show, labels])
 
   const railed = room.rail && rail === 'yes'
@@ -144,13 +149,14 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   }, [store, setSide])
   const openHistory = useCallback(() => setView('history'), [])
   const save = (format: 'markdown' | 'json') => void import('./saveChat').then(({ saveChat }) => saveChat(store, format)).catch((error: unknown) => store.note(error))
+  const [drops] = useState(() => new Drops())
   const { dropping, ...drop } = useDrop((files) => {
     setView('chat')
-    store.offerFiles(files)
+    drops.offer(files)
   })
   const tray = useMemo<TrayContext>(() => ({
-    handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory,
-  }), [payloadHandlers, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory])
+    handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory, drops,
+  }), [payloadHandlers, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory, drops])
 
   const payload = side?.kind === 'payload' && room.panel > 0 ? (currentPayload(state, side.id) ?? side.payload) : null
   const onKeyDown = (e: React.KeyboardEvent) => {
@@ -212,15 +218,6 @@ const noRenderers: ToolRenderers = {}
 const HeaderSlot = slot('Header', Header)
 const EmptySlot = slot('Empty', Empty)
 const ComposerSlot = slot('Composer', Composer)
-
-/** Calls a function of the page. What it throws must not remove the tray, and the page with it. */
-function tell(call: () => void): void {
-  try {
-    call()
-  } catch (error) {
-    console.error(error)
-  }
-}
 
 /** Tells the page about each answer that was completed while it was mounted. */
 function useCompleted(messages: readonly GeneralChatMessage[], busy: boolean, onComplete?: (message: GeneralChatMessage) => void): void {

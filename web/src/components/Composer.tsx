@@ -24,6 +24,7 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
   const input = inputRef ?? own
   const palette = usePalette(text, setText, input)
   const recall = useRecall(text, setText)
+  const used = useRef(false)
   useKeptShort(input, setText)
   return (
     <form
@@ -54,6 +55,11 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
             palette.look(e.target)
           }}
           onSelect={(e) => palette.look(e.currentTarget)}
+          onFocus={(e) => {
+            // A browser puts the caret before a draft. A pointer sets it after this.
+            if (!used.current) e.currentTarget.setSelectionRange(text.length, text.length)
+            used.current = true
+          }}
           onBlur={palette.close}
           onPaste={(e) => {
             // If the clipboard also has text, such as the cells of a table, the

@@ -2,7 +2,7 @@ import { useEffect, useId, useState } from 'react'
 import type { ModelOffer } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
 import { useAllLabels } from '../state/allLabels'
-import { ChipIcon } from './arrows'
+import { ChipIcon } from './laterIcons'
 
 export interface ComposerFootProps {
   /** The page's own choice of a model. */

@@ -3,6 +3,7 @@ import { classes, type PartProps } from '../state/slots'
 import { useLabels } from '../state/tray'
 import { SendIcon, SparkIcon } from './icons'
 
+/** A question that an empty chat offers. */
 export interface Starter {
   label: string
   /** The message that is sent; the label when absent. */

@@ -24,7 +24,7 @@ export default function FeedbackForm({ message, done }: FeedbackFormProps) {
   const words = comment.trim()
   const form = useRef<HTMLFormElement>(null)
   const leave = () => {
-    form.current?.previousElementSibling?.querySelector<HTMLElement>('[aria-pressed=true]')?.focus()
+    if (form.current?.contains((form.current.getRootNode() as Document).activeElement)) form.current.previousElementSibling?.querySelector<HTMLElement>('[aria-pressed=true]')?.focus()
     done()
   }
   return (
@@ -39,8 +39,11 @@ export default function FeedbackForm({ message, done }: FeedbackFormProps) {
       onSubmit={(e) => {
         e.preventDefault()
         const judgement: Feedback = { rating: 'down', ...(reasons.length > 0 && { reasons: [...reasons] }), ...(words && { comment: words }) }
-        void store.feedback(message.id, judgement).then(() => tray.announce(labels.feedbackThanks), () => undefined)
-        leave()
+        // What cannot be stored stays in the form; the tray says why.
+        store.feedback(message.id, judgement).then(() => {
+          tray.announce(labels.feedbackThanks)
+          leave()
+        }, () => undefined)
       }}
     >
       <div className="ct-chips" role="group" aria-label={labels.feedbackReasons}>

@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'react'
 import { keyOf } from '../state/keys'
-import { CheckIcon, MoreIcon } from './icons'
+import { CheckIcon } from './icons'
+import { MoreIcon } from './laterIcons'
 
 export type MenuItem = { label: string; checked?: boolean; act: () => void } | null
 

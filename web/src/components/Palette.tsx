@@ -6,6 +6,7 @@ import type { Asked } from '../state/asked'
 import type { ChatStore } from '../state/store'
 import { nameWords } from '../state/trail'
 import { useAllLabels } from '../state/allLabels'
+import { tell } from '../state/tell'
 import { useTray, type TrayContext } from '../state/tray'
 import type { Labels } from '../labels/tray'
 import { answerAgain } from './answerAgain'
@@ -131,7 +132,7 @@ function commandsOf(store: ChatStore, tray: TrayContext, labels: Labels): Option
     ['again', labels.regenerate, last?.role === 'assistant' ? () => void answerAgain(store, last.id) : undefined],
     ['export', labels.saveMarkdown, conversationId === null ? undefined : () => save('markdown')],
     ['json', labels.saveJson, conversationId === null ? undefined : () => save('json')],
-    ...tray.commands.map((c): [string, string, () => void] => [c.name, c.title, c.run]),
+    ...tray.commands.map((c): [string, string, () => void] => [c.name, c.title, () => tell(c.run)]),
   ]
   return all.flatMap(([name, words, run]) => (run ? [{ name, words, icon: 'command' as const, take: () => (run(), '') }] : []))
 }

@@ -25,6 +25,7 @@ export function Sections({ sections, ...shown }: { sections: Section[] } & Shown
   return <Parts parts={sections.flatMap((section) => section.parts)} {...shown} />
 }
 
+/** Parts of an answer: text, reasoning, calls, parallel work, approvals. Successive calls share a line. */
 export function Parts({ parts, ...shown }: { parts: Part[] } & Shown) {
   const { toolRenderers } = useTray()
   const pieces = piecesOf(parts, (tool) => Object.hasOwn(toolRenderers, tool))

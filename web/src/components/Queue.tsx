@@ -1,7 +1,7 @@
 import { useChatState, useChatStore } from '../state/context'
 import type { Queued } from '../state/state'
 import { useAllLabels } from '../state/allLabels'
-import { ClockIcon } from './arrows'
+import { ClockIcon } from './laterIcons'
 import { IconButton } from './IconButton'
 import { CloseIcon, EditIcon, SendIcon } from './icons'
 

@@ -2,7 +2,7 @@ import { useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
 import { useAllLabels } from '../state/allLabels'
 import { useTray } from '../state/tray'
-import { NextIcon, PreviousIcon } from './arrows'
+import { NextIcon, PreviousIcon } from './laterIcons'
 import { IconButton } from './IconButton'
 
 export interface VersionsProps {

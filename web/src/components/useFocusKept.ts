@@ -4,8 +4,8 @@ import { useEffect, type RefObject } from 'react'
 const PARTS = '.ct-panel, .ct-history, .ct-block'
 
 /**
- * Restores the focus when the focused element in a box is removed: a used
- * button, a closed panel. The focus goes to the part that contained the
+ * Restores the focus when the focused element in a box is removed, hidden or
+ * disabled: a used button, a closed panel, a part that is loading again. The focus goes to the part that contained the
  * element, or to the element that `back` returns.
  */
 export function useFocusKept(box: RefObject<HTMLElement | null>, back: () => HTMLElement | null | undefined): void {
@@ -23,7 +23,7 @@ export function useFocusKept(box: RefObject<HTMLElement | null>, back: () => HTM
     }
     const look = () => {
       const active = document.activeElement
-      if (!last || (last.isConnected && !last.matches(':disabled')) || (active !== null && active !== document.body && active !== last)) return
+      if (!last || ((last.checkVisibility?.() ?? last.isConnected) && !last.matches(':disabled')) || (active !== null && active !== document.body && active !== last)) return
       last = null
       const to = part?.isConnected ? part : back()
       to?.focus({ preventScroll: true })

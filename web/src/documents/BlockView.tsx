@@ -1,6 +1,7 @@
 import { memo, useRef, useState } from 'react'
 import type { Block, DocumentRecord } from '../api/documents'
-import { CheckIcon, CloseIcon, EditIcon, TrashIcon } from '../components/icons'
+import { CheckIcon, CloseIcon, EditIcon } from '../components/icons'
+import { TrashIcon } from '../components/laterIcons'
 import { IconButton } from '../components/IconButton'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'

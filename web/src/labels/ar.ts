@@ -40,7 +40,7 @@ export const ar: Labels = {
   actionUnknown: (action) => `لا تستطيع هذه الصفحة تنفيذ «${action}».`, announceBusy: 'المساعد يجيب.', announceDone: 'اكتملت الإجابة.', announceStopped: 'أُوقفت الإجابة.', announceError: 'فشلت الإجابة.',
   announcePanel: (title) => `فُتح ${title} بجانب المحادثة.`, announceTool: (tool) => `يجري تشغيل ${tool}.`, footnotes: 'الحواشي', footnoteBack: (number) => `العودة إلى المرجع ${n(number)}`, imageShow: (host) => `عرض الصورة من ${host}`,
   imageFailed: 'تعذر عرض الصورة.', applyToDocument: 'إضافة إلى المستند', applied: 'أُضيف إلى المستند', approvalTitle: 'هل أفعل هذا؟', approvalAlways: 'السماح دائمًا في هذه المحادثة', approvalInput: 'ما يُعطى له',
-  approvalNoJson: 'هذا ليس JSON.', approve: 'موافقة', approveChanged: 'موافقة مع التغييرات', deny: 'رفض', payloadOpen: 'فتح', payloadReview: 'مراجعة', payloadClose: 'إغلاق',
+  approvalNoJson: 'هذا ليس JSON.', approvalRounds: 'سيقرّب المتصفح رقمًا هنا، لذلك لا يمكن تغييره.', approve: 'موافقة', approveChanged: 'موافقة مع التغييرات', deny: 'رفض', payloadOpen: 'فتح', payloadReview: 'مراجعة', payloadClose: 'إغلاق',
   payloadMore: (more) => count(more, { one: 'نتيجة أخرى', two: 'نتيجتان أخريان', few: 'نتائج أخرى', many: 'نتيجة أخرى', other: 'نتيجة أخرى' }), launcherWorking: 'المساعد يعمل.', launcherWaits: 'المساعد يحتاج إليك.',
   launcherUnread: (unread) => `${count(unread, { one: 'إجابة جديدة', two: 'إجابتان جديدتان', few: 'إجابات جديدة', many: 'إجابة جديدة', other: 'إجابة جديدة' })}.`,
   approvalConfirms: 'تسأل هذه الأداة دائمًا أولًا.', approvalUntrusted: 'قرأت نصًا من الخارج ربما طلب مني فعل هذا.',

@@ -26,6 +26,7 @@ export const laterLabels = {
   approvalAlways: 'Always allow this in this chat',
   approvalInput: 'Its input',
   approvalNoJson: 'This is not JSON.',
+  approvalRounds: 'A browser would round a number here, so it cannot be changed.',
   approve: 'Approve',
   approveChanged: 'Approve with changes',
   deny: 'Deny',

@@ -162,7 +162,7 @@ export function problemWords(labels: TrayLabels, error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? failureWords(labels, error.code, error.message) : error.message
 }
 
-/** A failure of the service, or one of ours. */
+/** A failure of the service, or one of ours. One of the page has no words beside errorTitle. */
 export function failureWords(labels: TrayLabels, code: string, message: string): string {
   switch (code) {
     case 'network':
@@ -176,7 +176,7 @@ export function failureWords(labels: TrayLabels, code: string, message: string):
     case 'token_timeout':
       return labels.tokenTimeout
     case 'page':
-      return labels.errorTitle
+      return ''
     default:
       return labels.failure(code, message)
   }

@@ -31,7 +31,7 @@ export const zh: Labels = {
   actionUnknown: (action) => `本页不能执行“${action}”。`, announceBusy: '助手正在回答。', announceDone: '回答已完成。', announceStopped: '回答已停止。', announceError: '回答失败。',
   announcePanel: (title) => `${title}已在聊天旁打开。`, announceTool: (tool) => `正在运行 ${tool}。`, footnotes: '脚注', footnoteBack: (number) => `返回引用 ${number}`, imageShow: (host) => `显示来自 ${host} 的图片`,
   imageFailed: '无法显示图片。', applyToDocument: '加入文档', applied: '已加入文档', approvalTitle: '可以这样做吗？', approvalAlways: '在此聊天中始终允许', approvalInput: '调用的内容',
-  approvalNoJson: '这不是 JSON。', approve: '批准', approveChanged: '修改后批准', deny: '拒绝', payloadOpen: '打开', payloadReview: '查看', payloadClose: '关闭',
+  approvalNoJson: '这不是 JSON。', approvalRounds: '浏览器会对这里的数字取整，因此无法更改。', approve: '批准', approveChanged: '修改后批准', deny: '拒绝', payloadOpen: '打开', payloadReview: '查看', payloadClose: '关闭',
   payloadMore: (more) => `还有 ${n(more)} 个结果`, launcherWorking: '助手正在工作。', launcherWaits: '助手需要您。', launcherUnread: (unread) => `${n(unread)} 个新回答。`,
   approvalConfirms: '这个工具总是先询问。', approvalUntrusted: '我读过外部文本，它可能要求我这样做。',
   approvalUnseenUrl: '我读过外部文本，并自己拼成了这个地址；它可能带出数据。', table: '表格', image: '图片',

@@ -3,6 +3,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef } from 'react'
 import { useLabels } from '../state/tray'
 import { compareCells, isNumeric, type Rows } from './grid'
+import { Scroller } from './Scroller'
 import { SortHead } from './SortHead'
 
 const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() })
@@ -15,7 +16,7 @@ const ROW = 34
 /** A sortable table of text that renders only the rows in view. */
 export default function DataGrid({ rows, label }: { rows: Rows; label: string }) {
   const labels = useLabels()
-  const box = useRef<HTMLDivElement>(null)
+  const grid = useRef<HTMLTableElement>(null)
   const [head = [], body] = useMemo(() => [rows[0], rows.slice(1)], [rows])
   const columns = useMemo<ColumnDef<typeof features, string[]>[]>(() => head.map((name, i) => ({
     id: String(i), header: name, accessorFn: (row) => row[i]?.trim() || undefined, sortUndefined: 'last', sortFn: (a, b, id) => compareCells(String(a.getValue(id)), String(b.getValue(id))),
@@ -24,14 +25,14 @@ export default function DataGrid({ rows, label }: { rows: Rows; label: string })
   const table = useTable({ features, data: body, columns, enableSortingRemoval: true })
   const { rows: sorted } = table.getRowModel()
   const virtual = sorted.length > VIRTUAL
-  const list = useVirtualizer({ count: virtual ? sorted.length : 0, getScrollElement: () => box.current, estimateSize: () => ROW, overscan: 12 })
+  const list = useVirtualizer({ count: virtual ? sorted.length : 0, getScrollElement: () => grid.current?.parentElement ?? null, estimateSize: () => ROW, overscan: 12 })
   const items = list.getVirtualItems()
   const shown = virtual ? items.map((item) => sorted[item.index]!) : sorted
   const above = items[0]?.start ?? 0
   const below = virtual ? list.getTotalSize() - (items.at(-1)?.end ?? 0) : 0
   return (
-    <div className="ct-table ct-grid" ref={box} tabIndex={0} role="group" aria-label={label} data-virtual={virtual || undefined}>
-      <table aria-rowcount={rows.length}>
+    <Scroller className="ct-table ct-grid" label={label}>
+      <table ref={grid} aria-rowcount={rows.length} data-virtual={virtual || undefined}>
         <thead>
           <tr>
             {table.getHeaderGroups()[0]?.headers.map((header, i) => {
@@ -48,6 +49,6 @@ export default function DataGrid({ rows, label }: { rows: Rows; label: string })
           {below > 0 && <tr aria-hidden="true"><td colSpan={head.length} style={{ height: below }} className="ct-grid-space" /></tr>}
         </tbody>
       </table>
-    </div>
+    </Scroller>
   )
 }

@@ -23,6 +23,7 @@ export interface Decision {
 /** Decisions that the page's handler has carried out and that are not stored yet; they are not carried out twice. */
 const done = new WeakMap<ChatStore, Map<string, Decided>>()
 
+/** The decision about a payload. Wherever it is shown, it is decided once. */
 export function useDecision(payload: CustomPayload): Decision {
   const { handlerOf, announce } = useTray()
   const labels = useLabels()

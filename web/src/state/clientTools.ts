@@ -64,7 +64,7 @@ export class ClientTools {
   private readonly api: ChatApi
   private readonly name: string
   private readonly done?: () => void
-  private readonly tools = new Map<string, ClientTool>()
+  private readonly tools = new Set<ClientTool>()
   private readonly changed = new EventTarget()
   private readonly calls = new Map<string, AbortController>()
 
@@ -75,18 +75,16 @@ export class ClientTools {
     this.name = name
   }
 
-  /** Offers a tool from the next message on, until the function returned is called. */
+  /** Offers a tool from the next message on, until the function returned is called. Of several with one name the last one counts. */
   register(tool: ClientTool): () => void {
-    this.tools.set(tool.name, tool)
+    this.tools.add(tool)
     this.changed.dispatchEvent(new Event('change'))
-    return () => {
-      if (this.tools.get(tool.name) === tool) this.tools.delete(tool.name)
-    }
+    return () => void this.tools.delete(tool)
   }
 
   /** What a request says about the tools. */
   specs(): ClientToolSpec[] {
-    return [...this.tools.values()].map(specOf)
+    return [...new Map([...this.tools].map((tool) => [tool.name, specOf(tool)])).values()]
   }
 
   /** Runs a call that the service asks for, also if it asked for it before. */
@@ -110,7 +108,7 @@ export class ClientTools {
   }
 
   private async run(call: Call, signal: AbortSignal): Promise<void> {
-    if (!this.tools.has(call.name)) await this.registered(call.name, signal)
+    if (!this.named(call.name)) await this.registered(call.name, signal)
     await locked(`chattray:tool:${keyOf(call.runId, call.id)}`, signal, async () => {
       if (signal.aborted || this.isAnswered(call) || !(await this.waits(call, signal))) return
       const outcome = await Promise.race([this.outcomeOf(call, signal), aborted(signal)])
@@ -125,6 +123,10 @@ export class ClientTools {
     return run.state === 'waiting' && !signal.aborted
   }
 
+  private named(name: string): ClientTool | undefined {
+    return [...this.tools].findLast((tool) => tool.name === name)
+  }
+
   /** Waits a moment for a tool whose component is not there yet. */
   private registered(name: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
@@ -134,7 +136,7 @@ export class ClientTools {
         signal.removeEventListener('abort', end)
         resolve()
       }
-      const look = () => this.tools.has(name) && end()
+      const look = () => this.named(name) && end()
       const timer = setTimeout(end, CLIENT_TOOL_LIMITS.absent)
       this.changed.addEventListener('change', look)
       signal.addEventListener('abort', end)
@@ -142,7 +144,7 @@ export class ClientTools {
   }
 
   private async outcomeOf(call: Call, signal: AbortSignal): Promise<Outcome> {
-    const tool = this.tools.get(call.name)
+    const tool = this.named(call.name)
     if (!tool) return failed(`The page that is open has no tool ${call.name}.`)
     try {
       const checked = await tool.schema?.['~standard'].validate(call.input)

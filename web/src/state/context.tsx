@@ -142,6 +142,7 @@ export interface GeneralChat {
   updateContext: (change: PageContext) => void
 }
 
+/** The whole state of the chat, and what can be done with it. The component renders with every change; useChatState selects from it. */
 export function useGeneralChat(): GeneralChat {
   const store = useChatStore()
   const state = useChatState()

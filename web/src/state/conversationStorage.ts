@@ -12,10 +12,19 @@ export class ConversationStorage {
     const id = String(conversationId ?? '')
     try {
       if (sessionStorage.getItem(this.key) === id) return
-      sessionStorage.setItem(this.key, id)
-      localStorage.setItem(this.key, id)
+      for (const storage of [sessionStorage, localStorage]) this.put(storage, id)
     } catch {
       // without storage a reload begins a new chat
+    }
+  }
+
+  /** Where there is no room, the former chat is not stored either: a reload would open it. */
+  private put(storage: Storage, id: string): void {
+    storage.removeItem(this.key)
+    try {
+      storage.setItem(this.key, id)
+    } catch {
+      // the other storage may have room
     }
   }
 

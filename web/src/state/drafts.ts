@@ -65,6 +65,11 @@ export class Drafts {
     this.places.delete(key)
   }
 
+  /** Whether a message that comes back is for this tray: it has sent it, or no tray has. */
+  isOf(tray: string, key = ''): boolean {
+    return (this.places.get(key)?.tray ?? tray) === tray
+  }
+
   private key(place: DraftPlace): string {
     return this.name && place.user && `chattray:${this.name}:draft:${placeKey(place)}`
   }

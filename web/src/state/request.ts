@@ -3,6 +3,7 @@ import type { ActionMetadata, Attachment, ChatRequest, ClientToolSpec, PageConte
 import { sizeOf } from './files'
 import { LOCAL_ID, type GeneralChatMessage } from './state'
 
+/** How a message is sent. */
 export interface SendOptions {
   interactionType?: 'text_input' | 'value_selected' | 'action_executed'
   action?: SuggestedAction

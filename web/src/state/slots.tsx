@@ -39,6 +39,7 @@ export type TrayComponents = { [K in keyof SlotProps]?: ComponentType<Omit<SlotP
 /** Shows the calls of one tool in the answer, instead of the card. */
 export type ToolRenderer = (props: { tool: ToolView; runId?: string; children: ReactNode }) => ReactNode
 
+/** Renderers by the names of tools. */
 export type ToolRenderers = Record<string, ToolRenderer>
 
 const Components = createContext<TrayComponents>({})

@@ -11,6 +11,7 @@ export interface GeneralChatMessage extends Omit<Message, 'conversation_id'> {
   previews?: (string | undefined)[]
 }
 
+/** Why the last request failed. */
 export interface Failure {
   message: string
   code: string
@@ -34,6 +35,7 @@ export interface Queued extends Unsent {
   interactionType?: SendOptions['interactionType']
 }
 
+/** The connection of the current run; `idle` when there is none. */
 export type Link = 'idle' | 'connecting' | 'live' | 'reconnecting'
 
 /** The whole state of a tray. It is a value: reduce returns a new one. */

@@ -1,6 +1,7 @@
 import { createContext, useContext, type ReactNode } from 'react'
 import { defaultLabels, type Labels, type TrayLabels } from '../labels/tray'
 import type { CustomPayload, User } from '../api/types'
+import type { Drops } from './drops'
 import type { PayloadHandler, PayloadHandlers } from '../payloads/registry'
 import type { ToolRenderers } from './slots'
 import type { GeneralChatMessage } from './state'
@@ -32,6 +33,8 @@ export interface TrayContext {
   commands: readonly Command[]
   startNew?: () => void
   openHistory?: () => void
+  /** Files that were dropped on the tray; absent outside of one. */
+  drops?: Drops
   /** Puts an answer into the page's document; absent if there is none. */
   applyToDocument?: (message: GeneralChatMessage) => void | Promise<void>
 }

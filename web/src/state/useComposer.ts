@@ -38,7 +38,7 @@ export interface ComposerState {
 /** The input of the open chat. `storageKey` tells apart several inputs of one provider. */
 export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): ComposerState {
   const store = useChatStore()
-  const { me } = useTray()
+  const { me, drops } = useTray()
   const { busy, queue, opening, gone, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, gone: state.error?.code === 'not_found', unsent: state.unsent, chat: state.conversationId }))
   const place = { user: me?.user_id ?? '', tray: storageKey, chat }
   const [draft, keepDraft, held] = useDraft(place, chat === null ? gone : !opening)
@@ -53,8 +53,8 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     bring(back.attachments)
   }
   useEffect(() => {
-    // A message that could not be sent comes back.
-    const back = unsent && store.takeUnsent()
+    // A message that could not be sent comes back, to the input that sent it.
+    const back = unsent && store.drafts.isOf(storageKey, unsent.key) && store.takeUnsent()
     if (back) bringBack(back)
   }, [unsent])
   // The page was left, or another chat opened, before it was known whether the message arrived.
@@ -72,7 +72,7 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     })
     return () => asking.abort()
   }, [store, here, busy, opening])
-  useEffect(() => store.takeFiles(add))
+  useEffect(() => drops?.take(add))
   const canSend = text.trim() !== '' || files.length > 0
   const [waiting, setWaiting] = useState<string | null>(null)
   const send = () => {

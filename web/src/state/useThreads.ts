@@ -39,6 +39,7 @@ interface Change {
   set: Partial<Chat> | null
 }
 
+/** The user's chats, pinned ones first and then the newest, as a list that loads more and is searched; changes of other tabs are shown. */
 export function useThreads(): ThreadsState {
   const store = useChatStore()
   const current = useChatState((state) => state.conversationId)

@@ -15,15 +15,13 @@ export interface Pending {
   accepted: boolean
 }
 
-/** The parts around sending messages: those that go back to the composer, waiting messages, files for the input, versions, the model, the title. */
+/** The parts around sending messages: those that go back to the composer, waiting messages, versions, the model, the title. */
 export abstract class WaitingChat extends KeptChat {
   abstract sendMessage(message: string, options?: SendOptions): Promise<void>
   abstract keyOf(tray?: string): string
   abstract readonly drafts: Drafts
   private readonly queues: QueueMemory
   private titleTimer: ReturnType<typeof setTimeout> | undefined
-  private taker: ((files: FileList) => void) | null = null
-  private offered: FileList | null = null
   /** The last message that was sent. */
   protected pending: Pending | null = null
   /** The last message that waited and was sent. It is kept among those that wait until it has arrived. */
@@ -167,23 +165,6 @@ export abstract class WaitingChat extends KeptChat {
     const queue = this.queues.read(conversationId)
     this.dispatch({ type: 'set', set: { queue } })
     if (queue[0] && (await this.runOf(queue[0].id).catch(() => null)) && this.state.conversationId === conversationId) this.unqueue(queue[0].id)
-  }
-
-  /** Gives files to the input; they wait while it is not shown. */
-  offerFiles(files: FileList): void {
-    if (this.taker) this.taker(files)
-    else this.offered = files
-  }
-
-  /** Sets the function that takes files, until the returned function is called. */
-  takeFiles(taker: (files: FileList) => void): () => void {
-    this.taker = taker
-    const { offered } = this
-    this.offered = null
-    if (offered) taker(offered)
-    return () => {
-      if (this.taker === taker) this.taker = null
-    }
   }
 
   /** Uses another model from the next message on; empty means the page's model, or the service's default. */
