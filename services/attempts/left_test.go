@@ -33,7 +33,7 @@ func TestUncounted(t *testing.T) {
 		"waiting with a mark": {marked(0), schemas.RunWaiting, 0, 1},
 	} {
 		left := tt.marks.left()
-		left.State, left.Run.Uncounted = tt.state, tt.stored
+		left.State, left.Uncounted = tt.state, tt.stored
 		e, err := attempts.Read(left)
 		if err != nil || e.Uncounted != tt.want {
 			t.Errorf("%s: %d attempts do not count, %v, want %d", name, e.Uncounted, err, tt.want)

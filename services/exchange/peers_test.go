@@ -288,8 +288,12 @@ func TestForgotten(t *testing.T) {
 func TestArrived(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for _, step := range []struct{ total, want int64 }{
-			{100, 0}, {ackEvery, ackEvery}, {ackEvery + 100, 0}, {2 * ackEvery, 2 * ackEvery},
-			{50, 0}, {ackEvery, ackEvery}, // it was started again
+			{100, 0},
+			{ackEvery, ackEvery},
+			{ackEvery + 100, 0},
+			{2 * ackEvery, 2 * ackEvery},
+			{50, 0},
+			{ackEvery, ackEvery}, // it was started again
 		} {
 			w.gets(Message{Kind: Events, From: "b", Total: step.total})
 			var told int64

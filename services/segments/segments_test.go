@@ -126,7 +126,8 @@ func TestOneSegmentOfSeveralLoads(t *testing.T) {
 		}
 		synctest.Wait()
 		close(ready)
-		if first := <-used; first != <-used || first != <-used {
+		first, second, third := <-used, <-used, <-used
+		if first != second || second != third {
 			t.Error("the readers use several copies of the segment")
 		}
 		if got := c.Stats(); got.Segments != 1 || got.Bytes != 100+overhead || got.Loaded != 3 {
