@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
@@ -222,4 +223,202 @@ func TestAttemptsAreBounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A queued run without a reader ends at once, not when its turn comes.
+func TestLastReaderOfAQueuedRun(t *testing.T) {
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+		run := r.reads(t, "r", 0)
+		r.left(run, func() int { return 0 })
+		<-time.After(defaultDisconnectGrace)
+		synctest.Wait()
+		if _, ended := run.log.Ended(); !ended {
+			t.Error("the run has not ended")
+		}
+	})
+}
+
+// chat is the queue of a chat.
+type chat struct {
+	QueueStore
+	next  func() (record.Run, error)
+	begin func() error
+	held  []record.Taken
+	asked int
+}
+
+func (c *chat) NextQueued(context.Context, int64) (record.Run, error) {
+	c.asked++
+	return c.next()
+}
+
+func (c *chat) BeginQueued(context.Context, string, string, []string) (record.Begun, error) {
+	return record.Begun{}, c.begin()
+}
+
+func (*chat) Tidy(context.Context, []string) error { return nil }
+
+func (c *chat) Held(context.Context, string) ([]record.Taken, error) { return c.held, nil }
+
+// A queued run that is cancelled while its start is refused ends at once.
+func TestCancelledAsItsStartIsRefused(t *testing.T) {
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+		run := r.reads(t, "r", 0)
+		r.Store.Queue = &chat{
+			next:  func() (record.Run, error) { return record.Run{ID: "r"}, nil },
+			begin: func() error { run.stop(answer.ErrCancelled); return record.ErrBusy },
+		}
+		r.next(0)
+		synctest.Wait()
+		if _, ended := run.log.Ended(); !ended {
+			t.Error("the run has not ended")
+		}
+	})
+}
+
+// A queue that cannot be read, and that of a run which another process has ended, are read
+// soon.
+func TestQueuesAreReadAgain(t *testing.T) {
+	for name, begin := range map[string]func(r *Runs){
+		"it could not be read":   func(r *Runs) { r.next(0) },
+		"a parked run has ended": func(r *Runs) { r.park("before", parked{lease: r.leases.Current()}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+				r.reads(t, "r", 0)
+				c := &chat{next: func() (record.Run, error) { return record.Run{}, record.ErrUnavailable }}
+				r.Store.Queue, r.Store.Runs = c, ended{r.Store.Runs}
+				begin(r)
+				c.asked = 0
+				<-time.After(reviveEvery + time.Millisecond)
+				synctest.Wait()
+				if c.asked != 1 {
+					t.Errorf("the queue was read %d times, want once", c.asked)
+				}
+			})
+		})
+	}
+}
+
+// ended are stored runs that have ended.
+type ended struct{ RunStore }
+
+func (ended) Run(_ context.Context, id string) (record.Run, error) {
+	return record.Run{ID: id, State: schemas.RunCompleted}, nil
+}
+
+// leftRuns notes the runs that are looked at.
+type leftRuns struct{ ids []string }
+
+func (l *leftRuns) Left(_ context.Context, ids []string, _ int, _ func([]record.Left)) {
+	l.ids = append(l.ids, ids...)
+}
+
+// Of the runs that the database gives to this process only those are taken up that it does
+// not know.
+func TestAdopt(t *testing.T) {
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+		looked := new(leftRuns)
+		r.Store.Attempts = looked
+		r.Store.Queue = &chat{held: []record.Taken{{ID: "here"}, {ID: "parked"}, {ID: "begins"}, {ID: "parked before"}, {ID: "unknown"}}}
+		r.reads(t, "here", 1)
+		r.park("parked", parked{lease: r.leases.Current()})
+		r.park("parked before", parked{})
+		r.beginning.Add("begins")
+		defer r.beginning.Done("begins")
+		r.unsure = true
+		r.adopt(t.Context())
+		if want := []string{"parked before", "unknown"}; !slices.Equal(looked.ids, want) || r.unsure {
+			t.Errorf("takes up %v, unsure still: %t; want %v", looked.ids, r.unsure, want)
+		}
+		r.mu.Lock()
+		clear(r.parked)
+		r.mu.Unlock()
+	})
+}
+
+// A run that only waits is interrupted by a shutdown at once, also if it begins to wait
+// meanwhile; the readers of one that waits for its trial come back.
+func TestShutdownOfRunsThatWait(t *testing.T) {
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+		idle, soon, held := r.reads(t, "idle", 1), r.reads(t, "soon", 1), r.reads(t, "held", 2)
+		held.earlier = new(earlier)
+		r.setIdle(idle, true)
+		r.hold(held)
+		r.work.Add(1)
+		ctx, end := context.WithTimeout(t.Context(), time.Minute)
+		defer end()
+		over := make(chan struct{})
+		go func() { defer close(over); r.Shutdown(ctx) }()
+		if got := stoppedBy(idle); !errors.Is(got, errShutdown) {
+			t.Errorf("the one that waits was stopped by %v, want %v", got, errShutdown)
+		}
+		if !held.log.Closed() {
+			t.Error("the log of the held one is open")
+		}
+		if got := stoppedBy(soon); got != nil {
+			t.Errorf("the other was stopped by %v, want that it goes on", got)
+		}
+		if r.setIdle(soon, true); !errors.Is(stoppedBy(soon), errShutdown) {
+			t.Error("one that begins to wait is not stopped")
+		}
+		r.work.Done()
+		<-over
+	})
+}
+
+// The runs of a process that has ended again are sorted by what they are to blame for.
+func TestJudge(t *testing.T) {
+	// crashed is a run in whose last attempt, the second, the process ended.
+	crashed := func(id string, alone int64, steps int) found {
+		e := &earlier{Earlier: attempts.Nothing()}
+		e.Mark, e.Steps = &attempts.Mark{Attempt: 2, Alone: alone}, make([]turn.Step, steps)
+		return found{stored: record.Run{ID: id, Attempt: 3}, earlier: e}
+	}
+	with := func(f found, change func(e *earlier)) found { change(f.earlier); return f }
+	well := func(id string) found { return with(crashed(id, 0, 0), func(e *earlier) { e.Mark.Left = true }) }
+	cancelled := with(crashed("c", 0, 0), func(e *earlier) { e.Cancel = true })
+	ids := func(list []found) (ids []string) {
+		for _, f := range list {
+			ids = append(ids, f.stored.ID)
+		}
+		return ids
+	}
+	for name, tt := range map[string]struct {
+		runs       []found
+		now, later []string
+		limit      time.Duration
+		fatal      string
+		uncounted  map[string]int
+	}{
+		"the first crash":              {[]found{well("a"), well("b")}, []string{"a", "b"}, nil, trialTime, "", nil},
+		"the second crash":             {[]found{well("a"), crashed("b", 0, 0), crashed("c", 0, 0)}, []string{"a"}, []string{"b", "c"}, trialTime, "", map[string]int{"b": 2, "c": 2}},
+		"one is cancelled":             {[]found{cancelled, crashed("b", 0, 0)}, []string{"c"}, []string{"b"}, trialTime, "", map[string]int{"b": 2, "c": 2}},
+		"one is to blame":              {[]found{well("a"), crashed("b", 0, 0), crashed("g", 5, 0)}, []string{"a", "b", "g"}, nil, trialTime, "g", map[string]int{"a": 2, "b": 2, "g": 2}},
+		"one has made progress":        {[]found{crashed("b", 0, 0), crashed("g", 5, 1)}, nil, []string{"g", "b"}, trialTime, "", map[string]int{"b": 2, "g": 2}},
+		"two may be to blame":          {[]found{crashed("b", 0, 0), crashed("g", 5, 0), crashed("h", 6, 0)}, nil, []string{"h", "g", "b"}, strictTrialTime, "", map[string]int{"b": 2, "g": 2, "h": 2}},
+		"those with progress go first": {[]found{crashed("b", 0, 0), crashed("c", 0, 1)}, nil, []string{"c", "b"}, trialTime, "", map[string]int{"b": 2, "c": 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+				now, later, limit := r.judge(tt.runs)
+				if !slices.Equal(ids(now), tt.now) || !slices.Equal(ids(later), tt.later) || limit != tt.limit {
+					t.Errorf("%v now, %v later for %v; want %v, %v and %v", ids(now), ids(later), limit, tt.now, tt.later, tt.limit)
+				}
+				for _, f := range slices.Concat(now, later) {
+					e := f.earlier
+					if id := f.stored.ID; e.fatal != (id == tt.fatal) || e.bare != (e.fatal || e.Cancel) || e.fresh != (tt.fatal == "g" && id == "b") || e.Uncounted != tt.uncounted[id] {
+						t.Errorf("%s: fatal %t, bare %t, fresh %t, %d do not count; want %d", id, e.fatal, e.bare, e.fresh, e.Uncounted, tt.uncounted[id])
+					}
+				}
+			})
+		})
+	}
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+		r.leases.Many = true
+		defer func() { r.leases.Many = false }()
+		if now, later, _ := r.judge([]found{crashed("a", 0, 0), crashed("g", 5, 0)}); len(now) != 2 || len(later) != 0 {
+			t.Errorf("one of several processes holds %v, want none", ids(later))
+		}
+	})
 }
