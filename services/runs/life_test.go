@@ -21,16 +21,22 @@ import (
 // memory stores what runs write, unless it is away, and the runs that were cancelled.
 type memory struct {
 	RunStore
-	mu        sync.Mutex
-	away      bool
-	cancelled []string
+	mu          sync.Mutex
+	away        bool
+	cancelled   []string
+	checkpoints []record.Checkpoint
 }
 
-func (m *memory) Commit(context.Context, []*record.Write) error {
+func (m *memory) Commit(_ context.Context, writes []*record.Write) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.away {
 		return record.ErrUnavailable
+	}
+	for _, w := range writes {
+		if w.Checkpoint != nil {
+			m.checkpoints = append(m.checkpoints, *w.Checkpoint)
+		}
 	}
 	return nil
 }
@@ -419,6 +425,67 @@ func TestJudge(t *testing.T) {
 		defer func() { r.leases.Many = false }()
 		if now, later, _ := r.judge([]found{crashed("a", 0, 0), crashed("g", 5, 0)}); len(now) != 2 || len(later) != 0 {
 			t.Errorf("one of several processes holds %v, want none", ids(later))
+		}
+	})
+}
+
+// An attempt that ends with the service is not to blame for the end of the process.
+func TestLeftInGoodOrder(t *testing.T) {
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, m *memory) {
+		run := r.reads(t, "r", 2)
+		run.earlier = &earlier{Earlier: attempts.Nothing()}
+		if state := r.giveUp(run, r.writer(run), errShutdown); state.Terminal() || !run.log.Closed() {
+			t.Errorf("the run is %s, its log closed: %t", state, run.log.Closed())
+		}
+		e, err := attempts.Read(&record.Left{Checkpoints: m.checkpoints})
+		if err != nil || e.Mark == nil || e.Mark.Attempt != 2 || e.Mark.Crashed(2) {
+			t.Errorf("the mark is %+v, %v, want that the attempt has not crashed", e.Mark, err)
+		}
+	})
+}
+
+// What earlier attempts have written counts for the limits of a run's text.
+func TestTextOfEarlierAttempts(t *testing.T) {
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+		run := r.reads(t, "r", 2)
+		e := attempts.Nothing()
+		e.Cancel, e.Steps = true, []turn.Step{{Reply: turn.Reply{Text: "12345"}}}
+		run.earlier = &earlier{Earlier: e, bare: true}
+		if _, over := r.resume(run, r.writer(run)); !over || r.ModelText() != 5 {
+			t.Errorf("over: %t, %d bytes are counted, want 5", over, r.ModelText())
+		}
+	})
+}
+
+// Ids that belong to something else are refused; only a message that the client has named
+// may have been sent before.
+func TestTakenIDs(t *testing.T) {
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+		if _, err := r.resent(t.Context(), ann, &schemas.ChatRequest{}, new(record.Begin)); !errors.Is(err, schemas.ErrTaken) {
+			t.Errorf("got %v, want %v", err, schemas.ErrTaken)
+		}
+	})
+}
+
+// hanging are stored runs of a database that does not answer.
+type hanging struct{ RunStore }
+
+func (hanging) Run(ctx context.Context, _ string) (record.Run, error) {
+	<-ctx.Done()
+	return record.Run{}, record.ErrUnavailable
+}
+
+// A shutdown does not wait for the database to read a parked run.
+func TestShutdownWhileAParkedRunIsRead(t *testing.T) {
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+		r.Store.Runs = hanging{r.Store.Runs}
+		r.park("r", parked{lease: r.leases.Current()})
+		<-time.After(reviveEvery + time.Millisecond)
+		began := time.Now()
+		ctx, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+		if r.Shutdown(ctx); time.Since(began) > time.Second {
+			t.Errorf("it took %v, want a second", time.Since(began))
 		}
 	})
 }
