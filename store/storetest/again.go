@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
 
@@ -54,4 +55,32 @@ func testChatTime(f *fixture) {
 	chat, err := f.store.Chat(f.ctx, f.owner, w.Begin.Run.ConversationID)
 	must(f, err)
 	equal(f, "updated", chat.UpdatedAt, w.Begin.Run.CreatedAt)
+}
+
+// testReopenPayload opens a decision again, which only the user may who has made it.
+func testReopenPayload(f *fixture) {
+	w := f.begin("q")
+	f.mustCommit(w)
+	p := payload("0000000a", "p", `1`)
+	f.mustCommit(&record.Write{RunID: w.RunID, Attempt: 1, Payloads: []record.Payload{{CustomPayload: p, MessageID: w.Begin.Run.MessageID, CreatedAt: f.now()}}})
+	chat, other := w.Begin.Run.ConversationID, f.anotherUser()
+	must(f, f.store.ResolvePayloadOnce(f.ctx, f.owner, chat, p.PayloadID, "accepted"))
+	fails(f, "another user", f.store.ReopenPayload(f.ctx, other.owner, chat, p.PayloadID), schemas.ErrNotFound)
+	failsWith(f, "the decision again", f.store.ResolvePayloadOnce(f.ctx, f.owner, chat, p.PayloadID, "accepted"), schemas.CodeConflict)
+	must(f, f.store.ReopenPayload(f.ctx, f.owner, chat, p.PayloadID))
+	must(f, f.store.ResolvePayloadOnce(f.ctx, f.owner, chat, p.PayloadID, "rejected"))
+}
+
+// testCommitOfTwoReplicas writes for runs of two replicas at once: each finds its own again.
+func testCommitOfTwoReplicas(f *fixture) {
+	a, b := f.begin("a", of("a")), f.begin("b", of("b"))
+	f.mustCommit(a, b)
+	first, second := record.Segment{First: 1, Last: 1, Data: []byte("a")}, record.Segment{First: 1, Last: 1, Data: []byte("b")}
+	f.mustCommit(&record.Write{RunID: a.RunID, Attempt: 1, Segment: &first}, &record.Write{RunID: b.RunID, Attempt: 1, Segment: &second})
+	for id, want := range map[string]record.Segment{a.RunID: first, b.RunID: second} {
+		got, err := f.store.Segments(f.ctx, id, 0)
+		must(f, err)
+		equal(f, "log", got, []record.Segment{want})
+	}
+	f.mustCommit(f.finish(a, "a"), f.finish(b, "b"))
 }

@@ -80,6 +80,8 @@ var sharedTests = map[string]func(f *fixture){
 	"a write after the end, repeated":            testAfterTheEndRepeated,
 	"events of an earlier attempt are kept":      testEarlierAttemptKept,
 	"the time of a chat never goes back":         testChatTime,
+	"a decision is opened again":                 testReopenPayload,
+	"a commit for runs of two replicas":          testCommitOfTwoReplicas,
 	"one bad write":                              testOneBadWrite,
 	"commit with a context that has ended":       testCommitCancelled,
 	"reads of a context that has ended":          testReadCancelled,
