@@ -16,6 +16,7 @@ import (
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/questions"
 )
 
 // memory stores what runs write, unless it is away, and the runs that were cancelled.
@@ -487,5 +488,32 @@ func TestShutdownWhileAParkedRunIsRead(t *testing.T) {
 		if r.Shutdown(ctx); time.Since(began) > time.Second {
 			t.Errorf("it took %v, want a second", time.Since(began))
 		}
+	})
+}
+
+// A run that cannot be stored takes no place of its user's. It may have been stored, so it is
+// looked for once the database is back.
+func TestRunThatCannotBeStored(t *testing.T) {
+	inRuns(t, Options{RunsPerUser: 1}, func(t *testing.T, r *Runs, m *memory) {
+		m.away = true
+		for range 2 {
+			release, err := r.admit(ann, false)
+			if err != nil {
+				t.Fatalf("the user's place is taken: %v", err)
+			}
+			q := &questions.Question{Begin: &record.Begin{Run: record.Run{ID: "r", Owner: ann}}}
+			_, err = r.begin(t.Context(), q, new(schemas.ChatRequest), record.StartOptions{}, release)
+			r.work.Done()
+			if schemas.Visible(err).Code != schemas.CodeStoreUnavailable {
+				t.Errorf("got %v, want %s", err, schemas.CodeStoreUnavailable)
+			}
+		}
+		if p, ok := r.parked["r"]; !ok || p.lease != r.leases.Current() || p.taken {
+			t.Errorf("parked: %t, %+v, want that the run is looked for", ok, p)
+		}
+		if r.beginning.Has("r") {
+			t.Error("the run is still about to begin")
+		}
+		clear(r.parked)
 	})
 }
