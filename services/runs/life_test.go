@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,12 +65,16 @@ type logs struct{ LogStore }
 
 var ann = schemas.User{ID: "ann"}
 
-// inRuns runs a test in a bubble with the runs of a process.
+// inRuns runs a test in a bubble with the runs of a process, whose store is m where the
+// options name none.
 func inRuns(t *testing.T, o Options, test func(t *testing.T, r *Runs, m *memory)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := new(memory)
-		o.Store = Stores{Commit: m, Runs: m, Logs: logs{}}
+		o.Store.Commit, o.Store.Logs = m, logs{}
+		if o.Store.Runs == nil {
+			o.Store.Runs = m
+		}
 		r := New(o)
 		defer func() {
 			ctx, end := context.WithCancel(t.Context())
@@ -251,11 +256,11 @@ type chat struct {
 	next  func() (record.Run, error)
 	begin func() error
 	held  []record.Taken
-	asked int
+	asked atomic.Int32
 }
 
 func (c *chat) NextQueued(context.Context, int64) (record.Run, error) {
-	c.asked++
+	c.asked.Add(1)
 	return c.next()
 }
 
@@ -269,12 +274,10 @@ func (c *chat) Held(context.Context, string) ([]record.Taken, error) { return c.
 
 // A queued run that is cancelled while its start is refused ends at once.
 func TestCancelledAsItsStartIsRefused(t *testing.T) {
-	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+	c := &chat{next: func() (record.Run, error) { return record.Run{ID: "r"}, nil }}
+	inRuns(t, Options{Store: Stores{Queue: c}}, func(t *testing.T, r *Runs, _ *memory) {
 		run := r.reads(t, "r", 0)
-		r.Store.Queue = &chat{
-			next:  func() (record.Run, error) { return record.Run{ID: "r"}, nil },
-			begin: func() error { run.stop(answer.ErrCancelled); return record.ErrBusy },
-		}
+		c.begin = func() error { run.stop(answer.ErrCancelled); return record.ErrBusy }
 		r.next(0)
 		synctest.Wait()
 		if _, ended := run.log.Ended(); !ended {
@@ -291,16 +294,15 @@ func TestQueuesAreReadAgain(t *testing.T) {
 		"a parked run has ended": func(r *Runs) { r.park("before", parked{lease: r.leases.Current()}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+			c := &chat{next: func() (record.Run, error) { return record.Run{}, record.ErrUnavailable }}
+			inRuns(t, Options{Store: Stores{Queue: c, Runs: ended{new(memory)}}}, func(t *testing.T, r *Runs, _ *memory) {
 				r.reads(t, "r", 0)
-				c := &chat{next: func() (record.Run, error) { return record.Run{}, record.ErrUnavailable }}
-				r.Store.Queue, r.Store.Runs = c, ended{r.Store.Runs}
 				begin(r)
-				c.asked = 0
+				before := c.asked.Load()
 				<-time.After(reviveEvery + time.Millisecond)
 				synctest.Wait()
-				if c.asked != 1 {
-					t.Errorf("the queue was read %d times, want once", c.asked)
+				if n := c.asked.Load() - before; n != 1 {
+					t.Errorf("the queue was read %d times, want once", n)
 				}
 			})
 		})
@@ -324,10 +326,8 @@ func (l *leftRuns) Left(_ context.Context, ids []string, _ int, _ func([]record.
 // Of the runs that the database gives to this process only those are taken up that it does
 // not know.
 func TestAdopt(t *testing.T) {
-	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
-		looked := new(leftRuns)
-		r.Store.Attempts = looked
-		r.Store.Queue = &chat{held: []record.Taken{{ID: "here"}, {ID: "parked"}, {ID: "begins"}, {ID: "parked before"}, {ID: "unknown"}}}
+	looked, c := new(leftRuns), &chat{held: []record.Taken{{ID: "here"}, {ID: "parked"}, {ID: "begins"}, {ID: "parked before"}, {ID: "unknown"}}}
+	inRuns(t, Options{Store: Stores{Queue: c, Attempts: looked}}, func(t *testing.T, r *Runs, _ *memory) {
 		r.reads(t, "here", 1)
 		r.park("parked", parked{lease: r.leases.Current()})
 		r.park("parked before", parked{})
@@ -478,8 +478,7 @@ func (hanging) Run(ctx context.Context, _ string) (record.Run, error) {
 
 // A shutdown does not wait for the database to read a parked run.
 func TestShutdownWhileAParkedRunIsRead(t *testing.T) {
-	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
-		r.Store.Runs = hanging{r.Store.Runs}
+	inRuns(t, Options{Store: Stores{Runs: hanging{new(memory)}}}, func(t *testing.T, r *Runs, _ *memory) {
 		r.park("r", parked{lease: r.leases.Current()})
 		<-time.After(reviveEvery + time.Millisecond)
 		began := time.Now()
