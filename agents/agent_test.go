@@ -267,6 +267,10 @@ func TestRunEndsOfAModelCall(t *testing.T) {
 		{"refusal", modeltest.Then(modeltest.Deltas("No."), modeltest.Stop(schemas.Refusal)), []string{
 			"text No.", `reply "No." calls=0 first=0 refusal`, "done refusal 12",
 		}},
+		{"refusal with a call", modeltest.Raw(agents.Delta{Text: "No."}, agents.Delta{Call: &agents.CallFragment{Name: "echo"}}, agents.Delta{Stop: schemas.Refusal}), []string{
+			"text No.", "arguments 0 call_0 echo ", `reply "No." calls=0 first=0 refusal`, "done refusal 0",
+		}},
+		{"a call before the first", modeltest.Raw(agents.Delta{Call: &agents.CallFragment{Index: -1, Name: "echo"}}), []string{"error upstream_error"}},
 		{"calls with a gap", modeltest.Raw(agents.Delta{Call: &agents.CallFragment{Index: 1, Name: "echo"}}), []string{"error upstream_error"}},
 	} {
 		if tt.want == nil { // a filtered reply's calls are not run

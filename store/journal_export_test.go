@@ -49,3 +49,13 @@ func Grown(commits []Noted) []bool {
 	}
 	return tidied
 }
+
+// ToTidy returns the replicas whose rows the next commit tidies.
+func (s *Store) ToTidy() []string { return s.journal.grown() }
+
+// CancelsWait reports whether cancels join others that are about to be stored.
+func (s *Store) CancelsWait() bool {
+	s.cancels.mu.Lock()
+	defer s.cancels.mu.Unlock()
+	return s.cancels.next != nil
+}

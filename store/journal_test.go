@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/storetest"
 )
 
 // Decoding a row of the journal returns the encoded entries; for a truncated
@@ -81,4 +82,27 @@ func FuzzJournalRow(f *testing.F) {
 			t.Errorf("%v, differs (-first +second):\n%s", err, diff)
 		}
 	})
+}
+
+// A journal that could not be tidied is tidied by the next commit. A cancel that could not be stored keeps no later one from it.
+func TestStoreThatFails(t *testing.T) {
+	s, err := store.Open(t.Context(), storetest.FreshSQLite(t), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Tidy(t.Context(), []string{"a"}); err == nil {
+		t.Error("a closed store is tidied")
+	}
+	if got := s.ToTidy(); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("the next commit tidies %v, want a", got)
+	}
+	if err := s.RequestCancel(t.Context(), "r"); err == nil {
+		t.Error("a closed store has stored a cancel")
+	}
+	if s.CancelsWait() {
+		t.Error("later cancels wait for one that could not be stored")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,5 +150,51 @@ func TestAnswerByTheClockOfTheDatabase(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The result of a tool of the page may have 256 KiB, and is told from another one by each of
+// its parts.
+func TestResultsOfThePage(t *testing.T) {
+	user := schemas.User{ID: "u"}
+	give := func(r *oneRun, output string, isError bool) schemas.Code {
+		_, err := approvals.New(r, r, nil, nil).ToolResult(t.Context(), user, "r", schemas.ClientToolResult{ToolUseID: "c", Output: []byte(output), IsError: isError})
+		return codes([]error{err})[0]
+	}
+	waits := func() *oneRun {
+		return &oneRun{waits: []record.Wait{{RunID: "r", Kind: schemas.WaitClientTool, ToolUseID: "c", ExpiresAt: time.Now().Add(time.Hour)}}}
+	}
+	if got := give(waits(), `"`+strings.Repeat("x", 256<<10-2)+`"`, false); got != "" {
+		t.Errorf("256 KiB: got %q, want no error", got)
+	}
+	if got := give(waits(), `"`+strings.Repeat("x", 256<<10-1)+`"`, false); got != schemas.CodeInvalid {
+		t.Errorf("one byte more: got %q, want %q", got, schemas.CodeInvalid)
+	}
+	r := waits()
+	for _, tt := range []struct {
+		output  string
+		isError bool
+		want    schemas.Code
+	}{{`"Basel"`, false, ""}, {`"Basel"`, false, ""}, {`"Basel"`, true, schemas.CodeConflict}, {`"Rome"`, false, schemas.CodeConflict}} {
+		if got := give(r, tt.output, tt.isError); got != tt.want {
+			t.Errorf("%s, an error %t: got %q, want %q", tt.output, tt.isError, got, tt.want)
+		}
+	}
+}
+
+// The same approval with a changed input may be given again although the tool is no longer
+// offered; another input is another answer.
+func TestApprovalWithAnInputAgain(t *testing.T) {
+	r := &oneRun{waits: []record.Wait{{
+		RunID: "r", Kind: schemas.WaitApproval, ID: "p", Input: []byte(`{"item":"tea"}`), ExpiresAt: time.Now().Add(time.Hour),
+		Answer: schemas.WaitApproved, Edited: []byte(`{"item":"coffee"}`),
+	}}}
+	for input, want := range map[string]schemas.Code{
+		`{"item": "coffee"}`: "", `{"item": "milk"}`: schemas.CodeConflict, `{"item": "tea"}`: schemas.CodeConflict, `["coffee"]`: schemas.CodeInvalid,
+	} {
+		_, err := approvals.New(r, r, nil, nil).Approve(t.Context(), schemas.User{ID: "u"}, "r", "p", schemas.ApprovalAnswer{Approved: true, Input: []byte(input)})
+		if got := codes([]error{err})[0]; got != want {
+			t.Errorf("%s: got %q, want %q", input, got, want)
+		}
 	}
 }

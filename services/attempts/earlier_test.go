@@ -91,6 +91,12 @@ func TestKept(t *testing.T) {
 			kept{Kept: 4, Replies: 1, Results: map[int]bool{1: true}, Text: "a"},
 		},
 		{
+			"a result that is not stored", logOf(started, textEvent("a"), endOf("llm"), completeEvent(1), completeEvent(0)),
+			[]turn.Step{step},
+			[]record.ToolCall{{Index: 0, State: record.ToolStarted}, {Index: 1, State: record.ToolFinished}},
+			kept{Kept: 4, Replies: 1, Results: map[int]bool{1: true}, Text: "a"},
+		},
+		{
 			"half a marker", logOf(started, textEvent("a"), endOf("llm"), completeEvent(0), markerEvent("\n\n")),
 			[]turn.Step{step},
 			finished,
@@ -191,15 +197,16 @@ func TestWithdrew(t *testing.T) {
 	withdrawn := event(&runlog.BlockReset{Place: place, End: true})
 	for name, tt := range map[string]struct {
 		log  []runlog.Event
-		want [3]bool // calls 0 to 2
+		want [4]bool // calls 0 to 3; 3 is of no finished reply
 	}{
-		"nothing":                  {log: logOf(writes(0))},
-		"the text of a call":       {log: logOf(begins(0), writes(0), withdrawn), want: [3]bool{0: true}},
-		"the text of a later call": {log: logOf(writes(0), begins(1), writes(1), withdrawn), want: [3]bool{1: true}},
-		"an empty text":            {log: logOf(writes(0), begins(1), withdrawn), want: [3]bool{1: true}},
-		"and written again":        {log: logOf(writes(0), withdrawn, writes(1))},
+		"nothing":                    {log: logOf(writes(0))},
+		"the text of a call":         {log: logOf(begins(0), writes(0), withdrawn), want: [4]bool{0: true}},
+		"the text of a later call":   {log: logOf(writes(0), begins(1), writes(1), withdrawn), want: [4]bool{1: true}},
+		"an empty text":              {log: logOf(writes(0), begins(1), withdrawn), want: [4]bool{1: true}},
+		"and written again":          {log: logOf(writes(0), withdrawn, writes(1))},
+		"a call that is asked again": {log: logOf(writes(3), withdrawn)},
 		"by a version that names no calls": {
-			log: logOf(event(&runlog.BlockContent{Place: place, Text: "text"}), withdrawn), want: [3]bool{true, true, true},
+			log: logOf(event(&runlog.BlockContent{Place: place, Text: "text"}), withdrawn), want: [4]bool{true, true, true},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -89,3 +89,13 @@ func TestFeedUnknownKind(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A closed log takes nothing more.
+func TestFeedOfAClosedLog(t *testing.T) {
+	l := testLog(1)
+	l.Close()
+	last, err := l.Feed(appendEvents(nil, []runlog.Event{{Seq: 1, Time: 5, Body: text("a")}}))
+	if err != nil || last.Seq != 0 || l.Last() != 0 {
+		t.Errorf("added up to %d, %v, want nothing", l.Last(), err)
+	}
+}

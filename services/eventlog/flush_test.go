@@ -215,6 +215,91 @@ func TestAfterAWriteThatFailed(t *testing.T) {
 	})
 }
 
+// refusing refuses the writes of one commit.
+type refusing struct {
+	segmentStore
+	refuses bool
+}
+
+func (s *refusing) Commit(ctx context.Context, writes []*record.Write) error {
+	if !s.refuses {
+		return s.segmentStore.Commit(ctx, writes)
+	}
+	for _, w := range writes {
+		w.Err = errors.New("the database refuses it")
+	}
+	return nil
+}
+
+// The events of a write that was refused are stored with the next one.
+func TestEventsOfARefusedWrite(t *testing.T) {
+	store := &refusing{refuses: true}
+	c, _ := flushing(store)
+	log := newTestLog()
+	appendTexts(t, log, 1)
+	first := c.Submit(&record.Write{RunID: "r"}, log, false)
+	c.drain()
+	if first.Failed() == nil {
+		t.Error("a refused write has no error")
+	}
+	store.refuses = false
+	appendTexts(t, log, 1)
+	c.Submit(&record.Write{RunID: "r"}, log, false)
+	c.drain()
+	if got := store.commits[0]["r"]; got.First != 1 || got.Last != 2 {
+		t.Errorf("stored the events %d to %d, want 1 to 2", got.First, got.Last)
+	}
+}
+
+// Of several writes of a run in one commit one stores its events; later ones store only
+// what is new.
+func TestEventsAreStoredOnce(t *testing.T) {
+	store := new(segmentStore)
+	c, _ := flushing(store)
+	log := newTestLog()
+	appendTexts(t, log, 2)
+	c.Submit(&record.Write{RunID: "r"}, log, false)
+	c.Submit(&record.Write{RunID: "r"}, log, false)
+	c.drain()
+	appendTexts(t, log, 1)
+	c.Submit(&record.Write{RunID: "r"}, log, false)
+	c.drain()
+	if got := store.commits[1]["r"]; got.First != 3 || got.Last != 3 {
+		t.Errorf("the second commit has the events %d to %d, want the new one", got.First, got.Last)
+	}
+}
+
+// A flush of very many logs has several commits. Events that came before a log was watched
+// are stored too.
+func TestFlushOfManyLogs(t *testing.T) {
+	store := new(segmentStore)
+	c, flush := flushing(store)
+	c.Prompt = true
+	for n := range maxBatch + 3 {
+		log := newTestLog()
+		appendTexts(t, log, 1)
+		c.Watch(Attempt{RunID: strconv.Itoa(n), Number: 1, Log: log})
+	}
+	flush(1)
+	if len(store.writes) != 2 || store.writes[0] != maxBatch || store.writes[1] != 3 {
+		t.Errorf("commits of %v writes, want %d and 3", store.writes, maxBatch)
+	}
+}
+
+// What is queued when the committer ends is stored.
+func TestEndStoresWhatIsQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := flushing(new(segmentStore))
+		ctx, end := context.WithCancel(t.Context())
+		end()
+		later := c.Add(&Commit{Write: &record.Write{RunID: "r"}, Later: true})
+		c.Run(ctx)
+		if !later.Stored() {
+			t.Error("a write was left in the queue")
+		}
+	})
+}
+
 // BenchmarkFlush stores eight events of one log while many others are open.
 func BenchmarkFlush(b *testing.B) {
 	for _, open := range []int{0, 10_000} {

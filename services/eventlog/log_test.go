@@ -97,3 +97,24 @@ func TestLogRefusesTooMuch(t *testing.T) {
 		t.Errorf("an end past the limit: %v", err)
 	}
 }
+
+// The numbers of an attempt's events never reach those of the next attempt; there is always
+// room for the end.
+func TestLogRefusesTooMany(t *testing.T) {
+	l := testLog(1)
+	n := 0
+	for ; n < maxEvents && l.AppendText(runlog.Level{}, "") == nil; n++ {
+	}
+	if n != maxEvents-16 {
+		t.Errorf("the log has taken %d events, want %d", n, maxEvents-16)
+	}
+	for range 15 {
+		if err := l.Append(runlog.Level{}, &runlog.LevelEnd{Depth: runlog.GroupLevel}); err != nil {
+			t.Fatalf("an end past the limit: %v", err)
+		}
+	}
+	end := runlog.Event{Body: &runlog.Cancelled{}}
+	if l.Seal(&end); end.Seq >= runlog.AttemptSpan {
+		t.Errorf("the last event is number %d, want less than %d", end.Seq, runlog.AttemptSpan)
+	}
+}

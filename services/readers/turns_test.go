@@ -52,3 +52,25 @@ func TestTurns(t *testing.T) {
 		}
 	})
 }
+
+// A user who is refused because all turns are taken has lost none.
+func TestRefusedTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(2, 2)
+		take := func(user string) (func(), error) { return turns.take(t.Context(), user) }
+		if _, err := take("ann"); err != nil {
+			t.Fatal(err)
+		}
+		other, err := take("bob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := take("ann"); !errors.Is(err, segments.ErrBusy) {
+			t.Fatalf("got %v, want %v", err, segments.ErrBusy)
+		}
+		other()
+		if _, err := take("ann"); err != nil {
+			t.Errorf("her second turn: %v", err)
+		}
+	})
+}

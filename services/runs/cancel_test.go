@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -51,6 +52,20 @@ func TestCancelOfARunThatBegins(t *testing.T) {
 		end()
 		if err := <-over; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A cancel does not wait for long for a run that does not end.
+func TestCancelOfARunThatDoesNotEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := runs.New(runs.Options{Store: runs.Stores{Commit: tended{}, Runs: cancelled{}, Views: viewed{}, Logs: unread{}}})
+		defer r.Shutdown(t.Context())
+		end := r.EnlistFollowed(t.Context(), "run")
+		defer end()
+		began := time.Now()
+		if err := r.CancelAll(t.Context(), schemas.User{}, func() {}, "run"); err != nil || time.Since(began) >= time.Second {
+			t.Errorf("got %v after %v, want no error within a second", err, time.Since(began))
 		}
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
@@ -60,6 +62,13 @@ func testClaims(t *testing.T, url string) {
 	begun := f.begin("not stored yet")
 	take("a run that is about to begin", claim(begun, "ann", "d", false, "early"), "a", "")
 	take("its block", claim(b, "ann", "d", false, "early"), "b", begun.RunID)
+
+	conn, err := pgx.Connect(f.ctx, url)
+	must(t, err)
+	_, err = conn.Exec(f.ctx, "UPDATE claims SET until = clock_timestamp() - interval '1 hour'")
+	must(t, errors.Join(err, conn.Close(f.ctx)))
+	take("the block of a run that has not begun", claim(b, "ann", "d", false, "early"), "b", "")
+	take("a block of a run that has not ended", claim(b, "ann", "d", false, "one"), "b", a.RunID)
 	testClaimRace(f, url)
 }
 

@@ -19,6 +19,10 @@ import (
 func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 	for name, test := range map[string]func(t *testing.T, url string){
 		"join, renew and mark as gone":                   testMembers,
+		"let runs go":                                    testLetGo,
+		"where runs are read":                            testReading,
+		"the first of the replicas":                      testFirst,
+		"what is read of others at once":                 testTailBounds,
 		"one that is alone":                              testAlone,
 		"the same key sent to two":                       testKeyAtOnce,
 		"a lock ends with its owner":                     testLockEnds,

@@ -135,14 +135,19 @@ func TestDocumentToolsMayBeRepeated(t *testing.T) {
 
 // TestContentComesLast looks at the order in which a model is told to write.
 func TestContentComesLast(t *testing.T) {
+	writing := 0
 	for _, tool := range builtin.Documents(new(desk)) {
 		if tool.Name != "write_block" && tool.Name != "edit_block" {
 			continue
 		}
+		writing++
 		order := regexp.MustCompile(`"(block_id|type|meta|after_block_id|content)":\{`).FindAllStringSubmatch(string(tool.InputSchema), -1)
 		if len(order) == 0 || order[0][1] != "block_id" || order[len(order)-1][1] != "content" {
 			t.Errorf("%s has its properties in the order %v:\n%s", tool.Name, order, tool.InputSchema)
 		}
+	}
+	if writing != 2 {
+		t.Errorf("%d tools write content, want 2", writing)
 	}
 }
 

@@ -100,6 +100,9 @@ func TestProcessesEndWithTheService(t *testing.T) {
 	w := newTestEnv(t, nil, local(t, "srv"))
 	pids := strings.Fields(w.text("srv__child", ""))
 	w.stop()
+	if len(pids) == 0 {
+		t.Error("the server names no process")
+	}
 	for _, text := range pids {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
