@@ -64,7 +64,7 @@ var asksPage = map[string]string{
 
 // pauses is how each wire says that calls wait.
 var pauses = map[string]string{
-	"ui": `"finishReason":"tool-calls"`, "agui": `"type":"RUN_FINISHED"`, "completions": `"finish_reason":"tool_calls"`, "responses": `"type":"response.completed"`,
+	"ui": `"type":"finish"`, "agui": `"type":"RUN_FINISHED"`, "completions": `"finish_reason":"tool_calls"`, "responses": `"type":"response.completed"`,
 }
 
 // TestTwoWaitsOfALaterAttempt stops the process while two calls of one reply wait. The next

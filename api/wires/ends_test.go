@@ -221,7 +221,7 @@ func TestALogThatIsNoLongerKept(t *testing.T) {
 				}
 				got := to.String()
 				if cursor == 0 {
-					if text, err := wirestest.Check(w.Name, [][]byte{to.Bytes()}); text != "half and half" || err != nil {
+					if text, err := wirestest.Check(w.Name, v.Name, [][]byte{to.Bytes()}); text != "half and half" || err != nil {
 						t.Errorf("%s/%s shows %q (%v), want the answer\n%s", w.Name, v.Name, text, err, got)
 					}
 				} else if w.Name == "agui" && (!strings.Contains(got, "MESSAGES_SNAPSHOT") || !strings.Contains(got, "RUN_FINISHED")) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/apptest"
 )
 
@@ -182,6 +183,23 @@ func TestLibreChat(t *testing.T) {
 		{name: "first", messages: []message{hello}, header: id, want: "To Hello", chat: "Hello | To Hello"},
 		{name: "second", messages: []message{hello, from("assistant", parts("To Hello")), from("user", parts("More"))}, header: id, want: "To More", chat: "Hello | To Hello | More | To More"},
 		{name: "without an id yet", messages: []message{hello}, header: []string{id[0], "new"}, want: "To Hello", chat: "Hello | To Hello | More | To More"},
+	})
+	s.CheckScripted()
+}
+
+// TestSystemMessagesAtTheEnd sends what programs such as SillyTavern send: system messages
+// after the user's message. The model gets them in order, with those before.
+func TestSystemMessagesAtTheEnd(t *testing.T) {
+	s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	s.Start()
+	rules := func(r upstream.Request) bool { return strings.Contains(string(r.Body), `One.\\nTwo.\\nThree.`) }
+	s.Model.On(rules, upstream.Text("To Hello"))
+	s.Script("More", []apptest.Turn{{Text: "To More"}}, nil)
+	id := []string{"X-Chattray-Chat-Id", "k"}
+	hello, two := from("user", "Hello"), from("developer", "Two.")
+	playChat(t, s, nil, []chatStep{
+		{name: "first", messages: []message{from("system", "One."), hello, two, from("system", "Three.")}, header: id, want: "To Hello", chat: "Hello | To Hello"},
+		{name: "second", messages: []message{hello, from("assistant", "To Hello"), from("user", "More"), two}, header: id, want: "To More", chat: "Hello | To Hello | More | To More"},
 	})
 	s.CheckScripted()
 }

@@ -77,7 +77,7 @@ func TestReplacedEventsAreTakenBack(t *testing.T) {
 		again.Event(&after, &e)
 	}
 	seen, shown := written(&before), written(&after)
-	if _, err := wirestest.Check("agui", [][]byte{[]byte(seen + shown)}); err != nil {
+	if _, err := wirestest.Check("agui", "0.0.59", [][]byte{[]byte(seen + shown)}); err != nil {
 		t.Errorf("the client refuses the stream: %v\n%s", err, seen+shown)
 	}
 	at := strings.Index(shown, "MESSAGES_SNAPSHOT")

@@ -35,6 +35,7 @@ type request struct {
 		Type string `json:"type"`
 	} `json:"response_format"`
 
+	after    []string     // the texts of the system messages after the last message
 	thread   string       // the client's key of the chat, "" for none
 	chat     schemas.Chat // of the thread
 	activity bool         // tools that run are shown as reasoning
@@ -47,6 +48,9 @@ type message struct {
 	Refusal    string             `json:"refusal"` // in place of the content
 	ToolCallID string             `json:"tool_call_id"`
 }
+
+// isSystem reports whether the message is the program's, and not of the conversation.
+func (m *message) isSystem() bool { return m.Role == "system" || m.Role == "developer" }
 
 type tool struct {
 	Type     string `json:"type"`
@@ -71,6 +75,7 @@ func decode(c *wires.Call) (*request, error) {
 	if len(r.Messages) == 0 {
 		return nil, schemas.Invalid("/messages", "must have a message")
 	}
+	r.closing()
 	if last := len(r.Messages) - 1; r.Messages[last].Role != "user" && r.Messages[last].Role != "tool" {
 		return nil, schemas.Invalid("/messages/"+strconv.Itoa(last)+"/role", "of the last message must be user or tool")
 	}
@@ -78,6 +83,16 @@ func decode(c *wires.Call) (*request, error) {
 		return nil, err
 	}
 	return &r, r.settings(c)
+}
+
+// closing takes the system messages from the end of the messages: some clients add one after
+// the user's message.
+func (r *request) closing() {
+	for last := len(r.Messages) - 1; last > 0 && r.Messages[last].isSystem(); last-- {
+		r.after = append(r.after, r.Messages[last].Content.Plain())
+		r.Messages = r.Messages[:last]
+	}
+	slices.Reverse(r.after)
 }
 
 // supported refuses parameters that change what the answer is.
@@ -166,11 +181,11 @@ func (r *request) usage() bool { return r.StreamOptions != nil && r.StreamOption
 func (r *request) asked(c *wires.Call) (*schemas.ChatRequest, error) {
 	var system []string
 	for _, m := range r.Messages {
-		if m.Role == "system" || m.Role == "developer" {
+		if m.isSystem() {
 			system = append(system, m.Content.Plain())
 		}
 	}
-	req, err := openaiwire.Asked(c, r.Model, r.Metadata, system, "/messages")
+	req, err := openaiwire.Asked(c, r.Model, r.Metadata, append(system, r.after...), "/messages")
 	if err != nil {
 		return nil, err
 	}

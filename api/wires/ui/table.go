@@ -126,7 +126,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	case *runlog.Cancelled:
 		t.endParts(out)
 		t.separate(out)
-		out.Raw(`{"type":"abort","reason":"cancelled"}`)
+		out.Raw(`{"type":"abort"}`) // without a reason, which clients before 6.0.15 refuse
 		out.Raw(done)
 	case *runlog.Marker, *runlog.KeptText, *runlog.ApprovalResolved, *runlog.ThreadText, *runlog.ThreadStatus, *runlog.Streamed, *runlog.Unknown,
 		*runlog.ThreadToolStart, *runlog.ThreadToolProgress, *runlog.ThreadToolComplete: // only the main stream is shown, text without markers
@@ -149,7 +149,11 @@ func (t *table) Pause(out *wires.Frames, _ []schemas.Wait) {
 		t.settle(out)
 	}
 	t.endStep(out)
-	out.Raw(`{"type":"finish","finishReason":"tool-calls"}`)
+	if t.major > noApprovals {
+		out.Raw(`{"type":"finish","finishReason":"tool-calls"}`)
+	} else {
+		out.Raw(`{"type":"finish"}`)
+	}
 	out.Raw(done)
 }
 
@@ -352,7 +356,11 @@ func (t *table) completed(out *wires.Frames, p *schemas.ChatResponsePayload) {
 	if len(p.Warnings) > 0 {
 		metadata["warnings"] = p.Warnings
 	}
-	out.Typed("finish", object{"finishReason": reason, "messageMetadata": metadata})
+	chunk := object{"messageMetadata": metadata}
+	if t.major > noApprovals { // clients before 5.0.92 refuse a reason
+		chunk["finishReason"] = reason
+	}
+	out.Typed("finish", chunk)
 	out.Raw(done)
 }
 

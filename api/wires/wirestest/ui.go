@@ -9,8 +9,39 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
+// uiMembers are the members, beside type, of each type of chunk that the first version with
+// approvals knows. It refuses chunks with others.
+var uiMembers = map[string][]string{
+	"text-start": {"id"}, "text-delta": {"id", "delta"}, "text-end": {"id"},
+	"reasoning-start": {"id"}, "reasoning-delta": {"id", "delta"}, "reasoning-end": {"id"},
+	"tool-input-start":      {"toolCallId", "toolName", "providerExecuted", "dynamic"},
+	"tool-input-delta":      {"toolCallId", "inputTextDelta"},
+	"tool-input-available":  {"toolCallId", "toolName", "input", "providerExecuted", "dynamic"},
+	"tool-approval-request": {"approvalId", "toolCallId"},
+	"tool-output-available": {"toolCallId", "output", "providerExecuted", "dynamic", "preliminary"},
+	"tool-output-error":     {"toolCallId", "errorText", "providerExecuted", "dynamic"},
+	"tool-output-denied":    {"toolCallId"},
+	"start":                 {"messageId", "messageMetadata"},
+	"finish":                {"finishReason", "messageMetadata"},
+	"error":                 {"errorText"},
+}
+
+// uiKnows returns an error for a member of a chunk that a client of a major version refuses.
+func uiKnows(major, kind, name string) error {
+	known := uiMembers[kind]
+	if strings.HasPrefix(kind, "data-") {
+		known = []string{"id", "data", "transient"}
+	}
+	since6 := name == "finishReason" || kind == "tool-approval-request" || kind == "tool-output-denied"
+	if name != "type" && !slices.Contains(known, name) || major == "5" && since6 {
+		return fmt.Errorf("clients of version %s do not know %s", major, name)
+	}
+	return nil
+}
+
 // uiClient is what the client tracks of a message to decide which chunks it refuses.
 type uiClient struct {
+	major   string
 	message string
 	texts   map[string]bool // open parts
 	partial map[string]bool // calls whose input streams
@@ -29,10 +60,10 @@ type uiChunk struct {
 	ToolCallID string
 }
 
-// ui refuses a part that ends before it begins, an unknown call, another message, a chunk of
-// an unknown type, null, or anything after the end.
-func ui(responses [][]byte) (string, error) {
-	s := uiClient{calls: map[string]bool{}}
+// ui refuses a part that ends before it begins, an unknown call, another message, a chunk
+// with an unknown type or member, null, or anything after the end.
+func ui(major string, responses [][]byte) (string, error) {
+	s := uiClient{major: major, calls: map[string]bool{}}
 	for n, r := range responses {
 		s.texts, s.partial, s.open = map[string]bool{}, map[string]bool{}, false
 		if err := doneFrames(r, s.take); err != nil {
@@ -60,6 +91,9 @@ func (s *uiClient) take(data string, first bool) error {
 	for name, v := range members {
 		if string(v) == "null" {
 			return fmt.Errorf("%s is null", name)
+		}
+		if err := uiKnows(s.major, c.Type, name); err != nil {
+			return err
 		}
 	}
 	if first != (c.Type == "start") {

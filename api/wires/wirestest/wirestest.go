@@ -11,18 +11,23 @@ import (
 
 // clients are the clients of each wire. They return the text that they show, or an error for
 // what they refuse.
-var clients = map[string]func(responses [][]byte) (string, error){
-	"agui": agui, "completions": completions, "responses": responses, "ui": ui,
+var clients = map[string]func(version string, responses [][]byte) (string, error){
+	"agui": anyVersion(agui), "completions": anyVersion(completions), "responses": anyVersion(responses), "ui": ui,
 }
 
-// Check returns the text that a client of the wire shows for the responses to one run, each
+// anyVersion is a client whose versions refuse the same.
+func anyVersion(client func(responses [][]byte) (string, error)) func(string, [][]byte) (string, error) {
+	return func(_ string, responses [][]byte) (string, error) { return client(responses) }
+}
+
+// Check returns the text that a client of a version of the wire shows for the responses to one run, each
 // of which continues the one before. The error says what the client refuses.
-func Check(wire string, responses [][]byte) (text string, err error) {
+func Check(wire, version string, responses [][]byte) (text string, err error) {
 	client, ok := clients[wire]
 	if !ok {
 		return "", fmt.Errorf("the wire %s has no client", wire)
 	}
-	return client(responses)
+	return client(version, responses)
 }
 
 // doneFrames passes the data of a response's frames to take. The last frame is [DONE], and no

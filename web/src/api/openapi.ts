@@ -3534,7 +3534,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "text/plain": "ok\n";
+                "text/plain": string;
             };
         };
         /** @description The body is not JSON or not the shape of this request, could not be read, or the query cannot be read */
