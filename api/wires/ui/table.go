@@ -126,7 +126,11 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	case *runlog.Cancelled:
 		t.endParts(out)
 		t.separate(out)
-		out.Raw(`{"type":"abort"}`) // without a reason, which clients before 6.0.15 refuse
+		if t.major > noApprovals {
+			out.Raw(`{"type":"abort","reason":"cancelled"}`)
+		} else {
+			out.Raw(`{"type":"abort"}`) // clients refuse a reason
+		}
 		out.Raw(done)
 	case *runlog.Marker, *runlog.KeptText, *runlog.ApprovalResolved, *runlog.ThreadText, *runlog.ThreadStatus, *runlog.Streamed, *runlog.Unknown,
 		*runlog.ThreadToolStart, *runlog.ThreadToolProgress, *runlog.ThreadToolComplete: // only the main stream is shown, text without markers

@@ -9,8 +9,8 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// uiMembers are the members, beside type, of each type of chunk that the first version with
-// approvals knows. It refuses chunks with others.
+// uiMembers are the members, beside type, of each type of chunk that clients of version 6 know
+// since 6.0.15. They refuse chunks with others.
 var uiMembers = map[string][]string{
 	"text-start": {"id"}, "text-delta": {"id", "delta"}, "text-end": {"id"},
 	"reasoning-start": {"id"}, "reasoning-delta": {"id", "delta"}, "reasoning-end": {"id"},
@@ -24,6 +24,7 @@ var uiMembers = map[string][]string{
 	"start":                 {"messageId", "messageMetadata"},
 	"finish":                {"finishReason", "messageMetadata"},
 	"error":                 {"errorText"},
+	"abort":                 {"reason"},
 }
 
 // uiKnows returns an error for a member of a chunk that a client of a major version refuses.
@@ -32,7 +33,7 @@ func uiKnows(major, kind, name string) error {
 	if strings.HasPrefix(kind, "data-") {
 		known = []string{"id", "data", "transient"}
 	}
-	since6 := name == "finishReason" || kind == "tool-approval-request" || kind == "tool-output-denied"
+	since6 := name == "finishReason" || name == "reason" || kind == "tool-approval-request" || kind == "tool-output-denied"
 	if name != "type" && !slices.Contains(known, name) || major == "5" && since6 {
 		return fmt.Errorf("clients of version %s do not know %s", major, name)
 	}
