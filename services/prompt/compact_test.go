@@ -96,8 +96,9 @@ func TestCompactedHistoryStaysInBudget(t *testing.T) {
 		stored   string // summary of all but the last 3 turns
 		summary  string
 	}{
-		"long question": {question: strings.Repeat("alpha beta gamma ", budget/4), summary: "in short"},
-		"long summary":  {question: "why", summary: strings.Repeat("delta epsilon ", 550)},
+		"long question":                               {question: strings.Repeat("alpha beta gamma ", budget/4), summary: "in short"},
+		"long summary":                                {question: "why", summary: strings.Repeat("delta epsilon ", 550)},
+		"long summary of rare characters":             {question: "why", summary: strings.Repeat("鬱龜麤讀", 1900)},
 		"long summary of before, and a long question": {question: strings.Repeat("alpha beta gamma ", budget/4), stored: strings.Repeat("delta epsilon ", 550)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,6 +123,35 @@ func TestCompactedHistoryStaysInBudget(t *testing.T) {
 				t.Errorf("a budget of %d tokens gave %d messages of %d, from %.60q on; want less with a summary and the question", budget, len(list), tokens, list[0].Content)
 			}
 		})
+	}
+}
+
+// A question that takes almost all of the model's window is answered without the history that has
+// no room beside it, whether or not the window is larger than the budget of histories.
+func TestQuestionThatFillsTheWindow(t *testing.T) {
+	const window = 2000
+	for _, budget := range []int{window - 100, 10 * window} {
+		c := longChat(20)
+		question := strings.Repeat("alpha beta gamma ", window*9/30)
+		c.messages[len(c.messages)-1].Content = question
+		h := prompt.NewHistory(c, prompt.HistoryOptions{Budget: budget}, nil).Within(window)
+		list, _, err := h.Messages(t.Context(), prompt.HistoryInput{
+			Owner: alice, ConversationID: 1, UserMessageID: c.last(),
+			Summarize: func(context.Context, string, []turn.Message) (string, error) {
+				t.Error("a summary is asked for, for which there is no room")
+				return "", nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens := 0
+		for _, m := range list {
+			tokens += h.Tokens(m.Content)
+		}
+		if tokens > window || tokens < window*8/10 || !strings.Contains(list[0].Content, "left out") || !strings.Contains(list[len(list)-1].Content, question) {
+			t.Errorf("with a budget of %d a window of %d tokens gets %d, from %.60q on; want the question and a note", budget, window, tokens, list[0].Content)
+		}
 	}
 }
 

@@ -95,10 +95,10 @@ func (h *History) cost(m turn.Message) int {
 // short returns a summary, cut if the model's window has no room for more tokens than that:
 // the summary may be of a model with a larger one.
 func (h *History) short(summary string, limit int) string {
-	if !h.windowed || h.tokens.upper(summary) <= limit || h.tokens.count(summary) <= limit {
+	if h.room == 0 || h.tokens.upper(summary) <= limit || h.tokens.count(summary) <= limit {
 		return summary
 	}
-	return text.Ellipsis(summary, limit*minTokenSize)
+	return strings.ToValidUTF8(summary[:limit*minTokenSize], "") + "…"
 }
 
 // fits reports whether all turns fit the budget. A history that is clearly
