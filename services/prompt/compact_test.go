@@ -158,8 +158,15 @@ func TestQuestionThatFillsTheWindow(t *testing.T) {
 // A model with a small window cannot condense all older turns at once. The oldest are left out,
 // which the summary so far may have, and not the newest.
 func TestSummaryOfMoreThanAWindow(t *testing.T) {
+	for _, lines := range []int{50, 1000} { // of the summary so far, which may be of a model with a larger window
+		testSummaryOfMoreThanAWindow(t, strings.Repeat("so far\n", lines))
+	}
+}
+
+func testSummaryOfMoreThanAWindow(t *testing.T, before string) {
+	t.Helper()
 	c := longChat(40)
-	c.summary = record.Summary{Text: strings.Repeat("so far\n", 50), Through: c.messages[0].ID}
+	c.summary = record.Summary{Text: before, Through: c.messages[0].ID}
 	var given string
 	limit := prompt.SummaryLimit(2500, 500)
 	h := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Within(2000)
