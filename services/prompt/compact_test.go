@@ -99,6 +99,8 @@ func TestCompactedHistoryStaysInBudget(t *testing.T) {
 		"long question":                               {question: strings.Repeat("alpha beta gamma ", budget/4), summary: "in short"},
 		"long summary":                                {question: "why", summary: strings.Repeat("delta epsilon ", 550)},
 		"long summary of rare characters":             {question: "why", summary: strings.Repeat("鬱龜麤讀", 1900)},
+		"long summary of signs":                       {question: "why", summary: strings.Repeat("x9$#k ", 1300)},
+		"long summary of short lines":                 {question: strings.Repeat("alpha beta gamma ", budget/4), stored: strings.Repeat("- a\n", 2000), summary: "in short"},
 		"long summary of before, and a long question": {question: strings.Repeat("alpha beta gamma ", budget/4), stored: strings.Repeat("delta epsilon ", 550)},
 	} {
 		t.Run(name, func(t *testing.T) {
