@@ -35,8 +35,11 @@ const (
 	dialWait = 2 * time.Second
 )
 
-// away is what is logged when there is no connection.
-const away = "nats is away; other processes' runs are read from the database"
+// away is what is logged when there is no connection, closed when there will be none again.
+const (
+	away   = "nats is away; other processes' runs are read from the database"
+	closed = "nats is closed; other processes' runs are read from the database until the next start"
+)
 
 // ErrDown is the error of a message that cannot be sent now.
 var ErrDown = errors.New("relay: there is no connection")
@@ -88,6 +91,9 @@ func Connect(o Options) (*NATS, error) {
 		nats.CustomReconnectDelay(func(int) time.Duration { return retryMin + rand.N(retryMax-retryMin) }), //nolint:gosec // it guards nothing
 		nats.ConnectHandler(connected("nats is connected")), nats.ReconnectHandler(connected("nats is connected again")),
 		nats.DisconnectErrHandler(lost), nats.ReconnectErrHandler(lost),
+		nats.ClosedHandler(func(conn *nats.Conn) { // after an error of the server that the library does not expect
+			o.Logger.Error(closed, "error", conn.LastError())
+		}), nats.NoCallbacksAfterClientClose(),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { n.fault(err) }),
 	}
 	if err := CheckCreds(o.Creds); err != nil {

@@ -1,9 +1,12 @@
 package relay_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -253,5 +256,56 @@ func TestMessagesThatAreTooLarge(t *testing.T) {
 	}
 	if line := <-logged; !strings.Contains(line, "maximum payload") {
 		t.Errorf("logged: %s, want why", line)
+	}
+}
+
+// A server has ended the connection with an error after which the library makes no other, such
+// as for messages that have become too large with new settings. The log says so; it says nothing
+// after Close.
+func TestClosedForGood(t *testing.T) {
+	logged := make(lines, 100)
+	connect := func(answer string) *relay.NATS {
+		server, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = server.Close() })
+		go func() {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			_, _ = io.WriteString(conn, "INFO {\"proto\":1,\"max_payload\":1048576}\r\n")
+			for line := bufio.NewScanner(conn); line.Scan(); {
+				switch {
+				case line.Text() == "PING":
+					_, _ = io.WriteString(conn, "PONG\r\n")
+				case strings.HasPrefix(line.Text(), "PUB"):
+					_, _ = io.WriteString(conn, answer)
+				}
+			}
+		}()
+		n, err := relay.Connect(relay.Options{URL: "nats://" + server.Addr().String(), Service: "one", Logger: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelError}))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.SendAll([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	connect("").Close()
+	t.Cleanup(connect("-ERR 'Maximum Payload Violation'\r\n").Close)
+	select {
+	case line := <-logged:
+		if !strings.Contains(line, "until the next start") || !strings.Contains(line, "Maximum Payload Violation") {
+			t.Errorf("logged: %s; want that nats is closed, and why", line)
+		}
+	case <-time.After(wait):
+		t.Fatal("nothing is logged, want that nats is closed")
+	}
+	if more := len(logged); more != 0 {
+		t.Errorf("%d more lines are logged, want none: the other connection was closed here", more)
 	}
 }

@@ -82,15 +82,16 @@ type endedRun struct {
 }
 
 // endedBefore reports whether the run has ended before a time. If the clock was wrong and it
-// ends in the future, it has ended before if one has that began later: else no log would be
-// deleted until that future.
+// ends in the future, it has ended before if the next one has whose end is not: else no log
+// would be deleted until that future. No other is read: nobody else writes meanwhile.
 func (r *endedRun) endedBefore(tx *gorm.DB, before, now time.Time) (bool, error) {
-	switch at := values.Micros(before); {
+	switch at, future := values.Micros(before), values.Micros(now.Add(aheadClock)); {
 	case !r.State.Terminal():
 		return false, nil
-	case r.EndedAt > values.Micros(now.Add(aheadClock)):
-		later, err := sqldb.Number(tx, "SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE place > ? AND ended_at > 0 AND ended_at < ? LIMIT 1) later", r.Place, at)
-		return later > 0, err
+	case r.EndedAt > future:
+		old, err := sqldb.Number(tx, `SELECT COUNT(*) FROM (SELECT ended_at FROM runs WHERE place > ? AND ended_at > 0 AND ended_at <= ? ORDER BY place LIMIT 1) AS next
+			WHERE ended_at < ?`, r.Place, future, at)
+		return old > 0, err
 	default:
 		return r.EndedAt < at, nil
 	}

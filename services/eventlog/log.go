@@ -22,6 +22,9 @@ const (
 // ErrFull is the error of an append over the limits.
 var ErrFull = errors.New("the run's log is full")
 
+// ErrSealed is the error of an append after Seal.
+var ErrSealed = errors.New("the run's log is sealed")
+
 // Log is the event log of one attempt: one writer appends, any number of
 // Readers follow, each with its own cursor. Readers are woken by a one-slot
 // bell that carries nothing and then read the log, so nothing is dropped,
@@ -36,6 +39,7 @@ type Log struct {
 	n      int   // events
 	bytes  int
 	ended  bool // the last event is terminal
+	sealed bool // only the terminal event may follow
 	packed packedLog
 	piece  runlog.Text // the body of a piece of text while it is appended
 	stored place       // what comes before it is in the store
@@ -64,6 +68,9 @@ func (l *Log) Append(at runlog.Level, b runlog.Body) error {
 }
 
 func (l *Log) append(e runlog.Event) error {
+	if l.sealed {
+		return ErrSealed
+	}
 	if err := l.room(&e); err != nil {
 		return err
 	}
@@ -141,10 +148,12 @@ func (l *Log) Listen(ring func()) (leave func()) {
 }
 
 // Seal returns the whole log with a terminal event e after it, as segments.
-// Readers see e only after Publish.
+// Readers see e only after Publish. Nothing is appended between: it would not be
+// stored, and would have the number of e.
 func (l *Log) Seal(e *runlog.Event) iter.Seq[record.Segment] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.sealed = true
 	l.stamp(e)
 	last := *e
 	return sealed(slices.Clone(l.packed.parts), l.packed.end, &last)
@@ -158,7 +167,7 @@ func (l *Log) Publish(e runlog.Event) {
 }
 
 func (l *Log) publish(e *runlog.Event) {
-	l.closed = true
+	l.closed, l.sealed = true, true
 	l.packed.keep(e)
 	l.put(e.Terminal())
 	l.stored = l.packed.end

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -81,6 +82,36 @@ func TestLogReadersMissAndRepeatNothing(t *testing.T) {
 	}
 	if n := l.Readers(); n != 0 {
 		t.Errorf("%d readers are left, want none", n)
+	}
+}
+
+// The user may withdraw a block while the end of its run is being stored: what would tell
+// readers about it comes too late, and does not take the number of the end.
+func TestLogTakesNothingAfterItsSeal(t *testing.T) {
+	l := testLog(1)
+	if err := l.Append(runlog.Level{}, text("a")); err != nil {
+		t.Fatal(err)
+	}
+	end := runlog.Event{Body: &runlog.Cancelled{}}
+	l.Seal(&end)
+	if err := l.Append(runlog.Level{}, &runlog.BlockReset{End: true}); !errors.Is(err, ErrSealed) {
+		t.Errorf("an event after the seal: %v, want %v", err, ErrSealed)
+	}
+	tail := l.Tail(0)
+	tail.Next()
+	for events, _ := tail.Next(); len(events) > 0; events, _ = tail.Next() {
+		t.Errorf("a reader gets %v, which is not stored", events)
+	}
+	l.Publish(end)
+	events, _ := tail.Next()
+	if len(events) != 1 || !events[0].Terminal() || events[0].Seq != 2 {
+		t.Errorf("a reader gets %v after the event 1, want the end as 2", events)
+	}
+	if err := l.Append(runlog.Level{}, &runlog.BlockReset{End: true}); !errors.Is(err, ErrSealed) {
+		t.Errorf("an event after the end: %v, want %v", err, ErrSealed)
+	}
+	if _, ended := l.Ended(); !ended {
+		t.Error("the log has not ended")
 	}
 }
 

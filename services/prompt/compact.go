@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/chattray/chattray/schemas/text"
 )
 
 const (
@@ -48,9 +50,10 @@ func (l *lateSummaries) lately(chat int64, now time.Time) bool {
 // summary so far and the older turns. If there are too many turns, the oldest are left out.
 func compactInput(past historyRead, older []historyTurn, limit int) string {
 	var parts []string
-	size, room := 0, maxCompactInput
-	if limit > 0 {
-		room = min(room, limit-indentedSize(past.summary.Text)-compactFrame)
+	size, room, sofar := 0, maxCompactInput, past.summary.Text
+	if limit > 0 { // the summary may be of a model with a larger window
+		sofar = text.Ellipsis(sofar, limit/2)
+		room = min(room, limit-indentedSize(sofar)-compactFrame)
 	}
 	for _, t := range slices.Backward(older) {
 		part := fmt.Sprintf("%s:\n%s\n", t.role, cutText(t.text, maxCompactMessage))
@@ -61,8 +64,8 @@ func compactInput(past historyRead, older []historyTurn, limit int) string {
 	}
 	left := len(older) - len(parts)
 	var b strings.Builder
-	if past.summary.Text != "" {
-		writeData(&b, "summary so far", past.summary.Text)
+	if sofar != "" {
+		writeData(&b, "summary so far", sofar)
 	}
 	if left > 0 || past.unread {
 		b.WriteString("(some older messages are left out)\n")

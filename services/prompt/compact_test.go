@@ -96,8 +96,11 @@ func TestCompactedHistoryStaysInBudget(t *testing.T) {
 		stored   string // summary of all but the last 3 turns
 		summary  string
 	}{
-		"long question": {question: strings.Repeat("alpha beta gamma ", budget/4), summary: "in short"},
-		"long summary":  {question: "why", summary: strings.Repeat("delta epsilon ", 550)},
+		"long question":                               {question: strings.Repeat("alpha beta gamma ", budget/4), summary: "in short"},
+		"long summary":                                {question: "why", summary: strings.Repeat("delta epsilon ", 550)},
+		"long summary of rare characters":             {question: "why", summary: strings.Repeat("鬱龜麤讀", 1900)},
+		"long summary of signs":                       {question: "why", summary: strings.Repeat("x9$#k ", 1300)},
+		"long summary of short lines":                 {question: strings.Repeat("alpha beta gamma ", budget/4), stored: strings.Repeat("- a\n", 2000), summary: "in short"},
 		"long summary of before, and a long question": {question: strings.Repeat("alpha beta gamma ", budget/4), stored: strings.Repeat("delta epsilon ", 550)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,11 +128,47 @@ func TestCompactedHistoryStaysInBudget(t *testing.T) {
 	}
 }
 
+// A question that takes almost all of the model's window is answered without the history that has
+// no room beside it, whether or not the window is larger than the budget of histories.
+func TestQuestionThatFillsTheWindow(t *testing.T) {
+	const window = 2000
+	for _, budget := range []int{window - 100, 10 * window} {
+		c := longChat(20)
+		question := strings.Repeat("alpha beta gamma ", window*9/30)
+		c.messages[len(c.messages)-1].Content = question
+		h := prompt.NewHistory(c, prompt.HistoryOptions{Budget: budget}, nil).Within(window)
+		list, _, err := h.Messages(t.Context(), prompt.HistoryInput{
+			Owner: alice, ConversationID: 1, UserMessageID: c.last(),
+			Summarize: func(context.Context, string, []turn.Message) (string, error) {
+				t.Error("a summary is asked for, for which there is no room")
+				return "", nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens := 0
+		for _, m := range list {
+			tokens += h.Tokens(m.Content)
+		}
+		if tokens > window || tokens < window*8/10 || !strings.Contains(list[0].Content, "left out") || !strings.Contains(list[len(list)-1].Content, question) {
+			t.Errorf("with a budget of %d a window of %d tokens gets %d, from %.60q on; want the question and a note", budget, window, tokens, list[0].Content)
+		}
+	}
+}
+
 // A model with a small window cannot condense all older turns at once. The oldest are left out,
 // which the summary so far may have, and not the newest.
 func TestSummaryOfMoreThanAWindow(t *testing.T) {
+	for _, lines := range []int{50, 1000} { // of the summary so far, which may be of a model with a larger window
+		testSummaryOfMoreThanAWindow(t, strings.Repeat("so far\n", lines))
+	}
+}
+
+func testSummaryOfMoreThanAWindow(t *testing.T, before string) {
+	t.Helper()
 	c := longChat(40)
-	c.summary = record.Summary{Text: strings.Repeat("so far\n", 50), Through: c.messages[0].ID}
+	c.summary = record.Summary{Text: before, Through: c.messages[0].ID}
 	var given string
 	limit := prompt.SummaryLimit(2500, 500)
 	h := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Within(2000)

@@ -19,6 +19,7 @@ const (
 	countChunk   = 4 << 10 // bytes counted at once
 	maxCounts    = 4_096   // counts remembered
 	minTokenSize = 2       // bytes of a token, less only in unusual texts
+	headTokens   = 32      // tokens around a summary
 )
 
 // tokenCounter counts tokens as o200k does, which for other models is an
@@ -92,13 +93,22 @@ func (h *History) cost(m turn.Message) int {
 	return h.tokens.count(m.Content) + turnTokens + imageTokens*len(m.Images)
 }
 
-// short returns a summary, cut if the model's window has no room for more tokens than that:
-// the summary may be of a model with a larger one.
+// short returns a summary, cut if the model's window has no room for more tokens than that
+// with what is written around it: the summary may be of a model with a larger window.
 func (h *History) short(summary string, limit int) string {
-	if !h.windowed || h.tokens.upper(summary) <= limit || h.tokens.count(summary) <= limit {
+	limit = max(limit-headTokens, 0)
+	if h.room == 0 || indentedSize(summary) <= limit*minTokenSize {
 		return summary
 	}
-	return text.Ellipsis(summary, limit*minTokenSize)
+	whole := len(summary)
+	size := func() int { return h.tokens.count(summary) + strings.Count(summary, "\n") } // each line is indented
+	for n := size(); n > limit; n = size() {
+		summary = strings.ToValidUTF8(summary[:len(summary)*limit/n], "")
+	}
+	if len(summary) < whole {
+		summary += "…"
+	}
+	return summary
 }
 
 // fits reports whether all turns fit the budget. A history that is clearly

@@ -42,7 +42,8 @@ const (
 type HistoryOptions struct {
 	// Budget is the number of tokens that earlier messages may take, as o200k
 	// counts them; the user's message is subtracted from it, but never more
-	// than three quarters. 0 means defaultHistoryBudget.
+	// than three quarters, as far as the model's window has room for both. 0 means
+	// defaultHistoryBudget.
 	Budget int
 	// Keep is the number of tokens kept word for word when older turns are
 	// compacted; 0 is a third of the budget.
@@ -82,9 +83,8 @@ type History struct {
 	store  HistoryStore
 	tokens *tokenCounter
 	logger *slog.Logger
-	// windowed says that the model takes no more than the budget.
-	windowed bool
-	late     *lateSummaries
+	room   int // tokens that the model's window has for the conversation; 0 means no limit
+	late   *lateSummaries
 	HistoryOptions
 }
 
@@ -121,15 +121,17 @@ func NewHistory(store HistoryStore, o HistoryOptions, logger *slog.Logger) *Hist
 	return &History{store: store, tokens: newTokenCounter(), logger: logger, late: &lateSummaries{at: make(map[int64]time.Time)}, HistoryOptions: o}
 }
 
-// Within returns a history with a budget of at most this many tokens; 0 means
+// Within returns a history for a model that takes at most this many tokens; 0 means
 // no limit.
 func (h *History) Within(tokens int) *History {
-	if tokens == 0 || tokens >= h.Budget {
+	if tokens == 0 {
 		return h
 	}
 	small := *h
-	small.Budget = max(tokens, minHistoryBudget)
-	small.Keep, small.windowed = min(h.Keep, small.Budget/3), true
+	if small.room = max(tokens, minHistoryBudget); small.room < h.Budget {
+		small.Budget = small.room
+		small.Keep = min(h.Keep, small.Budget/3)
+	}
 	return &small
 }
 
@@ -153,17 +155,24 @@ func (h *History) Messages(ctx context.Context, in HistoryInput) (list []turn.Me
 		return nil, "", err
 	}
 	turns := h.render(ctx, in, past.list)
-	budget := max(h.Budget-h.cost(current), h.Budget/4)
+	cost := h.cost(current)
+	budget := max(h.Budget-cost, h.Budget/4)
+	if h.room > 0 {
+		budget = min(budget, max(h.room-cost, 0))
+	}
+	longest := budget/2 + max(h.room-cost-budget, 0)             // tokens of a summary
 	if !past.summed && !h.CompactOff && !h.fits(turns, budget) { // the texts are short, but not the files or the notes
 		turns = past.cover(h.summary(ctx, in), turns)
 	}
-	head := historyHead{summary: h.short(past.summary.Text, budget/2), unread: past.unread}
+	head := historyHead{summary: h.short(past.summary.Text, longest), unread: past.unread}
 	room := budget - min(h.tokens.upper(head.summary), budget/2)
 	if !past.unread && h.fits(turns, room) {
 		return head.before(turns, current), question, nil
 	}
-	if kept, text, ok := h.compact(ctx, in, past, turns, min(h.Keep, budget/2)); ok {
-		return historyHead{summary: h.short(text, budget/2)}.before(kept, current), question, nil
+	if budget >= h.Budget/8 { // else only this question has no room for more
+		if kept, text, ok := h.compact(ctx, in, past, turns, min(h.Keep, budget/2)); ok {
+			return historyHead{summary: h.short(text, longest)}.before(kept, current), question, nil
+		}
 	}
 	if ctx.Err() != nil {
 		return nil, "", context.Cause(ctx)

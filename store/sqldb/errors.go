@@ -120,9 +120,9 @@ func locked(err error) bool {
 
 // awayStates are the prefixes of Postgres' codes for away: connection
 // exception, insufficient resources, operator intervention (shutdown, starting
-// up), a statement, a transaction that timed out, one that gave way to
-// others as often as it was tried, system error, and a server that has become
-// read-only.
+// up), a statement or a transaction that timed out, a transaction that gave way
+// to others as often as it was tried, system error, and a server that has
+// become read-only.
 var awayStates = []string{"08", "53", "57P", "57014", "25P03", "25P04", "40001", "40P01", "58", "25006"}
 
 // awayCodes are SQLite's codes for away.

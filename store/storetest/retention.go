@@ -107,11 +107,16 @@ func testLogOfTheFuture(t *testing.T, url string) {
 		t.Errorf("got %d runs, want none as long as it may have ended just now", runs)
 	}
 	later := f.logged(1)
+	behind := f.begin("q")
+	f.mustCommit(behind)
+	past := f.finish(behind, "a")
+	past.Finish.EndedAt = f.now().AddDate(-20, 0, 0)
+	f.mustCommit(past)
 	if runs, _ := f.drop(before); runs != 0 {
-		t.Errorf("got %d runs, want none before a later one is old", runs)
+		t.Errorf("got %d runs, want none before the one after it is old", runs)
 	}
-	if runs, _ := f.drop(f.now()); runs != 2 {
-		t.Errorf("got %d runs, want both", runs)
+	if runs, _ := f.drop(f.now()); runs != 3 {
+		t.Errorf("got %d runs, want all", runs)
 	}
 	for _, id := range []string{w.RunID, later} {
 		if log, _ := f.kept(id); log {
