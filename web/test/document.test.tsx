@@ -183,6 +183,58 @@ it('goes on with undoing Accept all where the service refused it, and loses noth
   screen.getByText('Text b')
 })
 
+describe('an undo that is not answered yet', () => {
+  const accepted = async (refused = false) => {
+    const [asked, answer] = [gateway(), gateway()]
+    let stored = [block('a', { state: 'pending_edit', new: 'New a' }), block('b', { state: 'pending_new', current: undefined, new: 'New b' })]
+    const { api } = fakeApi(({ method, path }) => {
+      if (path === '/api/documents/d') return json({ id: 'd', title: 'Title d', revision: 1, blocks: [...stored] })
+      if (path === '/api/documents/e') return json({ id: 'e', title: 'Title e', revision: 1, blocks: [block('c')] })
+      const id = path.split('/')[3]
+      if (method === 'POST') stored = stored.map((b) => (b.id === id ? block(b.id, { current: b.new, revision: 2 }) : b))
+      if (method === 'PATCH') stored = stored.map((b) => (b.id === id ? block(b.id, { revision: 3 }) : b))
+      if (method !== 'DELETE') return method === 'GET' ? undefined : new Response(null, { status: 204 })
+      const here = stored.some((b) => b.id === id)
+      stored = stored.filter((b) => b.id !== id)
+      asked.open()
+      return answer.opened.then(() => (here && !refused ? new Response(null, { status: 204 }) : json({ detail: 'There is nothing under this id.', code: 'not_found', status: 404 }, 404)))
+    })
+    const One = ({ id }: { id: string }) => <DocumentPane state={useDocument(id)} />
+    const page = (id: string) => <ChatProvider api={api} storageKey=""><One id={id} /></ChatProvider>
+    const { rerender } = render(page('d'))
+    const user = userEvent.setup()
+    await user.click((await screen.findAllByRole('button', { name: 'Accept' }))[0]!)
+    await screen.findByText('1 change waits for you')
+    await user.click(screen.getByRole('button', { name: 'Accept' }))
+    await screen.findByText('Everything is decided.')
+    return { asked, answer, user, show: (id: string) => rerender(page(id)) }
+  }
+
+  it('is not begun twice, and the decision before can still be undone', async () => {
+    const { asked, answer, user } = await accepted()
+    const undo = screen.getByRole('button', { name: 'Undo accepting' })
+    await user.click(undo)
+    await user.click(undo)
+    await asked.opened
+    await act(async () => answer.open())
+    await screen.findByText('1 change waits for you')
+    await user.click(screen.getByRole('button', { name: 'Undo accepting' }))
+    await screen.findByText('2 changes wait for you')
+    expect(screen.queryByRole('alert')).toBeNull()
+  })
+
+  it.each([false, true])('proposes nothing in a document that is shown meanwhile, and tells no error there, refused: %s', async (refused) => {
+    const { asked, answer, user, show } = await accepted(refused)
+    await user.click(screen.getByRole('button', { name: 'Undo accepting' }))
+    await asked.opened
+    show('e')
+    await screen.findByText('Title e')
+    await act(async () => answer.open())
+    show('e')
+    expect(screen.queryByRole('status') ?? screen.queryByRole('alert')).toBeNull()
+  })
+})
+
 it('says how much waits without the names of the buttons beside it', async () => {
   const { user } = await shown([block('a', { state: 'pending_edit', new: 'Text new' })])
   expect(screen.getByRole('status').textContent).toBe('1 change waits for you')

@@ -119,13 +119,15 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   }, [isLoading, reload])
 
   const act = useCallback(async (doing: () => Promise<unknown>) => {
+    const from = wanted.current
+    const tell = (words: string) => wanted.current === from && setProblem(words)
     let done = true
     try {
       await doing()
-      setProblem('')
+      tell('')
     } catch (error) {
       done = false
-      setProblem(whyNot(latest.current, error))
+      tell(whyNot(latest.current, error))
     }
     if (wanted.current.id) await readNow(wanted.current).catch(() => undefined)
     return done
@@ -147,12 +149,12 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
       if (decision.kind === 'accept') await applyAll(api, id ?? '', own, proposals, document?.blocks ?? [], ids, done)
       if (decision.title) {
         if (decision.kind === 'accept' && !document?.new_title) await api.rename(id ?? '', decision.title.proposed)
-        setTitle('')
+        if (wanted.current === place) setTitle('')
       }
     } finally {
-      setProposals((all) => without(all, done, ids))
+      if (wanted.current === place) setProposals((all) => without(all, done, ids))
     }
-    setDecisions((all) => [...all, renamed(decision, ids)].slice(-MAX_DECISIONS))
+    if (wanted.current === place) setDecisions((all) => [...all, renamed(decision, ids)].slice(-MAX_DECISIONS))
   })
   const decideOne = (kind: Decision['kind'], block: Block) => {
     const one = pending.filter((p) => p.block.id === block.id)
@@ -164,22 +166,29 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     const whole = pending.filter((p) => !writing.has(p.block.id))
     return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => (kind === 'accept' ? api.acceptAll(id ?? '') : api.revertAll(id ?? '')))
   }
-  const takeBack = () => act(async () => {
+  const undoing = useRef(false)
+  const takeBack = async () => {
     const last = decisions.at(-1)
-    if (!last || !id || !document) return
-    const back: Proposal[] = []
+    if (!last || !id || !document || undoing.current) return false
+    undoing.current = true
+    const back = [...proposals]
     const left = [...last.proposals]
     let whole = false
-    try {
-      await undo(api, id, last, back, left, document)
-      whole = true
-      if (last.title) setTitle(last.title.proposed)
-    } finally {
-      // What failed is undone with the next try.
-      setDecisions((all) => [...all.slice(0, -1), ...(whole ? [] : [{ ...last, proposals: left }])])
-      setProposals((all) => [...all.filter((p) => back.every((b) => b.block.id !== p.block.id)), ...back])
-    }
-  })
+    return act(async () => {
+      try {
+        await undo(api, id, last, back, left, document)
+        whole = true
+      } finally {
+        if (wanted.current === place) {
+          const again = back.slice(proposals.length)
+          if (whole && last.title) setTitle(last.title.proposed)
+          // What failed is undone with the next try.
+          setDecisions((all) => all.flatMap((d) => (d !== last ? d : whole ? [] : { ...last, proposals: left })))
+          setProposals((all) => [...all.filter((p) => again.every((b) => b.block.id !== p.block.id)), ...again])
+        }
+      }
+    }).finally(() => (undoing.current = false))
+  }
   return {
     document: proposed, blocks, problem, loading, reload,
     withdrawn: withdrawnIn(view, id) || (run !== null && withdrawnBy(run)),
