@@ -1,9 +1,9 @@
 import { act, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { startTransition, Suspense } from 'react'
+import { startTransition, Suspense, useState } from 'react'
 import { describe, expect, it } from 'vitest'
 import { ChatProvider } from '../src'
-import { DocumentPane, DocumentVersions, useDocument, type Block } from '../src/documents'
+import { DocumentPane, DocumentVersions, emptySocketFold, useDocument, type Block, type SocketBlock } from '../src/documents'
 import { fakeApi, json } from './fakes'
 import { gateway } from './shown'
 
@@ -359,6 +359,23 @@ it('an answer that is late does not replace a later one', async () => {
   await act(async () => late.open())
   await waitFor(() => expect(screen.getByTestId('loading').textContent).toBe('false'))
   screen.getByText('Everything is decided.')
+})
+
+it('what a socket writes into one block draws no other block again', async () => {
+  const drawn: string[] = []
+  const labels = { blockName: (type: string) => (drawn.push(type), type) }
+  const { api } = fakeApi(({ path }) => (path === '/api/documents/d' ? json({ id: 'd', title: 'Gold', revision: 1, blocks: [block('a'), block('b', { type: 'text' })] }) : undefined))
+  const Page = () => {
+    const [content, write] = useState('')
+    const written: SocketBlock = { id: 'n', run_id: 'r', document_id: 'd', type: 'csv', meta: '', state: 'writing', step: 0, content }
+    return <><button type="button" onClick={() => write(`${content}x`)}>Write</button><DocumentPane state={useDocument('d', { ...emptySocketFold, blocks: { n: written } })} /></>
+  }
+  render(<ChatProvider api={api} storageKey="" labels={labels}><Page /></ChatProvider>)
+  const user = userEvent.setup()
+  await screen.findByText('Text a')
+  drawn.length = 0
+  for (let i = 0; i < 3; i++) await user.click(screen.getByRole('button', { name: 'Write' }))
+  expect(drawn).toEqual(['csv', 'csv', 'csv'])
 })
 
 it('a version that is chosen is restored only once it is shown', async () => {

@@ -134,7 +134,9 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   }, [readNow])
 
   const proposed = useMemo(() => withProposals(document, proposals, title), [document, proposals, title])
-  const blocks = useMemo(() => withChunks(withLive(proposed, run, readFrames), proposed, view, read), [proposed, run, readFrames, view, read])
+  // What a run does not write stays the same object, so that it is not drawn with each of its frames.
+  const still = useMemo(() => (proposed?.blocks ?? []).map((b) => ({ ...b, writing: false })), [proposed])
+  const blocks = useMemo(() => withChunks(withLive(proposed, still, run, readFrames), proposed, view, read), [proposed, still, run, readFrames, view, read])
   const writing = new Set(blocks.filter((b) => b.writing).map((b) => b.id))
   const here = (block: Block) => proposals.find((p) => p.block.id === block.id && (document?.blocks ?? []).every((b) => b.id !== block.id || b.state === 'clean'))
   const pending = pendingOf(proposed?.blocks ?? [])
@@ -303,8 +305,8 @@ export function writtenBy(run: RunView): Written[] {
 }
 
 /** Overlays the stored blocks with what the run writes. Texts that had ended when the blocks were read are already in them, and may have been decided about. */
-function withLive(document: DocumentRecord | null, run: RunView | null, read: Read): LiveBlock[] {
-  const blocks: LiveBlock[] = (document?.blocks ?? []).map((b) => ({ ...b, writing: false }))
+function withLive(document: DocumentRecord | null, still: readonly LiveBlock[], run: RunView | null, read: Read): LiveBlock[] {
+  const blocks = [...still]
   if (!run || !document) return blocks
   for (const { id, type, content, writing, end, withdrawn } of writtenBy(run)) {
     if (end > 0 && withdrawn === 0 && read.run === run.runId && end <= read.last) continue
