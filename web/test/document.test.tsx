@@ -183,6 +183,23 @@ it('goes on with undoing Accept all where the service refused it, and loses noth
   screen.getByText('Text b')
 })
 
+it('a block moves up beside one that only this page proposes', async () => {
+  let stored = [block('n', { state: 'pending_new', current: undefined, new: 'Text n' }), block('b'), block('c')]
+  const { api, calls } = fakeApi(({ method, path }) => {
+    if (path === '/api/documents/d') return json({ id: 'd', title: 'Gold', revision: 1, blocks: stored })
+    if (method === 'POST') stored = stored.map((b) => block(b.id))
+    if (method === 'DELETE') stored = stored.slice(1)
+    return method === 'GET' ? undefined : new Response(null, { status: 204 })
+  })
+  render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: 'Accept' }))
+  await user.click(await screen.findByRole('button', { name: 'Undo accepting' }))
+  await screen.findByText('1 change waits for you')
+  await user.click(screen.getAllByRole('button', { name: 'Move the block up' }).at(-1)!)
+  await waitFor(() => expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/blocks/c', { after_block_id: '' }]]))
+})
+
 describe('an undo that is not answered yet', () => {
   const accepted = async (refused = false) => {
     const [asked, answer] = [gateway(), gateway()]

@@ -86,7 +86,7 @@ export function without(all: readonly Proposal[], decided: readonly Proposal[], 
 }
 
 /** The block after which something comes, where that may be a new one that the service does not have, or has with another id. */
-function placeOf(after: string, proposals: readonly Proposal[], ids: ReadonlyMap<string, string>): string {
+export function placeOf(after: string, proposals: readonly Proposal[], ids: ReadonlyMap<string, string>): string {
   const made = ids.get(after)
   const before = proposals.find((p) => p.block.id === after && p.block.state === 'pending_new')
   return made ?? (before ? placeOf(before.after, proposals.filter((p) => p !== before), ids) : after)

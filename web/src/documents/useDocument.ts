@@ -11,7 +11,7 @@ import type { SocketFold } from '../socket/chunks'
 import { partialTexts } from './partial'
 import { withChunks, withdraw, withdrawnIn } from './withChunks'
 import { keep, keyOf, readKept } from './keptDecisions'
-import { applyAll, pendingOf, renamed, undo, without, withProposals, type Decision, type Proposal } from './undo'
+import { applyAll, pendingOf, placeOf, renamed, undo, without, withProposals, type Decision, type Proposal } from './undo'
 
 export interface DocumentState {
   document: DocumentRecord | null
@@ -205,7 +205,8 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     undo: takeBack,
     edit: (b, content) => act(() => api.updateBlock(b.id, { content }, b.revision)),
     remove: (b) => act(() => api.removeBlock(b.id)),
-    move: (b, after) => act(() => api.updateBlock(b.id, { after_block_id: after }, b.revision)),
+    // The service does not have the blocks that only this page proposes.
+    move: (b, after) => act(() => api.updateBlock(b.id, { after_block_id: placeOf(after, proposals, new Map()) }, b.revision)),
     add: (type, content, after) => act(() => api.addBlock(id ?? '', { type, content, ...(after !== undefined && { after_block_id: after }) })),
     rename: (title) => act(() => api.rename(id ?? '', title)),
   }
