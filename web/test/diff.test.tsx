@@ -196,4 +196,22 @@ describe('undoing what was accepted', () => {
     expect(stored.texts()).toBe('b')
     expect(withProposals(stored.now(), back!)!.blocks!.map((b) => b.new ?? b.current).join(' ')).toBe('X Y B')
   })
+
+  it('continues in the right places', async () => {
+    const stored = service([block('a'), block('x', { current: 'X' }), block('z')])
+    const proposals = pendingOf([block('a'), added('x'), block('b', { state: 'pending_delete' }), block('c', { state: 'pending_delete' }), block('d', { state: 'pending_delete' }), block('z')])
+    const [back, left]: Proposal[][] = [[], [...proposals]]
+    const { addBlock } = stored.api
+    let adds = 0
+    stored.api.addBlock = async (...added) => {
+      if ([1, 3].includes(++adds)) throw new Error('too many requests')
+      return addBlock(...added)
+    }
+    const next = () => undo(stored.api, 'doc', { kind: 'accept', proposals: left! }, back, left, stored.now())
+    await expect(next()).rejects.toThrow('too many')
+    await expect(next()).rejects.toThrow('too many')
+    await next()
+    expect(stored.texts()).toBe('a b c d z')
+    expect(withProposals(stored.now(), back!)!.blocks!.map((b) => b.new ?? b.current).join(' ')).toBe('a X b c d z')
+  })
 })

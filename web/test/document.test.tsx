@@ -1,9 +1,9 @@
 import { act, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { startTransition, Suspense } from 'react'
+import { startTransition, Suspense, useState } from 'react'
 import { describe, expect, it } from 'vitest'
 import { ChatProvider } from '../src'
-import { DocumentPane, DocumentVersions, useDocument, type Block } from '../src/documents'
+import { DocumentPane, DocumentVersions, emptySocketFold, useDocument, type Block, type SocketBlock } from '../src/documents'
 import { fakeApi, json } from './fakes'
 import { gateway } from './shown'
 
@@ -183,6 +183,75 @@ it('goes on with undoing Accept all where the service refused it, and loses noth
   screen.getByText('Text b')
 })
 
+it('a block moves up beside one that only this page proposes', async () => {
+  let stored = [block('n', { state: 'pending_new', current: undefined, new: 'Text n' }), block('b'), block('c')]
+  const { api, calls } = fakeApi(({ method, path }) => {
+    if (path === '/api/documents/d') return json({ id: 'd', title: 'Gold', revision: 1, blocks: stored })
+    if (method === 'POST') stored = stored.map((b) => block(b.id))
+    if (method === 'DELETE') stored = stored.slice(1)
+    return method === 'GET' ? undefined : new Response(null, { status: 204 })
+  })
+  render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: 'Accept' }))
+  await user.click(await screen.findByRole('button', { name: 'Undo accepting' }))
+  await screen.findByText('1 change waits for you')
+  await user.click(screen.getAllByRole('button', { name: 'Move the block up' }).at(-1)!)
+  await waitFor(() => expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/blocks/c', { after_block_id: '' }]]))
+})
+
+describe('an undo that is not answered yet', () => {
+  const accepted = async (refused = false) => {
+    const [asked, answer] = [gateway(), gateway()]
+    let stored = [block('a', { state: 'pending_edit', new: 'New a' }), block('b', { state: 'pending_new', current: undefined, new: 'New b' })]
+    const { api } = fakeApi(({ method, path }) => {
+      if (path === '/api/documents/d') return json({ id: 'd', title: 'Title d', revision: 1, blocks: [...stored] })
+      if (path === '/api/documents/e') return json({ id: 'e', title: 'Title e', revision: 1, blocks: [block('c')] })
+      const id = path.split('/')[3]
+      if (method === 'POST') stored = stored.map((b) => (b.id === id ? block(b.id, { current: b.new, revision: 2 }) : b))
+      if (method === 'PATCH') stored = stored.map((b) => (b.id === id ? block(b.id, { revision: 3 }) : b))
+      if (method !== 'DELETE') return method === 'GET' ? undefined : new Response(null, { status: 204 })
+      const here = stored.some((b) => b.id === id)
+      stored = stored.filter((b) => b.id !== id)
+      asked.open()
+      return answer.opened.then(() => (here && !refused ? new Response(null, { status: 204 }) : json({ detail: 'There is nothing under this id.', code: 'not_found', status: 404 }, 404)))
+    })
+    const One = ({ id }: { id: string }) => <DocumentPane state={useDocument(id)} />
+    const page = (id: string) => <ChatProvider api={api} storageKey=""><One id={id} /></ChatProvider>
+    const { rerender } = render(page('d'))
+    const user = userEvent.setup()
+    await user.click((await screen.findAllByRole('button', { name: 'Accept' }))[0]!)
+    await screen.findByText('1 change waits for you')
+    await user.click(screen.getByRole('button', { name: 'Accept' }))
+    await screen.findByText('Everything is decided.')
+    return { asked, answer, user, show: (id: string) => rerender(page(id)) }
+  }
+
+  it('is not begun twice, and the decision before can still be undone', async () => {
+    const { asked, answer, user } = await accepted()
+    const undo = screen.getByRole('button', { name: 'Undo accepting' })
+    await user.click(undo)
+    await user.click(undo)
+    await asked.opened
+    await act(async () => answer.open())
+    await screen.findByText('1 change waits for you')
+    await user.click(screen.getByRole('button', { name: 'Undo accepting' }))
+    await screen.findByText('2 changes wait for you')
+    expect(screen.queryByRole('alert')).toBeNull()
+  })
+
+  it.each([false, true])('proposes nothing in a document that is shown meanwhile, and tells no error there, refused: %s', async (refused) => {
+    const { asked, answer, user, show } = await accepted(refused)
+    await user.click(screen.getByRole('button', { name: 'Undo accepting' }))
+    await asked.opened
+    show('e')
+    await screen.findByText('Title e')
+    await act(async () => answer.open())
+    show('e')
+    expect(screen.queryByRole('status') ?? screen.queryByRole('alert')).toBeNull()
+  })
+})
+
 it('says how much waits without the names of the buttons beside it', async () => {
   const { user } = await shown([block('a', { state: 'pending_edit', new: 'Text new' })])
   expect(screen.getByRole('status').textContent).toBe('1 change waits for you')
@@ -307,6 +376,23 @@ it('an answer that is late does not replace a later one', async () => {
   await act(async () => late.open())
   await waitFor(() => expect(screen.getByTestId('loading').textContent).toBe('false'))
   screen.getByText('Everything is decided.')
+})
+
+it('what a socket writes into one block draws no other block again', async () => {
+  const drawn: string[] = []
+  const labels = { blockName: (type: string) => (drawn.push(type), type) }
+  const { api } = fakeApi(({ path }) => (path === '/api/documents/d' ? json({ id: 'd', title: 'Gold', revision: 1, blocks: [block('a'), block('b', { type: 'text' })] }) : undefined))
+  const Page = () => {
+    const [content, write] = useState('')
+    const written: SocketBlock = { id: 'n', run_id: 'r', document_id: 'd', type: 'csv', meta: '', state: 'writing', step: 0, content }
+    return <><button type="button" onClick={() => write(`${content}x`)}>Write</button><DocumentPane state={useDocument('d', { ...emptySocketFold, blocks: { n: written } })} /></>
+  }
+  render(<ChatProvider api={api} storageKey="" labels={labels}><Page /></ChatProvider>)
+  const user = userEvent.setup()
+  await screen.findByText('Text a')
+  drawn.length = 0
+  for (let i = 0; i < 3; i++) await user.click(screen.getByRole('button', { name: 'Write' }))
+  expect(drawn).toEqual(['csv', 'csv', 'csv'])
 })
 
 it('a version that is chosen is restored only once it is shown', async () => {

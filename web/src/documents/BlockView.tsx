@@ -1,4 +1,4 @@
-import { memo, useRef, useState } from 'react'
+import { memo, useRef, useState, type RefObject } from 'react'
 import type { Block, DocumentRecord } from '../api/documents'
 import { CheckIcon, CloseIcon, EditIcon } from '../components/icons'
 import { TrashIcon } from '../components/laterIcons'
@@ -30,18 +30,27 @@ const words: Record<Block['state'], (labels: Labels) => string> = {
   clean: () => '', pending_new: (l) => l.blockNew, pending_edit: (l) => l.blockChanged, pending_delete: (l) => l.blockDeleted, pending_move: (l) => l.blockMoved,
 }
 
+interface BlockViewProps {
+  block: LiveBlock
+  document: DocumentRecord
+  /** What is done with the block; a new value of it does not draw the block again. */
+  state: RefObject<DocumentState>
+  previous: string | null
+  place?: Place<LiveBlock>
+}
+
 /** One block with its pending changes. */
-export const BlockView = memo(function BlockView({ block, state, previous, place }: { block: LiveBlock; state: DocumentState; previous: string | null; place?: Place<LiveBlock> }) {
+export const BlockView = memo(function BlockView({ block, document, state, previous, place }: BlockViewProps) {
   const labels = useAllLabels()
   const nameOf = useName()
   const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
-  const unsaved = useUnsaved(state.document).of(block.id)
+  const unsaved = useUnsaved(document).of(block.id)
   const [editing, setEditing] = useState(() => unsaved.read() !== undefined)
   const [removing, setRemoving] = useState(false)
   const remove = async () => {
     const text = unsaved.read()
     if (text) unsaved.keep({ ...text, content: text.begun })
-    if (!(await state.remove(block)) && text) unsaved.keep(text)
+    if (!(await state.current.remove(block)) && text) unsaved.keep(text)
     setRemoving(false)
   }
   const both = block.current !== undefined && block.new !== undefined
@@ -66,11 +75,11 @@ export const BlockView = memo(function BlockView({ block, state, previous, place
           </span>
         )}
         <span className="ct-spacer" />
-        {block.writing && <button type="button" className="ct-button ct-small" onClick={() => void state.revert(block)}><CloseIcon />{labels.revert}</button>}
+        {block.writing && <button type="button" className="ct-button ct-small" onClick={() => void state.current.revert(block)}><CloseIcon />{labels.revert}</button>}
         {waits && (
           <span className="ct-doc-decide">
-            <button type="button" className="ct-button ct-small" onClick={() => void state.revert(block)}><CloseIcon />{labels.revert}</button>
-            <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.accept(block)}><CheckIcon />{labels.accept}</button>
+            <button type="button" className="ct-button ct-small" onClick={() => void state.current.revert(block)}><CloseIcon />{labels.revert}</button>
+            <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.current.accept(block)}><CheckIcon />{labels.accept}</button>
           </span>
         )}
         {removing && (
@@ -83,13 +92,13 @@ export const BlockView = memo(function BlockView({ block, state, previous, place
         {block.state === 'clean' && !removing && (
           <span className="ct-block-tools">
             {editable(block) && <IconButton label={labels.blockEdit} onClick={() => setEditing(true)}><EditIcon /></IconButton>}
-            {previous !== null && <IconButton label={labels.blockUp} onClick={() => void state.move(block, previous)}>↑</IconButton>}
+            {previous !== null && <IconButton label={labels.blockUp} onClick={() => void state.current.move(block, previous)}>↑</IconButton>}
             <IconButton label={labels.blockRemove} onClick={() => setRemoving(true)}><TrashIcon /></IconButton>
           </span>
         )}
       </div>
       {editing ? (
-        <EditBlock block={block} unsaved={unsaved} save={(content) => state.edit(block, content)} close={() => setEditing(false)} />
+        <EditBlock block={block} unsaved={unsaved} save={(content) => state.current.edit(block, content)} close={() => setEditing(false)} />
       ) : block.planned ? (
         <div className="ct-skeleton" aria-hidden="true"><span /><span /><span /></div>
       ) : shown === 'diff' && both ? (

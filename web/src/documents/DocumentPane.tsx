@@ -7,6 +7,7 @@ import { useFocusKept } from '../components/useFocusKept'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
 import { keyOf } from '../state/keys'
+import { useLatest } from '../state/useLatest'
 import { LabelsProvider } from '../state/words'
 import { BlockView, EditBlock, goTo, useName, useUnsaved } from './BlockView'
 import { placesOf, type Place } from './places'
@@ -32,6 +33,7 @@ export function DocumentPane({ labels, ...props }: DocumentPaneProps) {
 function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPaneProps, 'labels'>) {
   const labels = useAllLabels()
   const { document, blocks, pending, problem } = state
+  const latest = useLatest(state)
   const pane = useRef<HTMLDivElement>(null)
   const back = useCallback(() => pane.current, [])
   useFocusKept(pane, back)
@@ -72,7 +74,7 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
       {blocks.map((block, i) => (
         <Fragment key={block.id}>
           <Places of={places.get(i)} />
-          <BlockView block={block} state={state} previous={i === 0 ? null : (blocks[i - 2]?.id ?? '')} place={afterOf(block.id)} />
+          <BlockView block={block} document={document} state={latest} previous={i === 0 ? null : (blocks[i - 2]?.id ?? '')} place={afterOf(block.id)} />
         </Fragment>
       ))}
       <Places of={places.get(blocks.length)} />

@@ -26,7 +26,8 @@ export function pendingOf(blocks: readonly Block[]): Proposal[] {
 /**
  * Undoes a decision. Accepted changes are undone in the service; the proposals are pending again, with the present ids of their
  * blocks. `now` is the document as it was read: what has changed since the decision, or has another change that waits, is left
- * as it is. It adds to `back` what is pending again, and takes from `left` what it has undone, also where it fails.
+ * as it is. It adds to `back`, the proposals of the page, what is pending again, and takes from `left` what it has undone, also
+ * where it fails.
  */
 export async function undo(api: DocumentApi, documentId: string, decision: Decision, back: Proposal[] = [], left: Proposal[] = [...decision.proposals], now?: DocumentRecord): Promise<Proposal[]> {
   if (decision.kind === 'revert') {
@@ -35,13 +36,9 @@ export async function undo(api: DocumentApi, documentId: string, decision: Decis
   }
   if (decision.title && (!now || now.title === decision.title.proposed)) await api.rename(documentId, decision.title.old)
   const stored = now && new Map(now.blocks?.map((b) => [b.id, b]))
-  const ids = new Map<string, string>()
-  /** The blocks before new ones that the service no longer has. */
-  const places = new Map<string, string>()
   for (; left.length > 0; left.shift()) {
-    const { block, after: was } = left[0]!
-    const after = ids.get(was) ?? was
-    const place = places.get(after) ?? after
+    const { block, after } = left[0]!
+    const place = placeOf(after, back, new Map())
     const put = !stored || place === '' || stored.has(place) ? { after_block_id: place } : {}
     const here = stored?.get(block.id)
     const match = here ? [here.revision] as const : []
@@ -50,11 +47,10 @@ export async function undo(api: DocumentApi, documentId: string, decision: Decis
       if (here && isChanged(here, block)) continue
       if (here || !stored) await api.removeBlock(id, ...match)
       stored?.delete(id)
-      places.set(id, place)
     } else if (block.state === 'pending_delete') {
       ;({ id } = await api.addBlock(documentId, { type: block.type, content: block.current ?? '', ...(block.meta && { meta: block.meta }), ...put }))
       stored?.set(id, block)
-      ids.set(block.id, id)
+      left.forEach((p, i) => p.after === block.id && (left[i] = { ...p, after: id }))
     } else {
       if (stored && (!here || isChanged(here, block))) continue
       const content = block.state === 'pending_edit' && { content: block.current ?? '', ...(block.new_meta && { meta: block.meta ?? {} }) }
@@ -90,7 +86,7 @@ export function without(all: readonly Proposal[], decided: readonly Proposal[], 
 }
 
 /** The block after which something comes, where that may be a new one that the service does not have, or has with another id. */
-function placeOf(after: string, proposals: readonly Proposal[], ids: ReadonlyMap<string, string>): string {
+export function placeOf(after: string, proposals: readonly Proposal[], ids: ReadonlyMap<string, string>): string {
   const made = ids.get(after)
   const before = proposals.find((p) => p.block.id === after && p.block.state === 'pending_new')
   return made ?? (before ? placeOf(before.after, proposals.filter((p) => p !== before), ids) : after)

@@ -11,7 +11,7 @@ import type { SocketFold } from '../socket/chunks'
 import { partialTexts } from './partial'
 import { withChunks, withdraw, withdrawnIn } from './withChunks'
 import { keep, keyOf, readKept } from './keptDecisions'
-import { applyAll, pendingOf, renamed, undo, without, withProposals, type Decision, type Proposal } from './undo'
+import { applyAll, pendingOf, placeOf, renamed, undo, without, withProposals, type Decision, type Proposal } from './undo'
 
 export interface DocumentState {
   document: DocumentRecord | null
@@ -119,20 +119,24 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   }, [isLoading, reload])
 
   const act = useCallback(async (doing: () => Promise<unknown>) => {
+    const from = wanted.current
+    const tell = (words: string) => wanted.current === from && setProblem(words)
     let done = true
     try {
       await doing()
-      setProblem('')
+      tell('')
     } catch (error) {
       done = false
-      setProblem(whyNot(latest.current, error))
+      tell(whyNot(latest.current, error))
     }
     if (wanted.current.id) await readNow(wanted.current).catch(() => undefined)
     return done
   }, [readNow])
 
   const proposed = useMemo(() => withProposals(document, proposals, title), [document, proposals, title])
-  const blocks = useMemo(() => withChunks(withLive(proposed, run, readFrames), proposed, view, read), [proposed, run, readFrames, view, read])
+  // What a run does not write stays the same object, so that it is not drawn with each of its frames.
+  const still = useMemo(() => (proposed?.blocks ?? []).map((b) => ({ ...b, writing: false })), [proposed])
+  const blocks = useMemo(() => withChunks(withLive(proposed, still, run, readFrames), proposed, view, read), [proposed, still, run, readFrames, view, read])
   const writing = new Set(blocks.filter((b) => b.writing).map((b) => b.id))
   const here = (block: Block) => proposals.find((p) => p.block.id === block.id && (document?.blocks ?? []).every((b) => b.id !== block.id || b.state === 'clean'))
   const pending = pendingOf(proposed?.blocks ?? [])
@@ -147,12 +151,12 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
       if (decision.kind === 'accept') await applyAll(api, id ?? '', own, proposals, document?.blocks ?? [], ids, done)
       if (decision.title) {
         if (decision.kind === 'accept' && !document?.new_title) await api.rename(id ?? '', decision.title.proposed)
-        setTitle('')
+        if (wanted.current === place) setTitle('')
       }
     } finally {
-      setProposals((all) => without(all, done, ids))
+      if (wanted.current === place) setProposals((all) => without(all, done, ids))
     }
-    setDecisions((all) => [...all, renamed(decision, ids)].slice(-MAX_DECISIONS))
+    if (wanted.current === place) setDecisions((all) => [...all, renamed(decision, ids)].slice(-MAX_DECISIONS))
   })
   const decideOne = (kind: Decision['kind'], block: Block) => {
     const one = pending.filter((p) => p.block.id === block.id)
@@ -164,22 +168,29 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     const whole = pending.filter((p) => !writing.has(p.block.id))
     return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => (kind === 'accept' ? api.acceptAll(id ?? '') : api.revertAll(id ?? '')))
   }
-  const takeBack = () => act(async () => {
+  const undoing = useRef(false)
+  const takeBack = async () => {
     const last = decisions.at(-1)
-    if (!last || !id || !document) return
-    const back: Proposal[] = []
+    if (!last || !id || !document || undoing.current) return false
+    undoing.current = true
+    const back = [...proposals]
     const left = [...last.proposals]
     let whole = false
-    try {
-      await undo(api, id, last, back, left, document)
-      whole = true
-      if (last.title) setTitle(last.title.proposed)
-    } finally {
-      // What failed is undone with the next try.
-      setDecisions((all) => [...all.slice(0, -1), ...(whole ? [] : [{ ...last, proposals: left }])])
-      setProposals((all) => [...all.filter((p) => back.every((b) => b.block.id !== p.block.id)), ...back])
-    }
-  })
+    return act(async () => {
+      try {
+        await undo(api, id, last, back, left, document)
+        whole = true
+      } finally {
+        if (wanted.current === place) {
+          const again = back.slice(proposals.length)
+          if (whole && last.title) setTitle(last.title.proposed)
+          // What failed is undone with the next try.
+          setDecisions((all) => all.flatMap((d) => (d !== last ? d : whole ? [] : { ...last, proposals: left })))
+          setProposals((all) => [...all.filter((p) => again.every((b) => b.block.id !== p.block.id)), ...again])
+        }
+      }
+    }).finally(() => (undoing.current = false))
+  }
   return {
     document: proposed, blocks, problem, loading, reload,
     withdrawn: withdrawnIn(view, id) || (run !== null && withdrawnBy(run)),
@@ -194,7 +205,8 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     undo: takeBack,
     edit: (b, content) => act(() => api.updateBlock(b.id, { content }, b.revision)),
     remove: (b) => act(() => api.removeBlock(b.id)),
-    move: (b, after) => act(() => api.updateBlock(b.id, { after_block_id: after }, b.revision)),
+    // The service does not have the blocks that only this page proposes.
+    move: (b, after) => act(() => api.updateBlock(b.id, { after_block_id: placeOf(after, proposals, new Map()) }, b.revision)),
     add: (type, content, after) => act(() => api.addBlock(id ?? '', { type, content, ...(after !== undefined && { after_block_id: after }) })),
     rename: (title) => act(() => api.rename(id ?? '', title)),
   }
@@ -294,8 +306,8 @@ export function writtenBy(run: RunView): Written[] {
 }
 
 /** Overlays the stored blocks with what the run writes. Texts that had ended when the blocks were read are already in them, and may have been decided about. */
-function withLive(document: DocumentRecord | null, run: RunView | null, read: Read): LiveBlock[] {
-  const blocks: LiveBlock[] = (document?.blocks ?? []).map((b) => ({ ...b, writing: false }))
+function withLive(document: DocumentRecord | null, still: readonly LiveBlock[], run: RunView | null, read: Read): LiveBlock[] {
+  const blocks = [...still]
   if (!run || !document) return blocks
   for (const { id, type, content, writing, end, withdrawn } of writtenBy(run)) {
     if (end > 0 && withdrawn === 0 && read.run === run.runId && end <= read.last) continue
