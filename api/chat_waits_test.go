@@ -80,3 +80,19 @@ func TestChatEndsWithTheToken(t *testing.T) {
 		t.Errorf("got the header %v", got.header)
 	}
 }
+
+// A stream, too, ends with the token of its reader: what comes later is not for it.
+func TestStreamEndsWithTheToken(t *testing.T) {
+	for method, path := range map[string]string{"GET": "/api/chat/runs/" + aRun + "/stream", "POST": "/api/chat/stream"} {
+		var runs endless
+		_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+			runs = newEndless(w)
+			o.Auth, o.Streams = shortLived{}, runs
+		})
+		late := time.AfterFunc(patience, func() { close(runs.end) })
+		if got, _ := send(t, ts.URL, method, path, anyChat); got.status != http.StatusOK || len(got.body) > 0 {
+			t.Errorf("%s %s: got %d %q, want a stream that ends without an event", method, path, got.status, got.body)
+		}
+		late.Stop()
+	}
+}
