@@ -49,6 +49,32 @@ func TestPrivateRoutesNeedAToken(t *testing.T) {
 	}
 }
 
+// A token counts only with its scheme, and only if it is the one that is sent.
+func TestOneBearerToken(t *testing.T) {
+	_, ts := newTestEnv(t, nil)
+	for name, tt := range map[string]struct {
+		headers []string
+		want    int
+	}{
+		"one":            {[]string{"bearer alice"}, http.StatusOK},
+		"another scheme": {[]string{"Token alice"}, http.StatusUnauthorized},
+		"two":            {[]string{"Bearer alice", "Bearer bob"}, http.StatusUnauthorized},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ts.URL+"/api/me", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header["Authorization"] = tt.headers
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = res.Body.Close(); res.StatusCode != tt.want {
+			t.Errorf("%s: got %d, want %d", name, res.StatusCode, tt.want)
+		}
+	}
+}
+
 func TestUnknownTokenErrorsAre401(t *testing.T) {
 	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Auth = brokenAuth{} })
 	got, _ := send(t, ts.URL, "GET", "/api/me", "")

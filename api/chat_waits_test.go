@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,6 +66,47 @@ func TestChatCountsAsAStream(t *testing.T) {
 	}
 	if got, _ := send(t, ts.URL, "POST", "/api/chat", anyChat); got.status != http.StatusBadGateway {
 		t.Errorf("a request after the first gives %d, want 502 of the failed run", got.status)
+	}
+}
+
+// A stream counts from its request to its end. Further ones are refused before anything is
+// started for them.
+func TestStreamsAreCounted(t *testing.T) {
+	var runs endless
+	var open, opened atomic.Int64
+	w, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+		runs = newEndless(w)
+		o.Limits.StreamsPerUser, o.Streams = 1, runs
+		o.OpenStreams = func(change int) {
+			opened.Add(int64(max(change, 0)))
+			open.Add(int64(change))
+		}
+	})
+	requests := []struct{ method, path string }{{"GET", "/api/chat/runs/" + aRun + "/stream"}, {"POST", "/api/chat/stream"}}
+	for _, first := range requests {
+		w.calls = nil
+		done := make(chan answer, 1)
+		go func() {
+			got, _ := send(t, ts.URL, first.method, first.path, anyChat)
+			done <- got
+		}()
+		<-runs.entered
+		asked := len(w.calls)
+		for _, r := range requests {
+			if got, _ := send(t, ts.URL, r.method, r.path, anyChat); got.status != http.StatusTooManyRequests || got.problem(t).Code != schemas.CodeTooManyStreams {
+				t.Errorf("%s %s beside a stream: got %d %s, want %s", r.method, r.path, got.status, got.body, schemas.CodeTooManyStreams)
+			}
+		}
+		if len(w.calls) != asked {
+			t.Errorf("the services were asked %q for streams that are refused, want nothing", w.calls[asked:])
+		}
+		runs.end <- struct{}{}
+		if got := <-done; got.status != http.StatusOK || open.Load() != 0 {
+			t.Errorf("%s %s: got %d, and %d open streams after it, want 0", first.method, first.path, got.status, open.Load())
+		}
+	}
+	if n := opened.Load(); n != 2 {
+		t.Errorf("%d streams were opened, want 2", n)
 	}
 }
 
