@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -71,6 +72,33 @@ func TestOneBearerToken(t *testing.T) {
 		}
 		if _ = res.Body.Close(); res.StatusCode != tt.want {
 			t.Errorf("%s: got %d, want %d", name, res.StatusCode, tt.want)
+		}
+	}
+}
+
+// A ticket opens the stream of one run, and nothing that is no stream. It does not stand in for a
+// token that is refused.
+func TestTicketsOpenStreams(t *testing.T) {
+	_, ts := newTestEnv(t, nil)
+	got, _ := send(t, ts.URL, "POST", "/api/ws/ticket", "")
+	var made schemas.Ticket
+	if err := json.Unmarshal(got.body, &made); err != nil || made.Ticket == "" {
+		t.Fatalf("got %s, %v, want a ticket", got.body, err)
+	}
+	stream := "/api/chat/runs/" + aRun + "/stream"
+	for _, tt := range []struct {
+		what, path, header string
+		want               int
+	}{
+		{"a route that is no stream", "/api/me", "-", http.StatusUnauthorized},
+		{"a refused token", stream, "Bearer mallory", http.StatusUnauthorized},
+		{"the stream", stream, "-", http.StatusOK},
+		{"the stream again", stream, "-", http.StatusOK},
+		{"the stream of another run", "/api/chat/runs/other/stream", "-", http.StatusUnauthorized},
+		{"a socket", "/api/ws", "-", http.StatusUnauthorized},
+	} {
+		if got, _ := send(t, ts.URL, "GET", tt.path+"?ticket="+made.Ticket, "", "Authorization", tt.header); got.status != tt.want {
+			t.Errorf("%s: got %d %s, want %d", tt.what, got.status, got.body, tt.want)
 		}
 	}
 }
