@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -46,6 +47,59 @@ func TestPrivateRoutesNeedAToken(t *testing.T) {
 	}
 	if len(w.calls) > 0 {
 		t.Errorf("services were asked: %v", w.calls)
+	}
+}
+
+// A token counts only with its scheme, and only if it is the one that is sent.
+func TestOneBearerToken(t *testing.T) {
+	_, ts := newTestEnv(t, nil)
+	for name, tt := range map[string]struct {
+		headers []string
+		want    int
+	}{
+		"one":            {[]string{"bearer alice"}, http.StatusOK},
+		"another scheme": {[]string{"Token alice"}, http.StatusUnauthorized},
+		"two":            {[]string{"Bearer alice", "Bearer bob"}, http.StatusUnauthorized},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ts.URL+"/api/me", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header["Authorization"] = tt.headers
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = res.Body.Close(); res.StatusCode != tt.want {
+			t.Errorf("%s: got %d, want %d", name, res.StatusCode, tt.want)
+		}
+	}
+}
+
+// A ticket opens the stream of one run, and nothing that is no stream. It does not stand in for a
+// token that is refused.
+func TestTicketsOpenStreams(t *testing.T) {
+	_, ts := newTestEnv(t, nil)
+	got, _ := send(t, ts.URL, "POST", "/api/ws/ticket", "")
+	var made schemas.Ticket
+	if err := json.Unmarshal(got.body, &made); err != nil || made.Ticket == "" {
+		t.Fatalf("got %s, %v, want a ticket", got.body, err)
+	}
+	stream := "/api/chat/runs/" + aRun + "/stream"
+	for _, tt := range []struct {
+		what, path, header string
+		want               int
+	}{
+		{"a route that is no stream", "/api/me", "-", http.StatusUnauthorized},
+		{"a refused token", stream, "Bearer mallory", http.StatusUnauthorized},
+		{"the stream", stream, "-", http.StatusOK},
+		{"the stream again", stream, "-", http.StatusOK},
+		{"the stream of another run", "/api/chat/runs/other/stream", "-", http.StatusUnauthorized},
+		{"a socket", "/api/ws", "-", http.StatusUnauthorized},
+	} {
+		if got, _ := send(t, ts.URL, "GET", tt.path+"?ticket="+made.Ticket, "", "Authorization", tt.header); got.status != tt.want {
+			t.Errorf("%s: got %d %s, want %d", tt.what, got.status, got.body, tt.want)
+		}
 	}
 }
 

@@ -99,3 +99,15 @@ func TestAnswersAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// An answer that is written at once does not count, however many are unread.
+func TestSmallAnswersDoNotCount(t *testing.T) {
+	begin := api.BeginAnswers(1, 1)
+	for range 3 {
+		made, _, err := begin(t.Context(), "alice", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made(64 << 10)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +69,47 @@ func TestChatCountsAsAStream(t *testing.T) {
 	}
 }
 
+// A stream counts from its request to its end. Further ones are refused before anything is
+// started for them.
+func TestStreamsAreCounted(t *testing.T) {
+	var runs endless
+	var open, opened atomic.Int64
+	w, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+		runs = newEndless(w)
+		o.Limits.StreamsPerUser, o.Streams = 1, runs
+		o.OpenStreams = func(change int) {
+			opened.Add(int64(max(change, 0)))
+			open.Add(int64(change))
+		}
+	})
+	requests := []struct{ method, path string }{{"GET", "/api/chat/runs/" + aRun + "/stream"}, {"POST", "/api/chat/stream"}}
+	for _, first := range requests {
+		w.calls = nil
+		done := make(chan answer, 1)
+		go func() {
+			got, _ := send(t, ts.URL, first.method, first.path, anyChat)
+			done <- got
+		}()
+		<-runs.entered
+		asked := len(w.calls)
+		for _, r := range requests {
+			if got, _ := send(t, ts.URL, r.method, r.path, anyChat); got.status != http.StatusTooManyRequests || got.problem(t).Code != schemas.CodeTooManyStreams {
+				t.Errorf("%s %s beside a stream: got %d %s, want %s", r.method, r.path, got.status, got.body, schemas.CodeTooManyStreams)
+			}
+		}
+		if len(w.calls) != asked {
+			t.Errorf("the services were asked %q for streams that are refused, want nothing", w.calls[asked:])
+		}
+		runs.end <- struct{}{}
+		if got := <-done; got.status != http.StatusOK || open.Load() != 0 {
+			t.Errorf("%s %s: got %d, and %d open streams after it, want 0", first.method, first.path, got.status, open.Load())
+		}
+	}
+	if n := opened.Load(); n != 2 {
+		t.Errorf("%d streams were opened, want 2", n)
+	}
+}
+
 func TestChatEndsWithTheToken(t *testing.T) {
 	w, ts := newTestEnv(t, func(w *testEnv, o *api.Options) { o.Auth, o.Streams = shortLived{}, newEndless(w) })
 	got, req := send(t, ts.URL, "POST", "/api/chat", anyChat)
@@ -78,5 +120,21 @@ func TestChatEndsWithTheToken(t *testing.T) {
 	}
 	if got.header.Get("X-Run-Id") != aRun || got.header.Get("WWW-Authenticate") != `Bearer error="invalid_token"` {
 		t.Errorf("got the header %v", got.header)
+	}
+}
+
+// A stream, too, ends with the token of its reader: what comes later is not for it.
+func TestStreamEndsWithTheToken(t *testing.T) {
+	for method, path := range map[string]string{"GET": "/api/chat/runs/" + aRun + "/stream", "POST": "/api/chat/stream"} {
+		var runs endless
+		_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+			runs = newEndless(w)
+			o.Auth, o.Streams = shortLived{}, runs
+		})
+		late := time.AfterFunc(patience, func() { close(runs.end) })
+		if got, _ := send(t, ts.URL, method, path, anyChat); got.status != http.StatusOK || len(got.body) > 0 {
+			t.Errorf("%s %s: got %d %q, want a stream that ends without an event", method, path, got.status, got.body)
+		}
+		late.Stop()
 	}
 }

@@ -11,6 +11,9 @@ import (
 // are bound to a run.
 const MaxUserTickets = maxUserTickets
 
+// MaxTickets bounds those of all users.
+const MaxTickets = maxTickets
+
 // Tickets are the tickets of a service.
 type Tickets struct{ tickets *MemoryTickets }
 

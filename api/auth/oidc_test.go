@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -31,6 +32,8 @@ type provider struct {
 	requests atomic.Int32
 	// answer, when set, is its answer to every request.
 	answer string
+	// status, when set, is that of its answers.
+	status int
 }
 
 func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -50,7 +53,7 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 		text = []byte(p.answer)
 	}
 	return &http.Response{
-		StatusCode: http.StatusOK, Status: "200 OK", Header: http.Header{"Content-Type": {"application/json"}},
+		StatusCode: cmp.Or(p.status, http.StatusOK), Status: http.StatusText(cmp.Or(p.status, http.StatusOK)), Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(string(text))), Request: r,
 	}, err
 }
@@ -205,6 +208,13 @@ func TestOIDCAnswersWithoutKeys(t *testing.T) {
 			wantCode(t, err, schemas.CodeAuthUnavailable)
 		})
 	}
+	t.Run("an error", func(t *testing.T) {
+		p := &provider{status: http.StatusBadGateway} // whose body is not the provider's
+		p.publish(t, "one", key)
+		auth := auth.NewOIDC(testIssuer, testIssuer+"/keys", "", p)
+		_, _, err := auth.Authenticate(t.Context(), sign(t, jwt.SigningMethodRS256, "one", key, good()))
+		wantCode(t, err, schemas.CodeAuthUnavailable)
+	})
 }
 
 func TestOIDCAsksForKeysSeldom(t *testing.T) {

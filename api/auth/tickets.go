@@ -78,9 +78,6 @@ func (t *MemoryTickets) Take(_ context.Context, key, run string) (Identity, erro
 		return Identity{}, errTicket
 	}
 	if run != "" {
-		if t.bound.full(taken.User.ID) {
-			t.bound.sweep(t.now())
-		}
 		for t.bound.full(taken.User.ID) {
 			t.bound.dropNext(taken.User.ID)
 		}

@@ -87,3 +87,27 @@ func (f firstRead) Read([]byte) (int, error) {
 	f.t.Error("a body was read before its memory was counted, want it refused first")
 	return 0, io.EOF
 }
+
+// A body that would take its user past the limit is refused, also by one byte.
+func TestBodiesOfAUserAreBounded(t *testing.T) {
+	r := bodies.NewReader(10, 100)
+	read := func(user, body string) (*bodies.Held, error) {
+		return r.Read(user, strings.NewReader(body), int64(len(body)), 100)
+	}
+	first, err := read("ann", "123456")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read("ann", "12345"); schemas.Visible(err).Code != schemas.CodeTooManyRequests {
+		t.Errorf("11 bytes give %v, want %s", err, schemas.CodeTooManyRequests)
+	}
+	for _, user := range []string{"ann", "ben"} {
+		if _, err := read(user, "1234"); err != nil {
+			t.Errorf("4 bytes of %s: %v", user, err)
+		}
+	}
+	first.Release()
+	if _, err := read("ann", "123456"); err != nil {
+		t.Errorf("after the first was released: %v", err)
+	}
+}

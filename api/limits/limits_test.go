@@ -1,6 +1,7 @@
 package limits_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -79,6 +80,44 @@ func TestStreamsOfAUser(t *testing.T) {
 	for range 100 {
 		if _, err := free("alice"); err != nil {
 			t.Fatalf("0 is a limit: %v", err)
+		}
+	}
+}
+
+// A user who comes again is not the one without a request for longest.
+func TestRateKeepsUsersThatComeAgain(t *testing.T) {
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	allow := limits.NewRate(1, func() time.Time { return now }).Allow
+	_ = allow("first")
+	for i := range limits.MaxRateUsers {
+		_ = allow(fmt.Sprint(i))
+		if allow("first") == nil {
+			t.Fatalf("after %d users the first has another request, want it remembered", i+1)
+		}
+	}
+}
+
+// A limit of bytes is refused with what the user and all have, and counts nothing then. Users
+// without bytes are forgotten.
+func TestBytes(t *testing.T) {
+	var b limits.Bytes
+	var own, all int64
+	look := func(user string) {
+		_ = b.Add(user, 7, func(u, a int64) error { own, all = u, a; return errors.New("no") })
+	}
+	for _, tt := range []struct {
+		user     string
+		n        int64
+		own, all int64
+		users    int
+	}{
+		{"ann", 5, 5, 5, 1}, {"ben", 2, 2, 7, 2}, {"ann", 3, 8, 10, 2}, {"ann", -8, 0, 2, 1}, {"ben", -2, 0, 0, 0},
+	} {
+		if err := b.Add(tt.user, tt.n, nil); err != nil {
+			t.Fatal(err)
+		}
+		if look(tt.user); own != tt.own || all != tt.all || b.Users() != tt.users {
+			t.Errorf("after %+d of %s: %d of the user, %d of all, %d users; want %d, %d and %d", tt.n, tt.user, own, all, b.Users(), tt.own, tt.all, tt.users)
 		}
 	}
 }

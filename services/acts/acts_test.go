@@ -289,3 +289,85 @@ func TestReads(t *testing.T) {
 		t.Errorf("without others: %v, %v, want false", read, err)
 	}
 }
+
+// warnings counts the warnings of a log.
+type warnings struct {
+	slog.Handler
+	n *int
+}
+
+func (w warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (w warnings) Handle(context.Context, slog.Record) error { *w.n++; return nil }
+
+// While the database is away the log says so once, each time.
+func TestFailedLooksAreLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, said := &world{some: true}, 0
+		a := acts.New(acts.Options{Stores: acts.Stores{Open: w}, Here: w, Logger: slog.New(warnings{slog.DiscardHandler, &said})})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go a.Run(ctx)
+		for want := 1; want <= 2; want++ {
+			w.set(func() { w.err = record.ErrUnavailable })
+			passes(time.Minute)
+			if said != want {
+				t.Errorf("%d warnings, want %d", said, want)
+			}
+			w.set(func() { w.err = nil })
+			passes(time.Minute)
+		}
+	})
+}
+
+// What users withdraw from runs here is looked for every second.
+func TestLooksForWithdrawals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, looked := &world{}, 0
+		a := acts.New(acts.Options{
+			Stores: acts.Stores{Open: w}, Here: w, Logger: slog.New(slog.DiscardHandler), Withdrawals: func(context.Context) error { looked++; return nil },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go a.Run(ctx)
+		passes(time.Minute)
+		if looked != 60 {
+			t.Errorf("looked %d times in a minute, want 60", looked)
+		}
+	})
+}
+
+// hung is a database that answers nothing.
+type hung struct{ *world }
+
+func (hung) Read(ctx context.Context, _ []string, _ string, lasts time.Duration) error {
+	if lasts > 0 {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (hung) Ended(ctx context.Context, _ string) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+// A database that does not answer holds no reader that leaves, and no caller that waits for
+// the end of a run.
+func TestDatabaseThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := hung{&world{}}
+		a := acts.New(acts.Options{Stores: acts.Stores{Open: w, Reading: w}, Here: w, Logger: slog.New(slog.DiscardHandler)})
+		began := time.Now()
+		a.Reads(t.Context(), "r")()
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("a reader leaves within %v, want 3s", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if ended, err := a.AwaitEnd(ctx, "r"); ended || err != nil {
+			t.Errorf("got %v, %v, want that the run has not ended", ended, err)
+		}
+	})
+}

@@ -18,6 +18,7 @@ type data struct {
 	logs, chats int // steps that are left
 	used        int64
 	fails       atomic.Bool
+	refuses     bool // to delete a chat
 	steps       atomic.Int64
 	did         []string
 	before      []time.Time
@@ -50,7 +51,11 @@ func (d *data) OldChats(_ context.Context, before time.Time) ([]record.OldChat, 
 }
 
 func (d *data) DeleteOldChat(_ context.Context, chat record.OldChat, before time.Time) (bool, error) {
-	return chat.ConversationID != d.used, d.step("chat of "+chat.Owner, before)
+	err := d.step("chat of "+chat.Owner, before)
+	if d.refuses {
+		err = errors.New("away")
+	}
+	return chat.ConversationID != d.used, err
 }
 
 func TestSweep(t *testing.T) {
@@ -169,4 +174,34 @@ func TestStepsBesides(t *testing.T) {
 			})
 		})
 	}
+}
+
+// sparse has chats of which the first page has no old one.
+type sparse struct {
+	*data
+
+	pages int
+}
+
+func (s *sparse) OldChats(ctx context.Context, before time.Time) ([]record.OldChat, bool, error) {
+	if s.pages++; s.pages == 1 {
+		return nil, true, nil
+	}
+	return s.data.OldChats(ctx, before)
+}
+
+// Old chats are deleted although others come before them. Logs that are kept forever stay, and
+// a chat that cannot be deleted ends the sweep.
+func TestSweepOfChats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sparse{data: &data{logs: 1}}
+		sweep := retention.New(retention.Options{Store: s, Chats: time.Hour}).Sweep
+		if err := sweep(t.Context()); err != nil || !slices.Equal(s.did, []string{"chats", "chat of una", "chat of ben"}) {
+			t.Errorf("%v, and the steps %q; want the two chats of the second page", err, s.did)
+		}
+		s.did, s.refuses = nil, true
+		if err := sweep(t.Context()); err == nil || !slices.Equal(s.did, []string{"chats", "chat of una"}) {
+			t.Errorf("%v, and the steps %q; want the error of the first chat", err, s.did)
+		}
+	})
 }

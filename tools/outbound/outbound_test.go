@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -121,6 +122,7 @@ var forbidden = []struct{ name, host string }{
 	{"documentation v6", "[2001:db8::1]"},
 	{"benchmark", "198.18.0.1"},
 	{"discard", "[100::1]"},
+	{"returned", "[3ffe::1]"},
 }
 
 func TestRefusesPrivateAddresses(t *testing.T) {
@@ -240,6 +242,17 @@ func TestQueriesAreEscaped(t *testing.T) {
 	}
 }
 
+// The standard library reads the environment's proxies once in a process, so they are there
+// before the first request.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		if err := os.Setenv(name, "http://127.0.0.1:1"); err != nil {
+			panic(err)
+		}
+	}
+	m.Run()
+}
+
 func TestIgnoresProxies(t *testing.T) {
 	proxy, tg := listen(t), listen(t)
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
@@ -334,10 +347,12 @@ func TestRequestsCarryLittle(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	var hops atomic.Int64
 	release := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/loop":
+			hops.Add(1)
 			http.Redirect(w, r, "/loop", http.StatusFound)
 		case "/body":
 			_, _ = w.Write(make([]byte, 1001))
@@ -378,6 +393,9 @@ func TestLimits(t *testing.T) {
 	}
 	if _, err := get(t, outbound.New(outbound.Config{Allow: loopback}), srv.URL+"/header"); err == nil {
 		t.Error("got no error, want one for headers over the limit")
+	}
+	if n := hops.Load(); n != outbound.MaxRedirects+1 {
+		t.Errorf("a loop of redirects takes %d requests, want %d", n, outbound.MaxRedirects+1)
 	}
 }
 

@@ -1,0 +1,95 @@
+package documents_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/documents"
+)
+
+func (s *fakeStore) SettleDocument(context.Context, string, string, record.Settle, record.Match) (schemas.Document, error) {
+	return schemas.Document{}, nil
+}
+
+// While a run writes a block, the user neither accepts it nor puts something else into it. Both
+// are possible when the text has ended, or its run.
+func TestBlockThatIsWritten(t *testing.T) {
+	for name, ends := range map[string]func(d *documents.Documents, draft *documents.Draft) error{
+		"the text ends": func(_ *documents.Documents, draft *documents.Draft) error { return draft.End(t.Context(), nil) },
+		"the run ends":  func(d *documents.Documents, _ *documents.Draft) error { d.Release("run"); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &fakeStore{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: new("answer")}}
+			d := documents.New(s, s, s, s)
+			draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			try := func(when string, want schemas.Code) {
+				for what, does := range map[string]func() error{
+					"accept":              func() error { _, err := d.Settle(t.Context(), ann, "b", record.Accept, nil); return err },
+					"accept the document": func() error { _, err := d.SettleAll(t.Context(), ann, "d", record.Accept, nil); return err },
+					"apply": func() error {
+						_, err := d.Apply(t.Context(), ann, "m1", schemas.BlockApply{DocumentID: "d", TargetBlockID: "b"}, nil)
+						return err
+					},
+				} {
+					if err := does(); code(err) != want {
+						t.Errorf("%s %s: got %v, want %q", what, when, err, want)
+					}
+				}
+			}
+			try("meanwhile", schemas.CodeBeingWritten)
+			if err := ends(d, draft); err != nil {
+				t.Fatal(err)
+			}
+			try("afterwards", "")
+			if n := len(s.writes); n != 2 {
+				t.Errorf("the block was written %d times, want by the run and by apply", n)
+			}
+		})
+	}
+}
+
+// Types and meta that would have another meaning, or that a database cannot store, are refused.
+func TestRefusedContent(t *testing.T) {
+	text, header := new("a,b\n1,2\n"), new("{\"type\":\"bar\"}\na,b\n")
+	s := &fakeStore{block: schemas.Block{ID: "b", DocumentID: "d", Type: schemas.BlockChart, Current: text}}
+	d := documents.New(s, s, s, s)
+	write := func(b record.NewBlock) error {
+		_, err := d.Write(t.Context(), ann, "d", record.BlockWrite{NewBlock: b})
+		return err
+	}
+	for name, err := range map[string]error{
+		"the type of a chunk": write(record.NewBlock{ID: "b", Type: schemas.ChunkStatus}),
+		"meta with NUL":       write(record.NewBlock{ID: "b", Meta: json.RawMessage(`{"a":"\u0000"}`)}),
+		"a chart whose header is in its text": func() error {
+			_, err := d.Patch(t.Context(), ann, "b", schemas.BlockPatch{Content: header}, nil)
+			return err
+		}(),
+	} {
+		if code(err) != schemas.CodeInvalid || len(s.writes) > 0 {
+			t.Errorf("%s: got %v and %d writes, want %s and none", name, err, len(s.writes), schemas.CodeInvalid)
+		}
+	}
+}
+
+// A claim of what no block can be is granted to everybody, and that of another user's document
+// of the same name, too.
+func TestClaimsThatDoNotMeet(t *testing.T) {
+	d := documents.New(nil, nil, nil, nil)
+	for _, w := range []documents.Claim{
+		{Run: "1", Owner: "ann", Document: "d", Blocks: []string{"a b"}},
+		{Run: "2", Owner: "ann", Document: "d", Blocks: []string{"a b"}},
+		{Run: "3", Owner: "ann", Document: "d", Blocks: []string{"c"}},
+		{Run: "4", Owner: "ben", Document: "d", Plan: true},
+		{Run: "5", Owner: "ben", Document: "e", Blocks: []string{"c"}},
+	} {
+		if holder, err := d.Claim(t.Context(), w); holder != "" || err != nil {
+			t.Errorf("%+v: held by %q, %v; want it granted", w, holder, err)
+		}
+	}
+}
