@@ -1760,7 +1760,7 @@ export interface paths {
         put?: never;
         /**
          * The routes below as one, for CopilotKit with `useSingleEndpoint`
-         * @description `method` is `info`, `agent/run`, `agent/connect` or `agent/stop`; `params` has the `agentId` and, to stop, the `threadId`; `body` is that of the other route, as is the answer. Each request counts as one that starts a run.
+         * @description `method` is `info`, `agent/run`, `agent/connect` or `agent/stop`; `params` has the `agentId` and, to stop, the `threadId`; `body` is that of the other route, as is the answer. `agent/run` also counts as a request that starts a run.
          */
         post: operations["callCopilotKit"];
         delete?: never;
