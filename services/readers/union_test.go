@@ -40,13 +40,13 @@ func union(t *testing.T, w *web) {
 			go func() {
 				defer close(stop)
 				for range 60 {
-					pass(time.Duration(random.IntN(200)) * time.Millisecond)
+					<-time.After(time.Duration(random.IntN(200)) * time.Millisecond)
 					switch random.IntN(8) {
 					case 0:
 						o.tidy()
 					case 1:
 						d.change(func() { d.away = true })
-						pass(time.Duration(random.IntN(1000)) * time.Millisecond)
+						<-time.After(time.Duration(random.IntN(1000)) * time.Millisecond)
 						d.change(func() { d.away = false })
 					case 2:
 						before := o
@@ -73,7 +73,7 @@ func union(t *testing.T, w *web) {
 				seq, err := b.Follow(ctx, user, "r", after, 0)
 				if err != nil {
 					cancel()
-					pass(50 * time.Millisecond)
+					<-time.After(50 * time.Millisecond)
 					continue
 				}
 				for events, err := range seq {
@@ -90,7 +90,7 @@ func union(t *testing.T, w *web) {
 					}
 				}
 				cancel()
-				pass(time.Millisecond)
+				<-time.After(time.Millisecond)
 			}
 			<-stop
 			for _, s := range d.segments["r"] {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -18,8 +19,11 @@ import (
 
 const lease = 3 * time.Second
 
-// pass lets the time of the bubble pass.
-func pass(d time.Duration) { <-time.After(d) }
+// pass lets the time of the bubble pass, and what happens then happen. Only one goroutine may.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
 
 var user = schemas.User{ID: "user"}
 
