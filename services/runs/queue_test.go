@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,12 +112,12 @@ func TestAQueuedRunIsTriedUntilTheDatabaseTakesWrites(t *testing.T) {
 // lines counts the errors of a log.
 type lines struct {
 	slog.Handler
-	errors *int
+	errors *atomic.Int64
 }
 
 func (l lines) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level == slog.LevelError {
-		*l.errors++
+		l.errors.Add(1)
 	}
 	return l.Handler.Handle(ctx, r)
 }
@@ -126,9 +127,9 @@ func (l lines) Handle(ctx context.Context, r slog.Record) error {
 func TestQueuedRunsThatCannotStartAreLoggedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &queues{first: map[int64]string{}, begin: func(string) error { return record.ErrUnavailable }}
-		stored, said := &queuedRuns{}, 0
+		stored, said := &queuedRuns{}, new(atomic.Int64)
 		r := runs.New(runs.Options{
-			Store: runs.Stores{Commit: tended{}, Queue: q, Runs: stored, Logs: unread{}}, Logger: slog.New(lines{slog.NewTextHandler(io.Discard, nil), &said}),
+			Store: runs.Stores{Commit: tended{}, Queue: q, Runs: stored, Logs: unread{}}, Logger: slog.New(lines{slog.NewTextHandler(io.Discard, nil), said}),
 		})
 		defer r.Shutdown(t.Context())
 		stored.of = r.Replica
@@ -138,8 +139,8 @@ func TestQueuedRunsThatCannotStartAreLoggedSeldom(t *testing.T) {
 			r.Next(chat)
 		}
 		<-time.After(10 * time.Minute)
-		if said == 0 || said > 11 {
-			t.Errorf("20 runs log %d errors in 10 minutes, want one a minute", said)
+		if n := said.Load(); n == 0 || n > 11 {
+			t.Errorf("20 runs log %d errors in 10 minutes, want one a minute", n)
 		}
 	})
 }
