@@ -32,7 +32,7 @@ type provider struct {
 	requests atomic.Int32
 	// answer, when set, is its answer to every request.
 	answer string
-	// status, when set, is that of its answers.
+	// status is the status code of its answers; 0 means the usual one.
 	status int
 }
 

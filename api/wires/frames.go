@@ -49,7 +49,10 @@ func (f *Frames) JSON(v any) {
 // Frames of tokens do not use it, to save allocations.
 func (f *Frames) Typed(kind string, members map[string]any) {
 	if dst, ok := f.Open(); ok {
-		dst = append(append(append(dst, `{"type":"`...), kind...), `",`...)
+		dst = append(append(append(dst, `{"type":"`...), kind...), '"')
+		if len(members) > 0 {
+			dst = append(dst, ',')
+		}
 		f.Close(append(dst, schemas.Encode(members)[1:]...))
 	}
 }

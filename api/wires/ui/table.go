@@ -126,11 +126,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	case *runlog.Cancelled:
 		t.endParts(out)
 		t.separate(out)
-		if t.major > noApprovals {
-			out.Raw(`{"type":"abort","reason":"cancelled"}`)
-		} else {
-			out.Raw(`{"type":"abort"}`) // clients refuse a reason
-		}
+		out.Typed("abort", t.because(object{}, "reason", "cancelled"))
 		out.Raw(done)
 	case *runlog.Marker, *runlog.KeptText, *runlog.ApprovalResolved, *runlog.ThreadText, *runlog.ThreadStatus, *runlog.Streamed, *runlog.Unknown,
 		*runlog.ThreadToolStart, *runlog.ThreadToolProgress, *runlog.ThreadToolComplete: // only the main stream is shown, text without markers
@@ -153,11 +149,7 @@ func (t *table) Pause(out *wires.Frames, _ []schemas.Wait) {
 		t.settle(out)
 	}
 	t.endStep(out)
-	if t.major > noApprovals {
-		out.Raw(`{"type":"finish","finishReason":"tool-calls"}`)
-	} else {
-		out.Raw(`{"type":"finish"}`)
-	}
+	out.Typed("finish", t.because(object{}, "finishReason", "tool-calls"))
 	out.Raw(done)
 }
 
@@ -360,12 +352,17 @@ func (t *table) completed(out *wires.Frames, p *schemas.ChatResponsePayload) {
 	if len(p.Warnings) > 0 {
 		metadata["warnings"] = p.Warnings
 	}
-	chunk := object{"messageMetadata": metadata}
-	if t.major > noApprovals { // clients before 5.0.92 refuse a reason
-		chunk["finishReason"] = reason
-	}
-	out.Typed("finish", chunk)
+	out.Typed("finish", t.because(object{"messageMetadata": metadata}, "finishReason", reason))
 	out.Raw(done)
+}
+
+// because adds to the chunk that ends an answer why it ends. Clients of version 5 get none:
+// those before 5.0.92 refuse it.
+func (t *table) because(chunk object, name, reason string) object {
+	if t.major > noApprovals {
+		chunk[name] = reason
+	}
+	return chunk
 }
 
 // suggestions returns what the user may do next, nil if there is nothing.
