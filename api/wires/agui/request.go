@@ -25,6 +25,10 @@ type input struct {
 	ForwardedProps  json.RawMessage `json:"forwardedProps"`
 	Resume          []resume        `json:"resume"`
 
+	// Clients in Python and Dart write the names of the ids in this way.
+	ThreadIDSnake string `json:"thread_id"`
+	RunIDSnake    string `json:"run_id"`
+
 	agent string // of the path; empty for none
 }
 
@@ -91,6 +95,7 @@ func decode(c *wires.Call) (*input, error) {
 	if err := c.Decode(&in); err != nil {
 		return nil, err
 	}
+	in.ThreadID, in.RunID = cmp.Or(in.ThreadID, in.ThreadIDSnake), cmp.Or(in.RunID, in.RunIDSnake)
 	switch {
 	case in.ThreadID == "":
 		return nil, schemas.Invalid("/threadId", "is required")

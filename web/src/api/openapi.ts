@@ -1723,7 +1723,7 @@ export interface paths {
          * A message, or answers to calls that wait, from a client of the Agent-User Interaction Protocol
          * @description The endpoint of `HttpAgent` (`@ag-ui/client` 1.0 and 0.0.59) and of TanStack AI. The body is a `RunAgentInput`; the same
          *     `runId` attaches to its run. The last message is the user's, or `resume` and the tool messages at the end answer calls
-         *     that wait. See `docs/wires.md`.
+         *     that wait. The ids may also be called `thread_id` and `run_id`. See `docs/wires.md`.
          */
         post: operations["postAGUI"];
         delete?: never;
