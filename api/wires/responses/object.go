@@ -21,7 +21,8 @@ type options struct {
 	tools      []json.RawMessage
 }
 
-// object is the response object. Members without omitempty may be null.
+// object is the response object. Members without omitempty may be null; typed clients
+// require them.
 type object struct {
 	ID          string             `json:"id"`
 	Object      string             `json:"object"`
@@ -34,6 +35,7 @@ type object struct {
 	Error       *problem           `json:"error"`
 	Incomplete  *map[string]string `json:"incomplete_details"`
 	Instruct    *string            `json:"instructions"`
+	MaxOutput   *int               `json:"max_output_tokens"`
 	Metadata    schemas.Object     `json:"metadata"`
 	Parallel    bool               `json:"parallel_tool_calls"`
 	Previous    *string            `json:"previous_response_id"`
@@ -43,6 +45,7 @@ type object struct {
 	ToolChoice  string             `json:"tool_choice"`
 	Tools       []json.RawMessage  `json:"tools"`
 	Text        json.RawMessage    `json:"text"`
+	Truncation  *string            `json:"truncation"`
 	Usage       *usage             `json:"usage"`
 	Chattray    *openaiwire.Extra  `json:"chattray,omitempty"`
 }

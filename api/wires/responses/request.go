@@ -186,6 +186,7 @@ func (r *request) asked(c *wires.Call) (*schemas.ChatRequest, error) {
 		case v.Type == "function":
 			req.ClientTools = append(req.ClientTools, schemas.ClientTool{Name: v.Name, Description: v.Description, InputSchema: v.Parameters})
 			r.functions = append(r.functions, i)
+			r.Tools[i] = declared(raw)
 		case v.Type == "mcp" && v.Label == server: // the service's own tools, by which clients answer approvals
 		default:
 			return nil, &openaiwire.Refusal{Status: http.StatusBadRequest, Code: "unsupported_tool", Param: pointer + "/type", Text: "tools must be functions; the service adds its own"}
@@ -203,6 +204,21 @@ func (r *request) asked(c *wires.Call) (*schemas.ChatRequest, error) {
 		}
 	}
 	return req, nil
+}
+
+// declared returns a function as the response repeats it: typed clients require its schema,
+// and whether the model keeps to it.
+func declared(raw json.RawMessage) json.RawMessage {
+	var f schemas.Object
+	if json.Unmarshal(raw, &f) != nil || !wires.Null(f["parameters"]) && !wires.Null(f["strict"]) {
+		return raw
+	}
+	for name, value := range map[string]string{"parameters": `{"type":"object"}`, "strict": "false"} {
+		if wires.Null(f[name]) {
+			f[name] = json.RawMessage(value)
+		}
+	}
+	return schemas.Encode(f)
 }
 
 // isMessage reports whether an item is a message.

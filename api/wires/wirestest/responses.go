@@ -3,10 +3,77 @@ package wirestest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas/runlog"
 )
+
+// responseMembers are the members that typed clients require of the response and of each
+// type of event, item and part.
+var responseMembers = map[string]string{
+	"response": "id object created_at status background model output error? incomplete_details? instructions? max_output_tokens? metadata " +
+		"parallel_tool_calls previous_response_id? temperature? text tool_choice tools top_p? truncation? usage?",
+	"response.created": whole, "response.in_progress": whole, "response.completed": whole, "response.incomplete": whole, "response.failed": whole,
+	"response.output_item.added": oneItem, "response.output_item.done": oneItem,
+	"response.content_part.added": onePart + " part", "response.content_part.done": onePart + " part",
+	"response.output_text.delta": onePart + " delta logprobs", "response.output_text.done": onePart + " text logprobs",
+	"response.reasoning_text.delta": onePart + " delta", "response.reasoning_text.done": onePart + " text",
+	"response.function_call_arguments.delta": ofItem + " delta", "response.function_call_arguments.done": ofItem + " arguments name",
+	"response.mcp_call_arguments.delta": ofItem + " delta", "response.mcp_call_arguments.done": ofItem + " arguments",
+	"response.mcp_call.in_progress": ofItem, "response.mcp_call.completed": ofItem, "response.mcp_call.failed": ofItem,
+	"message": "id role status content", "reasoning": "id summary", "function_call": "id call_id name arguments status",
+	"mcp_call":             "id name arguments server_label status approval_request_id? error? output?",
+	"mcp_approval_request": "id name arguments server_label",
+	"output_text":          "text annotations logprobs", "reasoning_text": "text",
+}
+
+const (
+	whole   = "sequence_number response"
+	oneItem = "sequence_number output_index item"
+	ofItem  = "sequence_number output_index item_id"
+	onePart = ofItem + " content_index"
+)
+
+// responseStatuses are the statuses that typed clients know, of the response and of items.
+var responseStatuses = map[string]string{
+	"response": "queued in_progress completed incomplete failed cancelled", "message": "in_progress completed incomplete",
+	"function_call": "in_progress completed incomplete", "mcp_call": "in_progress completed incomplete failed",
+}
+
+// decodes returns an error for what a typed client cannot decode. What the service adds is
+// not looked at.
+func decodes(value any) error {
+	switch value := value.(type) {
+	case map[string]any:
+		kind, _ := value["type"].(string)
+		if value["object"] == "response" {
+			kind = "response"
+		}
+		if err := requires(value, responseMembers[kind]); err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		status, given := value["status"].(string)
+		if known, closed := responseStatuses[kind]; closed && given && !slices.Contains(strings.Fields(known), status) {
+			return fmt.Errorf("%s: the status %s is unknown", kind, status)
+		}
+		for name, member := range value {
+			if name == "chattray" {
+				continue
+			}
+			if err := decodes(member); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, v := range value {
+			if err := decodes(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // responseEvent is an event of the stream, with the members that are checked.
 type responseEvent struct {
@@ -40,7 +107,8 @@ type responsesClient struct {
 	join  runlog.Joiner
 }
 
-// responses refuses a number that does not rise, an item that is not the next one, a piece of
+// responses refuses what a typed client cannot decode, a number that does not rise, an item
+// that is not the next one, a piece of
 // an item that is not open, a text that differs from its pieces, a response that does not
 // end, or ends with an item that it has not shown.
 func responses(list [][]byte) (string, error) {
@@ -68,7 +136,14 @@ func responses(list [][]byte) (string, error) {
 
 func (s *responsesClient) take(name, data string) error {
 	var e responseEvent
+	var value any
 	if err := json.Unmarshal([]byte(data), &e); err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(data), &value); err != nil {
+		return err
+	}
+	if err := decodes(value); err != nil {
 		return err
 	}
 	switch {

@@ -51,6 +51,18 @@ func doneFrames(response []byte, take func(data string, first bool) error) error
 	return nil
 }
 
+// requires returns an error for a member that an object lacks; the names of those that may be
+// null end with a question mark.
+func requires(have map[string]any, members string) error {
+	for name := range strings.FieldsSeq(members) {
+		name, nullable := strings.CutSuffix(name, "?")
+		if v, given := have[name]; !given || v == nil && !nullable {
+			return fmt.Errorf("%s is missing or null", name)
+		}
+	}
+	return nil
+}
+
 // noNull returns an error for a null in JSON, except in the nullable members and in what the
 // service adds.
 func noNull(data string, nullable ...string) error {
