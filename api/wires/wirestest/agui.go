@@ -142,8 +142,8 @@ func (s *aguiClient) pair(e *aguiEvent) error {
 			s.joiner.Marker()
 		}
 	case what == "RESULT":
-		if e.Content == nil {
-			return fmt.Errorf("it has no content")
+		if e.Content == nil || s.open[key] {
+			return fmt.Errorf("it has no content, or its arguments are open")
 		}
 		s.joiner.Marker()
 	case !s.open[key]:

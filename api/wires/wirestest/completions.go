@@ -3,10 +3,49 @@ package wirestest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas/runlog"
 )
+
+// completionMembers are the members that typed clients require of a chunk and of what is in
+// it, by its name.
+var completionMembers = map[string]string{
+	"chunk": "id object created model choices", "choices": "index delta finish_reason?", "tool_calls": "index id type function", "function": "name arguments",
+	"usage": "prompt_tokens completion_tokens total_tokens",
+}
+
+// finishReasons are the reasons that typed clients know.
+var finishReasons = []any{nil, "stop", "length", "tool_calls", "content_filter"}
+
+// decodesChunk returns an error for what a typed client cannot decode.
+func decodesChunk(name string, value any) error {
+	switch value := value.(type) {
+	case map[string]any:
+		if err := requires(value, completionMembers[name]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if reason := value["finish_reason"]; !slices.Contains(finishReasons, reason) {
+			return fmt.Errorf("the finish reason %v is unknown", reason)
+		}
+		for name, member := range value {
+			if name == "chattray" {
+				continue
+			}
+			if err := decodesChunk(name, member); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, v := range value {
+			if err := decodesChunk(name, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // completionChunk is a chunk of the stream, with the members that are checked.
 type completionChunk struct {
@@ -40,8 +79,9 @@ type completionsClient struct {
 	joiner   runlog.Joiner
 }
 
-// completions refuses a chunk of another answer, calls that are not counted from 0, an end
-// that is missing or not the last, or null where a value is expected.
+// completions refuses what a typed client cannot decode, a chunk of another answer, calls that
+// are not counted from 0, an end that is missing or not the last, or null where a value is
+// expected.
 func completions(responses [][]byte) (string, error) {
 	var s completionsClient
 	for n, r := range responses {
@@ -59,7 +99,11 @@ func completions(responses [][]byte) (string, error) {
 
 func (s *completionsClient) take(data string, first bool) error {
 	var c completionChunk
+	var value any
 	if err := json.Unmarshal([]byte(data), &c); err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(data), &value); err != nil {
 		return err
 	}
 	if c.Error != nil {
@@ -69,6 +113,9 @@ func (s *completionsClient) take(data string, first bool) error {
 		return nil
 	}
 	if err := noNull(data, "finish_reason"); err != nil {
+		return err
+	}
+	if err := decodesChunk("chunk", value); err != nil {
 		return err
 	}
 	if s.id != "" && s.id != c.ID || c.ID == "" || c.Object != "chat.completion.chunk" || c.Model == "" {
