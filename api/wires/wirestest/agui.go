@@ -100,19 +100,7 @@ func fits(kind string, have map[string]json.RawMessage) error {
 	if !ok {
 		return fmt.Errorf("the clients do not know the type")
 	}
-	delete(have, "type")
-	for name := range strings.FieldsSeq(want) {
-		name, optional := strings.CutSuffix(name, "?")
-		v, given := have[name]
-		if !given && !optional || string(v) == "null" {
-			return fmt.Errorf("%s is missing or null", name)
-		}
-		delete(have, name)
-	}
-	for name := range have {
-		return fmt.Errorf("%s is unknown", name)
-	}
-	return nil
+	return exactly(have, want)
 }
 
 // pair checks that ends follow starts.

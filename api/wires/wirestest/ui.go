@@ -10,34 +10,40 @@ import (
 )
 
 // uiMembers are the members, beside type, of each type of chunk that clients of version 6 know
-// since 6.0.15. They refuse chunks with others.
-var uiMembers = map[string][]string{
-	"text-start": {"id"}, "text-delta": {"id", "delta"}, "text-end": {"id"},
-	"reasoning-start": {"id"}, "reasoning-delta": {"id", "delta"}, "reasoning-end": {"id"},
-	"tool-input-start":      {"toolCallId", "toolName", "providerExecuted", "dynamic"},
-	"tool-input-delta":      {"toolCallId", "inputTextDelta"},
-	"tool-input-available":  {"toolCallId", "toolName", "input", "providerExecuted", "dynamic"},
-	"tool-approval-request": {"approvalId", "toolCallId"},
-	"tool-output-available": {"toolCallId", "output", "providerExecuted", "dynamic", "preliminary"},
-	"tool-output-error":     {"toolCallId", "errorText", "providerExecuted", "dynamic"},
-	"tool-output-denied":    {"toolCallId"},
-	"start":                 {"messageId", "messageMetadata"},
-	"finish":                {"finishReason", "messageMetadata"},
-	"error":                 {"errorText"},
-	"abort":                 {"reason"},
+// since 6.0.15; those that are optional end with a question mark. They refuse chunks with
+// others.
+var uiMembers = map[string]string{
+	"text-start": "id", "text-delta": "id delta", "text-end": "id",
+	"reasoning-start": "id", "reasoning-delta": "id delta", "reasoning-end": "id",
+	"tool-input-start":      "toolCallId toolName providerExecuted? dynamic?",
+	"tool-input-delta":      "toolCallId inputTextDelta",
+	"tool-input-available":  "toolCallId toolName input providerExecuted? dynamic?",
+	"tool-approval-request": "approvalId toolCallId",
+	"tool-output-available": "toolCallId output providerExecuted? dynamic? preliminary?",
+	"tool-output-error":     "toolCallId errorText providerExecuted? dynamic?",
+	"tool-output-denied":    "toolCallId",
+	"start":                 "messageId messageMetadata?",
+	"finish":                "finishReason? messageMetadata?",
+	"error":                 "errorText",
+	"abort":                 "reason?",
 }
 
-// uiKnows returns an error for a member of a chunk that a client of a major version refuses.
-func uiKnows(major, kind, name string) error {
+// uiReasons are the reasons of a finish that the clients know.
+var uiReasons = []string{"", "stop", "length", "content-filter", "tool-calls", "error", "other"}
+
+// uiKnows returns an error for a chunk whose members a client of a major version refuses.
+func uiKnows(major, kind string, have map[string]json.RawMessage) error {
 	known := uiMembers[kind]
 	if strings.HasPrefix(kind, "data-") {
-		known = []string{"id", "data", "transient"}
+		known = "id? data transient?"
 	}
-	since6 := name == "finishReason" || name == "reason" || kind == "tool-approval-request" || kind == "tool-output-denied"
-	if name != "type" && !slices.Contains(known, name) || major == "5" && since6 {
-		return fmt.Errorf("clients of version %s do not know %s", major, name)
+	for name := range have {
+		since6 := name == "finishReason" || name == "reason" || kind == "tool-approval-request" || kind == "tool-output-denied"
+		if major == "5" && since6 {
+			return fmt.Errorf("clients of version 5 do not know %s", name)
+		}
 	}
-	return nil
+	return exactly(have, known)
 }
 
 // uiClient is what the client tracks of a message to decide which chunks it refuses.
@@ -54,11 +60,12 @@ type uiClient struct {
 
 // uiChunk is a chunk of the stream, with the members that are checked.
 type uiChunk struct {
-	Type       string
-	ID         string
-	Delta      string
-	MessageID  string
-	ToolCallID string
+	Type         string
+	ID           string
+	Delta        string
+	MessageID    string
+	ToolCallID   string
+	FinishReason string
 }
 
 // ui refuses a part that ends before it begins, an unknown call, another message, a chunk
@@ -89,13 +96,11 @@ func (s *uiClient) take(data string, first bool) error {
 	if err := json.Unmarshal([]byte(data), &members); err != nil {
 		return err
 	}
-	for name, v := range members {
-		if string(v) == "null" {
-			return fmt.Errorf("%s is null", name)
-		}
-		if err := uiKnows(s.major, c.Type, name); err != nil {
-			return err
-		}
+	if err := uiKnows(s.major, c.Type, members); err != nil {
+		return err
+	}
+	if !slices.Contains(uiReasons, c.FinishReason) {
+		return fmt.Errorf("the finish reason %s is unknown", c.FinishReason)
 	}
 	if first != (c.Type == "start") {
 		return fmt.Errorf("start is not first, or is repeated")

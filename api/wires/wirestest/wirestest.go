@@ -63,6 +63,24 @@ func requires(have map[string]any, members string) error {
 	return nil
 }
 
+// exactly returns an error for a member that an event lacks, beside its type, that is null or
+// that is unknown; the names of those that are optional end with a question mark.
+func exactly(have map[string]json.RawMessage, members string) error {
+	delete(have, "type")
+	for name := range strings.FieldsSeq(members) {
+		name, optional := strings.CutSuffix(name, "?")
+		v, given := have[name]
+		if !given && !optional || string(v) == "null" {
+			return fmt.Errorf("%s is missing or null", name)
+		}
+		delete(have, name)
+	}
+	for name := range have {
+		return fmt.Errorf("%s is unknown", name)
+	}
+	return nil
+}
+
 // noNull returns an error for a null in JSON, except in the nullable members and in what the
 // service adds.
 func noNull(data string, nullable ...string) error {
