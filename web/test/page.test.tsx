@@ -1,6 +1,6 @@
-import { render, waitFor } from '@testing-library/react'
+import { act, render, screen, waitFor } from '@testing-library/react'
 import { expect, it } from 'vitest'
-import type { PageTray } from '../page/App'
+import { DemoModel, type PageTray } from '../page/App'
 import { StreamsPage } from '../page/pages/Streams'
 import { createResearchApi } from '../src/research'
 import { fakeApi, json } from './fakes'
@@ -12,4 +12,11 @@ it('the starters of the front page lead to a document with a chart, to research,
   await waitFor(() => expect(tray).toBeDefined())
   const said = tray!.starters.map((s) => `${s.label} | ${s.hint ?? ''} | ${s.message ?? ''}`)
   for (const to of [/^Create a report with a chart .* review block by block/, /^Research .* sources/, /^Order 2 printed copies of report 1 .*Asks you before/, /\| help$/]) expect(said.filter((s) => to.test(s)), String(to)).toHaveLength(1)
+})
+
+it.each([[['demo'], 1], [['gpt-4.1-mini'], 0], [['demo', 'gpt-4.1-mini'], 0]])('with the models %j the page says %d times that the demo model answers', async (names, times) => {
+  const { api } = fakeApi(({ path }) => (path === '/api/models' ? json({ items: names.map((name) => ({ name })) }) : undefined))
+  render(<DemoModel api={api} />)
+  await act(() => api.listModels()) // after the page's
+  expect(screen.queryAllByText('Demo model')).toHaveLength(times)
 })
