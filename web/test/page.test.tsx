@@ -1,6 +1,7 @@
-import { act, render, screen, waitFor } from '@testing-library/react'
+import { act, fireEvent, render, screen, waitFor } from '@testing-library/react'
 import { expect, it } from 'vitest'
 import { DemoModel, type PageTray } from '../page/App'
+import { EditStreamPage } from '../page/pages/EditStream'
 import { StreamsPage } from '../page/pages/Streams'
 import { createResearchApi } from '../src/research'
 import { fakeApi, json } from './fakes'
@@ -19,4 +20,27 @@ it.each([[['demo'], 1], [['gpt-4.1-mini'], 0], [['demo', 'gpt-4.1-mini'], 0]])('
   render(<DemoModel api={api} />)
   await act(() => api.listModels()) // after the page's
   expect(screen.queryAllByText('Demo model')).toHaveLength(times)
+})
+
+it('what a form of a stream holds is there when the user comes back, and is not lost without a question when the page closes', async () => {
+  let name = 'Gold'
+  const { api } = fakeApi(({ method, path, body }) => {
+    if (path !== '/api/streams/2') return undefined
+    if (method === 'PUT') ({ name } = body as { name: string })
+    return json({ stream_id: 2, name, purpose: 'p', schema: {} })
+  })
+  const form = <EditStreamPage api={createResearchApi(api)} route={['edit', '2']} setTray={() => {}} />
+  const field = async () => (await screen.findByLabelText('Name')) as HTMLInputElement
+  const asks = () => !window.dispatchEvent(new Event('beforeunload', { cancelable: true }))
+  const first = render(form)
+  expect((await field()).value).toBe('Gold')
+  expect(asks()).toBe(false)
+  fireEvent.change(await field(), { target: { value: 'Silver' } })
+  expect(asks()).toBe(true)
+  first.unmount()
+  render(form)
+  expect((await field()).value).toBe('Silver')
+  fireEvent.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() => expect(asks()).toBe(false))
+  expect((await field()).value).toBe('Silver')
 })

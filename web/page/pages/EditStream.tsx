@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { payloadHandlerFor, type PayloadHandlers, type Props } from '../../src'
 import { SchemaProposalCard, type ResearchApi, type SchemaProposal, type Stream } from '../../src/research'
 import type { PageTray } from '../App'
@@ -29,13 +29,23 @@ interface Draft {
 
 const draftOf = (s: Stream): Draft => ({ name: s.name, purpose: s.purpose, schema: s.schema as Props })
 
+/** What forms hold that is not saved, by stream: it is there when the user comes back, and the browser asks before it closes the page. */
+const unsaved = new Map<number, Draft>()
+window.addEventListener('beforeunload', (e) => {
+  if (unsaved.size > 0) e.preventDefault()
+})
+
 function Editor({ api, stream, tab, reload, setTray }: { api: ResearchApi; stream: Stream; tab: 'semantic' | 'retrieval'; reload: () => void; setTray: SetTray }) {
-  const [draft, setDraft] = useState(() => draftOf(stream))
+  const [draft, setDraft] = useState(() => unsaved.get(stream.stream_id) ?? draftOf(stream))
   const [notice, setNotice] = useState<{ text: string; tone?: string } | null>(null)
   const id = stream.stream_id
   const kept = JSON.stringify(draftOf(stream))
   const saved = useMemo(() => JSON.parse(kept) as Draft, [kept])
-  useEffect(() => setDraft(saved), [saved])
+  const shown = useRef(saved)
+  useEffect(() => {
+    if (shown.current !== saved) setDraft(saved)
+    shown.current = saved
+  }, [saved])
   const change = useCallback((path: string, value: unknown) => setDraft((d) => ({ ...d, schema: put(d.schema, path.split('.'), value) })), [])
 
   const handlers = useMemo<PayloadHandlers>(() => ({
@@ -70,6 +80,10 @@ function Editor({ api, stream, tab, reload, setTray }: { api: ResearchApi; strea
   }, [tab, id, handlers, reload, setTray])
 
   const dirty = JSON.stringify(draft) !== JSON.stringify(saved)
+  useEffect(() => {
+    if (dirty) unsaved.set(id, draft)
+    else unsaved.delete(id)
+  }, [dirty, draft, id])
   const save = () => {
     api.putStream(id, draft).then(
       () => {
