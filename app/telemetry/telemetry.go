@@ -275,20 +275,6 @@ func failed(span trace.Span, err error) {
 	span.SetAttributes(attribute.String("error.type", errorType(err)))
 }
 
-// start begins the span of a run's attempt.
-func (t *Telemetry) start(ctx context.Context, req *turn.Request) (context.Context, trace.Span) {
-	ctx, span := t.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
-		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
-		attribute.String("gen_ai.request.model", req.Model)), trace.WithAttributes(ofRun(req)...))
-	if req.Attempt != 0 {
-		span.SetAttributes(attribute.Int("attempt", req.Attempt))
-	}
-	if t.replica != nil {
-		span.SetAttributes(attribute.String("replica", t.replica()))
-	}
-	return ctx, span
-}
-
 // callTracer counts and traces the calls of one run of the loop.
 type callTracer struct {
 	*Telemetry
