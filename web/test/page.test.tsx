@@ -22,9 +22,10 @@ it.each([[['demo'], 1], [['gpt-4.1-mini'], 0], [['demo', 'gpt-4.1-mini'], 0]])('
   expect(screen.queryAllByText('Demo model')).toHaveLength(times)
 })
 
-it('what a form of a stream holds is there when the user comes back, and is not lost without a question when the page closes', async () => {
+it('a form can be of any stream; what it holds is there when the user comes back, and is not lost without a question when the page closes', async () => {
   let name = 'Gold'
   const { api } = fakeApi(({ method, path, body }) => {
+    if (path === '/api/streams') return json({ items: [{ stream_id: 2 }, { stream_id: 50 }] })
     if (path !== '/api/streams/2') return undefined
     if (method === 'PUT') ({ name } = body as { name: string })
     return json({ stream_id: 2, name, purpose: 'p', schema: {} })
@@ -34,6 +35,7 @@ it('what a form of a stream holds is there when the user comes back, and is not 
   const asks = () => !window.dispatchEvent(new Event('beforeunload', { cancelable: true }))
   const first = render(form)
   expect((await field()).value).toBe('Gold')
+  await waitFor(() => expect(screen.getAllByRole('option').map((o) => o.textContent)).toEqual(['2', '50']))
   expect(asks()).toBe(false)
   fireEvent.change(await field(), { target: { value: 'Silver' } })
   expect(asks()).toBe(true)
