@@ -57,8 +57,12 @@ func TestRunsJoinTheCallersTrace(t *testing.T) {
 		if name == "POST" {
 			continue
 		}
-		if got := telemetrytest.Attributes(span); got["run_id"] != run || got["gen_ai.conversation.id"] != "1" || got["gen_ai.provider.name"] == "" {
+		got := telemetrytest.Attributes(span)
+		if got["run_id"] != run || got["gen_ai.conversation.id"] != "1" || got["gen_ai.provider.name"] == "" {
 			t.Errorf("%s has %v", name, got)
+		}
+		if name == "invoke_agent chattray" && (got["attempt"] != "1" || got["replica"] != "") {
+			t.Errorf("%s of the only process has %v, want the attempt 1", name, got)
 		}
 	}
 	var line struct {

@@ -142,7 +142,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	}
 	s.runs = runs.New(options)
 	if c.Many() {
-		watch.Leases(s.runs.LeaseLeft, s.runs.Replicas)
+		watch.Leases(s.runs.Replica, s.runs.LeaseLeft, s.runs.Replicas)
 	}
 	if s.handler, err = s.routes(c, with.Contract, offer.pages, watch, log); err != nil {
 		return nil, err

@@ -40,8 +40,8 @@ func TestStopLetsRunsFinish(t *testing.T) {
 
 	resp := system.Send(t, http.MethodPost, "/api/chat/stream", map[string]any{"message": "one more"})
 	problem := apptest.ReadProblem(t, resp)
-	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || problem.Code != schemas.CodeShuttingDown {
-		t.Errorf("a new run gets status %d, %v, %+v; want 503 shutting_down with Retry-After", resp.StatusCode, resp.Header, problem)
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") != "1" || problem.Code != schemas.CodeShuttingDown {
+		t.Errorf("a new run gets status %d, %v, %+v; want 503 shutting_down with Retry-After: 1", resp.StatusCode, resp.Header, problem)
 	}
 
 	close(gate)

@@ -44,8 +44,10 @@ func (t *Telemetry) BusMessage(kind string, sent bool, bytes int) {
 type busCounters struct{ messages, bytes prometheus.Counter }
 
 // Leases adds the gauges of a process that is one of several: how long its lease is still
-// valid, and how many processes serve the database. It is called once.
-func (t *Telemetry) Leases(left func() time.Duration, live func() int) {
+// valid, and how many processes serve the database. Id is the process's own, which the
+// spans of its runs have. It is called once, before the first run.
+func (t *Telemetry) Leases(id func() string, left func() time.Duration, live func() int) {
+	t.replica = id
 	add := func(name, help string, value func() float64) {
 		t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, value))
 	}

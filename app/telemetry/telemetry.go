@@ -62,6 +62,7 @@ type Telemetry struct {
 	registry *prometheus.Registry
 	tracer   trace.Tracer
 	servers  map[string]string // the hosts of the models' servers; see ModelServers
+	replica  func() string     // this process's id; nil for one that is alone; see Leases
 	stop     func(context.Context) error
 
 	runs          *prometheus.HistogramVec
@@ -272,13 +273,6 @@ func (w watched) events(ctx context.Context, req *turn.Request) iter.Seq2[turn.E
 func failed(span trace.Span, err error) {
 	span.SetStatus(codes.Error, errorType(err))
 	span.SetAttributes(attribute.String("error.type", errorType(err)))
-}
-
-// start begins the span of a run.
-func (t *Telemetry) start(ctx context.Context, req *turn.Request) (context.Context, trace.Span) {
-	return t.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
-		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
-		attribute.String("gen_ai.request.model", req.Model)), trace.WithAttributes(ofRun(req)...))
 }
 
 // callTracer counts and traces the calls of one run of the loop.

@@ -208,7 +208,7 @@ func TestMetricsOfRunsStreamsAndStore(t *testing.T) {
 	telemetry.MirrorGap()
 	telemetry.MirrorLag(time.Millisecond)
 	telemetry.Tail(time.Millisecond)
-	telemetry.Leases(func() time.Duration { return 1500 * time.Millisecond }, func() int { return 2 })
+	telemetry.Leases(func() string { return "" }, func() time.Duration { return 1500 * time.Millisecond }, func() int { return 2 })
 	telemetry.RunsTaken("dead", 3)
 	telemetry.TookOver(3 * time.Second)
 	telemetry.Fenced()

@@ -104,6 +104,20 @@ func CarryTrace(from, to context.Context) context.Context {
 	return baggage.ContextWithBaggage(to, baggage.FromContext(from))
 }
 
+// start begins the span of a run's attempt.
+func (t *Telemetry) start(ctx context.Context, req *turn.Request) (context.Context, trace.Span) {
+	ctx, span := t.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
+		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
+		attribute.String("gen_ai.request.model", req.Model)), trace.WithAttributes(ofRun(req)...))
+	if req.Attempt != 0 {
+		span.SetAttributes(attribute.Int("attempt", req.Attempt))
+	}
+	if t.replica != nil {
+		span.SetAttributes(attribute.String("replica", t.replica()))
+	}
+	return ctx, span
+}
+
 // ofRun are the attributes that every span of a run has.
 func ofRun(req *turn.Request) []attribute.KeyValue {
 	list := []attribute.KeyValue{attribute.String("gen_ai.provider.name", "openai")} // the provider whose protocol is used

@@ -37,6 +37,19 @@ func TestFailuresSayTheirType(t *testing.T) {
 	}
 }
 
+// An attempt of a run is found by its process and its number.
+func TestSpansOfAttempts(t *testing.T) {
+	telemetry, spans := watch(t)
+	telemetry.Leases(func() string { return "here" }, func() time.Duration { return 0 }, func() int { return 2 })
+	if err := last(telemetry.Watch(scripted{}).Run(t.Context(), turn.Request{Model: "m", RunID: "r", Attempt: 2})); err != nil {
+		t.Fatal(err)
+	}
+	got := telemetrytest.Attributes(telemetrytest.Span(t, spans, "invoke_agent chattray"))
+	if got["replica"] != "here" || got["attempt"] != "2" {
+		t.Errorf("the span of the run has %v, want the replica here and the attempt 2", got)
+	}
+}
+
 func TestProtocolsOfTheCollector(t *testing.T) {
 	for _, protocol := range []string{"grpc", "http/protobuf", "http/json"} {
 		telemetry, err := New(t.Context(), Options{Environ: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL=" + protocol}})

@@ -75,8 +75,10 @@ type Request struct {
 	Writing *strings.Builder
 	// Steps are those that earlier attempts finished; the loop continues after them.
 	Steps []Step
-	// RunID and ConversationID are for logs and traces; the loop does not use them.
+	// RunID, Attempt and ConversationID are for logs and traces; the loop does not use
+	// them.
 	RunID          string
+	Attempt        int
 	ConversationID int64
 	// ToolOutput is the number of characters of a tool's output that the
 	// model gets; 0 is the default.

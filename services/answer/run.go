@@ -154,7 +154,7 @@ func (wr *Writer) Begin(target runlog.Target) {
 func (wr *Writer) Ask() *turn.Request {
 	req := &wr.prepared.Request
 	req.Steps = wr.steps
-	req.RunID, req.ConversationID = wr.run.ID, wr.run.ChatID
+	req.RunID, req.Attempt, req.ConversationID = wr.run.ID, wr.run.Attempt, wr.run.ChatID
 	req.RunTool, req.Await, req.Asks = wr.runTool, wr.await, wr.asks
 	req.Writing = &wr.writing
 	wr.offered = req.Tools

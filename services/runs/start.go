@@ -17,7 +17,7 @@ import (
 var errReplaced = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "another process answers now; try again in a moment", RetryAfter: 1}
 
 // errDraining refuses a run while the service stops.
-var errDraining = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "the service is stopping; try again in a moment", RetryAfter: 2}
+var errDraining = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "the service is stopping; try again in a moment", RetryAfter: 1}
 
 // Start begins a run for the request, which has been decoded and validated. The
 // user's message is durable when it returns. The run continues after ctx ends.

@@ -71,6 +71,7 @@ function Shell({ api, user }: { api: ChatApi; user: User }) {
         <nav aria-label="Pages">
           {nav.map(([name, label]) => <a key={name} href={href(name)} aria-current={page === name ? 'page' : undefined} ref={page === name ? show : undefined}>{label}</a>)}
         </nav>
+        <DemoModel api={api} />
         <span className="app-user" title={user.user_id}>{user.name}</span>
       </header>
       <div className="app-body">
@@ -85,6 +86,15 @@ function Shell({ api, user }: { api: ChatApi; user: User }) {
       </div>
     </div>
   )
+}
+
+/** Says that nobody has configured a model, so that nobody takes rules for one. */
+export function DemoModel({ api }: { api: ChatApi }) {
+  const [demo, setDemo] = useState(false)
+  useEffect(() => {
+    api.listModels().then(({ items }) => setDemo(items.length === 1 && items[0]?.name === 'demo'), () => {})
+  }, [api])
+  return demo && <span className="app-demo" title="No model is configured: rules answer, from sample data. Set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL.">Demo model</span>
 }
 
 function Tray({ tray, setTheme }: { tray: PageTray; setTheme: (theme: TrayTheme) => void }) {

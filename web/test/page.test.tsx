@@ -1,6 +1,7 @@
-import { render, waitFor } from '@testing-library/react'
+import { act, fireEvent, render, screen, waitFor } from '@testing-library/react'
 import { expect, it } from 'vitest'
-import type { PageTray } from '../page/App'
+import { DemoModel, type PageTray } from '../page/App'
+import { EditStreamPage } from '../page/pages/EditStream'
 import { StreamsPage } from '../page/pages/Streams'
 import { createResearchApi } from '../src/research'
 import { fakeApi, json } from './fakes'
@@ -12,4 +13,36 @@ it('the starters of the front page lead to a document with a chart, to research,
   await waitFor(() => expect(tray).toBeDefined())
   const said = tray!.starters.map((s) => `${s.label} | ${s.hint ?? ''} | ${s.message ?? ''}`)
   for (const to of [/^Create a report with a chart .* review block by block/, /^Research .* sources/, /^Order 2 printed copies of report 1 .*Asks you before/, /\| help$/]) expect(said.filter((s) => to.test(s)), String(to)).toHaveLength(1)
+})
+
+it.each([[['demo'], 1], [['gpt-4.1-mini'], 0], [['demo', 'gpt-4.1-mini'], 0]])('with the models %j the page says %d times that the demo model answers', async (names, times) => {
+  const { api } = fakeApi(({ path }) => (path === '/api/models' ? json({ items: names.map((name) => ({ name })) }) : undefined))
+  render(<DemoModel api={api} />)
+  await act(() => api.listModels()) // after the page's
+  expect(screen.queryAllByText('Demo model')).toHaveLength(times)
+})
+
+it('a form can be of any stream; what it holds is there when the user comes back, and is not lost without a question when the page closes', async () => {
+  let name = 'Gold'
+  const { api } = fakeApi(({ method, path, body }) => {
+    if (path === '/api/streams') return json({ items: [{ stream_id: 2 }, { stream_id: 50 }] })
+    if (path !== '/api/streams/2') return undefined
+    if (method === 'PUT') ({ name } = body as { name: string })
+    return json({ stream_id: 2, name, purpose: 'p', schema: {} })
+  })
+  const form = <EditStreamPage api={createResearchApi(api)} route={['edit', '2']} setTray={() => {}} />
+  const field = async () => (await screen.findByLabelText('Name')) as HTMLInputElement
+  const asks = () => !window.dispatchEvent(new Event('beforeunload', { cancelable: true }))
+  const first = render(form)
+  expect((await field()).value).toBe('Gold')
+  await waitFor(() => expect(screen.getAllByRole('option').map((o) => o.textContent)).toEqual(['2', '50']))
+  expect(asks()).toBe(false)
+  fireEvent.change(await field(), { target: { value: 'Silver' } })
+  expect(asks()).toBe(true)
+  first.unmount()
+  render(form)
+  expect((await field()).value).toBe('Silver')
+  fireEvent.click(screen.getByRole('button', { name: 'Save' }))
+  await waitFor(() => expect(asks()).toBe(false))
+  expect((await field()).value).toBe('Silver')
 })

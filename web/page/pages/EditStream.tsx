@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { payloadHandlerFor, type PayloadHandlers, type Props } from '../../src'
 import { SchemaProposalCard, type ResearchApi, type SchemaProposal, type Stream } from '../../src/research'
 import type { PageTray } from '../App'
@@ -12,13 +12,14 @@ export function EditStreamPage({ api, route, setTray }: { api: ResearchApi; rout
   const id = Number(route[1]) || 1
   const tab = route[2] === 'retrieval' ? 'retrieval' : 'semantic'
   const { data, problem, reload } = useLoaded(`stream:${id}`, () => api.getStream(id))
+  const { data: all } = useLoaded('streams', () => api.listStreams())
   // The tray can be used before the form is loaded.
   useEffect(() => {
     if (!data) setTray({ context: { current_page: 'edit_stream', active_tab: tab, stream_id: id }, starters: [] })
   }, [data, tab, id, setTray])
   if (problem) return <p className="ct-note" data-tone="error">{problem}</p>
   if (!data) return <p className="ct-muted">Loading…</p>
-  return <Editor key={id} api={api} stream={data} tab={tab} reload={reload} setTray={setTray} />
+  return <Editor key={id} api={api} stream={data} ids={[...new Set([...(all?.items ?? []).map((s) => s.stream_id), id])]} tab={tab} reload={reload} setTray={setTray} />
 }
 
 interface Draft {
@@ -29,13 +30,23 @@ interface Draft {
 
 const draftOf = (s: Stream): Draft => ({ name: s.name, purpose: s.purpose, schema: s.schema as Props })
 
-function Editor({ api, stream, tab, reload, setTray }: { api: ResearchApi; stream: Stream; tab: 'semantic' | 'retrieval'; reload: () => void; setTray: SetTray }) {
-  const [draft, setDraft] = useState(() => draftOf(stream))
+/** What forms hold that is not saved, by stream: it is there when the user comes back, and the browser asks before it closes the page. */
+const unsaved = new Map<number, Draft>()
+window.addEventListener('beforeunload', (e) => {
+  if (unsaved.size > 0) e.preventDefault()
+})
+
+function Editor({ api, stream, ids, tab, reload, setTray }: { api: ResearchApi; stream: Stream; ids: number[]; tab: 'semantic' | 'retrieval'; reload: () => void; setTray: SetTray }) {
+  const [draft, setDraft] = useState(() => unsaved.get(stream.stream_id) ?? draftOf(stream))
   const [notice, setNotice] = useState<{ text: string; tone?: string } | null>(null)
   const id = stream.stream_id
   const kept = JSON.stringify(draftOf(stream))
   const saved = useMemo(() => JSON.parse(kept) as Draft, [kept])
-  useEffect(() => setDraft(saved), [saved])
+  const shown = useRef(saved)
+  useEffect(() => {
+    if (shown.current !== saved) setDraft(saved)
+    shown.current = saved
+  }, [saved])
   const change = useCallback((path: string, value: unknown) => setDraft((d) => ({ ...d, schema: put(d.schema, path.split('.'), value) })), [])
 
   const handlers = useMemo<PayloadHandlers>(() => ({
@@ -70,6 +81,10 @@ function Editor({ api, stream, tab, reload, setTray }: { api: ResearchApi; strea
   }, [tab, id, handlers, reload, setTray])
 
   const dirty = JSON.stringify(draft) !== JSON.stringify(saved)
+  useEffect(() => {
+    if (dirty) unsaved.set(id, draft)
+    else unsaved.delete(id)
+  }, [dirty, draft, id])
   const save = () => {
     api.putStream(id, draft).then(
       () => {
@@ -88,7 +103,7 @@ function Editor({ api, stream, tab, reload, setTray }: { api: ResearchApi; strea
       <div className="app-head">
         <div><h1>{stream.name}</h1><p className="ct-muted">Stream {id}</p></div>
         <div className="ct-row">
-          <label className="app-pick">Stream <select className="ct-input" value={id} onChange={(e) => go('edit', e.target.value, tab)}>{[1, 2, 3, 4].map((n) => <option key={n}>{n}</option>)}</select></label>
+          <label className="app-pick">Stream <select className="ct-input" value={id} onChange={(e) => go('edit', e.target.value, tab)}>{ids.map((n) => <option key={n}>{n}</option>)}</select></label>
           <button type="button" className="ct-button" disabled={!dirty} onClick={() => setDraft(saved)}>Discard</button>
           <button type="submit" className="ct-button" data-style="primary" disabled={!dirty}>Save</button>
         </div>

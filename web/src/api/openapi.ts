@@ -3282,7 +3282,8 @@ export interface components {
              * @description The client's name for the event. One chunk, `ack` or `error`, with this `event_id` answers an event that has
              *     an id. A message with the id of an earlier one attaches to the run that the earlier one started, as with an
              *     `Idempotency-Key`: a client that was cut off sends it again. Its socket gets the chunks of that run from the first
-             *     one; other sockets do not get them again.
+             *     one; other sockets do not get them again. A different message with the id of an earlier one is an `error`, also
+             *     on another day: give each message an id that the user has not used before, such as a UUID.
              */
             id?: string;
             message?: components["schemas"]["SocketMessage"];
