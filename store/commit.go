@@ -10,6 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/values"
 )
@@ -267,13 +268,13 @@ func (b *batch) write(i int, w *record.Write) error {
 		}
 	}
 	if c := w.Wait; c != nil {
-		b.add(insertWait, run.id, int64(c.Index), string(c.Kind), c.ID, values.Clean(c.ToolUseID), values.Clean(c.Tool), pack(c.Input), string(c.Reason), values.Micros(c.CreatedAt), values.Micros(c.ExpiresAt))
+		b.add(insertWait, run.id, int64(c.Index), string(c.Kind), c.ID, values.Clean(c.ToolUseID), values.Clean(c.Tool), packed.Value(c.Input), string(c.Reason), values.Micros(c.CreatedAt), values.Micros(c.ExpiresAt))
 		b.add(markWaiting, run.id)
 	}
 	for i := range w.Payloads {
 		p := &w.Payloads[i]
 		b.add(upsertPayload, run.chat, p.PayloadID, run.id, p.MessageID, values.Clean(p.Type), values.Clean(p.Source), values.Clean(p.Summary),
-			pack(p.Data), values.Clean(p.Outcome), values.Micros(p.CreatedAt))
+			packed.Value(p.Data), values.Clean(p.Outcome), values.Micros(p.CreatedAt))
 	}
 	if w.Finish != nil {
 		return b.finish(run, w.Finish)
@@ -307,13 +308,13 @@ func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
 		if err != nil {
 			return fmt.Errorf("the payload of a tool: %w", err)
 		}
-		payload = pack(data)
+		payload = packed.Value(data)
 	}
 	if c.ModelOutput != c.Output {
-		modelOutput = pack(c.ModelOutput)
+		modelOutput = packed.Value(c.ModelOutput)
 	}
 	b.add(upsertToolCall, run.id, int64(c.Index), values.Clean(c.ToolUseID), values.Clean(c.Name), string(c.State), int64(cmp.Or(c.Attempt, run.attempt)),
-		pack(c.Input), pack(c.Output), modelOutput, c.IsError, payload, values.Micros(c.StartedAt), c.Duration.Microseconds())
+		packed.Value(c.Input), packed.Value(c.Output), modelOutput, c.IsError, payload, values.Micros(c.StartedAt), c.Duration.Microseconds())
 	return nil
 }
 
@@ -332,11 +333,11 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	}
 	if f.Log != nil {
 		for s := range f.Log {
-			b.add(insertLog, run.id, s.First, s.Last, int64(run.attempt), packLog(s.Data))
+			b.add(insertLog, run.id, s.First, s.Last, int64(run.attempt), packed.Log(s.Data))
 		}
 	}
 	if f.Trace != nil {
-		b.add(upsertTrace, run.id, packLog(f.Trace))
+		b.add(upsertTrace, run.id, packed.Log(f.Trace))
 	}
 	b.add(deleteCheckpoints, run.id)
 	if b.many {
@@ -383,7 +384,7 @@ func (b *batch) message(owner string, chat int64, m *schemas.Message, run, branc
 	b.add(insertBlock, owner, m.ID, chat, values.Clean(m.Role), values.Clean(cmp.Or(m.Type, blockMarkdown)), values.Clean(m.Content), run, data, values.Micros(m.CreatedAt),
 		string(m.Status), answers, version)
 	for n, f := range files {
-		b.add(insertAttachment, owner, m.ID, int64(n), values.Clean(f.Name), values.Clean(f.MIME), pack(f.Content))
+		b.add(insertAttachment, owner, m.ID, int64(n), values.Clean(f.Name), values.Clean(f.MIME), packed.Value(f.Content))
 	}
 	return nil
 }
