@@ -57,18 +57,25 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 		s.journal.grow(b.noted, b.ended)
 		b.report()
 		return nil
-	case s.db.Away(err) || ctx.Err() != nil:
+	case s.db.Away(err) && !canSplit(writes, err) || ctx.Err() != nil:
 		return s.db.Fault("commit", err)
 	case len(writes) == 1:
 		writes[0].Err = s.db.Fault("commit", err)
 		return nil
 	}
-	// The database refuses one of the writes: find it by bisection.
+	// The database refuses one of the writes, or one gives way to others: find it by bisection.
 	half := len(writes) / 2
 	if err := s.commit(ctx, writes[:half]); err != nil {
 		return err
 	}
 	return s.commit(ctx, writes[half:])
+}
+
+// canSplit reports whether others may be stored without the write that gave way to another
+// process. What a run writes after it has begun is not left out, because later writes
+// depend on it.
+func canSplit(writes []*record.Write, err error) bool {
+	return sqldb.GaveWay(err) && (len(writes) > 1 || writes[0].Begin != nil)
 }
 
 // batch is one transaction of Commit: the data that it has read, and the rows
