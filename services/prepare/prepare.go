@@ -171,6 +171,7 @@ func (p *Preparer) messages(ctx context.Context, run answer.Run, req *turn.Reque
 	return p.history.Within(p.history.Room(req, window)).Messages(ctx, prompt.HistoryInput{
 		Owner: run.Owner.ID, ConversationID: run.ChatID, UserMessageID: run.UserMessageID, Current: run.UserMessage,
 		Alone:        run.NewChat && len(run.Request.ConversationHistory) == 0,
+		Model:        model,
 		SummaryLimit: prompt.SummaryLimit(window, p.MaxTokens),
 		Summarize: func(ctx context.Context, text string, older []turn.Message) (string, error) {
 			return p.ask(ctx, prompt.SummaryRequest(model, text, older, window, p.MaxTokens))
