@@ -105,6 +105,8 @@ type HistoryInput struct {
 	Summarize    Summarize
 	Model        string
 	SummaryLimit int
+	// Warn is told what the user is to know of what the model does not get; it may be nil.
+	Warn func(warning string)
 }
 
 func (in *HistoryInput) condensedBy() summaryKey { return summaryKey{in.ConversationID, in.Model} }
