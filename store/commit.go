@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/chattray/chattray/schemas"
@@ -39,11 +40,11 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	if grown := s.journal.grown(); len(grown) > 0 {
 		if err := s.Tidy(ctx, grown); err != nil { // the writes of this commit do not depend on it
-			s.logger.Warn("could not tidy the journal", "error", err)
+			s.untidy.Write(ctx, s.logger, slog.LevelWarn, "could not tidy the journal", slog.Any("error", err))
 		}
 	}
 	if err := s.db.Index(ctx, true); err != nil { // a search looks through what is not in the index
-		s.logger.Warn("could not bring new messages into the search index", "error", err)
+		s.untidy.Write(ctx, s.logger, slog.LevelWarn, "could not bring new messages into the search index", slog.Any("error", err))
 	}
 	var b *batch
 	err := s.db.Transact(ctx, func(tx sqldb.Session) error {

@@ -1,10 +1,15 @@
 package store_test
 
 import (
+	"bytes"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/storetest"
 )
 
@@ -29,9 +34,11 @@ func TestJournalGrown(t *testing.T) {
 	}
 }
 
-// A journal that could not be tidied is tidied by the next commit. A cancel that could not be stored keeps no later one from it.
+// A journal that could not be tidied is tidied by the next commit, and the log says so at
+// most once a minute. A cancel that could not be stored keeps no later one from it.
 func TestStoreThatFails(t *testing.T) {
-	s, err := store.Open(t.Context(), storetest.FreshSQLite(t), store.Options{})
+	var logged bytes.Buffer
+	s, err := store.Open(t.Context(), storetest.FreshSQLite(t), store.Options{Database: sqldb.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +50,15 @@ func TestStoreThatFails(t *testing.T) {
 	}
 	if got := s.ToTidy(); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("the next commit tidies %v, want a", got)
+	}
+	for range 3 {
+		_ = s.Tidy(t.Context(), []string{"a"})
+		if err := s.Commit(t.Context(), []*record.Write{{RunID: "r"}}); err == nil {
+			t.Error("a closed store has committed")
+		}
+	}
+	if lines := strings.Count(logged.String(), "level=WARN"); lines != 1 {
+		t.Errorf("%d warnings, want 1:\n%s", lines, &logged)
 	}
 	if err := s.RequestCancel(t.Context(), "r"); err == nil {
 		t.Error("a closed store has stored a cancel")

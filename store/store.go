@@ -19,6 +19,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/chattray/chattray/schemas/seldom"
 	"github.com/chattray/chattray/store/documents"
 	"github.com/chattray/chattray/store/replicas"
 	"github.com/chattray/chattray/store/research"
@@ -48,6 +49,7 @@ type Store struct {
 	limits  StartLimits
 	many    bool // other processes use the database too
 	logger  *slog.Logger
+	untidy  seldom.Log // of what each commit tries again
 	journal journalSize
 	cancels cancels
 	// replicas is nil on SQLite.
