@@ -1,8 +1,10 @@
 package api
 
 import (
+	"errors"
 	"iter"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -37,15 +39,27 @@ func (s *server) exportChat(c echo.Context) error {
 	return s.sendPieces(c, pieces)
 }
 
+// An export may wait for its reader for exportWait, and for a second for each exportRate
+// bytes: the user's other exports wait for it.
+const exportWait, exportRate = time.Minute, 16 << 10
+
+// errSlow is the error of an export that has waited longer.
+var errSlow = errors.New("the client reads too slowly")
+
 // sendPieces sends an export while it is read; it counts as one of the user's streams. If
-// reading fails, it aborts the connection, so that nobody takes the export for complete.
+// reading fails or the client is too slow, it aborts the connection, so that nobody takes
+// the export for complete.
 func (s *server) sendPieces(c echo.Context, pieces iter.Seq2[[]byte, error]) error {
 	release, err := s.openStream(c)
 	if err != nil {
 		return notAFile(c, err)
 	}
 	defer release()
+	sent, waited := 0, time.Duration(0)
 	for piece, err := range pieces {
+		if waited > exportWait+time.Duration(sent/exportRate)*time.Second {
+			err = errSlow
+		}
 		if err != nil && !c.Response().Committed {
 			return notAFile(c, err)
 		}
@@ -53,9 +67,11 @@ func (s *server) sendPieces(c echo.Context, pieces iter.Seq2[[]byte, error]) err
 			s.Log.WarnContext(c.Request().Context(), "an export broke off", "path", c.Request().URL.Path, "error", err)
 			panic(http.ErrAbortHandler)
 		}
+		began := time.Now()
 		if _, err := c.Response().Write(piece); err != nil {
 			return nil //nolint:nilerr // the client has gone
 		}
+		sent, waited = sent+len(piece), waited+time.Since(began)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/chattray/chattray/services/retention"
 	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/replicas"
 	"github.com/chattray/chattray/store/sqldb"
 )
 
@@ -43,7 +44,7 @@ func leaseOptions(c settings.Config, data *store.Store, log *slog.Logger) leases
 }
 
 // shared is the table of replicas of a process that is one of several, else nil.
-func shared(c settings.Config, data *store.Store) *store.Replicas {
+func shared(c settings.Config, data *store.Store) *replicas.Table {
 	if c.Many() {
 		return data.Replicas()
 	}

@@ -35,11 +35,8 @@ const (
 	dialWait = 2 * time.Second
 )
 
-// away is what is logged when there is no connection, closed when there will be none again.
-const (
-	away   = "nats is away; other processes' runs are read from the database"
-	closed = "nats is closed; other processes' runs are read from the database until the next start"
-)
+// away is what is logged when there is no connection.
+const away = "nats is away; other processes' runs are read from the database"
 
 // ErrDown is the error of a message that cannot be sent now.
 var ErrDown = errors.New("relay: there is no connection")
@@ -57,8 +54,12 @@ type Options struct {
 // NATS carries messages over NATS core. It is safe for concurrent use.
 type NATS struct {
 	service string
-	conn    *nats.Conn
+	url     string
+	options []nats.Option
 	fault   func(err error) // says what is wrong with the connection or a message, from time to time
+	closing chan struct{}   // closed by Close
+
+	conn atomic.Pointer[nats.Conn]
 
 	mu      sync.Mutex
 	me      string
@@ -70,7 +71,7 @@ type NATS struct {
 // whenever it has lost the connection. The error is about the options.
 func Connect(o Options) (*NATS, error) {
 	var faults seldom.Log
-	n := &NATS{service: o.Service, receive: func([]byte) {}, fault: func(err error) { // such as one for each message that may not be sent
+	n := &NATS{service: o.Service, url: o.URL, closing: make(chan struct{}), receive: func([]byte) {}, fault: func(err error) { // such as one for each message that may not be sent
 		faults.Write(context.Background(), o.Logger, slog.LevelWarn, "nats", slog.Any("error", err))
 	}}
 	var told atomic.Bool // why there is no connection
@@ -85,14 +86,15 @@ func Connect(o Options) (*NATS, error) {
 			o.Logger.Info(message)
 		}
 	}
-	options := []nats.Option{
+	n.options = []nats.Option{
 		nats.Name("chattray"), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsLost), nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(), nats.ReconnectBufSize(-1), nats.FlusherTimeout(0), nats.SetCustomDialer(dialer{}), nats.NoEcho(),
 		nats.CustomReconnectDelay(func(int) time.Duration { return retryMin + rand.N(retryMax-retryMin) }), //nolint:gosec // it guards nothing
 		nats.ConnectHandler(connected("nats is connected")), nats.ReconnectHandler(connected("nats is connected again")),
 		nats.DisconnectErrHandler(lost), nats.ReconnectErrHandler(lost),
-		nats.ClosedHandler(func(conn *nats.Conn) { // after an error of the server that the library does not expect
-			o.Logger.Error(closed, "error", conn.LastError())
+		nats.ClosedHandler(func(conn *nats.Conn) {
+			lost(conn, conn.LastError())
+			n.reopen()
 		}), nats.NoCallbacksAfterClientClose(),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { n.fault(err) }),
 	}
@@ -100,21 +102,59 @@ func Connect(o Options) (*NATS, error) {
 		return nil, err
 	}
 	if o.Creds != "" {
-		options = append(options, nats.UserCredentials(o.Creds))
+		n.options = append(n.options, nats.UserCredentials(o.Creds))
 	}
-	conn, err := nats.Connect(o.URL, options...)
-	if err != nil {
-		return nil, fmt.Errorf("relay: %w", err)
-	}
-	n.conn = conn
-	if !conn.IsConnected() {
-		lost(conn, conn.LastError())
-	}
-	if _, err := n.subscribe(n.subject("all")); err != nil {
-		conn.Close()
+	if err := n.open(); err != nil {
 		return nil, err
 	}
+	if conn := n.conn.Load(); !conn.IsConnected() {
+		lost(conn, conn.LastError())
+	}
 	return n, nil
+}
+
+// open makes a connection, with its subscriptions, and uses it from now on.
+func (n *NATS) open() error {
+	conn, err := nats.Connect(n.url, n.options...)
+	if err != nil {
+		return fmt.Errorf("relay: %w", err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var inbox *nats.Subscription
+	_, err = n.subscribe(conn, n.subject("all"))
+	if err == nil && n.me != "" {
+		inbox, err = n.subscribe(conn, n.inboxOf(n.me))
+	}
+	select {
+	case <-n.closing:
+		err = ErrDown
+	default:
+	}
+	if err != nil {
+		conn.Close()
+		return err
+	}
+	n.inbox = inbox
+	n.conn.Store(conn)
+	return nil
+}
+
+// reopen makes another connection after the library has closed one for good, because of an
+// error of the server that it does not expect.
+func (n *NATS) reopen() {
+	for {
+		select {
+		case <-n.closing:
+			return
+		case <-time.After(retryMax):
+		}
+		err := n.open()
+		if err == nil {
+			return
+		}
+		n.fault(err)
+	}
 }
 
 // maxCreds is the size of a file of credentials, in bytes.
@@ -146,8 +186,8 @@ func (n *NATS) subject(name string) string { return "chattray." + n.service + ".
 func (n *NATS) inboxOf(id string) string { return n.subject("r." + id) }
 
 // subscribe takes messages off the library's queue at once.
-func (n *NATS) subscribe(subject string) (*nats.Subscription, error) {
-	s, err := n.conn.Subscribe(subject, func(m *nats.Msg) {
+func (n *NATS) subscribe(conn *nats.Conn, subject string) (*nats.Subscription, error) {
+	s, err := conn.Subscribe(subject, func(m *nats.Msg) {
 		n.mu.Lock()
 		receive := n.receive
 		n.mu.Unlock()
@@ -166,19 +206,22 @@ func (n *NATS) subscribe(subject string) (*nats.Subscription, error) {
 // kind one at a time. It replaces what was set before.
 func (n *NATS) Receive(id string, f func(message []byte)) error {
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	same, before := n.me == id, n.inbox
 	n.receive = f
-	n.mu.Unlock()
 	if same {
 		return nil
 	}
-	inbox, err := n.subscribe(n.inboxOf(id))
+	conn := n.conn.Load()
+	if conn.IsClosed() { // the next one begins with the inbox
+		n.me = id
+		return nil
+	}
+	inbox, err := n.subscribe(conn, n.inboxOf(id))
 	if err != nil {
 		return err
 	}
-	n.mu.Lock()
 	n.me, n.inbox = id, inbox
-	n.mu.Unlock()
 	if before != nil {
 		return before.Unsubscribe()
 	}
@@ -195,7 +238,7 @@ func (n *NATS) publish(subject string, message []byte) error {
 	if !n.Up() {
 		return ErrDown
 	}
-	if err := n.conn.Publish(subject, message); err != nil {
+	if err := n.conn.Load().Publish(subject, message); err != nil {
 		n.fault(err)
 		return fmt.Errorf("relay: send: %w", err)
 	}
@@ -203,10 +246,18 @@ func (n *NATS) publish(subject string, message []byte) error {
 }
 
 // Up reports whether there is a connection.
-func (n *NATS) Up() bool { return n.conn.IsConnected() }
+func (n *NATS) Up() bool { return n.conn.Load().IsConnected() }
 
 // Close ends the connection after what was sent.
 func (n *NATS) Close() {
-	_ = n.conn.FlushTimeout(flushWait) // nobody relies on the last messages
-	n.conn.Close()
+	n.mu.Lock()
+	select {
+	case <-n.closing:
+	default:
+		close(n.closing)
+	}
+	conn := n.conn.Load()
+	n.mu.Unlock()
+	_ = conn.FlushTimeout(flushWait) // nobody relies on the last messages
+	conn.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -259,11 +260,11 @@ func TestMessagesThatAreTooLarge(t *testing.T) {
 	}
 }
 
-// A server has ended the connection with an error after which the library makes no other, such
-// as for messages that have become too large with new settings. The log says so; it says nothing
-// after Close.
+// A server ends the connection with an error after which the library makes no other, such
+// as for messages that have become too large with new settings. The log says so, and another
+// connection is made with the same subscriptions. Nothing is said and made after Close.
 func TestClosedForGood(t *testing.T) {
-	logged := make(lines, 100)
+	logged, seen := make(lines, 100), make(chan string, 100)
 	connect := func(answer string) *relay.NATS {
 		server, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -271,41 +272,63 @@ func TestClosedForGood(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = server.Close() })
 		go func() {
-			conn, err := server.Accept()
-			if err != nil {
-				return
-			}
-			defer func() { _ = conn.Close() }()
-			_, _ = io.WriteString(conn, "INFO {\"proto\":1,\"max_payload\":1048576}\r\n")
-			for line := bufio.NewScanner(conn); line.Scan(); {
-				switch {
-				case line.Text() == "PING":
-					_, _ = io.WriteString(conn, "PONG\r\n")
-				case strings.HasPrefix(line.Text(), "PUB"):
-					_, _ = io.WriteString(conn, answer)
+			for n := 1; ; n++ {
+				conn, err := server.Accept()
+				if err != nil {
+					return
 				}
+				_, _ = io.WriteString(conn, "INFO {\"proto\":1,\"max_payload\":1048576}\r\n")
+				for line := bufio.NewScanner(conn); line.Scan(); {
+					switch word, rest, _ := strings.Cut(line.Text(), " "); word {
+					case "PING":
+						_, _ = io.WriteString(conn, "PONG\r\n")
+					case "PUB":
+						_, _ = io.WriteString(conn, answer)
+					case "SUB":
+						subject, _, _ := strings.Cut(rest, " ")
+						seen <- strconv.Itoa(n) + " " + subject
+					}
+				}
+				_ = conn.Close()
 			}
 		}()
-		n, err := relay.Connect(relay.Options{URL: "nats://" + server.Addr().String(), Service: "one", Logger: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelError}))})
+		n, err := relay.Connect(relay.Options{URL: "nats://" + server.Addr().String(), Service: "one", Logger: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := n.SendAll([]byte("x")); err != nil {
+		if err := errors.Join(n.Receive("me", func([]byte) {}), n.SendAll([]byte("x"))); err != nil {
 			t.Fatal(err)
 		}
+		next(t, seen, "1 chattray.one.all")
+		next(t, seen, "1 chattray.one.r.me")
 		return n
 	}
 	connect("").Close()
 	t.Cleanup(connect("-ERR 'Maximum Payload Violation'\r\n").Close)
 	select {
 	case line := <-logged:
-		if !strings.Contains(line, "until the next start") || !strings.Contains(line, "Maximum Payload Violation") {
-			t.Errorf("logged: %s; want that nats is closed, and why", line)
+		if !strings.Contains(line, "nats is away") || !strings.Contains(line, "Maximum Payload Violation") {
+			t.Errorf("logged: %s; want that nats is away, and why", line)
 		}
 	case <-time.After(wait):
-		t.Fatal("nothing is logged, want that nats is closed")
+		t.Fatal("nothing is logged, want that nats is away")
 	}
+	next(t, seen, "2 chattray.one.all")
+	next(t, seen, "2 chattray.one.r.me")
 	if more := len(logged); more != 0 {
 		t.Errorf("%d more lines are logged, want none: the other connection was closed here", more)
+	}
+}
+
+// next receives a text from a channel.
+func next(t *testing.T, from <-chan string, want string) {
+	t.Helper()
+	select {
+	case got := <-from:
+		if got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	case <-time.After(wait):
+		t.Fatalf("got nothing, want %q", want)
 	}
 }

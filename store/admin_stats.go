@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -74,27 +73,6 @@ func totals(tx *gorm.DB, statement string, args ...any) ([]schemas.AdminTotal, e
 		}
 	}
 	return list, nil
-}
-
-// maxReplicas bounds the replicas that are listed.
-const maxReplicas = 100
-
-// List returns the processes that serve the database, and those that did lately, the
-// newest first.
-func (r *Replicas) List(ctx context.Context) (list []schemas.AdminReplica, err error) {
-	list = []schemas.AdminReplica{}
-	err = r.scan(ctx, func(row sqldb.Scanner) error {
-		var a schemas.AdminReplica
-		var started, expires time.Time
-		err := row.Scan(&a.ID, &a.Name, &a.Live, &a.Draining, &started, &expires, &a.OpenRuns)
-		started, expires = started.UTC(), expires.UTC()
-		a.StartedAt, a.ExpiresAt = &started, &expires
-		list = append(list, a)
-		return err
-	}, `SELECT id, name, gone_at IS NULL AND expires_at > clock_timestamp(), draining, started_at, expires_at,
-		(SELECT COUNT(*) FROM runs WHERE runs.replica = newest.id AND `+tables.OpenStates+`)
-		FROM (SELECT * FROM replicas ORDER BY started_at DESC, id LIMIT $1) newest ORDER BY started_at DESC, id`, maxReplicas)
-	return list, err
 }
 
 // OpenRuns counts the runs that have not ended.

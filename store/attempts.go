@@ -12,12 +12,8 @@ import (
 	"github.com/chattray/chattray/store/values"
 )
 
-const (
-	// takeBatch is how many runs one Take takes at most.
-	takeBatch = 64
-	// runFormat is the newest format of checkpoints and logs that this release reads.
-	runFormat = 1
-)
+// takeBatch is how many runs one Take takes at most.
+const takeBatch = 64
 
 // Take gives unfinished runs to the replica to, in the order of their starts,
 // at most 64 at a time: the runs of the replicas from ("" means runs without an
@@ -33,7 +29,7 @@ func (s *Store) Take(ctx context.Context, from []string, to string) ([]record.Ta
 		record.Taken
 		place int64
 	}
-	statement, args := takeAllRuns, []any{to, int64(runFormat), to, int64(takeBatch), to}
+	statement, args := takeAllRuns, []any{to, int64(tables.RunFormat), to, int64(takeBatch), to}
 	if from != nil {
 		among, err := json.Marshal(from)
 		if err != nil {

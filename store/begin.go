@@ -10,6 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/values"
 )
@@ -206,7 +207,7 @@ func (b *batch) same(o *writeResult, g *record.Begin) error {
 		return nil
 	}
 	same := ""
-	err := b.tx.Query(b.ctx, selectSame, [][]any{{g.Run.Owner.ID, g.Run.MessageID, pack(g.Run.Request), g.Run.ID}}, func(row sqldb.Scanner) error { return row.Scan(&same) })
+	err := b.tx.Query(b.ctx, selectSame, [][]any{{g.Run.Owner.ID, g.Run.MessageID, packed.Value(g.Run.Request), g.Run.ID}}, func(row sqldb.Scanner) error { return row.Scan(&same) })
 	if err == nil && same != "" {
 		o.err, o.busyRun = record.ErrSame, same
 	}
@@ -297,7 +298,7 @@ func (b *batch) beginRows(o *writeResult, g *record.Begin) error {
 	if r.IdempotencyKey != "" {
 		key = r.IdempotencyKey
 	}
-	b.add(insertRun, r.ID, o.chat.id, r.Owner.ID, values.Clean(r.Owner.Name), values.Clean(string(roles)), string(o.state), int64(o.attempt), pack(r.Request),
+	b.add(insertRun, r.ID, o.chat.id, r.Owner.ID, values.Clean(r.Owner.Name), values.Clean(string(roles)), string(o.state), int64(o.attempt), packed.Value(r.Request),
 		r.UserMessageID, r.MessageID, at, key, values.Clean(r.BodyHash), r.CancelRequested, r.Replica, values.Clean(r.Page))
 	if o.newChat {
 		for i := range g.History {

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/values"
 )
@@ -38,11 +40,11 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	if grown := s.journal.grown(); len(grown) > 0 {
 		if err := s.Tidy(ctx, grown); err != nil { // the writes of this commit do not depend on it
-			s.logger.Warn("could not tidy the journal", "error", err)
+			s.untidy.Write(ctx, s.logger, slog.LevelWarn, "could not tidy the journal", slog.Any("error", err))
 		}
 	}
 	if err := s.db.Index(ctx, true); err != nil { // a search looks through what is not in the index
-		s.logger.Warn("could not bring new messages into the search index", "error", err)
+		s.untidy.Write(ctx, s.logger, slog.LevelWarn, "could not bring new messages into the search index", slog.Any("error", err))
 	}
 	var b *batch
 	err := s.db.Transact(ctx, func(tx sqldb.Session) error {
@@ -56,18 +58,25 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 		s.journal.grow(b.noted, b.ended)
 		b.report()
 		return nil
-	case s.db.Away(err) || ctx.Err() != nil:
+	case s.db.Away(err) && !canSplit(writes, err) || ctx.Err() != nil:
 		return s.db.Fault("commit", err)
 	case len(writes) == 1:
 		writes[0].Err = s.db.Fault("commit", err)
 		return nil
 	}
-	// The database refuses one of the writes: find it by bisection.
+	// The database refuses one of the writes, or one gives way to others: find it by bisection.
 	half := len(writes) / 2
 	if err := s.commit(ctx, writes[:half]); err != nil {
 		return err
 	}
 	return s.commit(ctx, writes[half:])
+}
+
+// canSplit reports whether others may be stored without the write that gave way to another
+// process. What a run writes after it has begun is not left out, because later writes
+// depend on it.
+func canSplit(writes []*record.Write, err error) bool {
+	return sqldb.GaveWay(err) && (len(writes) > 1 || writes[0].Begin != nil)
 }
 
 // batch is one transaction of Commit: the data that it has read, and the rows
@@ -267,13 +276,13 @@ func (b *batch) write(i int, w *record.Write) error {
 		}
 	}
 	if c := w.Wait; c != nil {
-		b.add(insertWait, run.id, int64(c.Index), string(c.Kind), c.ID, values.Clean(c.ToolUseID), values.Clean(c.Tool), pack(c.Input), string(c.Reason), values.Micros(c.CreatedAt), values.Micros(c.ExpiresAt))
+		b.add(insertWait, run.id, int64(c.Index), string(c.Kind), c.ID, values.Clean(c.ToolUseID), values.Clean(c.Tool), packed.Value(c.Input), string(c.Reason), values.Micros(c.CreatedAt), values.Micros(c.ExpiresAt))
 		b.add(markWaiting, run.id)
 	}
 	for i := range w.Payloads {
 		p := &w.Payloads[i]
 		b.add(upsertPayload, run.chat, p.PayloadID, run.id, p.MessageID, values.Clean(p.Type), values.Clean(p.Source), values.Clean(p.Summary),
-			pack(p.Data), values.Clean(p.Outcome), values.Micros(p.CreatedAt))
+			packed.Value(p.Data), values.Clean(p.Outcome), values.Micros(p.CreatedAt))
 	}
 	if w.Finish != nil {
 		return b.finish(run, w.Finish)
@@ -307,13 +316,13 @@ func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
 		if err != nil {
 			return fmt.Errorf("the payload of a tool: %w", err)
 		}
-		payload = pack(data)
+		payload = packed.Value(data)
 	}
 	if c.ModelOutput != c.Output {
-		modelOutput = pack(c.ModelOutput)
+		modelOutput = packed.Value(c.ModelOutput)
 	}
 	b.add(upsertToolCall, run.id, int64(c.Index), values.Clean(c.ToolUseID), values.Clean(c.Name), string(c.State), int64(cmp.Or(c.Attempt, run.attempt)),
-		pack(c.Input), pack(c.Output), modelOutput, c.IsError, payload, values.Micros(c.StartedAt), c.Duration.Microseconds())
+		packed.Value(c.Input), packed.Value(c.Output), modelOutput, c.IsError, payload, values.Micros(c.StartedAt), c.Duration.Microseconds())
 	return nil
 }
 
@@ -332,11 +341,11 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	}
 	if f.Log != nil {
 		for s := range f.Log {
-			b.add(insertLog, run.id, s.First, s.Last, int64(run.attempt), packLog(s.Data))
+			b.add(insertLog, run.id, s.First, s.Last, int64(run.attempt), packed.Log(s.Data))
 		}
 	}
 	if f.Trace != nil {
-		b.add(upsertTrace, run.id, packLog(f.Trace))
+		b.add(upsertTrace, run.id, packed.Log(f.Trace))
 	}
 	b.add(deleteCheckpoints, run.id)
 	if b.many {
@@ -383,7 +392,7 @@ func (b *batch) message(owner string, chat int64, m *schemas.Message, run, branc
 	b.add(insertBlock, owner, m.ID, chat, values.Clean(m.Role), values.Clean(cmp.Or(m.Type, blockMarkdown)), values.Clean(m.Content), run, data, values.Micros(m.CreatedAt),
 		string(m.Status), answers, version)
 	for n, f := range files {
-		b.add(insertAttachment, owner, m.ID, int64(n), values.Clean(f.Name), values.Clean(f.MIME), pack(f.Content))
+		b.add(insertAttachment, owner, m.ID, int64(n), values.Clean(f.Name), values.Clean(f.MIME), packed.Value(f.Content))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/tables"
 )
@@ -114,7 +115,7 @@ func (b *batch) note(run *runState, w *record.Write) {
 		b.replica = run.replica
 	}
 	before := len(b.journal)
-	b.journal = appendEntry(b.journal, journalEntry{run.id, run.attempt, w.Segment, w.Checkpoint})
+	b.journal = packed.AppendEntry(b.journal, packed.Entry{Run: run.id, Attempt: run.attempt, Segment: w.Segment, Checkpoint: w.Checkpoint})
 	b.noted.runs[run.id] += len(b.journal) - before
 	if len(b.journal) >= journalRow {
 		b.endRow()
@@ -139,14 +140,14 @@ type runEntries struct {
 // add adds an entry that was written after the present ones. A commit whose
 // result was lost may have been repeated, with the same data or more: the newer
 // data is used.
-func (r *runEntries) add(e journalEntry) {
-	if s := e.segment; s != nil {
+func (r *runEntries) add(e packed.Entry) {
+	if s := e.Segment; s != nil {
 		for len(r.segments) > 0 && r.segments[len(r.segments)-1].First >= s.First {
 			r.segments = r.segments[:len(r.segments)-1]
 		}
 		r.segments = append(r.segments, *s)
 	}
-	if c := e.checkpoint; c != nil {
+	if c := e.Checkpoint; c != nil {
 		r.checkpoints = mergeCheckpoints(r.checkpoints, []record.Checkpoint{*c})
 	}
 }
@@ -195,8 +196,8 @@ func mergeSegments(old, newer []record.Segment) []record.Segment {
 // run first tidies the rows of the former one, and only then writes.
 func (s *Store) readJournal(ctx context.Context, id string) (runEntries, error) {
 	var found runEntries
-	err := s.eachEntry(ctx, func(e journalEntry) {
-		if e.run == id {
+	err := s.eachEntry(ctx, func(e packed.Entry) {
+		if e.Run == id {
 			found.add(e)
 		}
 	}, "= (SELECT replica FROM runs WHERE id = ? AND "+tables.OpenStates+")", id)
@@ -215,8 +216,8 @@ func (s *Store) readJournals(ctx context.Context, ids []string) (map[string]*run
 	if err != nil || len(replicas) == 0 {
 		return found, err
 	}
-	err = s.eachEntry(ctx, func(e journalEntry) {
-		if of := found[e.run]; of != nil {
+	err = s.eachEntry(ctx, func(e packed.Entry) {
+		if of := found[e.Run]; of != nil {
 			of.add(e)
 		}
 	}, "IN ?", replicas)
@@ -225,11 +226,11 @@ func (s *Store) readJournals(ctx context.Context, ids []string) (map[string]*run
 
 // eachEntry calls do for the entries in the rows of some replicas, in order. An entry
 // shares the memory of its row.
-func (s *Store) eachEntry(ctx context.Context, do func(journalEntry), replicas string, args ...any) error {
+func (s *Store) eachEntry(ctx context.Context, do func(packed.Entry), replicas string, args ...any) error {
 	var rows []struct{ Data []byte }
 	err := s.db.Read(ctx).Raw("SELECT data FROM journal WHERE replica "+replicas+" ORDER BY n", args...).Scan(&rows).Error
 	for _, row := range rows {
-		entries, broken := decodeEntries(row.Data)
+		entries, broken := packed.Entries(row.Data)
 		err = errors.Join(err, broken)
 		for _, e := range entries {
 			do(e)
@@ -290,12 +291,12 @@ func (s *Store) takeJournal(ctx context.Context, tx sqldb.Session, replicas []st
 	slices.SortFunc(rows, func(a, b journalRow) int { return cmp.Compare(a.n, b.n) })
 	found := make(map[attemptKey]*runEntries)
 	for _, row := range rows {
-		entries, broken := decodeEntries(row.data)
+		entries, broken := packed.Entries(row.data)
 		if broken != nil {
 			s.logger.Error("a row of the journal is broken", "row", row.n, "error", broken)
 		}
 		for _, e := range entries {
-			key := attemptKey{e.run, e.attempt}
+			key := attemptKey{e.Run, e.Attempt}
 			if found[key] == nil {
 				found[key] = new(runEntries)
 			}
@@ -323,11 +324,11 @@ func move(ctx context.Context, tx sqldb.Session, found map[attemptKey]*runEntrie
 			continue
 		}
 		for _, s := range entries.joined() {
-			segments = append(segments, []any{run.id, s.First, s.Last, int64(key.attempt), packLog(s.Data)})
+			segments = append(segments, []any{run.id, s.First, s.Last, int64(key.attempt), packed.Log(s.Data)})
 		}
 		for _, c := range entries.checkpoints {
 			if !run.over {
-				checkpoints = append(checkpoints, []any{run.id, int64(c.N), plain(c.Data)})
+				checkpoints = append(checkpoints, []any{run.id, int64(c.N), packed.Plain(c.Data)})
 			}
 		}
 	}

@@ -1,34 +1,5 @@
 package store
 
-import "github.com/chattray/chattray/schemas/record"
-
-// Entry is an entry of the journal.
-type Entry struct {
-	Run        string
-	Attempt    int
-	Segment    *record.Segment
-	Checkpoint *record.Checkpoint
-}
-
-// EncodeEntries returns a row of the journal.
-func EncodeEntries(entries []Entry) []byte {
-	var row []byte
-	for _, e := range entries {
-		row = appendEntry(row, journalEntry{e.Run, e.Attempt, e.Segment, e.Checkpoint})
-	}
-	return row
-}
-
-// DecodeEntries returns the entries of a row.
-func DecodeEntries(row []byte) ([]Entry, error) {
-	list, err := decodeEntries(row)
-	entries := make([]Entry, len(list))
-	for i, e := range list {
-		entries[i] = Entry{e.run, e.attempt, e.segment, e.checkpoint}
-	}
-	return entries, err
-}
-
 // Noted is what one commit writes to the journal, in bytes by run, and which runs it ends.
 type Noted struct {
 	Runs  map[string]int

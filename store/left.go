@@ -7,6 +7,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/packed"
 )
 
 // Left calls found with what the attempts of runs have stored, for at most atOnce of them
@@ -78,7 +79,7 @@ func (s *Store) leftData(ctx context.Context, ids []string, of map[string]*recor
 		UNION ALL SELECT run_id, 1, first_seq, last_seq, data FROM segments WHERE run_id IN ? ORDER BY run_id, kind, n`, ids, ids).Scan(&rows).Error
 	for _, row := range rows {
 		l := of[row.RunID]
-		data, broken := unpack(row.Data)
+		data, broken := packed.Open(row.Data)
 		l.Err = errors.Join(l.Err, broken)
 		if row.Kind == 0 {
 			l.Checkpoints = append(l.Checkpoints, record.Checkpoint{N: int(row.N), Data: data})

@@ -60,7 +60,7 @@ func (b *batch) loadStarted() error {
 	})
 	// In this order two processes cannot wait for each other.
 	slices.SortFunc(locks, func(x, y []any) int { return strings.Compare(x[1].(string), y[1].(string)) })
-	if err := b.tx.Query(b.ctx, lockOwner, locks, func(sqldb.Scanner) error { return nil }); err != nil {
+	if err := b.tx.Query(b.ctx, tables.LockOwner, locks, func(sqldb.Scanner) error { return nil }); err != nil {
 		return err
 	}
 	return b.tx.Query(b.ctx, selectStarted, rows, func(row sqldb.Scanner) error {

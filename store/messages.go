@@ -9,6 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
@@ -185,7 +186,7 @@ func (s *Store) Files(ctx context.Context, owner string, id int64, messageID str
 	}
 	files := make([]schemas.Attachment, len(rows))
 	for i, r := range rows {
-		content, err := unpack(r.Content)
+		content, err := packed.Open(r.Content)
 		if err != nil {
 			return nil, s.db.Fault("files", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -72,7 +73,7 @@ type runRow struct {
 }
 
 func (r *runRow) run() (record.Run, error) {
-	request, err := unpack(r.Request)
+	request, err := packed.Open(r.Request)
 	if err != nil {
 		return record.Run{}, fmt.Errorf("run %s: %w", r.ID, err)
 	}
@@ -135,8 +136,8 @@ func (r *toolCallRow) call() (record.ToolCall, error) {
 // unpacker unpacks several values and keeps the first error.
 type unpacker struct{ err error }
 
-func (u *unpacker) bytes(packed []byte) []byte {
-	data, err := unpack(packed)
+func (u *unpacker) bytes(stored []byte) []byte {
+	data, err := packed.Open(stored)
 	if u.err == nil {
 		u.err = err
 	}
@@ -158,7 +159,7 @@ type payloadRow struct {
 }
 
 func (r *payloadRow) payload() (schemas.CustomPayload, error) {
-	data, err := unpack(r.Data)
+	data, err := packed.Open(r.Data)
 	if err != nil {
 		return schemas.CustomPayload{}, fmt.Errorf("payload %s: %w", r.PayloadID, err)
 	}

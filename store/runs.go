@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
@@ -125,7 +126,7 @@ func (s *Store) Segments(ctx context.Context, id string, after int64) ([]record.
 	}
 	found := make([]record.Segment, len(rows))
 	for i, r := range rows {
-		data, err := unpack(r.Data)
+		data, err := packed.Open(r.Data)
 		if err != nil {
 			return nil, s.db.Fault("segments", err)
 		}
@@ -154,7 +155,7 @@ func (s *Store) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint
 	}
 	found := make([]record.Checkpoint, len(rows))
 	for i, r := range rows {
-		data, err := unpack(r.Data)
+		data, err := packed.Open(r.Data)
 		if err != nil {
 			return nil, s.db.Fault("checkpoints", err)
 		}
@@ -199,7 +200,7 @@ func (s *Store) Trace(ctx context.Context, id string) (json.RawMessage, error) {
 	if err := s.db.Read(ctx).Table("traces").Select("data").Where("run_id = ?", id).Take(&row).Error; err != nil {
 		return nil, s.db.Fault("trace", err)
 	}
-	data, err := unpack(row.Data)
+	data, err := packed.Open(row.Data)
 	if err != nil {
 		return nil, s.db.Fault("trace", fmt.Errorf("of run %s: %w", id, err))
 	}

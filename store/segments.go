@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/packed"
 )
 
 // NextSegment returns the first segment of the run's log with events after the
@@ -45,7 +46,7 @@ func (s *Store) nextStored(ctx context.Context, id string, after int64) (record.
 	if err != nil || len(rows) == 0 {
 		return record.Segment{}, s.db.Fault("next segment", err)
 	}
-	data, err := unpack(rows[0].Data)
+	data, err := packed.Open(rows[0].Data)
 	if err != nil {
 		return record.Segment{}, s.db.Fault("next segment", err)
 	}

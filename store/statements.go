@@ -164,11 +164,6 @@ const (
 	supersedeOne   = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND id = ? AND status <> 'superseded'`
 )
 
-// rememberOwner notes to whom the attempt belonged that ends when a run gets another
-// owner. Only so many are kept.
-const rememberOwner = `owners = CASE WHEN replica <> '' AND state <> 'queued' AND length(owners) < 4000
-	THEN owners || attempt || ' ' || replica || ';' ELSE owners END`
-
 // The statements that give earlier answers their ids back.
 const (
 	setReplaced    = `UPDATE runs SET replaced = ? WHERE id = ?`
@@ -185,7 +180,7 @@ const (
 	// takeAllRuns takes them from everybody else.
 	takeAllRuns = `WITH open AS (SELECT id FROM runs WHERE replica <> ?` + takeOpen
 	takeOpen    = ` AND format <= ? AND ` + tables.OpenStates + ` AND {not_gone} ORDER BY place LIMIT ? {skip})
-		UPDATE runs SET spared = spared + CASE WHEN state = 'waiting' OR replica = '' AND state <> 'queued' THEN 1 ELSE 0 END, ` + rememberOwner + `, replica = ?,
+		UPDATE runs SET spared = spared + CASE WHEN state = 'waiting' OR replica = '' AND state <> 'queued' THEN 1 ELSE 0 END, ` + tables.RememberOwner + `, replica = ?,
 		attempt = attempt + CASE WHEN state = 'queued' THEN 0 ELSE 1 END FROM open WHERE runs.id = open.id
 		RETURNING runs.id, runs.state, runs.attempt, runs.place`
 )

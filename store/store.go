@@ -19,7 +19,9 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/chattray/chattray/schemas/seldom"
 	"github.com/chattray/chattray/store/documents"
+	"github.com/chattray/chattray/store/replicas"
 	"github.com/chattray/chattray/store/research"
 	"github.com/chattray/chattray/store/sqldb"
 )
@@ -47,8 +49,11 @@ type Store struct {
 	limits  StartLimits
 	many    bool // other processes use the database too
 	logger  *slog.Logger
+	untidy  seldom.Log // of what each commit tries again
 	journal journalSize
 	cancels cancels
+	// replicas is nil on SQLite.
+	replicas *replicas.Table
 }
 
 // Open opens the database under url, as [sqldb.Open] does.
@@ -62,13 +67,16 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 
 // New returns the store of an open database, which was opened with these options.
 func New(db *sqldb.DB, opts Options) *Store {
-	many := opts.Database.Lease > 0
+	many, logger := opts.Database.Lease > 0, cmp.Or(opts.Database.Logger, slog.New(slog.DiscardHandler))
 	return &Store{
 		Upkeep: db.Upkeep(), Tables: documents.New(db, opts.Quota, many), Data: research.New(db),
 		db: db, quota: opts.Quota, limits: opts.Limits, many: many,
-		logger: cmp.Or(opts.Database.Logger, slog.New(slog.DiscardHandler)),
+		logger: logger, replicas: replicas.New(db, logger),
 	}
 }
+
+// Replicas returns the table of the processes that share the database; nil on SQLite.
+func (s *Store) Replicas() *replicas.Table { return s.replicas }
 
 // change runs a statement that must change a row.
 func (s *Store) change(ctx context.Context, statement string, args ...any) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/values"
 )
@@ -139,10 +140,10 @@ func giveAnswers(ctx context.Context, tx sqldb.Session, id string, answers []rec
 		a := &answers[i]
 		var edited, output any
 		if a.Edited != nil {
-			edited = pack(a.Edited)
+			edited = packed.Value(a.Edited)
 		}
 		if a.Output != "" {
-			output = pack(a.Output)
+			output = packed.Value(a.Output)
 		}
 		asked[i] = []any{id, int64(a.Index)}
 		given[i] = []any{

@@ -57,6 +57,25 @@ func TestPDFAttachment(t *testing.T) {
 	}
 }
 
+// A model refuses an image, which it gets no more: the next answer tells the user so, and the
+// one after it no longer.
+func TestImagesAfterARefusal(t *testing.T) {
+	up := upstream.NewMemory()
+	client := apptest.ServeOn(t, apptest.Databases()[0], app.Options{Models: up.Transport()}, apptest.Scripted())
+	up.Push(upstream.Status(http.StatusBadRequest, `{"error":{"message":"no images"}}`), upstream.Text("Hello."), upstream.Text("Hello again."))
+	ask := func(with map[string]any) schemas.ChatResponsePayload {
+		with["message"], with["chat_id"] = "Look", "pictures"
+		return apptest.Decode[schemas.ChatResponsePayload](t, client.Ask("ann", "POST", "/api/chat", "", with))
+	}
+	ask(map[string]any{"attachments": []schemas.Attachment{{Name: "p.png", MIME: "image/png", Content: "iVBORw0KGgo="}}})
+	for _, want := range []int{1, 0} {
+		answer := ask(map[string]any{})
+		if told := strings.Join(answer.Warnings, ""); len(answer.Warnings) != want || want == 1 && !strings.Contains(told, "images from before the refused answer") {
+			t.Errorf("%q warns with %q, want %d warnings", answer.Message, answer.Warnings, want)
+		}
+	}
+}
+
 // A PDF file that cannot be read is refused before anything is stored; the
 // message says what the user can do.
 func TestPDFThatCannotBeRead(t *testing.T) {

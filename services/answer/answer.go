@@ -129,12 +129,6 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 // the calls.
 func (wr *Writer) shows() bool { return wr.written != nil && !wr.silent }
 
-// Use gives the writer what was prepared for the run.
-func (wr *Writer) Use(p *Prepared) {
-	wr.prepared, wr.filter = p, p.Filter
-	wr.payloads.Use(p.Types, p.PayloadIDs)
-}
-
 // emit appends an event.
 func (wr *Writer) emit(at runlog.Level, b runlog.Body) {
 	if wr.silent {

@@ -138,6 +138,16 @@ type Prepared struct {
 	Actions    []schemas.Action // that the model may suggest
 	PayloadIDs []string         // in the order in which they were stored
 	Outside    bool             // the prompt has text from outside the service
+	Warnings   []string         // for the user: what the prompt leaves out
+}
+
+// Use gives the writer what was prepared for the run.
+func (wr *Writer) Use(p *Prepared) {
+	wr.prepared, wr.filter = p, p.Filter
+	wr.payloads.Use(p.Types, p.PayloadIDs)
+	for _, w := range p.Warnings {
+		wr.warn(w)
+	}
 }
 
 // Begin logs that the run begins.

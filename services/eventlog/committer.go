@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/seldom"
 )
 
 // Settings of the committer.
@@ -69,7 +70,8 @@ type Committer struct {
 	later    int         // number of writes in queue that are Later
 	unstored []*unstored // see Watch
 	wake     chan struct{}
-	stored   time.Time // when a commit last succeeded; of the goroutine that commits
+	stored   time.Time  // when a commit last succeeded; of the goroutine that commits
+	held     seldom.Log // of commits that are repeated
 }
 
 // Commit is a write that is to be committed.
@@ -310,7 +312,7 @@ func (c *Committer) commit(batch []*Commit) {
 		if batch = c.keepHeld(batch, err); len(batch) == 0 {
 			return
 		}
-		c.Logger.Warn("the database is not available; writes are held", "writes", len(batch), "error", err)
+		c.held.Write(context.Background(), c.Logger, slog.LevelWarn, "the database is not available; writes are held", slog.Int("writes", len(batch)), slog.Any("error", err))
 		<-time.After(backoff)
 		backoff = min(2*backoff, maxBackoff)
 		batch = append(batch, c.take(maxBatch)...)

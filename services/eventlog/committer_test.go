@@ -1,9 +1,11 @@
 package eventlog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -116,13 +118,15 @@ func TestTended(t *testing.T) {
 }
 
 // A write has one deadline, which includes the wait for a commit that hangs. A
-// held write is stored when the database answers again, and only once.
+// held write is stored when the database answers again, and only once. The log does not say
+// at each try that it is held.
 func TestWritesToAStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
 		store := new(silentStore)
 		store.hangs.Store(true)
 		c := NewCommitter(CommitterOptions{
-			Store: store, Hold: time.Hour, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {},
+			Store: store, Hold: time.Hour, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration) {},
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -152,6 +156,9 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 		<-done
 		if len(store.stored) != 1 || store.stored[0] != "held" {
 			t.Errorf("stored %v, want only the held write", store.stored)
+		}
+		if lines := strings.Count(logged.String(), "writes are held"); lines != 1 {
+			t.Errorf("%d warnings in %v, want 1:\n%s", lines, time.Since(began), &logged)
 		}
 	})
 }

@@ -135,7 +135,7 @@ func (p *Preparer) Prepare(ctx context.Context, run answer.Run) (*answer.Prepare
 	if req.InteractionType == schemas.ActionExecuted {
 		return b, nil
 	}
-	if b.Request.Messages, b.Request.Facts.Question, err = p.messages(ctx, run, &b.Request); err != nil {
+	if b.Request.Messages, b.Request.Facts.Question, err = p.messages(ctx, run, b); err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	return b, nil
@@ -165,12 +165,14 @@ func (p *Preparer) targetNote(ctx context.Context, run answer.Run) (string, erro
 
 // messages returns the conversation, within what the model takes besides the rest of
 // the request, and the question to answer.
-func (p *Preparer) messages(ctx context.Context, run answer.Run, req *turn.Request) ([]turn.Message, string, error) {
-	model := req.Model
+func (p *Preparer) messages(ctx context.Context, run answer.Run, b *answer.Prepared) ([]turn.Message, string, error) {
+	model := b.Request.Model
 	window := p.Windows[model]
-	return p.history.Within(p.history.Room(req, window)).Messages(ctx, prompt.HistoryInput{
+	return p.history.Within(p.history.Room(&b.Request, window)).Messages(ctx, prompt.HistoryInput{
 		Owner: run.Owner.ID, ConversationID: run.ChatID, UserMessageID: run.UserMessageID, Current: run.UserMessage,
 		Alone:        run.NewChat && len(run.Request.ConversationHistory) == 0,
+		Model:        model,
+		Warn:         func(warning string) { b.Warnings = append(b.Warnings, warning) },
 		SummaryLimit: prompt.SummaryLimit(window, p.MaxTokens),
 		Summarize: func(ctx context.Context, text string, older []turn.Message) (string, error) {
 			return p.ask(ctx, prompt.SummaryRequest(model, text, older, window, p.MaxTokens))

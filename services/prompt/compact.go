@@ -11,36 +11,44 @@ import (
 )
 
 const (
-	// summaryPause is how long no summary of a chat is made after one that was not made in time.
+	// summaryPause is how long a model makes no summary of a chat after one that it did not
+	// make in time.
 	summaryPause = 10 * time.Minute
 	// maxLateSummaries bounds the chats that are remembered.
 	maxLateSummaries = 1_000
 )
 
-// lateSummaries are the chats of which a summary was not made in time: the next questions do
-// not wait for another one, which would be late too. It is safe for concurrent use.
+// lateSummaries are the chats of which a model did not make a summary in time: the next
+// questions to it do not wait for another one, which would be late too. It is safe for
+// concurrent use.
 type lateSummaries struct {
 	mu sync.Mutex
-	at map[int64]time.Time
+	at map[summaryKey]time.Time
 }
 
-// note records that a summary of the chat was late.
-func (l *lateSummaries) note(chat int64, now time.Time) {
+// summaryKey is a chat, and the model that is to condense it.
+type summaryKey struct {
+	chat  int64
+	model string
+}
+
+// note records that a summary was late.
+func (l *lateSummaries) note(key summaryKey, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.at) >= maxLateSummaries {
 		clear(l.at)
 	}
-	l.at[chat] = now
+	l.at[key] = now
 }
 
 // lately reports whether one was late a short time ago.
-func (l *lateSummaries) lately(chat int64, now time.Time) bool {
+func (l *lateSummaries) lately(key summaryKey, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, late := l.at[chat]
+	at, late := l.at[key]
 	if late && now.Sub(at).Abs() >= summaryPause {
-		delete(l.at, chat)
+		delete(l.at, key)
 		late = false
 	}
 	return late

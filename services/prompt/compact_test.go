@@ -361,10 +361,10 @@ func TestLateSummaryIsTriedLater(t *testing.T) {
 	c := longChat(30)
 	now, asked, slow := clock(), 0, true
 	h := prompt.NewHistory(c, prompt.HistoryOptions{Now: func() time.Time { return now }, CompactTimeout: time.Millisecond}, nil)
-	ask := func(ctx context.Context, chat int64, want int) {
+	ask := func(ctx context.Context, chat int64, model string, want int) {
 		t.Helper()
 		_, _, err := h.Within(1000).Messages(ctx, prompt.HistoryInput{
-			Owner: alice, ConversationID: chat, UserMessageID: c.last(),
+			Owner: alice, ConversationID: chat, UserMessageID: c.last(), Model: model,
 			Summarize: func(ctx context.Context, _ string, _ []turn.Message) (string, error) {
 				if asked++; slow {
 					<-ctx.Done()
@@ -380,15 +380,16 @@ func TestLateSummaryIsTriedLater(t *testing.T) {
 			t.Errorf("%d summaries were asked for, want %d", asked, want)
 		}
 	}
-	ask(t.Context(), 1, 1)
-	ask(t.Context(), 1, 1)
-	ask(t.Context(), 2, 2) // another chat
+	ask(t.Context(), 1, "slow", 1)
+	ask(t.Context(), 1, "slow", 1)
+	ask(t.Context(), 2, "slow", 2) // another chat
+	ask(t.Context(), 1, "fast", 3) // another model
 	now = now.Add(10 * time.Minute)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	ask(stopped, 1, 3) // which says nothing about the model
+	ask(stopped, 1, "slow", 4) // which says nothing about the model
 	slow = false
-	ask(t.Context(), 1, 4)
+	ask(t.Context(), 1, "slow", 5)
 	if c.summary.Text != "in short" {
 		t.Errorf("stored %+v, want the summary", c.summary)
 	}

@@ -100,11 +100,16 @@ type HistoryInput struct {
 	// Alone is true if the chat has no other messages: then nothing is read if
 	// Current is set.
 	Alone bool
-	// Summarize is nil if there is no model to compact with. SummaryLimit is how many
-	// characters its text may have; 0 means no limit.
+	// Summarize is nil if there is no model to compact with, else it asks Model. SummaryLimit
+	// is how many characters its text may have; 0 means no limit.
 	Summarize    Summarize
+	Model        string
 	SummaryLimit int
+	// Warn is told what the user is to know of what the model does not get; it may be nil.
+	Warn func(warning string)
 }
+
+func (in *HistoryInput) condensedBy() summaryKey { return summaryKey{in.ConversationID, in.Model} }
 
 // NewHistory returns a history over the store; the zero value of o is its default,
 // and nil logs nothing.
@@ -118,7 +123,7 @@ func NewHistory(store HistoryStore, o HistoryOptions, logger *slog.Logger) *Hist
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &History{store: store, tokens: newTokenCounter(), logger: logger, late: &lateSummaries{at: make(map[int64]time.Time)}, HistoryOptions: o}
+	return &History{store: store, tokens: newTokenCounter(), logger: logger, late: &lateSummaries{at: make(map[summaryKey]time.Time)}, HistoryOptions: o}
 }
 
 // Within returns a history for a model that takes at most this many tokens; 0 means
@@ -340,7 +345,7 @@ func (h *History) current(ctx context.Context, in HistoryInput, past historyRead
 // the kept turns and the summary's text. It is not ok if there is nothing to compact or no way
 // to do it.
 func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead, turns []historyTurn, keep int) ([]historyTurn, string, bool) {
-	if h.CompactOff || in.Summarize == nil || h.late.lately(in.ConversationID, h.Now()) {
+	if h.CompactOff || in.Summarize == nil || h.late.lately(in.condensedBy(), h.Now()) {
 		return nil, "", false
 	}
 	from, through := past.border(turns, h.newest(turns, keep))
@@ -357,7 +362,7 @@ func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead
 	summary = strings.TrimSpace(summary)
 	if err != nil || summary == "" {
 		if call.Err() != nil && ctx.Err() == nil {
-			h.late.note(in.ConversationID, h.Now())
+			h.late.note(in.condensedBy(), h.Now())
 		}
 		h.logger.WarnContext(ctx, "older turns are dropped, because no summary could be made", "conversation_id", in.ConversationID, "error", err)
 		return nil, "", false

@@ -283,6 +283,17 @@ func TestHistoryLeavesRefusedImagesOut(t *testing.T) {
 		if n := strings.Count(got, "ask the user to attach it again"); n != 4-tc.want {
 			t.Errorf("%q after %s: %d messages say that their image has to be attached again, want %d:\n%s", tc.answer, tc.code, n, 4-tc.want, got)
 		}
+		// The user is told with the first answer after the refused one.
+		for answer, asked := range map[int]bool{1: tc.want < 4, 2: false} {
+			list := storedChat{files: c.files, messages: c.messages[:2*answer+3]}
+			var told []string
+			_, _, err := prompt.NewHistory(&list, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{
+				Owner: alice, ConversationID: 1, UserMessageID: list.last(), Warn: func(w string) { told = append(told, w) },
+			})
+			if err != nil || (len(told) == 1) != asked {
+				t.Errorf("%q after %s: the user is told %q with answer %d, %v", tc.answer, tc.code, told, answer, err)
+			}
+		}
 	}
 }
 

@@ -25,11 +25,12 @@ const (
 // an answer, so that the model does not answer it along with the next one.
 const unansweredNote = "the user stopped this before it was answered"
 
-// olderImages and refusedImages say why images are not shown again. Only the model can tell the
-// user that it does not see them.
+// olderImages and refusedImages say why images are not shown again, and hiddenImages says it to
+// the user.
 const (
 	olderImages   = "older images are not shown again"
 	refusedImages = "images from before a refused answer are not shown again; if one is needed, ask the user to attach it again"
+	hiddenImages  = "The model did not get the images from before the refused answer again. Attach them again if it needs them."
 )
 
 // historyTurn is an earlier message in the form that the model gets.
@@ -49,10 +50,10 @@ func (t *historyTurn) message() turn.Message {
 
 // render makes turns from earlier messages. Empty messages are left out. The
 // files of the newest messages are shown again, but no images from before an answer that was
-// refused.
+// refused; if that was the newest answer, the user is told.
 func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessage) []historyTurn {
 	turns := make([]historyTurn, 0, len(list))
-	files, images, left, answered := 0, maxHistoryImages, olderImages, false
+	files, images, left, answered, hidden := 0, maxHistoryImages, olderImages, false, false
 	for _, past := range slices.Backward(list) {
 		m := past.Message
 		t := historyTurn{id: m.ID, place: past.place, role: turn.Assistant}
@@ -65,7 +66,7 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 			msg := turn.Message{Content: userText(&m)}
 			if len(m.Attachments) > 0 && files < maxHistoryFiles {
 				files++
-				h.showFiles(ctx, in, &m, &msg, images, left)
+				hidden = h.showFiles(ctx, in, &m, &msg, images, left) && left == refusedImages || hidden
 				images -= len(msg.Images)
 			} else if len(m.Attachments) > 0 {
 				msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
@@ -80,25 +81,40 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 		}
 		answered = m.Role != "user"
 	}
+	if hidden && in.Warn != nil && refusedLast(list) {
+		in.Warn(hiddenImages)
+	}
 	slices.Reverse(turns)
 	return turns
 }
 
 // showFiles adds an earlier message's files to msg, with at most so many images and a note about
-// those that are left out, or notes their names if they cannot be read.
-func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int, left string) {
+// those that are left out, or notes their names if they cannot be read. Hidden reports whether
+// images were left out.
+func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int, left string) (hidden bool) {
 	files, err := h.store.Files(ctx, in.Owner, in.ConversationID, m.ID)
 	if err == nil {
 		err = attach(msg, files)
 	}
 	if err != nil {
 		msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
-		return
+		return false
 	}
-	if len(msg.Images) > images {
+	if hidden = len(msg.Images) > images; hidden {
 		msg.Images = msg.Images[:images]
 		msg.Content = withNotes(msg.Content, []string{left})
 	}
+	return hidden
+}
+
+// refusedLast reports whether the newest answer was refused.
+func refusedLast(list []pastMessage) bool {
+	for _, past := range slices.Backward(list) {
+		if past.Role != "user" {
+			return isRefused(&past.Message)
+		}
+	}
+	return false
 }
 
 // isRefused reports whether the model's server took nothing of an answer's prompt. If an image

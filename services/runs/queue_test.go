@@ -13,6 +13,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/prepare"
@@ -109,15 +110,15 @@ func TestAQueuedRunIsTriedUntilTheDatabaseTakesWrites(t *testing.T) {
 	})
 }
 
-// lines counts the errors of a log.
+// lines counts the warnings and errors of a log.
 type lines struct {
 	slog.Handler
-	errors *atomic.Int64
+	said *atomic.Int64
 }
 
 func (l lines) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level == slog.LevelError {
-		l.errors.Add(1)
+	if r.Level >= slog.LevelWarn {
+		l.said.Add(1)
 	}
 	return l.Handler.Handle(ctx, r)
 }
@@ -143,6 +144,52 @@ func TestQueuedRunsThatCannotStartAreLoggedSeldom(t *testing.T) {
 			t.Errorf("20 runs log %d errors in 10 minutes, want one a minute", n)
 		}
 	})
+}
+
+// A process cannot look for unfinished runs, because the disk is full. It tries every few
+// seconds, and says so once a minute.
+func TestRunsThatCannotBeLookedForAreLoggedSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stored, said := &queuedRuns{}, new(atomic.Int64)
+		r := runs.New(runs.Options{
+			Store: runs.Stores{Commit: tended{}, Queue: new(fills), Attempts: none{}, Runs: stored, Logs: unread{}}, Logger: slog.New(lines{slog.NewTextHandler(io.Discard, nil), said}),
+		})
+		defer r.Shutdown(t.Context())
+		stored.of = r.Replica
+		if err := r.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Minute)
+		if n := said.Load(); n == 0 || n > 11 {
+			t.Errorf("logs %d lines in 10 minutes, want one a minute", n)
+		}
+	})
+}
+
+// none has no attempts.
+type none struct{ attempts.Store }
+
+func (none) Left(context.Context, []string, int, func([]record.Left)) {}
+
+// fills is the store's queue on a disk that is full after the first look.
+type fills struct {
+	runs.QueueStore
+	looked bool
+}
+
+func (f *fills) Take(context.Context, []string, string) ([]record.Taken, error) {
+	if !f.looked {
+		return nil, nil
+	}
+	return nil, record.ErrUnavailable
+}
+
+func (f *fills) Tidy(context.Context, []string) error {
+	if !f.looked {
+		f.looked = true
+		return nil
+	}
+	return record.ErrUnavailable
 }
 
 // queues is the store's queue with the first run of each chat.

@@ -168,7 +168,7 @@ type Runs struct {
 	beginning           concurrent.Begun    // runs whose first write is under way
 	parked              map[string]parked   // runs that wait for the database
 	unpolledChats       map[int64]bool      // chats whose queue could not be read
-	untended            seldom.Log          // of queues that wait for the database: each is tried every few seconds
+	untended            seldom.Log          // of what waits for the database and is tried every few seconds
 	starting            concurrent.Locks    // Idempotency-Keys of requests that are being started
 	absent              timers.Graces[*run] // runs whose reader may come back
 	recovered           time.Time           // when Recover began; zero after the second scan

@@ -2,8 +2,10 @@ package documents
 
 import (
 	"database/sql"
+	"fmt"
 	"slices"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/store/sqldb"
 )
 
@@ -53,7 +55,10 @@ func (d *change) gap(p place) (low, high string, err error) {
 			position = "COALESCE(new_position, position)"
 		}
 		err := sqldb.ScanRow(d.tx.Raw("SELECT "+position+" FROM blocks WHERE owner = ? AND document_id = ? AND id = ?", d.owner, d.row.ID, *p.after), &low)
-		if err != nil {
+		switch {
+		case isMissing(err):
+			return "", "", schemas.NewError(schemas.CodeNotFound, fmt.Sprintf("the document has no block %q to place another one after", *p.after)).Because(schemas.ErrNotFound)
+		case err != nil:
 			return "", "", err
 		}
 	}

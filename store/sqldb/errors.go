@@ -162,7 +162,14 @@ func notText(err error) bool {
 // another process has begun under the same Idempotency-Key.
 func again(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (pg.Code == "40001" || pg.Code == "40P01" || pg.Code == "23505" && slices.Contains(racing, pg.ConstraintName)) || errors.Is(err, ErrRace)
+	return GaveWay(err) || ok && pg.Code == "23505" && slices.Contains(racing, pg.ConstraintName) || errors.Is(err, ErrRace)
+}
+
+// GaveWay reports whether err means that the transaction gave way to others as often as it
+// was tried. It is one of the errors of a database that is away.
+func GaveWay(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
 // racing are the constraints that refuse a run when another process has begun one under

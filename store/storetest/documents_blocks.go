@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -57,6 +58,14 @@ func testBlockOrder(f *fixture) {
 	add("a", &front)
 	add("e", renamed("d"))
 	equal(f, "added", order(f.document(id)), "abcde")
+	_, err := f.store.AddBlock(f.ctx, f.owner, id, record.NewBlock{ID: "f" + suffix, Type: "md", After: renamed("x")}, nil)
+	_, moved := f.store.PatchBlock(f.ctx, f.owner, "e"+suffix, schemas.BlockPatch{AfterBlockID: renamed("x")}, nil)
+	for _, err := range []error{err, moved} {
+		fails(f, "after an unknown block", err, schemas.ErrNotFound)
+		if text := schemas.Visible(err).Message; !strings.Contains(text, strconv.Quote("x"+suffix)) {
+			f.Errorf("after an unknown block: %q, want its id", text)
+		}
+	}
 
 	// Random moves of the user and the model have the same result as moves in a
 	// slice.

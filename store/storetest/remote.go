@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"net"
 	"net/url"
 	"strings"
@@ -30,6 +31,7 @@ func RunRemote(t *testing.T, fresh func(t testing.TB) string) {
 		"server read-only":         testReadOnly,
 		"server that hangs":        testServerHangs,
 		"server full":              testServerFull,
+		"a write that gives way":   testGivesWay,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -348,4 +350,28 @@ func pass(from, to net.Conn, loses func([]byte) bool) {
 			return
 		}
 	}
+}
+
+// testGivesWay commits several writes of which one gives way to others whenever it is tried.
+// It alone is not stored if it begins a run, and nothing after it is if its run has begun.
+func testGivesWay(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	admin, err := sql.Open("pgx", url)
+	must(t, err)
+	t.Cleanup(func() { must(t, admin.Close()) })
+	_, err = admin.ExecContext(t.Context(), `CREATE FUNCTION give_way() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END $$;
+		CREATE TRIGGER begins BEFORE INSERT ON runs FOR EACH ROW WHEN (NEW.idempotency_key = 'gives way') EXECUTE FUNCTION give_way();
+		CREATE TRIGGER ends BEFORE UPDATE ON runs FOR EACH ROW WHEN (NEW.state = 'completed' AND NEW.idempotency_key = 'ends') EXECUTE FUNCTION give_way()`)
+	must(t, err)
+	named := func(key string) func(*record.Begin) { return func(g *record.Begin) { g.Run.IdempotencyKey = key } }
+	first, bad, last := f.begin("first"), f.begin("bad", named("gives way")), f.begin("last", named("ends"))
+	must(t, f.store.Commit(t.Context(), []*record.Write{first, bad, last}))
+	must(t, errors.Join(first.Err, last.Err))
+	fails(t, "a question that gives way", bad.Err, record.ErrUnavailable)
+	equal(t, "the questions beside it", f.messages(first.Begin.Run.ConversationID, false), []string{"first"})
+
+	held, late := f.finish(last, "answer"), f.begin("late")
+	fails(t, "an end that gives way", f.store.Commit(t.Context(), []*record.Write{held, late}), record.ErrUnavailable)
+	must(t, held.Err)
 }

@@ -1,5 +1,5 @@
-// Package tables has what several rooms of the store say of the tables: conditions of SQL,
-// and JSON that is stored in a column.
+// Package tables has what several rooms of the store say of the tables: conditions and
+// other parts of statements, and what is stored in a column.
 package tables
 
 // The conditions.
@@ -16,6 +16,18 @@ const (
 	Held = `(EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run AND ` + OpenStates + `)
 		OR claims.until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run))`
 )
+
+// RememberOwner notes to whom the attempt belonged that ends when a run gets another
+// owner. Only so many are kept.
+const RememberOwner = `owners = CASE WHEN replica <> '' AND state <> 'queued' AND length(owners) < 4000
+	THEN owners || attempt || ' ' || replica || ';' ELSE owners END`
+
+// LockOwner waits for other transactions with a lock of the same class and owner. Only
+// Postgres has such locks.
+const LockOwner = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(?, hashtext(?))) AS locked`
+
+// RunFormat is the newest format of checkpoints and logs that this release reads.
+const RunFormat = 1
 
 // Replaced is an id that a run has taken from an earlier answer, as it is stored with the
 // run; it is empty for an answer that is generated again and keeps its ids. Run is the

@@ -325,7 +325,8 @@ export interface paths {
          * @description The current messages, oldest first: as Markdown, or as JSON as in `GET /api/chats/{conversation_id}`. Of a chat
          *     with more than 20,000 messages it has the first ones, and says so at the end (`truncated`). The response is sent while it is read from the database; if the connection breaks,
          *     the export is incomplete. It counts as one of the user's open streams. A user's exports of chats are made one after
-         *     the other: one that waits for 15 seconds is `busy`.
+         *     the other: one that waits for 15 seconds is `busy`. A client that reads less than 16 KiB a second is cut off after a
+         *     minute.
          */
         get: operations["exportChat"];
         put?: never;
@@ -1010,7 +1011,7 @@ export interface paths {
          *     `document_version`. The last line is `end`, with the number of lines before it: without it the export is
          *     incomplete. Event logs and traces are not in it. A user has one export at a time: another one waits for 15
          *     seconds, as it does during a deletion, and is then refused with `busy`. It counts as one of the user's open
-         *     streams.
+         *     streams. A client that reads less than 16 KiB a second is cut off after a minute.
          */
         get: operations["exportMyData"];
         put?: never;

@@ -1,4 +1,4 @@
-package store
+package packed
 
 import (
 	"bytes"
@@ -27,24 +27,24 @@ func TestUnpackWhatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, packed := range map[string][]byte{
-		"with the first dictionary": stored, "without one": without.EncodeAll(want, []byte{packedZstd}), "plain": plain(want), "now": packLog(want),
+		"with the first dictionary": stored, "without one": without.EncodeAll(want, []byte{packedZstd}), "plain": Plain(want), "now": Log(want),
 	} {
-		got, err := unpack(packed)
+		got, err := Open(packed)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: got %q, %v; want %q", name, got, err, want)
 		}
 	}
-	if n := len(packLog(want)); n > 60 {
+	if n := len(Log(want)); n > 60 {
 		t.Errorf("packed to %d bytes, want at most 60", n)
 	}
 }
 
-// BenchmarkPackLog packs the trace of a short run.
-func BenchmarkPackLog(b *testing.B) {
+// BenchmarkLog packs the trace of a short run.
+func BenchmarkLog(b *testing.B) {
 	data := bytes.ReplaceAll(dictionary1, []byte("user"), []byte("u5er"))
 	b.ReportAllocs()
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		packLog(data)
+		Log(data)
 	}
 }

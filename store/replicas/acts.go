@@ -1,4 +1,4 @@
-package store
+package replicas
 
 import (
 	"context"
@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
 // CancelRequested returns the replica's unfinished runs that are to be cancelled.
-func (r *Replicas) CancelRequested(ctx context.Context, replica string) ([]string, error) {
-	return r.store.CancelRequested(ctx, replica)
+func (r *Table) CancelRequested(ctx context.Context, replica string) ([]string, error) {
+	return r.ids(ctx, `SELECT id FROM runs WHERE replica = $1 AND cancel_requested AND `+tables.OpenStates, replica)
 }
 
 // Answered returns the calls of the runs that have waited and have an answer.
-func (r *Replicas) Answered(ctx context.Context, runs []string) ([]record.CallID, error) {
+func (r *Table) Answered(ctx context.Context, runs []string) ([]record.CallID, error) {
 	var found []record.CallID
 	err := r.each(ctx, func(row sqldb.Scanner) error {
 		var c record.CallID
@@ -30,27 +31,27 @@ func (r *Replicas) Answered(ctx context.Context, runs []string) ([]record.CallID
 
 // Turns returns the replica's queued runs before which no other run of their chat has
 // to end, in the order of their place.
-func (r *Replicas) Turns(ctx context.Context, replica string) ([]string, error) {
+func (r *Table) Turns(ctx context.Context, replica string) ([]string, error) {
 	return r.ids(ctx, `SELECT id FROM runs next WHERE replica = $1 AND state = 'queued' AND `+tables.OpenStates+` AND NOT EXISTS (
 		SELECT 1 FROM runs WHERE chat_id = next.chat_id AND `+tables.OpenStates+` AND (state <> 'queued' OR place < next.place)) ORDER BY place`, replica)
 }
 
 // Ended reports whether the run has ended or is gone.
-func (r *Replicas) Ended(ctx context.Context, id string) (bool, error) {
+func (r *Table) Ended(ctx context.Context, id string) (bool, error) {
 	open, err := r.ids(ctx, `SELECT id FROM runs WHERE id = $1 AND `+tables.OpenStates, id)
 	return len(open) == 0, err
 }
 
 // OpenIn returns the unfinished runs of the owner's chat: the one that has begun, then
 // the queued ones in the order of their place.
-func (r *Replicas) OpenIn(ctx context.Context, owner, chat string) ([]string, error) {
+func (r *Table) OpenIn(ctx context.Context, owner, chat string) ([]string, error) {
 	return r.ids(ctx, `SELECT id FROM runs WHERE chat_id = (SELECT id FROM chats WHERE owner = $1 AND key = $2) AND `+tables.OpenStates+`
 		ORDER BY state = 'queued', place`, values.Clean(owner), values.Clean(chat))
 }
 
 // OpenOf returns the owner's unfinished runs of all chats in the order of OpenIn, with
 // their requests.
-func (r *Replicas) OpenOf(ctx context.Context, owner string) ([]record.OpenRun, error) {
+func (r *Table) OpenOf(ctx context.Context, owner string) ([]record.OpenRun, error) {
 	var found []record.OpenRun
 	err := r.each(ctx, func(row sqldb.Scanner) error {
 		var run record.OpenRun
@@ -59,7 +60,7 @@ func (r *Replicas) OpenOf(ctx context.Context, owner string) ([]record.OpenRun, 
 			return err
 		}
 		var err error
-		run.Request, err = unpack(request)
+		run.Request, err = packed.Open(request)
 		found = append(found, run)
 		return err
 	}, `SELECT id, chat_id, request FROM runs WHERE owner = $1 AND `+tables.OpenStates+` ORDER BY state = 'queued', place`, values.Clean(owner))
@@ -70,7 +71,7 @@ func (r *Replicas) OpenOf(ctx context.Context, owner string) ([]record.OpenRun, 
 const startedAtOnce = 16
 
 // LastPlace returns the place of the newest run of the owner's chat, 0 for none.
-func (r *Replicas) LastPlace(ctx context.Context, owner, chat string) (place int64, err error) {
+func (r *Table) LastPlace(ctx context.Context, owner, chat string) (place int64, err error) {
 	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&place) },
 		`SELECT COALESCE(MAX(place), 0) FROM runs WHERE chat_id = (SELECT id FROM chats WHERE owner = $1 AND key = $2)`, values.Clean(owner), values.Clean(chat))
 	return place, err
@@ -78,7 +79,7 @@ func (r *Replicas) LastPlace(ctx context.Context, owner, chat string) (place int
 
 // StartedAfter returns the runs of the chats after these places, in order; of each chat
 // the first ones. The places of a chat's runs are in the order of their commits.
-func (r *Replicas) StartedAfter(ctx context.Context, chats []record.ChatPlace) ([]record.Started, error) {
+func (r *Table) StartedAfter(ctx context.Context, chats []record.ChatPlace) ([]record.Started, error) {
 	var owners, keys []string
 	var places []int64
 	for _, c := range chats {
@@ -99,20 +100,20 @@ func (r *Replicas) StartedAfter(ctx context.Context, chats []record.ChatPlace) (
 
 // Read records that runs have readers at the replica for a time, and deletes rows that
 // expired long ago.
-func (r *Replicas) Read(ctx context.Context, runs []string, replica string, lasts time.Duration) error {
+func (r *Table) Read(ctx context.Context, runs []string, replica string, lasts time.Duration) error {
 	return r.change(ctx, `WITH swept AS (DELETE FROM reading WHERE until < clock_timestamp() - interval '1 minute')
 		INSERT INTO reading (run, replica, until) SELECT unnest($1::text[]), $2, clock_timestamp() + $3 * interval '1 microsecond'
 		ON CONFLICT (run, replica) DO UPDATE SET until = excluded.until`, runs, replica, lasts.Microseconds())
 }
 
 // ReadElsewhere reports whether a run has readers at another replica.
-func (r *Replicas) ReadElsewhere(ctx context.Context, run, replica string) (bool, error) {
+func (r *Table) ReadElsewhere(ctx context.Context, run, replica string) (bool, error) {
 	found, err := r.ids(ctx, `SELECT replica FROM reading WHERE run = $1 AND replica <> $2 AND until > clock_timestamp()`, run, replica)
 	return len(found) > 0, err
 }
 
 // ids returns the texts that a statement finds.
-func (r *Replicas) ids(ctx context.Context, statement string, args ...any) ([]string, error) {
+func (r *Table) ids(ctx context.Context, statement string, args ...any) ([]string, error) {
 	var found []string
 	err := r.each(ctx, func(row sqldb.Scanner) error {
 		var id string
@@ -124,20 +125,20 @@ func (r *Replicas) ids(ctx context.Context, statement string, args ...any) ([]st
 }
 
 // each calls row for each row that a statement finds, within the time of a change.
-func (r *Replicas) each(ctx context.Context, row func(sqldb.Scanner) error, statement string, args ...any) error {
-	return r.within(ctx, r.store.db.ChangeTime(), row, statement, args)
+func (r *Table) each(ctx context.Context, row func(sqldb.Scanner) error, statement string, args ...any) error {
+	return r.within(ctx, r.db.ChangeTime(), row, statement, args)
 }
 
 // within is each within that time.
-func (r *Replicas) within(ctx context.Context, limit time.Duration, row func(sqldb.Scanner) error, statement string, args []any) error {
+func (r *Table) within(ctx context.Context, limit time.Duration, row func(sqldb.Scanner) error, statement string, args []any) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	rows, err := r.all.QueryContext(ctx, statement, args...)
 	if err != nil {
-		return r.store.db.Fault("replicas", err)
+		return r.db.Fault("replicas", err)
 	}
 	for err == nil && rows.Next() {
 		err = row(rows)
 	}
-	return r.store.db.Fault("replicas", errors.Join(err, rows.Err(), rows.Close()))
+	return r.db.Fault("replicas", errors.Join(err, rows.Err(), rows.Close()))
 }

@@ -1,9 +1,10 @@
-package store
+package replicas
 
 import (
 	"context"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 )
 
@@ -17,7 +18,7 @@ const (
 
 // Service returns the id of the database, by which it is told from others. It never
 // changes.
-func (r *Replicas) Service(ctx context.Context) (id string, err error) {
+func (r *Table) Service(ctx context.Context) (id string, err error) {
 	err = r.scan(ctx, func(row sqldb.Scanner) error { return row.Scan(&id) }, "SELECT id FROM service")
 	return id, err
 }
@@ -26,7 +27,7 @@ func (r *Replicas) Service(ctx context.Context) (id string, err error) {
 // order in which they were stored, the number of the last row that was read, and whether
 // there may be more. One that a commit has repeated comes twice, the second time with at
 // least as many events.
-func (r *Replicas) Noted(ctx context.Context, replica string, n int64) (list []record.Noted, last int64, more bool, err error) {
+func (r *Table) Noted(ctx context.Context, replica string, n int64) (list []record.Noted, last int64, more bool, err error) {
 	rows, last := 0, n
 	err = r.scan(ctx, func(row sqldb.Scanner) error {
 		var data []byte
@@ -34,13 +35,13 @@ func (r *Replicas) Noted(ctx context.Context, replica string, n int64) (list []r
 			return err
 		}
 		rows++
-		entries, broken := decodeEntries(data)
+		entries, broken := packed.Entries(data)
 		if broken != nil {
-			r.store.logger.Error("a row of the journal is broken", "row", last, "error", broken)
+			r.logger.Error("a row of the journal is broken", "row", last, "error", broken)
 		}
 		for _, e := range entries {
-			if e.segment != nil {
-				list = append(list, record.Noted{RunID: e.run, Segment: *e.segment})
+			if e.Segment != nil {
+				list = append(list, record.Noted{RunID: e.Run, Segment: *e.Segment})
 			}
 		}
 		return nil
@@ -51,7 +52,7 @@ func (r *Replicas) Noted(ctx context.Context, replica string, n int64) (list []r
 // Stored returns the segments of runs that are in their final place and have events after
 // these numbers, by run and in order. If they are too many, it returns those of some of
 // the runs; complete reports whether a run has all.
-func (r *Replicas) Stored(ctx context.Context, after map[string]int64) (found map[string][]record.Segment, complete func(id string) bool, err error) {
+func (r *Table) Stored(ctx context.Context, after map[string]int64) (found map[string][]record.Segment, complete func(id string) bool, err error) {
 	ids, numbers := make([]string, 0, len(after)), make([]int64, 0, len(after))
 	for id, n := range after {
 		ids, numbers = append(ids, id), append(numbers, n)
@@ -64,7 +65,7 @@ func (r *Replicas) Stored(ctx context.Context, after map[string]int64) (found ma
 			return err
 		}
 		rows++
-		data, err := unpack(s.Data)
+		data, err := packed.Open(s.Data)
 		s.Data = data
 		found[last] = append(found[last], s)
 		return err
@@ -74,7 +75,7 @@ func (r *Replicas) Stored(ctx context.Context, after map[string]int64) (found ma
 }
 
 // Progress returns how far the runs are; those that do not exist are missing.
-func (r *Replicas) Progress(ctx context.Context, ids []string) (list []record.Progress, err error) {
+func (r *Table) Progress(ctx context.Context, ids []string) (list []record.Progress, err error) {
 	err = r.scan(ctx, func(row sqldb.Scanner) error {
 		var s record.Progress
 		err := row.Scan(&s.ID, &s.State, &s.Attempt, &s.Replica, &s.Held, &s.Through)
@@ -87,6 +88,6 @@ func (r *Replicas) Progress(ctx context.Context, ids []string) (list []record.Pr
 }
 
 // scan is each within the time of a read.
-func (r *Replicas) scan(ctx context.Context, row func(sqldb.Scanner) error, query string, args ...any) error {
-	return r.within(ctx, r.store.db.ReadTime(), row, query, args)
+func (r *Table) scan(ctx context.Context, row func(sqldb.Scanner) error, query string, args ...any) error {
+	return r.within(ctx, r.db.ReadTime(), row, query, args)
 }

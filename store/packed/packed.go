@@ -1,4 +1,6 @@
-package store
+// Package packed writes what the store keeps as bytes: values and logs, compressed, and
+// the entries of the journal.
+package packed
 
 import (
 	_ "embed"
@@ -62,11 +64,11 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// pack returns data in the stored form: compressed, at several times the speed
+// Value returns data in the stored form: compressed, at several times the speed
 // of zstd.
-func pack[T ~string | ~[]byte](data T) []byte {
+func Value[T ~string | ~[]byte](data T) []byte {
 	if len(data) < packFrom {
-		return plain(data)
+		return Plain(data)
 	}
 	return compress([]byte(data), packedS2, s2.MaxEncodedLen(len(data)), func(dst, data []byte) []byte {
 		n := len(dst)
@@ -74,11 +76,11 @@ func pack[T ~string | ~[]byte](data T) []byte {
 	})
 }
 
-// packLog does the same for logs and traces, which are most of the data: short
+// Log does the same for logs and traces, which are most of the data: short
 // ones take a third of the space.
-func packLog[T ~[]byte](data T) []byte {
+func Log[T ~[]byte](data T) []byte {
 	if len(data) < packLogFrom {
-		return plain(data)
+		return Plain(data)
 	}
 	return compress(data, packedZstd, len(data)/2, func(dst, data []byte) []byte { return encoder.EncodeAll(data, dst) })
 }
@@ -99,18 +101,18 @@ func compress(data []byte, method byte, room int, appendTo func(dst, data []byte
 		defer scratch.Put(buf)
 	}
 	if len(packed) > len(data) {
-		return plain(data)
+		return Plain(data)
 	}
 	return slices.Clone(packed)
 }
 
-// plain returns data in the packed format without compression, for data that is soon deleted.
-func plain[T ~string | ~[]byte](data T) []byte {
+// Plain returns data in the packed format without compression, for data that is soon deleted.
+func Plain[T ~string | ~[]byte](data T) []byte {
 	return append(append(make([]byte, 0, len(data)+1), packedPlain), data...)
 }
 
-// unpack reverses pack. It returns nil for no data.
-func unpack(packed []byte) ([]byte, error) {
+// Open reverses Value, Log and Plain. It returns nil for no data.
+func Open(packed []byte) ([]byte, error) {
 	switch {
 	case len(packed) <= 1:
 		return nil, nil

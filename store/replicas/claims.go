@@ -1,4 +1,4 @@
-package store
+package replicas
 
 import (
 	"context"
@@ -20,8 +20,6 @@ const (
 
 // The statements of claims. A claim counts while its run has not ended.
 const (
-	// lockOwner waits for other transactions with a lock of the same class and owner.
-	lockOwner    = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(?, hashtext(?))) AS locked`
 	selectHolder = `SELECT run FROM claims WHERE owner = ? AND run <> ? AND (block = '' AND document = ?
 		OR block <> '' AND (block {among} OR CAST(? AS BOOLEAN) AND document = ?)) AND ` + tables.Held + ` ORDER BY run LIMIT 1`
 	insertClaim = `INSERT INTO claims (run, document, block, owner, replica, until) VALUES (?, ?, ?, ?, ?, clock_timestamp() + ? * interval '1 microsecond')
@@ -47,15 +45,15 @@ const (
 // it waits for what is not granted, that is noted until something is granted or LeaveClaim,
 // unless a holder waits for this run, directly or through others: that is a deadlock. A run
 // waits for one claim at a time, so only a new wait closes a circle.
-func (r *Replicas) TakeClaim(ctx context.Context, c record.Claim, replica string, waits bool) (holder string, deadlock bool, err error) {
+func (r *Table) TakeClaim(ctx context.Context, c record.Claim, replica string, waits bool) (holder string, deadlock bool, err error) {
 	blocks, err := json.Marshal(append([]string{}, c.Blocks...))
 	if err != nil {
 		return "", false, err
 	}
-	err = r.store.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
+	err = r.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
 		holder, deadlock = "", false
 		owner := values.Clean(c.Owner)
-		if err := tx.Query(ctx, lockOwner, [][]any{{claimLock, owner}}, func(sqldb.Scanner) error { return nil }); err != nil {
+		if err := tx.Query(ctx, tables.LockOwner, [][]any{{claimLock, owner}}, func(sqldb.Scanner) error { return nil }); err != nil {
 			return err
 		}
 		err := tx.Query(ctx, selectHolder, [][]any{{owner, c.Run, c.Document, string(blocks), c.Plan, c.Document}}, func(row sqldb.Scanner) error { return row.Scan(&holder) })
@@ -82,7 +80,7 @@ func (r *Replicas) TakeClaim(ctx context.Context, c record.Claim, replica string
 		}
 		return tx.Each(ctx, insertClaim, rows)
 	})
-	return holder, deadlock, r.store.db.Fault("claim", err)
+	return holder, deadlock, r.db.Fault("claim", err)
 }
 
 // noteWait notes what a run waits for, unless that closes a circle of waits.
@@ -102,31 +100,31 @@ func noteWait(ctx context.Context, tx sqldb.Session, c *record.Claim, blocks str
 }
 
 // LeaveClaim ends the wait of a run.
-func (r *Replicas) LeaveClaim(ctx context.Context, run string) error {
+func (r *Table) LeaveClaim(ctx context.Context, run string) error {
 	return r.change(ctx, `UPDATE claims SET waits = NULL WHERE run = $1 AND waits IS NOT NULL`, run)
 }
 
 // DropClaims drops what a run has claimed as one of the replica.
-func (r *Replicas) DropClaims(ctx context.Context, run, replica string) error {
+func (r *Table) DropClaims(ctx context.Context, run, replica string) error {
 	return r.change(ctx, `DELETE FROM claims WHERE run = $1 AND replica = $2`, run, replica)
 }
 
 // ClaimedIn returns the document in which a run has claimed the owner's block, "" for none.
-func (r *Replicas) ClaimedIn(ctx context.Context, owner, block string) (document string, err error) {
+func (r *Table) ClaimedIn(ctx context.Context, owner, block string) (document string, err error) {
 	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&document) },
 		`SELECT document FROM claims WHERE owner = $1 AND block = $2 AND `+tables.Held+` LIMIT 1`, values.Clean(owner), values.Clean(block))
 	return document, err
 }
 
 // SetWriting records whether text is being written into a block that the run has claimed.
-func (r *Replicas) SetWriting(ctx context.Context, run, block string, writing bool) error {
+func (r *Table) SetWriting(ctx context.Context, run, block string, writing bool) error {
 	return r.change(ctx, `UPDATE claims SET writing = $3 WHERE run = $1 AND block = $2`, run, block, writing)
 }
 
 // Rejected returns the blocks into which these runs are writing text and in which nothing
 // is pending: the user has rejected or deleted them, or nothing was pending before a text
 // that is stored only at its end.
-func (r *Replicas) Rejected(ctx context.Context, runs []string) ([]record.Claim, error) {
+func (r *Table) Rejected(ctx context.Context, runs []string) ([]record.Claim, error) {
 	var list []record.Claim
 	err := r.each(ctx, func(row sqldb.Scanner) error {
 		c := record.Claim{Blocks: make([]string, 1)}
@@ -137,9 +135,9 @@ func (r *Replicas) Rejected(ctx context.Context, runs []string) ([]record.Claim,
 	return list, err
 }
 
-func (r *Replicas) change(ctx context.Context, statement string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, r.store.db.ChangeTime())
+func (r *Table) change(ctx context.Context, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, r.db.ChangeTime())
 	defer cancel()
 	_, err := r.all.ExecContext(ctx, statement, args...)
-	return r.store.db.Fault("claims", err)
+	return r.db.Fault("claims", err)
 }

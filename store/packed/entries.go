@@ -1,4 +1,4 @@
-package store
+package packed
 
 import (
 	"encoding/binary"
@@ -9,15 +9,15 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// errJournal is wrapped by every error of decodeEntries.
+// errJournal is wrapped by every error of Entries.
 var errJournal = errors.New("a row of the journal cannot be read")
 
-// journalEntry is what one write of a run adds to the journal.
-type journalEntry struct {
-	run        string
-	attempt    int
-	segment    *record.Segment
-	checkpoint *record.Checkpoint
+// Entry is what one write of a run adds to the journal.
+type Entry struct {
+	Run        string
+	Attempt    int
+	Segment    *record.Segment
+	Checkpoint *record.Checkpoint
 }
 
 // The parts that an entry may have, as bits.
@@ -26,24 +26,24 @@ const (
 	entryCheckpoint
 )
 
-// appendEntry appends an encoded entry to dst.
-func appendEntry(dst []byte, e journalEntry) []byte {
+// AppendEntry appends an encoded entry to dst.
+func AppendEntry(dst []byte, e Entry) []byte {
 	parts := byte(0)
-	if e.segment != nil {
+	if e.Segment != nil {
 		parts |= entrySegment
 	}
-	if e.checkpoint != nil {
+	if e.Checkpoint != nil {
 		parts |= entryCheckpoint
 	}
 	dst = append(dst, parts)
-	dst = appendBytes(dst, e.run)
-	dst = binary.AppendVarint(dst, int64(e.attempt))
-	if s := e.segment; s != nil {
+	dst = appendBytes(dst, e.Run)
+	dst = binary.AppendVarint(dst, int64(e.Attempt))
+	if s := e.Segment; s != nil {
 		dst = binary.AppendVarint(dst, s.First)
 		dst = binary.AppendVarint(dst, s.Last)
 		dst = appendBytes(dst, s.Data)
 	}
-	if c := e.checkpoint; c != nil {
+	if c := e.Checkpoint; c != nil {
 		dst = binary.AppendVarint(dst, int64(c.N))
 		dst = appendBytes(dst, c.Data)
 	}
@@ -54,19 +54,20 @@ func appendBytes[T ~string | ~[]byte](dst []byte, b T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// decodeEntries decodes the entries of a row. They share data's memory.
-func decodeEntries(data []byte) ([]journalEntry, error) {
+// Entries decodes the entries of a row, which share data's memory. If the row is cut off, it
+// returns those before the cut and an error.
+func Entries(data []byte) ([]Entry, error) {
 	d := entryDecoder{rest: data}
-	var entries []journalEntry
+	var entries []Entry
 	for len(d.rest) > 0 {
 		parts := d.rest[0]
 		d.rest = d.rest[1:]
-		e := journalEntry{run: string(d.bytes()), attempt: int(d.varint())}
+		e := Entry{Run: string(d.bytes()), Attempt: int(d.varint())}
 		if parts&entrySegment != 0 {
-			e.segment = &record.Segment{First: d.varint(), Last: d.varint(), Data: d.bytes()}
+			e.Segment = &record.Segment{First: d.varint(), Last: d.varint(), Data: d.bytes()}
 		}
 		if parts&entryCheckpoint != 0 {
-			e.checkpoint = &record.Checkpoint{N: int(d.varint()), Data: json.RawMessage(d.bytes())}
+			e.Checkpoint = &record.Checkpoint{N: int(d.varint()), Data: json.RawMessage(d.bytes())}
 		}
 		if d.bad {
 			return entries, fmt.Errorf("entry %d is cut off: %w", len(entries), errJournal)

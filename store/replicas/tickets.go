@@ -1,4 +1,4 @@
-package store
+package replicas
 
 import (
 	"context"
@@ -39,29 +39,29 @@ var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 // AddTicket keeps a ticket for some time, at most until its token ends. It returns false
 // if the owner has that many that have not been used; of those that are bound to a run it
 // keeps that many.
-func (r *Replicas) AddTicket(ctx context.Context, t record.Ticket, life time.Duration, most int) (bool, error) {
+func (r *Table) AddTicket(ctx context.Context, t record.Ticket, life time.Duration, most int) (bool, error) {
 	ends := t.Ends
 	if ends.IsZero() {
 		ends = never
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.store.db.ChangeTime())
+	ctx, cancel := context.WithTimeout(ctx, r.db.ChangeTime())
 	defer cancel()
 	done, err := r.all.ExecContext(ctx, addTicket, t.Hash, values.Clean(t.Owner), t.Identity, life.Microseconds(), ends, most, sweptTickets)
 	if err != nil {
-		return false, r.store.db.Fault("add a ticket", err)
+		return false, r.db.Fault("add a ticket", err)
 	}
 	n, err := done.RowsAffected()
-	return n > 0, r.store.db.Fault("add a ticket", err)
+	return n > 0, r.db.Fault("add a ticket", err)
 }
 
 // TakeTicket returns the identity of a valid ticket. For run "" the ticket must not have
 // been used and is used up. Otherwise it is valid for the first run that it is taken for,
 // for that time from then on. The error is schemas.ErrNotFound for any other ticket.
-func (r *Replicas) TakeTicket(ctx context.Context, hash []byte, run string, life time.Duration) (identity []byte, err error) {
+func (r *Table) TakeTicket(ctx context.Context, hash []byte, run string, life time.Duration) (identity []byte, err error) {
 	if !values.PlainText(run) {
 		return nil, schemas.ErrNotFound
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.store.db.ChangeTime())
+	ctx, cancel := context.WithTimeout(ctx, r.db.ChangeTime())
 	defer cancel()
 	statement, args := useTicket, []any{hash}
 	if run != "" {
@@ -70,19 +70,19 @@ func (r *Replicas) TakeTicket(ctx context.Context, hash []byte, run string, life
 	if err := r.all.QueryRowContext(ctx, statement, args...).Scan(&identity); errors.Is(err, sql.ErrNoRows) {
 		return nil, schemas.ErrNotFound
 	} else if err != nil {
-		return nil, r.store.db.Fault("take a ticket", err)
+		return nil, r.db.Fault("take a ticket", err)
 	}
 	return identity, nil
 }
 
 // DropTickets drops the next tickets that have expired. More says that there may be more.
-func (r *Replicas) DropTickets(ctx context.Context) (more bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.store.db.ChangeTime())
+func (r *Table) DropTickets(ctx context.Context) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.db.ChangeTime())
 	defer cancel()
 	done, err := r.all.ExecContext(ctx, dropTickets, sweptTickets)
 	if err != nil {
-		return false, r.store.db.Fault("drop tickets", err)
+		return false, r.db.Fault("drop tickets", err)
 	}
 	n, err := done.RowsAffected()
-	return n == sweptTickets, r.store.db.Fault("drop tickets", err)
+	return n == sweptTickets, r.db.Fault("drop tickets", err)
 }
