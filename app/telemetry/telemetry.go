@@ -276,7 +276,7 @@ func failed(span trace.Span, err error) {
 
 // start begins the span of a run.
 func (t *Telemetry) start(ctx context.Context, req *turn.Request) (context.Context, trace.Span) {
-	return t.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
+	return t.tracer.Start(context.WithValue(ctx, runKey{}, req), "invoke_agent "+namespace, trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
 		attribute.String("gen_ai.request.model", req.Model)), trace.WithAttributes(ofRun(req)...))
 }

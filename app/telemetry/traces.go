@@ -116,13 +116,19 @@ func ofRun(req *turn.Request) []attribute.KeyValue {
 	return list
 }
 
-// tracedLog adds the ids of the trace to log lines.
+// runKey is the key of the context's *turn.Request within a loop.
+type runKey struct{}
+
+// tracedLog adds the id of the trace to log lines, and that of the run to those of a loop.
 type tracedLog struct{ slog.Handler }
 
 // Handle implements slog.Handler.
 func (h tracedLog) Handle(ctx context.Context, r slog.Record) error {
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 		r.AddAttrs(slog.String("trace_id", span.TraceID().String()))
+	}
+	if req, ok := ctx.Value(runKey{}).(*turn.Request); ok && req.RunID != "" {
+		r.AddAttrs(slog.String("run_id", req.RunID))
 	}
 	return h.Handler.Handle(ctx, r)
 }
