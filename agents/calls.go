@@ -281,7 +281,7 @@ func (b *batch) finish(c *call, result turn.Result, void bool) {
 	c.once.Do(func() {
 		result.Duration = time.Since(c.started)
 		if c.running != nil && c.running.Leaves() {
-			b.opts.Logger.Warn(abandonedText, "tool", c.Name, "tool_use_id", c.ID)
+			b.opts.Logger.Warn(abandonedText, "run_id", b.req.RunID, "tool", c.Name, "tool_use_id", c.ID)
 		}
 		b.ended <- ended{c, result, void}
 	})

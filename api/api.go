@@ -164,6 +164,7 @@ type server struct {
 
 	websockets *ws.Server
 	unchecked  seldom.Log // of requests whose tokens could not be checked
+	refused    seldom.Log // of pages of other origins
 }
 
 // New returns the handler of every route. It is safe for concurrent use.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // preflightWait is how long a browser caches a preflight's answer, in seconds.
@@ -57,7 +59,7 @@ const anyOrigin = "*"
 
 var (
 	errMisdirected = schemas.NewError(schemas.CodeMisdirected, "without authentication the service answers only under localhost, a loopback address and the configured one")
-	errOrigin      = schemas.NewError(schemas.CodeForbidden, "pages of this origin may not call")
+	errOrigin      = schemas.NewError(schemas.CodeForbidden, "pages of this origin may not call; the service's setting cors_origins names those that may")
 )
 
 // guardOrigins refuses requests that a browser sends for a page that may not
@@ -74,11 +76,20 @@ func (s *server) guardOrigins(next echo.HandlerFunc) echo.HandlerFunc {
 		switch {
 		case s.LocalHosts != nil && !s.localHost(r.Host):
 			return errMisdirected
-		case !safe(r.Method) && !s.mayCall(r):
-			return errOrigin
+		case (!safe(r.Method) || preflight(r)) && !s.mayCall(r):
+			// A page cannot read why, and a preflight is no call that the log has.
+			s.refused.Write(r.Context(), s.Log, slog.LevelWarn, "pages of an origin that is not in cors_origins may not call", slog.String("origin", text.Bytes(r.Header.Get("Origin"), maxLogged)))
+			if !preflight(r) {
+				return errOrigin
+			}
 		}
 		return next(c)
 	}
+}
+
+// preflight reports whether a browser asks what another page may send.
+func preflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
 func safe(method string) bool {

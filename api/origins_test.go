@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -85,6 +86,36 @@ func TestOwnNamesOnly(t *testing.T) {
 		if got := ask(t, freeServer, free, r, "tray.example"); got.status == http.StatusMisdirectedRequest {
 			t.Errorf("%s %s with authentication is misdirected", r.Method, r.Path)
 		}
+	}
+}
+
+// A browser shows its user nothing but that the service cannot be reached, so the log says
+// which origin is missing in the settings.
+func TestRefusedOriginsAreLogged(t *testing.T) {
+	preflight := api.Row{Method: "OPTIONS", Path: "/api/chats"}
+	for _, tt := range []struct {
+		name   string
+		row    api.Row
+		header []string
+		want   int
+	}{
+		{"a preflight", preflight, []string{"Origin", "https://shop.example", "Access-Control-Request-Method", "POST"}, 1},
+		{"a request", api.Row{Method: "POST", Path: "/api/chat"}, []string{"Origin", "https://shop.example"}, 1},
+		{"a preflight of a configured origin", preflight, []string{"Origin", "https://app.example", "Access-Control-Request-Method", "POST"}, 0},
+		{"no preflight", preflight, []string{"Origin", "https://shop.example"}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var log strings.Builder
+			w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
+				o.CORSOrigins, o.Log = []string{"https://app.example"}, slog.New(slog.NewTextHandler(&log, nil))
+			})
+			for range 2 {
+				ask(t, ts, w, tt.row, "localhost:8080", tt.header...)
+			}
+			if got := strings.Count(log.String(), "cors_origins may not call\" origin=https://shop.example"); got != tt.want {
+				t.Errorf("%d lines name the origin, want %d: %s", got, tt.want, log.String())
+			}
+		})
 	}
 }
 

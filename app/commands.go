@@ -108,6 +108,21 @@ func refuseUnknown(root *cobra.Command) {
 	}
 }
 
+// sayHelp adds to the errors of wrong arguments where to read how a command is called.
+func sayHelp(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		sayHelp(sub)
+	}
+}
+
 // action is the work of a command that needs the settings.
 type action func(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os/exec"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,6 +84,10 @@ func TestComposeOfReplicas(t *testing.T) {
 		if name != "CHATTRAY_REPLICA_NAME" && want[name] != got[name] {
 			t.Errorf("%s is %v in chattray and %v in chattray-b, want the same", name, want[name], got[name])
 		}
+	}
+	want["hosts"], got["hosts"] = at(base, "services", "chattray", "extra_hosts"), at(more, "services", "chattray-b", "extra_hosts")
+	if want["hosts"] == nil || !reflect.DeepEqual(want["hosts"], got["hosts"]) {
+		t.Errorf("chattray has the hosts %v and chattray-b %v, want the machine's address in both", want["hosts"], got["hosts"])
 	}
 	if len(got) != len(want) {
 		t.Errorf("chattray-b has %d variables, want %d", len(got), len(want))

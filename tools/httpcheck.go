@@ -43,6 +43,9 @@ func checkHeaders(headers map[string]string) error {
 // secretRef is what page files write for a secret in a header.
 var secretRef = regexp.MustCompile(`\$\{[^{}]*\}`)
 
+// singleBraces are how others write placeholders, such as OpenAPI in its paths.
+var singleBraces = regexp.MustCompile(`(?:^|[^{$])\{(\w+)\}`)
+
 // checkTemplates returns what is wrong with the templates of the URL and the body: secrets,
 // which only headers have, names that are no arguments, and what no arguments can make
 // right, which samples of the arguments show. A schema that cannot be read is not its
@@ -75,6 +78,11 @@ func (h *httpTool) checkTemplates(schema json.RawMessage) []error {
 		}
 		if len(unknown) == 0 {
 			add(part, sample(args))
+		}
+	}
+	for _, m := range singleBraces.FindAllStringSubmatch(h.def.URL, -1) {
+		if s.Properties[m[1]] != nil {
+			add("url", fmt.Errorf("{%s} is not replaced: write {{.%s}}", m[1], m[1]))
 		}
 	}
 	check("url", h.def.URL, h.url, func(args map[string]any) error {

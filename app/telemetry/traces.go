@@ -106,7 +106,7 @@ func CarryTrace(from, to context.Context) context.Context {
 
 // start begins the span of a run's attempt.
 func (t *Telemetry) start(ctx context.Context, req *turn.Request) (context.Context, trace.Span) {
-	ctx, span := t.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
+	ctx, span := t.tracer.Start(context.WithValue(ctx, runKey{}, req), "invoke_agent "+namespace, trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
 		attribute.String("gen_ai.request.model", req.Model)), trace.WithAttributes(ofRun(req)...))
 	if req.Attempt != 0 {
@@ -130,13 +130,19 @@ func ofRun(req *turn.Request) []attribute.KeyValue {
 	return list
 }
 
-// tracedLog adds the ids of the trace to log lines.
+// runKey is the key of the context's *turn.Request within a loop.
+type runKey struct{}
+
+// tracedLog adds the id of the trace to log lines, and that of the run to those of a loop.
 type tracedLog struct{ slog.Handler }
 
 // Handle implements slog.Handler.
 func (h tracedLog) Handle(ctx context.Context, r slog.Record) error {
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 		r.AddAttrs(slog.String("trace_id", span.TraceID().String()))
+	}
+	if req, ok := ctx.Value(runKey{}).(*turn.Request); ok && req.RunID != "" {
+		r.AddAttrs(slog.String("run_id", req.RunID))
 	}
 	return h.Handler.Handle(ctx, r)
 }

@@ -1,7 +1,10 @@
 package telemetry
 
 import (
+	"context"
 	"errors"
+	"iter"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -48,6 +51,31 @@ func TestSpansOfAttempts(t *testing.T) {
 	if got["replica"] != "here" || got["attempt"] != "2" {
 		t.Errorf("the span of the run has %v, want the replica here and the attempt 2", got)
 	}
+}
+
+// Whoever looks for a failed answer finds what the model and the tools have logged of it.
+func TestLinesOfALoopNameItsRun(t *testing.T) {
+	telemetry, err := New(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	log := NewLogger(&out, slog.LevelInfo, "json")
+	loop := logging{func(ctx context.Context) { log.WarnContext(ctx, "tool failed", "tool", "a") }}
+	if err := last(telemetry.Watch(loop).Run(t.Context(), turn.Request{RunID: "r"})); err != nil {
+		t.Fatal(err)
+	}
+	log.WarnContext(t.Context(), "outside")
+	if got := out.String(); strings.Count(got, `"run_id":"r"`) != 1 || !strings.Contains(got, `"tool":"a","run_id":"r"`) {
+		t.Errorf("logged %s, want the run in the line of its loop and in no other", got)
+	}
+}
+
+// logging is an agent that only logs.
+type logging struct{ write func(context.Context) }
+
+func (l logging) Run(ctx context.Context, _ turn.Request) iter.Seq2[turn.Event, error] {
+	return func(func(turn.Event, error) bool) { l.write(ctx) }
 }
 
 func TestProtocolsOfTheCollector(t *testing.T) {

@@ -121,6 +121,8 @@ func TestCompileRefuses(t *testing.T) {
 		{"a large pattern", `{"type":"object","properties":{"a":{"pattern":"((ab|bc|cd|[xyz]e){0,30}){0,30}"}}}`, "more than 5000 steps"},
 		{"a large pattern of names", `{"type":"object","patternProperties":{"(\\pL{1,900}x)+":{}}}`, "more than 5000 steps"},
 		{"an invalid pattern", `{"type":"object","properties":{"a":{"pattern":"(?=x)"}}}`, "/properties/a/pattern is not a regular expression"},
+		{"no type", `{"type":"object","properties":{"a":{"type":"strng"}}}`, `/properties/a/type is "strng", which is none of string, number, integer, boolean, object, array, null`},
+		{"no type in a list", `{"type":"object","properties":{"a":{"items":{"type":["string","nil"]}}}}`, `/properties/a/items/type is "nil"`},
 		{"another draft", `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"}`, "/$schema must be draft-07 or 2020-12"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

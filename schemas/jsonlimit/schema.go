@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/url"
 	"reflect"
-	"regexp/syntax"
 	"strconv"
 	"strings"
 )
@@ -35,8 +34,10 @@ type Bounds struct {
 	refers bool
 }
 
-// schema has the keywords of a schema that lead to other schemas or cost time.
+// schema has the keywords of a schema that lead to other schemas, cost time, or that
+// validators take as they are.
 type schema struct {
+	Type         json.RawMessage            `json:"type"`
 	ID           string                     `json:"$id"`
 	Dialect      string                     `json:"$schema"`
 	Ref          string                     `json:"$ref"`
@@ -235,6 +236,7 @@ func (c *compiler) collect(s *schema, place string) {
 	case s.Ref != "":
 		c.refs = append(c.refs, reference{s, place})
 	}
+	c.types(place+"/type", s.Type)
 	n.program = c.pattern(place+"/pattern", s.Pattern)
 	for name := range s.PatternProperties {
 		n.patterns += c.pattern(place+"/patternProperties/"+Escape(name), name)
@@ -246,39 +248,6 @@ func (c *compiler) collect(s *schema, place string) {
 		}
 		c.collect(k.schema, place+k.step)
 	}
-}
-
-// pattern returns the size of a compiled regular expression.
-func (c *compiler) pattern(place, text string) int {
-	if text == "" {
-		return 0
-	}
-	if len(text) > maxPattern {
-		c.fail(place, "has %d bytes, at most %d are allowed", len(text), maxPattern)
-		return 0
-	}
-	parsed, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		c.fail(place, "is not a regular expression: %v", err)
-		return 0
-	}
-	size := written(parsed)
-	if size > maxProgram {
-		c.fail(place, "is a regular expression of more than %d steps", maxProgram)
-	}
-	return size
-}
-
-// written returns how many steps an expression has with its repetitions expanded.
-func written(re *syntax.Regexp) int {
-	size := 1 + len(re.Rune)/2
-	for _, sub := range re.Sub {
-		size = min(size+written(sub), maxProgram+1)
-	}
-	if re.Op == syntax.OpRepeat {
-		size *= max(re.Min, re.Max, 1) + 1
-	}
-	return min(size, maxProgram+1)
 }
 
 // resolve finds the targets of references.

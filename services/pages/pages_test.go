@@ -196,6 +196,7 @@ tabs:
     context: {template: "{{if}}"}
     subtabs: {s: {subtabs: {}}}
     tools: some
+arguments: {get_report: all}
 `)},
 		"b.yaml":      {Data: []byte("aliases: [c]\n")},
 		"c.yaml":      {Data: []byte("page: b\n")},
@@ -212,7 +213,7 @@ tabs:
 	}
 	got := strings.ReplaceAll(err.Error(), "bundled pages/", "")
 	for _, want := range []string{
-		`a.yaml:1: unknown key "identiy" in page`,
+		`a.yaml:1: unknown key "identiy" in page; it may have actions, aliases, arguments, context, http_tools, identity, page, payload_types, payloads, tabs, tools`,
 		`a.yaml:2: alias "b" is a name or an alias of the page in`,
 		`a.yaml:3: unknown tool "no_tool"`,
 		`a.yaml:3: tool "get_report" is given twice`,
@@ -231,26 +232,27 @@ tabs:
 		`a.yaml:24: the settings have no secret "nothing"`,
 		`a.yaml:24: the header Y must not have placeholders; only url and body have them`,
 		`a.yaml:22: tool "bad" makes the unknown payload type "nowhere"`,
-		`a.yaml:26: must be true or false`,
+		`a.yaml:26: idempotent must be true or false`,
 		`a.yaml:28: payload types "own" and "schema_proposal" have the same marker SCHEMA_PROPOSAL:`,
 		`a.yaml:30: template: `,
 		`a.yaml:31: unknown key "subtabs" in subtab`,
-		`a.yaml:32: must be a list`,
+		`a.yaml:32: tools must be a list`,
+		`a.yaml:33: get_report must be a mapping, or one as JSON text`,
 		`c.yaml:1: page "b" is declared in b.yaml too`,
 		`broken.yaml:1: is not valid YAML`,
 		`empty.yaml: is empty`,
 		`two.yaml:2: there is a second document`,
 		`list.yaml:1: page must be a mapping`,
 		`huge.yaml: has more than 1048576 bytes`,
-		`long.yaml:1: has more than 20000 characters`,
+		`long.yaml:1: identity has more than 20000 characters`,
 		`/nowhere/at/all: is not a folder of page files`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("not reported: %s", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 32 {
-		t.Errorf("got %d mistakes, want 32:\n%s", n, got)
+	if n := strings.Count(got, "\n") + 1; n != 33 {
+		t.Errorf("got %d mistakes, want 33:\n%s", n, got)
 	}
 	if strings.Contains(got, "s3cret") {
 		t.Error("the error has a secret in it, want none")

@@ -2,6 +2,8 @@ package pages
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -68,10 +70,16 @@ type pageTool struct {
 type pageReader struct {
 	loader *pageLoader
 	file   string
+	key    string // that of the value being read
 }
 
 func (r *pageReader) wrong(line int, format string, args ...any) {
 	r.loader.wrong(r.file, line, format, args...)
+}
+
+// wrongValue reports what the value of the current key must be.
+func (r *pageReader) wrongValue(line int, format string, args ...any) {
+	r.wrong(line, "%s "+format, append([]any{r.key}, args...)...)
 }
 
 // page reads a whole file; fallback is the page's name if `page:` is absent.
@@ -235,7 +243,7 @@ func (r *pageReader) object(n *yaml.Node, what string, fields map[string]func(*y
 	r.pairs(n, what, func(key, value *yaml.Node) {
 		read, ok := fields[key.Value]
 		if !ok {
-			r.wrong(key.Line, "unknown key %q in %s", key.Value, what)
+			r.wrong(key.Line, "unknown key %q in %s; it may have %s", key.Value, what, strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
 			return
 		}
 		read(value)
@@ -265,17 +273,20 @@ func (r *pageReader) pairs(n *yaml.Node, what string, each func(key, value *yaml
 			continue
 		}
 		seen[key.Value] = true
+		outer := r.key
+		r.key = key.Value
 		each(key, r.follow(n.Content[i+1]))
+		r.key = outer
 	}
 }
 
 func (r *pageReader) list(n *yaml.Node, each func(*yaml.Node)) {
 	if n.Kind != yaml.SequenceNode {
-		r.wrong(n.Line, "must be a list")
+		r.wrongValue(n.Line, "must be a list")
 		return
 	}
 	if len(n.Content) > maxPageItems {
-		r.wrong(n.Line, "has more than %d entries", maxPageItems)
+		r.wrongValue(n.Line, "has more than %d entries", maxPageItems)
 		return
 	}
 	for _, item := range n.Content {
@@ -301,7 +312,7 @@ func (r *pageReader) words(n *yaml.Node, what string) []pageWord {
 
 func (r *pageReader) text(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		r.wrong(n.Line, "must be text")
+		r.wrongValue(n.Line, "must be text")
 		return ""
 	}
 	return n.Value
@@ -310,7 +321,7 @@ func (r *pageReader) text(n *yaml.Node) string {
 func (r *pageReader) longText(n *yaml.Node) string {
 	s := r.text(n)
 	if utf8.RuneCountInString(s) > maxPageText {
-		r.wrong(n.Line, "has more than %d characters", maxPageText)
+		r.wrongValue(n.Line, "has more than %d characters", maxPageText)
 	}
 	return strings.TrimSpace(s)
 }
@@ -330,7 +341,7 @@ func (r *pageReader) name(n *yaml.Node) string {
 func (r *pageReader) bool(n *yaml.Node) bool {
 	var b bool
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" || n.Decode(&b) != nil {
-		r.wrong(n.Line, "must be true or false")
+		r.wrongValue(n.Line, "must be true or false")
 	}
 	return b
 }
@@ -340,23 +351,23 @@ func (r *pageReader) bool(n *yaml.Node) bool {
 func (r *pageReader) json(n *yaml.Node) json.RawMessage {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
 		if !json.Valid([]byte(n.Value)) {
-			r.wrong(n.Line, "is not valid JSON")
+			r.wrongValue(n.Line, "must be a mapping, or one as JSON text")
 			return nil
 		}
 		return json.RawMessage(n.Value)
 	}
 	var v any
 	if yamlDepth(n) > maxPageDepth {
-		r.wrong(n.Line, "is nested more than %d deep", maxPageDepth)
+		r.wrongValue(n.Line, "is nested more than %d deep", maxPageDepth)
 		return nil
 	}
 	if err := n.Decode(&v); err != nil {
-		r.wrong(n.Line, "is not a JSON value")
+		r.wrongValue(n.Line, "is not a JSON value")
 		return nil
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		r.wrong(n.Line, "is not a JSON value")
+		r.wrongValue(n.Line, "is not a JSON value")
 		return nil
 	}
 	return raw

@@ -1,6 +1,6 @@
 import { screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
-import { payloadHandler, registerPayloadHandler, useChatState, useClientTool, type ClientTool, type PayloadHandlers, type StandardSchema, type TrayComponents } from '../src'
+import { payloadHandler, registerPayloadHandler, useChatState, useClientTool, type ChatTrayProps, type ClientTool, type PayloadHandlers, type StandardSchema, type TrayComponents } from '../src'
 import { answerFrames, event, frame, json } from './fakes'
 import { input, live, settled, show } from './shown'
 
@@ -31,6 +31,7 @@ export function Types() {
   useClientTool({ name: 'a', description: 'a', schema: order, handler: ({ nope }) => nope })
   registerPayloadHandler('a', { schema: order, inline: (data) => data.id.toFixed(), onAccept: (data) => void data.id.toFixed() })
   registerPayloadHandler<Order>('a', { render: (data) => data.id.toFixed() })
+  registerPayloadHandler<Order>('a', { render: () => null, onAccept: (data) => fetch(`/orders/${data.id}`), onReject: async () => 'any value' })
   // @ts-expect-error the data is unknown
   registerPayloadHandler('a', { inline: (data) => data.nope.deeper })
   // @ts-expect-error the schema has no such key
@@ -45,7 +46,8 @@ export function Types() {
   const busy: boolean = useChatState((state) => state.isLoading)
   // @ts-expect-error a title is no number
   const title: number = useChatState((state) => state.title)
-  return <>{[handlers, components, busy, title, same].length}</>
+  const tray: ChatTrayProps = { onApplyToDocument: (message) => fetch('/document', { method: 'POST', body: message.content }) }
+  return <>{[handlers, components, busy, title, same, tray].length}</>
 }
 
 describe('a tool of the page with a schema', () => {

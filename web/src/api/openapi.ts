@@ -3855,13 +3855,7 @@ export interface components {
          */
         Cursor: string;
     };
-    requestBodies: {
-        ChatBody: {
-            content: {
-                "application/json": components["schemas"]["ChatRequest"];
-            };
-        };
-    };
+    requestBodies: never;
     headers: {
         /** @description Names the request in the service's log; an id of the client of 1 to 64 letters, digits, `-` and `_` is kept */
         "X-Request-Id": string;
@@ -3901,7 +3895,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: components["requestBodies"]["ChatBody"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatRequest"];
+            };
+        };
         responses: {
             200: components["responses"]["Events"];
             /** @description The run of the `Idempotency-Key` has ended, and there is nothing after the cursor */
@@ -3941,7 +3939,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: components["requestBodies"]["ChatBody"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatRequest"];
+            };
+        };
         responses: {
             /** @description The answer */
             200: {

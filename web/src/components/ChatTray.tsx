@@ -57,7 +57,7 @@ export interface ChatTrayProps {
   /** Called with every complete answer. */
   onComplete?: (message: GeneralChatMessage) => void
   /** Puts an answer into the page's document; without it there is no such button. */
-  onApplyToDocument?: (message: GeneralChatMessage) => void | Promise<void>
+  onApplyToDocument?: (message: GeneralChatMessage) => unknown
   onThemeChange?: (theme: TrayTheme) => void
   /** What a `/` offers besides the tray's own commands. Pass the same list at each render. */
   commands?: readonly Command[]

@@ -29,10 +29,11 @@ export interface PayloadHandler<T = unknown> {
   }
   /**
    * Set by pages that act on a decision. The tray then shows buttons under the card, unless the card has its own: a card that reads
-   * `callbacks.onAccept` or `callbacks.onReject` while it renders counts as having some. `ownButtons` overrides that.
+   * `callbacks.onAccept` or `callbacks.onReject` while it renders counts as having some. `ownButtons` overrides that. A promise that
+   * they return is awaited before the decision is stored; one that is rejected is shown, and nothing is stored.
    */
-  onAccept?(data: T, payload: CustomPayload): void | Promise<void>
-  onReject?(data: T, payload: CustomPayload): void | Promise<void>
+  onAccept?(data: T, payload: CustomPayload): unknown
+  onReject?(data: T, payload: CustomPayload): unknown
   ownButtons?: boolean
 }
 

@@ -36,7 +36,7 @@ export interface TrayContext {
   /** Files that were dropped on the tray; absent outside of one. */
   drops?: Drops
   /** Puts an answer into the page's document; absent if there is none. */
-  applyToDocument?: (message: GeneralChatMessage) => void | Promise<void>
+  applyToDocument?: (message: GeneralChatMessage) => unknown
 }
 
 const Context = createContext<TrayContext>({
