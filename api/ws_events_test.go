@@ -116,14 +116,14 @@ func TestQuestionOfAMessage(t *testing.T) {
 // a document names those of all chats that write it.
 func TestRunsThatAreInterrupted(t *testing.T) {
 	live := map[string][]string{
-		"c": {"c-1", "c-2-queued", "c-3-queued"}, "in d": {"x-1", "c-1"}, "d": {"d-1"},
+		"c": {"c-1", "c-2-queued", "c-3-queued"}, "in d": {"x-1", "c-1", "d-1"}, "d": {"d-1"},
 	}
 	w, _, conn := newLiveEnv(t, live, nil)
 	for _, tt := range []struct{ frame, want string }{
 		{`{"name":"stop","chat_id":"c"}`, "[c-3-queued c-2-queued c-1]"},
 		{`{"name":"pause","chat_id":"c"}`, "[c-1]"},
 		{`{"name":"stop","chat_id":"c","document_id":"d"}`, "[c-3-queued c-2-queued c-1]"},
-		{`{"name":"stop","chat_id":"other","document_id":"d"}`, "[c-1 x-1]"},
+		{`{"name":"stop","chat_id":"other","document_id":"d"}`, "[d-1 c-1 x-1]"},
 		{`{"name":"stop","document_id":"d"}`, "[c-1 x-1 d-1]"},
 		{`{"name":"stop","chat_id":"other"}`, "[]"},
 	} {
