@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chattray/chattray/api"
@@ -185,4 +186,31 @@ func TestLimitedConnectionsKeepTheirSocket(t *testing.T) {
 	if _, ok := inner.NetConn().(*net.TCPConn); !ok {
 		t.Errorf("below is %T", inner.NetConn())
 	}
+}
+
+// TestConnectionThatBecomesIdleMakesRoom shows that a connection which waits for room gets
+// it when another one has its answer.
+func TestConnectionThatBecomesIdleMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan struct{})
+		server := api.NewServer("", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-answer }))
+		list := make(pipes)
+		listener := api.LimitConnections(server, list, 1)
+		go func() { _ = server.Serve(listener) }()
+		defer func() { close(list); _ = server.Close() }()
+		dial := func() net.Conn {
+			client, conn := net.Pipe()
+			if err := client.SetDeadline(time.Now().Add(time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			list <- conn
+			go func() { _, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") }()
+			synctest.Wait()
+			return client
+		}
+		first, second := dial(), dial()
+		close(answer)
+		answered(t, first)
+		answered(t, second)
+	})
 }

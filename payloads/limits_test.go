@@ -1,6 +1,7 @@
 package payloads_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -157,5 +158,36 @@ func TestBundledFilter(t *testing.T) {
 	visible, found := payloads.NewFilter(types, []schemas.Action{}, nil).Parse(text)
 	if visible != "Answer.\n\n" || len(found.Payloads) != len(fromModel) || len(found.Warnings) != 0 {
 		t.Errorf("got text %q, %d payloads, warnings %q; want the answer and %d payloads", visible, len(found.Payloads), found.Warnings, len(fromModel))
+	}
+}
+
+// A value that would take too long to check is not checked.
+func TestCheckIsBounded(t *testing.T) {
+	pt, err := payloads.NewType(turn.PayloadDef{
+		Name: "list", Source: "llm", Marker: "LIST:",
+		Schema: []byte(`{"type":"array","items":{"anyOf":[` + strings.Repeat(`{"type":"string"},`, 30) + `{"type":"integer"}]}}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := make([]string, 40_000)
+	for i := range numbers {
+		numbers[i] = strconv.Itoa(i)
+	}
+	for n, fits := range map[int]bool{100: true, len(numbers): false} {
+		if _, err := pt.Check([]byte("[" + strings.Join(numbers[:n], ",") + "]")); (err == nil) != fits {
+			t.Errorf("%d items: %v, want them taken: %t", n, err, fits)
+		}
+	}
+}
+
+// White space after each of two values is kept.
+func TestLinesBetweenValues(t *testing.T) {
+	_, newFilter := readTable(t)
+	for _, size := range []int{1, 5, 1 << 20} {
+		got := feedAll(newFilter(), "a\n\nNOTES: [1]\n\nb NOTES: [2]\n\nc", size)
+		if want := "a\n\nb \n\nc"; got.Visible != want {
+			t.Errorf("pieces of %d: got %q, want %q", size, got.Visible, want)
+		}
 	}
 }

@@ -271,6 +271,7 @@ func TestNewType(t *testing.T) {
 		{"no marker", func(d *turn.PayloadDef) { d.Marker = "" }, []string{`marker ""`}},
 		{"no colon", func(d *turn.PayloadDef) { d.Marker = "READING_LIST" }, []string{`marker "READING_LIST"`, "colon"}},
 		{"marker of suggestions", func(d *turn.PayloadDef) { d.Marker = "SUGGESTED_VALUES:" }, []string{"SUGGESTED_VALUES: belongs to suggestions"}},
+		{"marker of actions", func(d *turn.PayloadDef) { d.Marker = "SUGGESTED_ACTIONS:" }, []string{"SUGGESTED_ACTIONS: belongs to suggestions"}},
 		{"marker of a tool", func(d *turn.PayloadDef) { d.Source = "tool" }, []string{"no marker"}},
 		{"no schema", func(d *turn.PayloadDef) { d.Schema = nil }, []string{"schema"}},
 		{"schema without a type", func(d *turn.PayloadDef) { d.Schema = json.RawMessage(`{"minItems": 1}`) }, []string{`"type" at the root`}},

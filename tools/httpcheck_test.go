@@ -14,6 +14,9 @@ import (
 const orderSchema = `{"type":"object","required":["order_id"],"properties":{"order_id":{"type":"string"},"count":{"type":"integer"},"why":{"type":"string"},` +
 	`"ids":{"type":"array","items":{"type":"string"}},"to":{"type":"object","properties":{"city":{"type":"string"}}},"extra":{"type":"object"},"any":{}}}`
 
+// eitherBody is a body for one of the arguments a and b.
+const eitherBody = `{ {{if .a}}"a": {{.a}}{{end}}{{if .b}}"b": {{.b}}{{end}} }`
+
 // Templates that never work, or whose author meant something else, are refused at the start.
 func TestNewHTTPChecksTemplates(t *testing.T) {
 	for _, tc := range []struct {
@@ -51,6 +54,11 @@ func TestNewHTTPChecksTemplates(t *testing.T) {
 			"arguments that exclude each other", "/", `{ {{if .a}}"a": {{.a}}{{end}}{{if .b}}"b": {{.b}}{{end}} }`,
 			`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`, "",
 		},
+		{"one of two at least", "/", eitherBody, `{"type":"object","properties":{"a":{},"b":{}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`, ""},
+		{"not both", "/", eitherBody, `{"type":"object","properties":{"a":{},"b":{}},"not":{"required":["a","b"]}}`, ""},
+		{"one that depends", "/", eitherBody, `{"type":"object","properties":{"a":{},"b":{}},"if":{"required":["a"]},"then":{"properties":{"b":false}}}`, ""},
+		{"one excludes the other", "/", eitherBody, `{"type":"object","properties":{"a":{},"b":{}},"dependentSchemas":{"a":{"properties":{"b":false}}}}`, ""},
+		{"at most one", "/", eitherBody, `{"type":"object","properties":{"a":{},"b":{}},"maxProperties":1}`, ""},
 
 		{"a secret in the URL", "/?key=${shop_key}", "", orderSchema, "url: ${shop_key} is not replaced here: secrets are for headers only"},
 		{"a secret in the body", "/", `{"key": "${shop_key}"}`, orderSchema, "body: ${shop_key} is not replaced here: secrets are for headers only"},

@@ -69,6 +69,7 @@ func (p protocol) bodies(t *testing.T) {
 		{"choices without message", `{"choices":[]}`, refused},
 		{"list", `[1,2]`, refused},
 		{"markup", "<html><body>upstream says no</body></html>", refused},
+		{"markup with the key", "<html><body>upstream says " + key + "</body></html>", refused},
 		{"text", "upstream says no", refused},
 		{"nothing", "", refused},
 		{"blank lines", "\n\n\n", refused},
@@ -124,6 +125,7 @@ func (p protocol) statuses(t *testing.T) {
 		{"redirect", 307, "", schemas.CodeUpstreamError, 1},
 		{"busy", 429, errorBody("rate_limit_exceeded"), schemas.CodeRateLimited, 3},
 		{"no money", 429, errorBody("insufficient_quota"), schemas.CodeRateLimited, 1},
+		{"no money, by its type", 429, `{"error":{"message":"upstream says no","type":"insufficient_quota"}}`, schemas.CodeRateLimited, 1},
 		{"broken", 500, "upstream says no", schemas.CodeUpstreamUnavailable, 3},
 		{"bad gateway", 502, "<html>upstream says no</html>", schemas.CodeUpstreamUnavailable, 3},
 		{"away", 503, "", schemas.CodeUpstreamUnavailable, 3},
@@ -148,6 +150,7 @@ func (p protocol) retries(t *testing.T) {
 	}
 	away := upstream.Status(http.StatusServiceUnavailable, "")
 	cut := upstream.Reply{upstream.Abort()}
+	noOptions := upstream.Status(http.StatusBadRequest, `{"error":{"message":"Unrecognized request argument: stream_options"}}`)
 	hello := Result{Text: "Hello", Stop: schemas.EndTurn, Usage: counted}
 	for _, tt := range []struct {
 		name        string
@@ -177,7 +180,8 @@ func (p protocol) retries(t *testing.T) {
 			Result{Thinking: "hm", Code: schemas.CodeUpstreamUnavailable},
 			1, 0, 0,
 		},
-		{"without stream_options", []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Unrecognized request argument: stream_options"}}`)}, hello, 2, 0, 0},
+		{"without stream_options", []upstream.Reply{noOptions}, hello, 2, 0, 0},
+		{"without stream_options, then away twice", []upstream.Reply{noOptions, away, away}, hello, 4, 0, 3 * time.Second},
 		{"max_completion_tokens", []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Use 'max_completion_tokens' instead.","param":"max_tokens"}}`)}, hello, 2, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -210,19 +214,36 @@ func (p protocol) retries(t *testing.T) {
 			})
 		})
 	}
+	t.Run("a second wait is longer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			up := upstream.NewMemory()
+			up.Push(away, away, upstream.Text("Hello"))
+			var waits []time.Duration
+			req := ask
+			req.Waits = func(d time.Duration) bool { waits = append(waits, d); return true }
+			Read(t.Context(), p.model(t, up), req)
+			if len(waits) != 4 || waits[0] > 500*time.Millisecond || waits[2] < 500*time.Millisecond {
+				t.Errorf("waited %v, want at most 500ms and then at least as long", waits)
+			}
+		})
+	})
 	t.Run("a wait that nobody needs", func(t *testing.T) {
-		up := upstream.NewMemory()
-		up.Push(busy("Retry-After", "30"))
-		req := ask
-		req.Waits = func(time.Duration) bool { return false }
-		if got := Read(t.Context(), p.model(t, up), req); got.Err == nil || up.Calls() != 1 {
-			t.Errorf("got %+v after %d calls, want an error after one", got, up.Calls())
-		}
+		synctest.Test(t, func(t *testing.T) {
+			up := upstream.NewMemory()
+			up.Push(busy("Retry-After", "30"))
+			req, begun := ask, time.Now()
+			req.Waits = func(time.Duration) bool { return false }
+			if got := Read(t.Context(), p.model(t, up), req); got.Err == nil || up.Calls() != 1 || time.Since(begun) > 0 {
+				t.Errorf("got %+v after %d calls and %v, want an error after one and at once", got, up.Calls(), time.Since(begun))
+			}
+		})
 	})
 	t.Run("hint of a long Retry-After", func(t *testing.T) {
-		got := p.read(t, busy("Retry-After", "90"))
-		if e := schemas.Visible(got.Err); e.RetryAfter != 90 {
-			t.Errorf("RetryAfter is %d, want 90", e.RetryAfter)
+		for header, want := range map[string]int{"90": 90, "90.1": 91} {
+			got := p.read(t, busy("Retry-After", header))
+			if e := schemas.Visible(got.Err); e.RetryAfter != want {
+				t.Errorf("RetryAfter is %d after %s, want %d", e.RetryAfter, header, want)
+			}
 		}
 	})
 }

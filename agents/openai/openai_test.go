@@ -90,6 +90,9 @@ func TestLimits(t *testing.T) {
 		{"comment", upstream.Stream(upstream.Bytes(": " + strings.Repeat("y", 20<<10))), 0},
 		{"text", upstream.Stream(upstream.Say(long, long, long, long, long), upstream.Finish("stop")), 900},
 		{"body", upstream.Body("application/json", `{"choices":[{"message":{"content":"`+long+long+long+long+`"},"finish_reason":"stop"}]}`), 0},
+		{"body on many lines", upstream.Body("application/json", "{\n"+strings.Repeat(`"a":"`+long+"\",\n", 5)+`"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`), 0},
+		{"chunk on many lines", upstream.Stream(upstream.Bytes(`data: {"choices":[{"index":0,"delta":{"content":"x"}}],`+"\n"+
+			strings.Repeat(`data: "a":"`+long+"\",\n", 40)+"data: \"b\":1}\n\n"), upstream.Finish("stop")), 0},
 		{"arguments", upstream.Stream(upstream.Call(0, "a", "f", long, long), upstream.Finish("tool_calls")), 0},
 		{"calls", upstream.Stream(
 			upstream.Data(upstream.Chunk(fmt.Sprintf(call, 0, 0), "null")), upstream.Data(upstream.Chunk(fmt.Sprintf(call, 1, 1), "null")),
@@ -304,5 +307,41 @@ func TestNothingIsSentAfterBefore(t *testing.T) {
 	}
 	if n := len(server.Requests()); n != 0 {
 		t.Errorf("%d requests were sent, want none", n)
+	}
+}
+
+// idler is a body that has nothing to read for many reads in a row.
+type idler struct {
+	io.Reader
+	empty int
+}
+
+func (b *idler) Read(p []byte) (int, error) {
+	if b.empty--; b.empty >= 0 {
+		return 0, nil
+	}
+	return b.Reader.Read(p)
+}
+
+// A body whose reads return nothing, again and again, ends the call.
+func TestEmptyReadsAreBounded(t *testing.T) {
+	for empty, want := range map[int]string{50: "ok", 1000: ""} {
+		whole := "data: " + upstream.Chunk(`{"content":"ok"}`, `"stop"`) + "\n\ndata: [DONE]\n\n"
+		body := &ending{Reader: &idler{strings.NewReader(whole), empty}}
+		m := dial(t, modeltest.Dial{BaseURL: "http://upstream.test/v1", Transport: body})
+		if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "test"}); got.Text != want || (got.Err == nil) != (want != "") {
+			t.Errorf("after %d empty reads: %q, %v; want %q", empty, got.Text, got.Err, want)
+		}
+	}
+}
+
+// A total that is impossible is replaced by the sum.
+func TestImpossibleTotal(t *testing.T) {
+	up := upstream.NewMemory()
+	up.Push(upstream.Stream(upstream.Say("ok"), upstream.Finish("stop"),
+		upstream.Data(`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":1e30}}`)))
+	got := modeltest.Read(t.Context(), dial(t, modeltest.Dial{BaseURL: up.URL(), Transport: up.Transport()}), agents.ModelRequest{Model: "test"})
+	if want := (schemas.Usage{InputTokens: 10, OutputTokens: 2, TotalTokens: 12}); got.Usage != want || got.Err != nil {
+		t.Errorf("used %+v (%v), want %+v", got.Usage, got.Err, want)
 	}
 }

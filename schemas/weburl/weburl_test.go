@@ -1,6 +1,7 @@
 package weburl_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -109,5 +110,20 @@ func BenchmarkGiven(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A name of a member is sent as well as a value, at any depth.
+func TestSentInJSON(t *testing.T) {
+	for raw, want := range map[string][]string{
+		`{"url":"https://a.example/x"}`:               {"a.example/x"},
+		`{"https://a.example/SECRET":1}`:              {"a.example/SECRET"},
+		`{"a":[{"b":["b.example/1"]},"b.example/2"]}`: {"b.example/1", "b.example/2"},
+		`{"a":7}`: nil,
+		`{`:       nil,
+	} {
+		if got := weburl.SentIn(json.RawMessage(raw)); !slices.Equal(got, want) {
+			t.Errorf("%s sends %q, want %q", raw, got, want)
+		}
 	}
 }

@@ -1,0 +1,194 @@
+package agents_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/modeltest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// The JSON of a result is in the model's message: its data, or else those of its payload.
+func TestResultDataReachesTheModel(t *testing.T) {
+	data, payload := json.RawMessage(`{"n":1}`), &turn.Payload{Type: "t", Data: json.RawMessage(`{"p":1}`)}
+	for _, tt := range []struct {
+		name   string
+		result turn.Result
+		want   string
+	}{
+		{"data", turn.Result{Text: "x", Data: data}, `{"n":1}`},
+		{"a payload", turn.Result{Text: "x", Payload: payload}, `{"p":1}`},
+		{"both", turn.Result{Text: "x", Data: data, Payload: payload}, `{"n":1}`},
+		{"neither", turn.Result{Text: "x"}, ""},
+		{"more than is kept", turn.Result{Text: "x", Data: json.RawMessage(`"` + strings.Repeat("x", 8<<20) + `"`)}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			made := tool("made", func(context.Context, *turn.Call) (turn.Result, error) { return tt.result, nil })
+			m := modeltest.NewScript(modeltest.Ask("", ask("a", "made", "")), modeltest.Say("ok"))
+			run(t.Context(), agents.New(m, agents.Options{}), request(made))
+			messages := m.Requests()[1].Messages
+			if got := string(messages[len(messages)-1].Data); got != tt.want {
+				t.Errorf("the model gets the data %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// An answer that an earlier attempt has completed counts, also if the run was cancelled since.
+func TestStoredAnswerCountsAfterACancel(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errUser)
+	req := request(echo)
+	req.Steps = []turn.Step{{Reply: turn.Reply{Text: "Done.", StopReason: schemas.EndTurn}}}
+	check(t, run(ctx, agents.New(modeltest.NewScript(), agents.Options{}), req), "done end_turn 0")
+}
+
+// What the page answers for a call is made storable, and its duration is that of the wait.
+func TestResultOfAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := waiting(sleeper("t", 0), time.Minute, turn.Verdict{Approved: true, Result: &turn.Result{Text: "a\x00b\xffc"}})
+		m := modeltest.NewScript(modeltest.Ask("", ask("1", "t", "")), modeltest.Say("ok"))
+		var got turn.Result
+		run(t.Context(), agents.New(m, agents.Options{}), requestAwaiting(answer), func(e turn.Event) {
+			if c, ok := e.(turn.ToolComplete); ok {
+				got = c.Result
+			}
+		})
+		if want := (turn.Result{Text: "a\uFFFDb\uFFFDc", Duration: time.Minute}); !cmp.Equal(got, want) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+// A call that the limit of tokens cut off is told that its tool does not exist, if it does not.
+func TestUnknownToolThatIsCutOff(t *testing.T) {
+	m := modeltest.NewScript(modeltest.Then(modeltest.Raw(agents.Delta{Call: &agents.CallFragment{ID: "a", Name: "ecco"}}),
+		modeltest.Stop(schemas.MaxTokens)), modeltest.Say("I see."))
+	check(t, only(run(t.Context(), agents.New(m, agents.Options{}), request(echo)), "complete"),
+		`complete 0 a error: there is no tool named "ecco"; the tools are: echo`)
+}
+
+// What the page and the user set for the model is in each of its requests.
+func TestSettingsReachTheModel(t *testing.T) {
+	req := request(echo)
+	req.Temperature, req.MaxTokens, req.Facts = 0.7, 300, &turn.Facts{Purpose: turn.AnswerPart}
+	m := modeltest.NewScript(modeltest.Ask("", ask("a", "echo", "")), modeltest.Say("ok"))
+	run(t.Context(), agents.New(m, agents.Options{}), req)
+	for i, r := range m.Requests() {
+		if r.Temperature != req.Temperature || r.MaxTokens != 300 || r.Facts != req.Facts {
+			t.Errorf("request %d has the temperature %v, %d tokens and the facts %v", i, r.Temperature, r.MaxTokens, r.Facts)
+		}
+	}
+}
+
+// A reply has its own text, also if the caller brings the memory for it.
+func TestTextOfTheSecondReply(t *testing.T) {
+	req := request(echo)
+	req.Writing = new(strings.Builder)
+	m := modeltest.NewScript(modeltest.Ask("Looking.", ask("a", "echo", "")), modeltest.Say("Found."))
+	check(t, only(run(t.Context(), agents.New(m, agents.Options{}), req), "reply"),
+		`reply "Looking." calls=1 first=0 end_turn`, `reply "Found." calls=0 first=1 end_turn`)
+}
+
+// A summary in place of an answer has the newest results only.
+func TestSummaryIsBounded(t *testing.T) {
+	var calls []turn.ToolCall
+	for i := range 25 {
+		calls = append(calls, ask("", "echo", fmt.Sprintf(`{"n":%d}`, i)))
+	}
+	req := request(echo)
+	req.MaxIterations = 1
+	m := modeltest.NewScript(modeltest.Ask("", calls...), modeltest.Say())
+	text := strings.Join(only(run(t.Context(), agents.New(m, agents.Options{}), req), "text"), "")
+	if n := strings.Count(text, "- **echo**"); n != 20 || !strings.Contains(text, `{"n":24}`) {
+		t.Errorf("the summary has %d results, want the newest 20:\n%s", n, text)
+	}
+}
+
+// The steps of a tool whose reader is slow do not pile up.
+func TestProgressOfASlowReaderIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps := tool("steps", func(ctx context.Context, c *turn.Call) (turn.Result, error) {
+			for range 600 {
+				c.Progress("step", "", 0, nil)
+				if err := wait(ctx, 100*time.Millisecond); err != nil {
+					return turn.Result{}, err
+				}
+			}
+			return turn.Result{}, nil
+		})
+		seen := 0
+		m := modeltest.NewScript(modeltest.Ask("", ask("1", "steps", "")), modeltest.Say("ok"))
+		steps.Timeout = time.Hour
+		run(t.Context(), agents.New(m, agents.Options{}), request(steps), func(e turn.Event) {
+			if _, ok := e.(turn.ToolProgress); !ok {
+				return
+			}
+			if seen++; seen == 1 {
+				<-time.After(2 * time.Minute)
+			}
+		})
+		if seen > 22 {
+			t.Errorf("%d steps were kept for the reader, want at most a burst and the newest", seen)
+		}
+	})
+}
+
+// Each time in which a call only waits does not count for its timeout.
+func TestWaitingTwiceStopsTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queued := tool("queued", func(ctx context.Context, c *turn.Call) (turn.Result, error) {
+			for range 3 {
+				if err := wait(ctx, 15*time.Second); err != nil {
+					return turn.Result{}, err
+				}
+				if err := c.Waiting(func() error { return wait(ctx, time.Hour) }); err != nil {
+					return turn.Result{}, err
+				}
+			}
+			return turn.Result{Text: "done"}, nil
+		})
+		m := modeltest.NewScript(modeltest.Ask("", ask("a", "queued", "")), modeltest.Say("ok"))
+		check(t, only(run(t.Context(), agents.New(m, agents.Options{}), request(queued)), "complete"), "complete 0 a: done")
+	})
+}
+
+// What a model writes as a name, and a tool as the label of a conversation, is kept in part
+// only.
+func TestLongNamesAreCut(t *testing.T) {
+	long := strings.Repeat("n", 10_000)
+	m := modeltest.NewScript(modeltest.Ask("", ask("a", long, "")), modeltest.Say("ok"))
+	var name string
+	run(t.Context(), agents.New(m, agents.Options{}), request(echo), func(e turn.Event) {
+		if s, ok := e.(turn.ToolStart); ok {
+			name = s.Name
+		}
+	})
+	if name != long[:256] {
+		t.Errorf("the name has %d bytes, want 256", len(name))
+	}
+	talks := tool("talks", func(ctx context.Context, c *turn.Call) (turn.Result, error) {
+		_, err := c.Converse(ctx, long, asked("what?"))
+		return turn.Result{Text: "done"}, err
+	})
+	var label string
+	for e := range agents.New(modeltest.NewScript(modeltest.Ask("", ask("a", "talks", "")), modeltest.Say("It."), modeltest.Say("ok")), agents.Options{}).Run(t.Context(), request(talks)) {
+		if thread, ok := e.(turn.ThreadEvent); ok {
+			if s, ok := thread.Event.(turn.ThreadStart); ok {
+				label = s.Label
+			}
+		}
+	}
+	if label != long[:200] {
+		t.Errorf("the label has %d bytes, want 200", len(label))
+	}
+}

@@ -1,0 +1,198 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/ws"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// liveStreams are the unfinished runs of chats and documents, by their names. Nothing happens
+// in them. The request that starts one comes from asked.
+type liveStreams struct {
+	fakeStreams
+	live  map[string][]string
+	asked chan schemas.ChatRequest
+}
+
+func (s liveStreams) Live(_ context.Context, _ schemas.User, chat string) ([]string, error) {
+	return s.live[chat], nil
+}
+
+func (s liveStreams) LiveIn(_ context.Context, _ schemas.User, document string) ([]string, error) {
+	return s.live["in "+document], nil
+}
+
+func (s liveStreams) Start(_ context.Context, _ schemas.User, req *schemas.ChatRequest, _ record.StartOptions) (schemas.Run, error) {
+	s.asked <- *req
+	return schemas.Run{}, schemas.NewError(schemas.CodeBusy, "busy")
+}
+
+func (liveStreams) Follow(ctx context.Context, _ schemas.User, _ string, _ int64, _ time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	return func(func([]runlog.Event, error) bool) { <-ctx.Done() }, nil
+}
+
+// chatRuns are the runs of the chat before the dash in their ids; those of "queued" wait for
+// their turn.
+type chatRuns struct{ fakeRuns }
+
+func (chatRuns) Run(_ context.Context, _ schemas.User, id string) (schemas.Run, error) {
+	run := schemas.Run{RunID: id, State: schemas.RunRunning}
+	if run.ChatID, _, _ = strings.Cut(id, "-"); strings.HasSuffix(id, "queued") {
+		run.State = schemas.RunQueued
+	}
+	return run, nil
+}
+
+func newLiveEnv(t *testing.T, live map[string][]string, change func(*api.Options)) (*testEnv, liveStreams, *websocket.Conn) {
+	t.Helper()
+	streams := liveStreams{live: live, asked: make(chan schemas.ChatRequest, 1)}
+	w, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+		streams.fakeStreams = fakeStreams{w}
+		o.Streams, o.Runs, o.Documents = streams, chatRuns{fakeRuns{w}}, nil
+		if change != nil {
+			change(o)
+		}
+	})
+	return w, streams, dialSocket(t, ts)
+}
+
+// All that a message says of its question is in the request.
+func TestQuestionOfAMessage(t *testing.T) {
+	const frame = `{"name":"message","message":{"content":"Go"},"chat_id":"c","model":"m","document_id":"d","block_ids":"b1,b2,b1",
+		"context":{"report_id":7,"block_ids":"x","mode":"agent"},"edit_message_id":"e","conversation_history":[{"role":"user","content":"before"}],
+		"attachments":[{"name":"a.txt","mime":"text/plain","content":"x"}],"client_tools":[{"name":"t","description":"T.","input_schema":{"type":"object"}}]%s}`
+	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
+	want := schemas.ChatRequest{
+		Message: "Go", ChatID: "c", Model: "m", IfBusy: "queue", EditMessageID: "e",
+		Context: schemas.Object{
+			"report_id": raw("7"), "document_id": raw(`"d"`), "block_ids": raw(`"b1,b2"`), "mode": raw(`"chat"`), "current_page": raw(`"document"`),
+		},
+		ConversationHistory: []schemas.HistoryMessage{{Role: "user", Content: "before"}},
+		Attachments:         []schemas.Attachment{{Name: "a.txt", MIME: "text/plain", Content: "x"}},
+		ClientTools:         []schemas.ClientTool{{Name: "t", Description: "T.", InputSchema: raw(`{"type":"object"}`)}},
+	}
+	_, streams, conn := newLiveEnv(t, nil, nil)
+	// Only the event's own members say which blocks the answer goes into, and how.
+	say(t, conn, `{"name":"message","message":{"content":"Go"},"chat_id":"c","context":{"report_id":7,"block_ids":"x","mode":"agent"}}`)
+	if d := cmp.Diff(schemas.Object{"report_id": raw("7")}, (<-streams.asked).Context); d != "" {
+		t.Errorf("the context of a message without blocks (-want +got):\n%s", d)
+	}
+	hear(t, conn)
+	for more, change := range map[string]func(*schemas.ChatRequest){
+		"":                    func(*schemas.ChatRequest) {},
+		`,"if_busy":"reject"`: func(r *schemas.ChatRequest) { r.IfBusy = "reject" },
+		`,"interaction_type":"action_executed","action_metadata":{"action_identifier":"a","action_data":{"x":1}}`: func(r *schemas.ChatRequest) {
+			r.InteractionType, r.ActionMetadata = "action_executed", &schemas.ActionMetadata{ActionIdentifier: "a", ActionData: raw(`{"x":1}`)}
+		},
+	} {
+		req := want
+		change(&req)
+		say(t, conn, fmt.Sprintf(frame, more))
+		if d := cmp.Diff(req, <-streams.asked); d != "" {
+			t.Errorf("with %q (-want +got):\n%s", more, d)
+		}
+		if got := hear(t, conn); got.Code != schemas.CodeBusy {
+			t.Errorf("with %q: the refusal is %+v", more, got)
+		}
+	}
+}
+
+// Stop and pause end the runs of the chat, those that wait before the one for which they wait;
+// a document names those of all chats that write it.
+func TestRunsThatAreInterrupted(t *testing.T) {
+	live := map[string][]string{
+		"c": {"c-1", "c-2-queued", "c-3-queued"}, "in d": {"x-1", "c-1", "d-1"}, "d": {"d-1"},
+	}
+	w, _, conn := newLiveEnv(t, live, nil)
+	for _, tt := range []struct{ frame, want string }{
+		{`{"name":"stop","chat_id":"c"}`, "[c-3-queued c-2-queued c-1]"},
+		{`{"name":"pause","chat_id":"c"}`, "[c-1]"},
+		{`{"name":"stop","chat_id":"c","document_id":"d"}`, "[c-3-queued c-2-queued c-1]"},
+		{`{"name":"stop","chat_id":"other","document_id":"d"}`, "[d-1 c-1 x-1]"},
+		{`{"name":"stop","document_id":"d"}`, "[c-1 x-1 d-1]"},
+		{`{"name":"stop","chat_id":"other"}`, "[]"},
+	} {
+		w.mu.Lock()
+		w.calls = nil
+		w.mu.Unlock()
+		say(t, conn, tt.frame)
+		hear(t, conn)
+		w.mu.Lock()
+		if got := strings.Join(w.calls, "; "); got != "CancelAll alice "+tt.want {
+			t.Errorf("%s: %s, want %s", tt.frame, got, tt.want)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// A run is resumed in its own chat only, and a number belongs to a run.
+func TestResumeThatIsRefused(t *testing.T) {
+	_, _, conn := newLiveEnv(t, nil, nil)
+	for frame, want := range map[string]schemas.Code{
+		`{"name":"resume","chat_id":"other","run_id":"c-1"}`: schemas.CodeNotFound,
+		`{"name":"resume","chat_id":"c","after":7}`:          schemas.CodeInvalid,
+		`{"name":"resume"}`: schemas.CodeInvalid,
+	} {
+		say(t, conn, frame)
+		if got := hear(t, conn); got.Code != want {
+			t.Errorf("%s: %+v, want %s", frame, got, want)
+		}
+	}
+}
+
+// A socket watches so many chats, and so many runs of a chat wait to be shown.
+func TestWhatASocketWatchesIsBounded(t *testing.T) {
+	_, _, conn := newLiveEnv(t, nil, nil)
+	for i := range 33 {
+		say(t, conn, fmt.Sprintf(`{"name":"resume","chat_id":"c%d"}`, i))
+		if got := hear(t, conn); (got.Code == schemas.CodeTooManyStreams) != (i == 32) {
+			t.Errorf("chat %d: %+v", i, got)
+		}
+	}
+	say(t, conn, `{"name":"stop","chat_id":"c0"}`)
+	hear(t, conn)
+	for i := range 65 {
+		say(t, conn, fmt.Sprintf(`{"name":"resume","id":"e%d","run_id":"many-%d"}`, i, i))
+		if got := hear(t, conn); (got.Code == schemas.CodeTooManyStreams) != (i == 64) {
+			t.Errorf("run %d: %+v", i, got)
+		}
+	}
+}
+
+// A socket that has closed watches nothing, counts no longer, and does not delay the end of the
+// service.
+func TestClosedSocketIsForgotten(t *testing.T) {
+	sockets := ws.NewSockets(nil)
+	var open, most atomic.Int64
+	_, _, conn := newLiveEnv(t, nil, func(o *api.Options) {
+		o.Sockets = sockets
+		o.OpenStreams = func(change int) { most.Store(max(most.Load(), open.Add(int64(change)))) }
+	})
+	say(t, conn, `{"name":"resume","chat_id":"c"}`)
+	hear(t, conn)
+	if !sockets.Watches(alice.ID, "c") || most.Load() != 1 {
+		t.Error("the socket watches nothing, or does not count")
+	}
+	_ = conn.Close(websocket.StatusNormalClosure, "")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	sockets.Shutdown(ctx)
+	if ctx.Err() != nil || sockets.Watches(alice.ID, "c") || open.Load() != 0 {
+		t.Errorf("the end waits: %t, somebody watches: %t, %d sockets count", errors.Is(ctx.Err(), context.DeadlineExceeded), sockets.Watches(alice.ID, "c"), open.Load())
+	}
+}
