@@ -27,9 +27,9 @@ export function pendingOf(blocks: readonly Block[]): Proposal[] {
  * Undoes a decision. Accepted changes are undone in the service; the proposals are pending again, with the present ids of their
  * blocks. `now` is the document as it was read: what has changed since the decision, or has another change that waits, is left
  * as it is. It adds to `back`, the proposals of the page, what is pending again, and takes from `left` what it has undone, also
- * where it fails.
+ * where it fails; `step` is called after each of them.
  */
-export async function undo(api: DocumentApi, documentId: string, decision: Decision, back: Proposal[] = [], left: Proposal[] = [...decision.proposals], now?: DocumentRecord): Promise<Proposal[]> {
+export async function undo(api: DocumentApi, documentId: string, decision: Decision, back: Proposal[] = [], left: Proposal[] = [...decision.proposals], now?: DocumentRecord, step = () => {}): Promise<Proposal[]> {
   if (decision.kind === 'revert') {
     back.push(...left.splice(0))
     return back
@@ -57,6 +57,7 @@ export async function undo(api: DocumentApi, documentId: string, decision: Decis
       await api.updateBlock(id, { ...content, ...((block.new_position !== undefined || !content) && put) }, ...match)
     }
     back.push({ block: { ...block, id }, after })
+    step()
   }
   return back
 }
