@@ -86,6 +86,12 @@ export function without(all: readonly Proposal[], decided: readonly Proposal[], 
   return all.filter((p) => !decided.includes(p)).map((p) => ({ ...p, after: placeOf(p.after, decided, ids) }))
 }
 
+/** The proposals after a block has moved up before a new one, which only this page proposes. */
+export function movedUp(all: readonly Proposal[], id: string, before: Proposal): Proposal[] {
+  const at = all.indexOf(before)
+  return all.map((p, i) => (p === before ? { ...p, after: id } : i > at && p.after === id ? { ...p, after: before.block.id } : p))
+}
+
 /** The block after which something comes, where that may be a new one that the service does not have, or has with another id. */
 export function placeOf(after: string, proposals: readonly Proposal[], ids: ReadonlyMap<string, string>): string {
   const made = ids.get(after)

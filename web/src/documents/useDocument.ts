@@ -11,7 +11,7 @@ import type { SocketFold } from '../socket/chunks'
 import { partialTexts } from './partial'
 import { withChunks, withdraw, withdrawnIn } from './withChunks'
 import { keep, keyOf, readKept, type Decided } from './keptDecisions'
-import { applyAll, pendingOf, placeOf, renamed, undo, without, withProposals, type Decision, type Proposal } from './undo'
+import { applyAll, movedUp, pendingOf, placeOf, renamed, undo, without, withProposals, type Decision, type Proposal } from './undo'
 
 export interface DocumentState {
   document: DocumentRecord | null
@@ -211,7 +211,13 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     edit: (b, content) => act(() => api.updateBlock(b.id, { content }, b.revision)),
     remove: (b) => act(() => api.removeBlock(b.id)),
     // The service does not have the blocks that only this page proposes.
-    move: (b, after) => act(() => api.updateBlock(b.id, { after_block_id: placeOf(after, proposals, new Map()) }, b.revision)),
+    move: (b, after) => {
+      const at = blocks.findIndex((other) => other.id === b.id)
+      const above = at > 0 && (blocks[at - 2]?.id ?? '') === after ? here(blocks[at - 1]!) : undefined
+      if (above?.block.state !== 'pending_new') return act(() => api.updateBlock(b.id, { after_block_id: placeOf(after, proposals, new Map()) }, b.revision))
+      setProposals((all) => movedUp(all, b.id, above))
+      return Promise.resolve(true)
+    },
     add: (type, content, after) => act(() => api.addBlock(id ?? '', { type, content, ...(after !== undefined && { after_block_id: after }) })),
     rename: (title) => act(() => api.rename(id ?? '', title)),
   }
