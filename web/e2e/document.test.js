@@ -411,3 +411,16 @@ test('earlier versions of a document are shown and can be restored', async () =>
   assert.deepEqual(page.bad, [])
   await page.done()
 })
+
+test('a chart of columns that its data do not have says that it has no data', async () => {
+  const made = await call(server.url, 'POST', '/api/documents', { title: 'Charts' })
+  const meta = { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } }
+  for (const content of ['year,tons\n2022,3000\n', 'year,tonnes\n2022,\n2023,3000\n']) await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content, meta })
+  const page = await chromium.open(`${server.url}/#/document/${made.id}`)
+  const chart = page.locator('.ct-chart')
+  await chart.nth(0).getByText('The chart has no data.').waitFor()
+  await chart.nth(1).locator('canvas').waitFor()
+  assert.equal(await chart.nth(1).locator('.ct-note').count(), 0)
+  assert.deepEqual(page.bad, [])
+  await page.done()
+})

@@ -90,3 +90,32 @@ test('of a thousand messages only those near the view are laid out, and what is 
   assert.deepEqual(page.bad, [])
   await page.done()
 })
+
+test('of a document of a hundred blocks only those near the view are laid out, and what is read stays in its place', async () => {
+  const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Long' })
+  for (let i = 0; i < 100; i++) await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: `Block ${i}. ${'More words in several lines. '.repeat((i * 7) % 83)}` })
+  const page = await chromium.open(`${server.url}/#/document/${id}`)
+  const blocks = page.locator('.ct-block[data-block]')
+  const laidOut = () => blocks.evaluateAll((all) => all.filter((b) => b.firstElementChild.checkVisibility({ contentVisibilityAuto: true })).length)
+  await until('all blocks are there', async () => (await blocks.count()) === 100)
+  await page.evaluate(drawn)
+  assert.ok((await laidOut()) < 40, `${await laidOut()} blocks are laid out`)
+  await blocks.last().scrollIntoViewIfNeeded()
+  await page.evaluate(drawn)
+  for (let i = 0; i < 20; i++) {
+    const jumped = await blocks.evaluateAll(async (all) => {
+      const frames = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))
+      const seen = all.find((b) => b.getBoundingClientRect().top >= 0)
+      const scroller = [...function* up(e) { for (; e; e = e.parentElement) yield e }(seen)].find((e) => e.scrollHeight > e.clientHeight && getComputedStyle(e).overflowY !== 'visible') ?? document.scrollingElement
+      const before = seen.getBoundingClientRect().top
+      scroller.scrollBy(0, -200)
+      await frames()
+      return seen.getBoundingClientRect().top - before - 200
+    })
+    assert.ok(Math.abs(jumped) < 4, `step ${i}: the text jumped by ${jumped} pixels`)
+  }
+  await page.emulateMedia({ media: 'print' })
+  await until('all are printed', async () => (await laidOut()) === 100)
+  assert.deepEqual(page.bad, [])
+  await page.done()
+})

@@ -322,6 +322,23 @@ test('the tray works from right to left', async () => {
   await page.done()
 })
 
+test('in text from right to left the columns of a table are under their heads, and its name reads as it is written', async () => {
+  const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Arabic' })
+  await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: '| اسم | قيمة | ملاحظة |\n|:--|--:|---|\n| اسم طويل جدا | 12 | نص |\n| ب | 1200000000000 | نص طويل |' })
+  const page = await chromium.open(`${server.url}/#/document/${id}`)
+  const words = (selector) => page.locator(`.ct-block .ct-table ${selector}`).evaluateAll((cells) => cells.map((cell) => {
+    const range = document.createRange()
+    range.selectNodeContents(cell.querySelector('.ct-sort-head > span') ?? cell)
+    return range.getBoundingClientRect().toJSON()
+  }))
+  await page.locator('.ct-block .ct-table td').first().waitFor()
+  const [heads, cells] = [await words('th'), await words('tr:first-child td')]
+  for (const [i, side] of ['right', 'left', 'right'].entries()) assert.ok(Math.abs(heads[i][side] - cells[i][side]) < 2, `column ${i}: ${heads[i][side]} and ${cells[i][side]}`)
+  assert.equal(await page.locator('.ct-block .ct-frame-head > span').first().evaluate((e) => getComputedStyle(e).direction), 'ltr')
+  assert.deepEqual(page.bad, [])
+  await page.done()
+})
+
 test('sizes follow the browser’s font, corners and colours the tokens, and themes are files', async () => {
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.hasText('How can I help?')

@@ -6,11 +6,12 @@ import { input, live, show } from './shown'
 
 const ask = (more: object = {}) => frame('approval', { approval_id: 'ap', name: 'remove_order', title: 'Remove an order', description: 'Removes an order. Long story.', id: 't1', input: { order_id: 7, note: 'x', sure: true, tags: ['a'] }, message: 'The assistant wants to run remove_order. Approve it?', reason: 'tool_confirms', expires_at: '2027-01-01T00:00:00Z', ...more }, { message_id: 'MA', block_id: 'B1' })
 
-async function waiting(more: object = {}, props: Partial<ChatTrayProps> = {}, answer: (call: Call) => Response | undefined = () => json({ run_id: 'r' }), key = '') {
+/** A card that waits for the user; `written` is its input as the model wrote it. */
+async function waiting(more: object = {}, props: Partial<ChatTrayProps> = {}, answer: (call: Call) => Response | undefined = () => json({ run_id: 'r' }), key = '', written = '') {
   const { response, send } = live('r')
   const shown = show((call) => (call.path.includes('/approvals/') || call.path.includes('/cancel') ? answer(call) : call.method === 'POST' ? response : undefined), props, key)
   await shown.user.type(input(), 'x{Enter}')
-  act(() => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), event('block_start', { block_id: 'B1', type: 'tool' }), ask(more)]))
+  act(() => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), event('block_start', { block_id: 'B1', type: 'tool' }), frame('tool_call', { id: 't1', name: 'remove_order', arguments: written }, { message_id: 'MC', block_id: 'B1', delta: true }), ask(more)]))
   return { ...shown, send, card: await screen.findByRole('group', { name: 'May I do this?' }) }
 }
 const answers = (calls: Call[]) => calls.filter((c) => c.path.includes('/approvals/')).map((c) => c.body)
@@ -71,6 +72,15 @@ describe('an approval', () => {
     expect(within(card).getByRole('alert').textContent).toMatch(/round a number/)
     await user.click(within(card).getByRole('button', { name: 'Approve' }))
     expect(answers(calls)).toEqual([{ approved: true }])
+  })
+
+  it('shows the digits that the model has written where a browser has rounded a number', async () => {
+    const written = '{"account": 9007199254740993, "note": "9007199254740993", "items": [{"id": -9007199254740995}], "part": 1.5}'
+    const { card } = await waiting({ input: JSON.parse(written) as object }, {}, undefined, '', written)
+    const shown = (label: string) => within(card).getByLabelText<HTMLInputElement>(new RegExp(`^${label}`)).value
+    expect([shown('Account'), shown('Note'), shown('Part')]).toEqual(['9007199254740993', '9007199254740993', '1.5'])
+    expect(shown('Items')).toContain('"id": -9007199254740995\n')
+    expect(within(card).getByRole('group', { name: 'Its input' }).matches(':disabled')).toBe(true)
   })
 
   it('refuses a number that a browser would round', async () => {

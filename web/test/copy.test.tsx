@@ -67,6 +67,19 @@ describe('copying an answer', () => {
     expect(screen.getAllByRole('status')[0]!.textContent).toBe('Copied')
   })
 
+  it('says that nothing was copied, until it is copied', async () => {
+    const { user, row } = await press()
+    Object.defineProperty(navigator, 'clipboard', { configurable: true, value: undefined })
+    Object.defineProperty(document, 'execCommand', { configurable: true, value: () => false })
+    await user.click(within(row).getByRole('button', { name: 'Copied' }))
+    expect((await within(row).findByRole('alert')).textContent).toBe('Not copied')
+    expect(within(row).queryByRole('button', { name: 'Copied' })).toBeNull()
+    Object.defineProperty(document, 'execCommand', { configurable: true, value: () => true })
+    await user.click(within(row).getByRole('button', { name: 'Copy' }))
+    await within(row).findByRole('button', { name: 'Copied' })
+    expect(within(row).queryByRole('alert')).toBeNull()
+  })
+
   it('copies the Markdown alone where the browser takes nothing else', async () => {
     const { user, row } = await press()
     const refusing = clipboard(false)

@@ -189,13 +189,45 @@ it('a block moves up beside one that only this page proposes', async () => {
     if (method === 'DELETE') stored = stored.slice(1)
     return method === 'GET' ? undefined : new Response(null, { status: 204 })
   })
-  render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+  const { container } = render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
   const user = userEvent.setup()
   await user.click(await screen.findByRole('button', { name: 'Accept' }))
   await user.click(await screen.findByRole('button', { name: 'Undo accepting' }))
   await screen.findByText('1 change waits for you')
-  await user.click(screen.getAllByRole('button', { name: 'Move the block up' }).at(-1)!)
+  const up = (at: number) => user.click(screen.getAllByRole('button', { name: 'Move the block up' }).at(at)!)
+  await up(-1)
   await waitFor(() => expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/blocks/c', { after_block_id: '' }]]))
+  const order = () => [...container.querySelectorAll<HTMLElement>('[data-block]')].map((e) => e.dataset.block)
+  expect(order()).toEqual(['n', 'b', 'c'])
+  await up(0)
+  expect(order()).toEqual(['b', 'n', 'c'])
+  await user.click(screen.getByRole('button', { name: 'Accept' }))
+  await waitFor(() => expect(calls.at(-2)).toMatchObject({ method: 'POST', path: '/api/documents/d/blocks', body: { content: 'Text n', after_block_id: 'b' } }))
+})
+
+it('what an undo has taken back so far waits when the document is shown again', async () => {
+  sessionStorage.clear()
+  const [asked, never] = [gateway(), gateway()]
+  const stored = { id: 'd', owner: 'u', title: 'Gold', revision: 1, blocks: ['a', 'b'].map((id) => block(id, { state: 'pending_new', current: undefined, new: `Text ${id}` })) }
+  const { api } = fakeApi(({ method, path }) => {
+    if (path === '/api/documents/d') return json(stored)
+    stored.revision++
+    if (path.endsWith('/accept')) stored.blocks = stored.blocks.map((b) => block(b.id))
+    if (path.endsWith('/b')) return asked.open(), never.opened.then(() => new Response(null, { status: 204 }))
+    if (method === 'DELETE') stored.blocks = stored.blocks.slice(1)
+    return method === 'GET' ? undefined : new Response(null, { status: 204 })
+  })
+  const open = () => render(<ChatProvider api={api} storageKey="k"><Pane /></ChatProvider>)
+  const { unmount } = open()
+  const user = userEvent.setup()
+  await user.click(await screen.findByRole('button', { name: 'Accept all' }))
+  await user.click(await screen.findByRole('button', { name: 'Undo accepting' }))
+  await asked.opened
+  unmount()
+  open()
+  await screen.findByText('1 change waits for you')
+  screen.getByText('Text a')
+  never.open()
 })
 
 describe('an undo that is not answered yet', () => {

@@ -1,9 +1,10 @@
-import { render, screen, waitFor, within } from '@testing-library/react'
+import { fireEvent, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ChatProvider, ChatStore, ChatTray, createChatApi } from '../src'
 import { ConversationStorage } from '../src/state/conversationStorage'
 import { answerFrames, json, sse } from './fakes'
+import { gateway, show } from './shown'
 
 beforeEach(() => {
   localStorage.clear()
@@ -178,4 +179,18 @@ describe('what the browser keeps', () => {
     await user.click(screen.getByRole('button', { name: 'Open the chat' }))
     expect(field().value).toBe('secret')
   })
+})
+
+it('a file that is read while the tray is closed and opened again is attached to what is shown then', async () => {
+  const { opened, open } = gateway()
+  const { user, container } = show(({ method }) => (method === 'POST' ? sse(answerFrames('Read.')) : undefined))
+  const file = new File(['One.'], 'one.txt', { type: 'text/plain' })
+  const read = vi.fn(() => opened.then(() => new TextEncoder().encode('One.').buffer))
+  file.arrayBuffer = read
+  fireEvent.change(container.querySelector('input[type=file]')!, { target: { files: [file] } })
+  await waitFor(() => expect(read).toHaveBeenCalled())
+  await user.click(screen.getByRole('button', { name: 'Close the chat' }))
+  await user.click(screen.getByRole('button', { name: /^Open the chat/ }))
+  open()
+  expect(await screen.findByText('one.txt')).toBeTruthy()
 })

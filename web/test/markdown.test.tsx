@@ -47,6 +47,16 @@ describe('splitting', () => {
 })
 
 describe('Markdown', () => {
+  it('gives elements the attributes that their Markdown has', () => {
+    const { container } = render(<Markdown text={'3. three\n\n|a|b|\n|:-:|-|\n|1|**2**|\n\n- [x] done\n\n~~old~~[^n]\n\n[^n]: Note'} />)
+    const shown = (selector: string) => container.querySelector(selector)
+    expect(shown('ol')?.getAttribute('start')).toBe('3')
+    expect([...container.querySelectorAll('td')].map((cell) => [cell.style.textAlign, cell.innerHTML])).toEqual([['center', '1'], ['', '<strong>2</strong>']])
+    expect(shown('ul.contains-task-list > li.task-list-item > input')).toBeTruthy()
+    expect(shown('section[data-footnotes].footnotes a')?.getAttribute('aria-label')).toBe('Back to reference 1')
+    expect(shown('h2')?.getAttribute('aria-level')).toBe('4')
+  })
+
   it('counts footnotes over the whole text, and leads to them and back without touching the page’s address', async () => {
     const text = 'First[^a].\n\nSecond[^b], and again[^a].\n\n[^a]: Source one\n[^b]: Source two\n'
     const { container } = render(<><Markdown text={text} /><Markdown text={text} /></>)

@@ -70,6 +70,15 @@ it.each(['onComplete', 'onThemeChange'] satisfies (keyof ChatTrayProps)[])('a fu
   expect(await screen.findByText('One.')).toBeTruthy()
 })
 
+it('words of the page that throw are those of the package', async () => {
+  const { user } = show(answers(), { labels: { imageShow: fails, announceTool: fails, historySearch: 'Find', paletteFound: fails } })
+  await user.type(input(), 'one{Enter}')
+  await settled()
+  expect(screen.getByRole('button', { name: /Show image from example.com/ })).toBeTruthy()
+  await user.type(input(), '/nothing')
+  expect(await screen.findByText('Nothing found.')).toBeTruthy()
+})
+
 it('an action of the page that throws is one that the page cannot do, and the tray does its own', async () => {
   const suggested_actions = ['close_chat', 'open_article'].map((action) => ({ action, label: action, handler: 'client' }))
   const { user } = show(answers({ suggested_actions }), { onClientAction: fails })

@@ -31,4 +31,19 @@ describe('of two trays in one provider', () => {
     await first.findByText('one.txt')
     expect(last.queryByText('one.txt')).toBe(null)
   })
+
+  it('the one with the focus is closed by the key that both have, and the first is opened by it', async () => {
+    const open = (tray: Tray) => tray.queryByLabelText('Message') !== null
+    const user = userEvent.setup()
+    await user.click(input(last))
+    await user.keyboard('{Control>}/{/Control}')
+    expect([open(first), open(last)]).toEqual([true, false])
+    await user.click(document.body)
+    await user.keyboard('{Control>}/{/Control}')
+    expect(document.activeElement).toBe(input(first))
+    await user.keyboard('{Control>}/{/Control}')
+    expect([open(first), open(last)]).toEqual([false, false])
+    await user.keyboard('{Control>}/{/Control}')
+    expect([open(first), open(last)]).toEqual([true, false])
+  })
 })

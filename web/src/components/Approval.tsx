@@ -1,7 +1,8 @@
 import { useId, useMemo, useState } from 'react'
 import type { Labels } from '../labels/tray'
-import { useChatStore } from '../state/context'
+import { useChatState, useChatStore } from '../state/context'
 import { MAX_TYPED } from '../state/longText'
+import { text as textOf, type RunView } from '../state/run'
 import { classes, type PartProps } from '../state/slots'
 import { nameWords, titleOf } from '../state/trail'
 import { useAllLabels } from '../state/allLabels'
@@ -29,6 +30,7 @@ export default function Approval({ approval, runId, send, className, children }:
   const values = fields.map((field) => valueOf(field, texts[field.key] ?? field.text))
   const changed = fields.some((field) => (texts[field.key] ?? field.text) !== field.text)
   const exact = isExact(approval.input)
+  const digits = useChatState((state) => (exact ? null : writtenBy(state.run, approval)))
   const wrongWords = (value: unknown) => (value === undefined ? labels.approvalNoJson : isExact(value) ? '' : labels.approvalRounds)
   const wrong = exact && values.some((value) => wrongWords(value) !== '')
   const why = approvalReason(labels, approval.reason)
@@ -49,7 +51,7 @@ export default function Approval({ approval, runId, send, className, children }:
       {fields.length > 0 && (
         <fieldset disabled={sending || !exact}>
           <legend className="ct-sr">{labels.approvalInput}</legend>
-          {fields.slice(0, shown).map((field, i) => <FieldRow key={field.key} field={field} text={texts[field.key] ?? field.text} wrong={wrongWords(values[i])} onText={(text) => setTexts({ ...texts, [field.key]: text })} />)}
+          {fields.slice(0, shown).map((field, i) => <FieldRow key={field.key} field={field} text={texts[field.key] ?? digits?.[i] ?? field.text} wrong={wrongWords(values[i])} onText={(text) => setTexts({ ...texts, [field.key]: text })} />)}
           {fields.length > shown && <button type="button" className="ct-more" onClick={() => setShown(Infinity)}>{labels.showMore} ({fields.length - shown})</button>}
         </fieldset>
       )}
@@ -84,6 +86,21 @@ function useTexts(key: string): [Record<string, string>, (texts: Record<string, 
 function isExact(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value)
   return typeof value !== 'object' || value === null || Object.values(value).every(isExact)
+}
+
+/** The texts of an input's fields with the digits that the model has written; null where these are not known. */
+function writtenBy(run: RunView | null, { id, input }: ApprovalView): string[] | null {
+  const messages = run?.fold.messages ?? []
+  const call = messages.find((m) => m.type === 'approval' && m.props.approval_id === id)?.props.id
+  const written = textOf(messages.findLast((m) => m.type === 'tool_call' && m.props.id === call)?.props.arguments)
+  try {
+    if (JSON.stringify(JSON.parse(written)) !== JSON.stringify(input)) return null
+    // A mark tells these numbers from texts.
+    const marked: unknown = JSON.parse(written.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (part) => (part.startsWith('"') ? part : `"\\u0000${part}"`)))
+    return fieldsOf(marked).map(({ text }) => text.replace(/"\\u0000(.*?)"|\0/g, '$1'))
+  } catch {
+    return null
+  }
 }
 
 /** A value of an input as a field; an empty key means that the input is not an object. */

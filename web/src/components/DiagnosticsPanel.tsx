@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import type { Diagnostics } from '../api/types'
 import { problemWords } from '../labels/tray'
-import { copyText } from '../markdown/copy'
+import { useCopy } from '../markdown/copy'
 import { JsonCard } from '../payloads/PayloadContent'
 import { useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
@@ -20,6 +20,7 @@ export default function DiagnosticsPanel({ message, onClose }: DiagnosticsPanelP
   const store = useChatStore()
   const [trace, setTrace] = useState<Diagnostics | null>(null)
   const [problem, setProblem] = useState<unknown>()
+  const [done, copy] = useCopy()
   useEffect(() => {
     let here = true
     store.api.getDiagnostics(message.run_id ?? '').then(
@@ -33,7 +34,7 @@ export default function DiagnosticsPanel({ message, onClose }: DiagnosticsPanelP
   return (
     <SidePanel
       title={labels.diagnostics} width="640px" onClose={onClose}
-      footer={trace && <button type="button" className="ct-button" onClick={() => void copyText(JSON.stringify(trace, null, 2))}><CopyIcon />{labels.copyJson}</button>}
+      footer={trace && <button type="button" className="ct-button" onClick={() => copy({ text: JSON.stringify(trace, null, 2) })}><CopyIcon /><span aria-live="polite">{labels[done ?? 'copyJson']}</span></button>}
     >
       {problem !== undefined && <p className="ct-note" data-tone="error">{problemWords(labels, problem)}</p>}
       {!trace && problem === undefined && <p className="ct-muted">{labels.loading}</p>}

@@ -36,9 +36,18 @@ export interface Shortcut {
   show: (on: boolean) => void
 }
 
+/** The trays of the page. */
+const trays = new Set<RefObject<Shortcut>>()
+
+/** In a shadow root the document only knows its host. */
+const activeFor = ({ root }: Shortcut) => (root.current?.getRootNode() as Document | undefined)?.activeElement ?? document.activeElement
+
+const hasFocus = (tray: Shortcut) => tray.shown && !!tray.root.current?.contains(activeFor(tray))
+
 /**
  * Opens a tray and puts the focus into its input; from inside it, closes it and
- * returns the focus. A key that the page has handled itself is ignored.
+ * returns the focus. A key that the page has handled itself is ignored. Of trays
+ * with the same key, the one with the focus closes, and else the first opens.
  */
 export function useShortcut(now: Shortcut): void {
   const latest = useRef(now)
@@ -52,22 +61,27 @@ export function useShortcut(now: Shortcut): void {
   })
   useEffect(() => {
     const pressed = (e: KeyboardEvent) => {
-      const { shortcut, root, input, shown, show } = latest.current
-      if (!shortcut || e.defaultPrevented || e.repeat || !isPressed(e, shortcut)) return
+      const { input, shown, show } = latest.current
+      const isOf = ({ shortcut }: Shortcut) => shortcut && isPressed(e, shortcut)
+      if (e.defaultPrevented || e.repeat || !isOf(latest.current)) return
+      const closes = hasFocus(latest.current)
+      if (!closes && [...trays].some(({ current }) => isOf(current) && hasFocus(current))) return
       e.preventDefault()
-      // In a shadow root the document only knows its host.
-      const active = (root.current?.getRootNode() as Document | undefined)?.activeElement ?? document.activeElement
-      if (shown && root.current?.contains(active)) {
+      if (closes) {
         show(false)
         if (before.current instanceof HTMLElement && before.current.isConnected) before.current.focus()
         return
       }
-      before.current = active
+      before.current = activeFor(latest.current)
       if (shown && input.current) return input.current.focus()
       wanted.current = true
       show(true)
     }
+    trays.add(latest)
     window.addEventListener('keydown', pressed)
-    return () => window.removeEventListener('keydown', pressed)
+    return () => {
+      trays.delete(latest)
+      window.removeEventListener('keydown', pressed)
+    }
   }, [])
 }

@@ -35,10 +35,14 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
     let view: View | null = null
     let gone = false
     const draw = async () => {
-      view = new View(parse({ ...vegaOf(csv, spec, element), description: described }, {}, { ast: true }), { expr: expressionInterpreter, loader, renderer: 'canvas', container: element, hover: true, tooltip: tooltipOf(id) })
+      const vega = vegaOf(csv, spec, element)
+      view = new View(parse({ ...vega, description: described }, {}, { ast: true }), { expr: expressionInterpreter, loader, renderer: 'canvas', container: element, hover: true, tooltip: tooltipOf(id) })
       await view.runAsync()
       drawn.current = gone ? null : view
-      if (gone) view.finalize()
+      if (gone) return view.finalize()
+      // Vega-Lite leaves out rows without the values that it would draw. The first data are all rows.
+      const [, ...shown] = vega.data ?? []
+      if (shown.length > 0 && shown.every(({ name }) => view?.data(name).length === 0)) throw new NoData()
     }
     draw().then(() => setProblem(''), (error: unknown) => setProblem(error instanceof NoData ? 'chartEmpty' : 'chartFailed'))
     return () => {

@@ -50,7 +50,7 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
     return <div ref={pane} className="ct-root" data-theme={theme} dir={dir}>{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : state.loading && <Skeleton lines={9} />}</div>
   }
   return (
-    <div ref={pane} className="ct-root ct-doc" data-theme={theme} dir={dir} tabIndex={-1} onKeyDown={(e) => review(e, state)}>
+    <div ref={pane} className="ct-root ct-doc" data-theme={theme} data-long={blocks.length > LONG || undefined} dir={dir} tabIndex={-1} onKeyDown={(e) => review(e, state)}>
       <div className="ct-doc-bar">
         <Title state={state} />
         {toolbar && <div className="ct-own">{toolbar}</div>}
@@ -88,6 +88,9 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
     </div>
   )
 }
+
+/** Blocks of a document from which on those that are out of sight are not laid out. */
+const LONG = 30
 
 /** Marks where blocks go that are proposed to be moved. A mark leads to its block. */
 function Places({ of = [] }: { of?: Place<LiveBlock>[] }) {

@@ -27,9 +27,9 @@ export function pendingOf(blocks: readonly Block[]): Proposal[] {
  * Undoes a decision. Accepted changes are undone in the service; the proposals are pending again, with the present ids of their
  * blocks. `now` is the document as it was read: what has changed since the decision, or has another change that waits, is left
  * as it is. It adds to `back`, the proposals of the page, what is pending again, and takes from `left` what it has undone, also
- * where it fails.
+ * where it fails; `step` is called after each of them.
  */
-export async function undo(api: DocumentApi, documentId: string, decision: Decision, back: Proposal[] = [], left: Proposal[] = [...decision.proposals], now?: DocumentRecord): Promise<Proposal[]> {
+export async function undo(api: DocumentApi, documentId: string, decision: Decision, back: Proposal[] = [], left: Proposal[] = [...decision.proposals], now?: DocumentRecord, step = () => {}): Promise<Proposal[]> {
   if (decision.kind === 'revert') {
     back.push(...left.splice(0))
     return back
@@ -57,6 +57,7 @@ export async function undo(api: DocumentApi, documentId: string, decision: Decis
       await api.updateBlock(id, { ...content, ...((block.new_position !== undefined || !content) && put) }, ...match)
     }
     back.push({ block: { ...block, id }, after })
+    step()
   }
   return back
 }
@@ -83,6 +84,12 @@ export async function applyAll(api: DocumentApi, documentId: string, some: reado
 /** The proposals without some that were decided: what came after one of these comes after its block, or else where it was. */
 export function without(all: readonly Proposal[], decided: readonly Proposal[], ids: ReadonlyMap<string, string>): Proposal[] {
   return all.filter((p) => !decided.includes(p)).map((p) => ({ ...p, after: placeOf(p.after, decided, ids) }))
+}
+
+/** The proposals after a block has moved up before a new one, which only this page proposes. */
+export function movedUp(all: readonly Proposal[], id: string, before: Proposal): Proposal[] {
+  const at = all.indexOf(before)
+  return all.map((p, i) => (p === before ? { ...p, after: id } : i > at && p.after === id ? { ...p, after: before.block.id } : p))
 }
 
 /** The block after which something comes, where that may be a new one that the service does not have, or has with another id. */

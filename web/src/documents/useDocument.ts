@@ -10,8 +10,8 @@ import { writesDocument } from '../state/view'
 import type { SocketFold } from '../socket/chunks'
 import { partialTexts } from './partial'
 import { withChunks, withdraw, withdrawnIn } from './withChunks'
-import { keep, keyOf, readKept } from './keptDecisions'
-import { applyAll, pendingOf, placeOf, renamed, undo, without, withProposals, type Decision, type Proposal } from './undo'
+import { keep, keyOf, readKept, type Decided } from './keptDecisions'
+import { applyAll, movedUp, pendingOf, placeOf, renamed, undo, without, withProposals, type Decision, type Proposal } from './undo'
 
 export interface DocumentState {
   document: DocumentRecord | null
@@ -59,7 +59,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   const document = found?.place === place ? found.document : null
   const [problem, setProblem] = useState('')
   const [loading, setLoading] = useState(false)
-  const { proposals, setProposals, decisions, setDecisions, title, setTitle } = useDecided(place, document)
+  const { proposals, setProposals, decisions, setDecisions, title, setTitle, keepNow } = useDecided(place, document)
   const wanted = useRef(place)
   const steps = useRef(0)
   const [read, setRead] = useState(0)
@@ -176,17 +176,22 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     const back = [...proposals]
     const left = [...last.proposals]
     let whole = false
+    const and = (all: readonly Proposal[]) => {
+      const again = back.slice(proposals.length)
+      return [...all.filter((p) => again.every((b) => b.block.id !== p.block.id)), ...again]
+    }
+    // The page may be left before the end.
+    const step = () => keepNow({ proposals: and(proposals), decisions: [], title: last.title?.proposed ?? title })
     return act(async () => {
       try {
-        await undo(api, id, last, back, left, document)
+        await undo(api, id, last, back, left, document, step)
         whole = true
       } finally {
         if (wanted.current === place) {
-          const again = back.slice(proposals.length)
           if (whole && last.title) setTitle(last.title.proposed)
           // What failed is undone with the next try.
           setDecisions((all) => all.flatMap((d) => (d !== last ? d : whole ? [] : { ...last, proposals: left })))
-          setProposals((all) => [...all.filter((p) => again.every((b) => b.block.id !== p.block.id)), ...again])
+          setProposals(and)
         }
       }
     }).finally(() => (undoing.current = false))
@@ -206,7 +211,13 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     edit: (b, content) => act(() => api.updateBlock(b.id, { content }, b.revision)),
     remove: (b) => act(() => api.removeBlock(b.id)),
     // The service does not have the blocks that only this page proposes.
-    move: (b, after) => act(() => api.updateBlock(b.id, { after_block_id: placeOf(after, proposals, new Map()) }, b.revision)),
+    move: (b, after) => {
+      const at = blocks.findIndex((other) => other.id === b.id)
+      const above = at > 0 && (blocks[at - 2]?.id ?? '') === after ? here(blocks[at - 1]!) : undefined
+      if (above?.block.state !== 'pending_new') return act(() => api.updateBlock(b.id, { after_block_id: placeOf(after, proposals, new Map()) }, b.revision))
+      setProposals((all) => movedUp(all, b.id, above))
+      return Promise.resolve(true)
+    },
     add: (type, content, after) => act(() => api.addBlock(id ?? '', { type, content, ...(after !== undefined && { after_block_id: after }) })),
     rename: (title) => act(() => api.rename(id ?? '', title)),
   }
@@ -239,7 +250,8 @@ function useDecided(place: { id: string | null }, document: DocumentRecord | nul
     setTitle(kept.title)
     setReadFor(place)
   }, [store, place, document, readFor, proposals, decisions, title])
-  return { proposals, setProposals, decisions, setDecisions, title, setTitle }
+  const keepNow = (now: Decided) => document && keep(keyOf(store.keyOf(), document), document.revision, now)
+  return { proposals, setProposals, decisions, setDecisions, title, setTitle, keepNow }
 }
 
 const documentTools = new Set(['plan_document', 'write_block', 'edit_block', 'delete_block', 'move_block'])

@@ -57,6 +57,7 @@ export const defaultLabels = {
   reasoningLive: 'Reasoning…',
   copy: 'Copy',
   copied: 'Copied',
+  copyFailed: 'Not copied',
   copyCode: 'Copy code',
   code: (language: string) => (language ? `Code in ${language}` : 'Code'),
   formula: 'Formula',

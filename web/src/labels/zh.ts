@@ -13,7 +13,7 @@ export const zh: Labels = {
   saveMarkdown: '保存为 Markdown', saveJson: '保存为 JSON', dropHere: '拖放文件以添加附件', attached: '附件', attach: '添加附件', detach: '移除',
   attachLost: '没有保留，请重新附加。', attachTooLarge: '太大。', attachUnsupported: '不是文本、图片或 PDF。', attachText: '长文本', attachedOnly: '请看附件。', attachTooMany: '最多 10 个文件。', log: '对话', you: '您', assistant: '助手',
   thinking: '思考中…', resuming: '继续中…', stopping: '停止中…', waitingForUser: (tool) => `等待您的批准：${tool}…`, waitingForPage: (tool) => `等待页面上的 ${tool}…`, waitingForAnswer: '等待正在此处写入的另一个回答…', waitingForModel: '模型尚未回应，稍后重试…',
-  runningTool: (tool) => `正在运行 ${tool}…`, reasoning: '推理', reasoningLive: '推理中…', copy: '复制', copied: '已复制', copyCode: '复制代码', code: (language) => (language ? `${language} 代码` : '代码'),
+  runningTool: (tool) => `正在运行 ${tool}…`, reasoning: '推理', reasoningLive: '推理中…', copy: '复制', copied: '已复制', copyFailed: '未复制', copyCode: '复制代码', code: (language) => (language ? `${language} 代码` : '代码'),
   formula: '公式', wrapCode: '长行换行', diagram: '图', diagramSource: '源码', diagramFailed: '无法绘制此图。', copyTable: '复制表格', saveCsv: '保存为 CSV',
   expandTable: '显示整个表格', expandDiagram: '显示整个图', closeWhole: '关闭', sortBy: (column) => `按${column}排序`, tableRows: (rows) => `${n(rows)} 行`,
   moreSources: (count) => `还有 ${count} 个来源`,

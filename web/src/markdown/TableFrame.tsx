@@ -14,7 +14,7 @@ export function TableFrame({ rows, title, tools = true, children }: { rows: () =
   return (
     <div className="ct-frame ct-table-frame">
       <div className="ct-frame-head">
-        <span>{title}</span>
+        <span dir="auto">{title}</span>
         {tools && (
           <span className="ct-frame-tools">
             <CopyButton label={labels.copyTable} what={() => ({ text: toCsv(rows()), html: toHtml(rows()) })} />

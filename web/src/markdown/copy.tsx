@@ -8,27 +8,36 @@ export interface Copied {
   html?: string
 }
 
-/** A button that copies; `what` is called when it is pressed. */
-export function CopyButton({ text, what, label }: { text?: string; what?: () => Copied; label?: string }) {
+/** What has become of a copy, for a while, and the function that copies. */
+export function useCopy(): ['copied' | 'copyFailed' | null, (what: Copied) => void] {
   const labels = useLabels()
   const { announce } = useTray()
-  const [copied, setCopied] = useState(false)
+  const [done, setDone] = useState<'copied' | 'copyFailed' | null>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
-  const copy = () => {
-    void copyAs(what?.() ?? { text: text ?? '' }).then((done) => {
-      if (!done) return
-      setCopied(true)
-      announce(labels.copied)
-      clearTimeout(timer.current)
-      timer.current = setTimeout(() => setCopied(false), COPIED_FOR)
-    })
-  }
-  const name = copied ? labels.copied : (label ?? labels.copy)
-  return <button type="button" className="ct-icon-button ct-copy" onClick={copy} aria-label={name} title={name}>{copied ? <CheckIcon /> : <CopyIcon />}</button>
+  return [done, (what) => void copyAs(what).then((copied) => {
+    setDone(copied ? 'copied' : 'copyFailed')
+    if (copied) announce(labels.copied)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => setDone(null), copied ? COPIED_FOR : FAILED_FOR)
+  })]
+}
+
+/** A button that copies; `what` is called when it is pressed. */
+export function CopyButton({ text = '', what = () => ({ text }), label }: { text?: string; what?: () => Copied; label?: string }) {
+  const labels = useLabels()
+  const [done, copy] = useCopy()
+  const name = done === 'copied' ? labels.copied : (label ?? labels.copy)
+  return (
+    <>
+      <button type="button" className="ct-icon-button ct-copy" onClick={() => copy(what())} aria-label={name} title={name}>{done === 'copied' ? <CheckIcon /> : <CopyIcon />}</button>
+      {done === 'copyFailed' && <small className="ct-copy-failed" role="alert">{labels.copyFailed}</small>}
+    </>
+  )
 }
 
 const COPIED_FOR = 1_500
+const FAILED_FOR = 5_000
 
 async function copyAs({ text, html }: Copied): Promise<boolean> {
   if (html === undefined || typeof ClipboardItem === 'undefined') return copyText(text)
@@ -41,7 +50,7 @@ async function copyAs({ text, html }: Copied): Promise<boolean> {
 }
 
 /** Copies text; on pages without TLS through a hidden field. */
-export async function copyText(text: string): Promise<boolean> {
+async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true
@@ -50,7 +59,8 @@ export async function copyText(text: string): Promise<boolean> {
     const field = document.createElement('textarea')
     field.value = text
     field.className = 'ct-offscreen'
-    document.body.append(field)
+    // What is outside an open dialog cannot be selected.
+    ;(before?.closest('dialog') ?? document.body).append(field)
     field.select()
     const done = document.execCommand('copy')
     field.remove()

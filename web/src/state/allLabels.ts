@@ -1,7 +1,7 @@
 import { useContext } from 'react'
 import { defaultLabels, type Labels } from '../labels/tray'
 import { laterLabels } from '../labels/later'
-import { Words } from './words'
+import { Words, wordsOf } from './words'
 
 const whole = new WeakMap<Partial<Labels>, Labels>()
 
@@ -9,6 +9,6 @@ const whole = new WeakMap<Partial<Labels>, Labels>()
 export function useAllLabels(): Labels {
   const own = useContext(Words)
   let all = whole.get(own)
-  if (!all) whole.set(own, (all = { ...defaultLabels, ...laterLabels, ...own }))
+  if (!all) whole.set(own, (all = wordsOf<Labels>({ ...defaultLabels, ...laterLabels }, own)))
   return all
 }

@@ -5,7 +5,7 @@ import type { Drops } from './drops'
 import type { PayloadHandler, PayloadHandlers } from '../payloads/registry'
 import type { ToolRenderers } from './slots'
 import type { GeneralChatMessage } from './state'
-import { Words } from './words'
+import { Words, wordsOf } from './words'
 
 /** Something that a `/` at the beginning of the message offers. */
 export interface Command {
@@ -57,6 +57,6 @@ const whole = new WeakMap<Partial<Labels>, TrayLabels>()
 export function useLabels(): TrayLabels {
   const own = useContext(Words)
   let all = whole.get(own)
-  if (!all) whole.set(own, (all = { ...defaultLabels, ...own }))
+  if (!all) whole.set(own, (all = wordsOf<TrayLabels>(defaultLabels, own)))
   return all
 }

@@ -119,12 +119,24 @@ async function startedBy(store: ChatStore, key: string, signal: AbortSignal): Pr
 /** Milliseconds between two requests that ask for a run. */
 const ASK_AGAIN = { firstWait: 1_000, longestWait: 30_000 }
 
+/** The inputs that are shown. Each reads its draft again when one is changed: another input may have taken its place while a file was read. */
+const inputs = new Set<() => void>()
+
 /** Text and files that survive a reload; each user and chat has its own. `lost` names the files that did not. */
 function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (text: string) => void, FileHolder & { lost: string }] {
   const { drafts } = useChatStore()
   const place = { user, tray, chat }
   // A file that is read while the draft moves goes where the draft is then.
   const [draft, setDraft] = useState(() => ({ drafts, place, home: { place }, text: drafts.read(place), ...filesOf(drafts.read(filesAt(place))) }))
+  useEffect(() => {
+    const look = () => setDraft((d) => {
+      const [text, kept] = [d.drafts.read(d.home.place), d.drafts.read(filesAt(d.home.place))]
+      return text === d.text && kept === d.kept ? d : { ...d, text, ...filesOf(kept) }
+    })
+    look()
+    inputs.add(look)
+    return () => void inputs.delete(look)
+  }, [])
   let now = draft
   const same = draft.drafts === drafts
   if (!same || placeKey(draft.place) !== placeKey(place)) {
@@ -134,15 +146,12 @@ function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (t
   }
   const { home } = now
   home.place = place
-  const change = (next: { text: string } | { files: Attachment[]; lost: string }) => setDraft((d) => (d.home === home ? { ...d, ...next } : d))
-  const setText = (text: string) => {
-    change({ text })
-    drafts.keep(home.place, text)
+  const keep = (place: DraftPlace, text: string, short = '') => {
+    drafts.keep(place, text, short)
+    for (const look of inputs) look()
   }
-  const put = (files: Attachment[]) => {
-    change({ files, lost: '' })
-    drafts.keep(filesAt(home.place), files[0] ? JSON.stringify(files) : '', JSON.stringify(files.map(bare)))
-  }
+  const setText = (text: string) => keep(home.place, text)
+  const put = (files: Attachment[]) => keep(filesAt(home.place), files[0] ? JSON.stringify(files) : '', JSON.stringify(files.map(bare)))
   return [now.text, setText, { ...now, get: () => filesOf(drafts.read(filesAt(home.place))).files, put }]
 }
 
@@ -150,11 +159,11 @@ function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (t
 const filesAt = (place: DraftPlace): DraftPlace => ({ ...place, tray: `${place.tray} files` })
 
 /** The files of a draft as they were kept, and the names of those that were too large for that. */
-function filesOf(kept: string): { files: Attachment[]; lost: string } {
+function filesOf(kept: string): { kept: string; files: Attachment[]; lost: string } {
   try {
     const all = (JSON.parse(kept || '[]') as Attachment[]).filter(({ name, mime, content }) => [name, mime, content].every((text) => typeof text === 'string'))
-    return { files: all.filter(({ content }) => content), lost: all.flatMap(({ name, content }) => (content ? [] : name)).join(', ') }
+    return { kept, files: all.filter(({ content }) => content), lost: all.flatMap(({ name, content }) => (content ? [] : name)).join(', ') }
   } catch {
-    return { files: [], lost: '' }
+    return { kept, files: [], lost: '' }
   }
 }

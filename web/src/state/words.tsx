@@ -5,6 +5,25 @@ import { same } from './same'
 /** Words that differ from the package's own, which are loaded only with what shows them. */
 export const Words = createContext<Partial<Labels>>({})
 
+/** The package's words, replaced by those of the page. Where a function of the page throws, the package's own is called instead. */
+export function wordsOf<T extends Partial<Labels>>(usual: T, own: Partial<Labels>): T {
+  const all: Record<string, unknown> = { ...usual }
+  for (const [name, word] of Object.entries(own)) {
+    const instead = all[name]
+    let told = false
+    all[name] = typeof word !== 'function' || typeof instead !== 'function' ? word : (...given: unknown[]) => {
+      try {
+        return (word as (...all: unknown[]) => unknown)(...given)
+      } catch (error) {
+        if (!told) console.error(error)
+        told = true
+        return instead(...given)
+      }
+    }
+  }
+  return all as T
+}
+
 /** Provides words to the components below it; missing ones are inherited. */
 export function LabelsProvider({ labels, children }: { labels?: Partial<Labels>; children: ReactNode }) {
   const above = useContext(Words)
