@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
-import { browser, call, service, until } from './world.js'
+import { browser, call, findings, service, until } from './world.js'
 
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 let server, chromium, run
 before(async () => {
   ;[server, chromium] = await Promise.all([service(), browser()])
@@ -15,13 +12,6 @@ after(async () => {
   await chromium.close()
   await server.kill()
 })
-
-/** The serious and critical findings of axe. */
-async function findings(page) {
-  await page.evaluate(await readFile(axe, 'utf8'))
-  const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-  return result.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')} ${v.nodes[0].failureSummary}`)
-}
 
 for (const scheme of ['light', 'dark']) {
   for (const [size, viewport] of [['wide', { width: 1440, height: 900 }], ['narrow', { width: 360, height: 740 }]]) {

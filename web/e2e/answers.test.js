@@ -1,11 +1,9 @@
 // How answers look in a browser, under the service's own content security policy.
 import assert from 'node:assert/strict'
-import { createRequire } from 'node:module'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import { browser, listening, model, service, until } from './world.js'
+import { browser, findings, listening, model, service, until } from './world.js'
 
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 const rich = `# Base editing, in short
 
@@ -80,12 +78,6 @@ after(async () => {
   await server.kill()
   upstream.close()
 })
-
-async function findings(page) {
-  await page.evaluate(await readFile(axe, 'utf8'))
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-  return violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')} ${v.nodes[0].failureSummary}`)
-}
 
 async function open(options = {}) {
   const page = await chromium.open(`${server.url}/#/reports`, options)

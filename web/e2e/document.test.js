@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { createRequire } from 'node:module'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
-import { browser, call, listening, model, service, until } from './world.js'
+import { browser, call, findings, listening, model, service, until } from './world.js'
 
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 let server, chromium
 before(async () => {
@@ -225,9 +223,7 @@ test('changes are shown in the text, reviewed with the keyboard, and every decis
     for (const scheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
       await page.shot(`review-${scheme}`)
-      await page.evaluate(await readFile(axe, 'utf8'))
-      const { violations } = await page.evaluate(() => window.axe.run('.app-main', { resultTypes: ['violations'] }))
-      assert.deepEqual(violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id} ${v.nodes[0].target} ${v.nodes[0].failureSummary}`), [])
+      assert.deepEqual(await findings(page, '.app-main'), [])
     }
     await page.locator('.ct-doc').focus()
     await page.keyboard.press('j')
@@ -397,9 +393,7 @@ test('earlier versions of a document are shown and can be restored', async () =>
   const dialog = page.getByRole('dialog', { name: 'Versions' })
   await dialog.getByRole('heading', { name: 'The first words' }).waitFor()
   await dialog.getByText('before it was edited').waitFor()
-  await page.evaluate(await readFile(axe, 'utf8'))
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-  assert.deepEqual(violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id), [])
+  assert.deepEqual(await findings(page), [])
   await page.shot('versions')
   await dialog.getByRole('button', { name: 'Restore this version' }).click()
   await until('the dialog is closed', async () => (await dialog.count()) === 0)

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import { openTray } from './states.js'
-import { browser, call, service, until } from './world.js'
+import { browser, call, findings, service, until } from './world.js'
 
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 let server, chromium
 before(async () => {
   ;[server, chromium] = await Promise.all([service(), browser()])
@@ -14,13 +12,6 @@ after(async () => {
   await chromium.close()
   await server.kill()
 })
-
-/** The serious and critical findings of axe. The page's policy allows no foreign scripts, so the test bypasses it. */
-async function findings(page) {
-  await page.evaluate(await (await import('node:fs/promises')).readFile(axe, 'utf8'))
-  const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-  return result.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')} ${v.nodes[0].failureSummary}`)
-}
 
 for (const scheme of ['light', 'dark']) {
   for (const [size, viewport] of [['wide', { width: 1360, height: 860 }], ['narrow', { width: 360, height: 740 }]]) {

@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createServer as createHttpServer } from 'node:http'
 import { connect, createServer } from 'node:net'
@@ -289,12 +290,24 @@ async function begin(page, url) {
     async settled() {
       await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
     },
+    /** Waits until the page is drawn as it is. With E2E_SHOTS in the environment there is a picture of it in e2e/out then. */
     async shot(name) {
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+      if (!process.env.E2E_SHOTS) return
       mkdirSync(out, { recursive: true })
       await page.screenshot({ path: join(out, `${name}.png`) })
     },
     hasText: (text) => page.getByText(text).first().waitFor(),
   })
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** The serious and critical findings of axe in a page, or in a part of it. No policy of the page holds for what a test evaluates. */
+export async function findings(page, part = 'html') {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
+  const { violations } = await page.evaluate((within) => window.axe.run(within, { resultTypes: ['violations'] }), part)
+  return violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')} ${v.nodes[0].failureSummary}`)
 }
 
 /** Runs a command to its end, and returns its output. */
