@@ -42,6 +42,10 @@ test-go test-postgres postgres-store postgres-outage postgres-service mcp-everyt
 # set. A program that tests start in a process of its own does not get this one.
 test-go test-postgres postgres-store postgres-outage postgres-service mcp-everything wire-clients: export GOGC = 300
 
+# Released programs are built without cgo. Without it a program of tests is also linked in
+# three quarters of the time. Only the race detector needs it.
+test-go test-postgres postgres-store postgres-outage postgres-service mcp-everything wire-clients contract-clients web-browser: export CGO_ENABLED = $(if $(RACE),,0)
+
 .PHONY: run pack example example-service build setup test test-go test-others test-postgres postgres-store postgres-outage postgres-service crash-test cluster-test mcp-everything wire-clients contract-clients web web-check web-test web-units web-react18 web-browser screens perf check lint fmt tidy vet generated vuln bench bench-check bench-memory bench-growth soak release-check clean
 
 run:
