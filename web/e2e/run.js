@@ -4,12 +4,17 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 if (spawnSync(join(here, '../../.ci/browser'), { stdio: ['ignore', 'ignore', 'inherit'] }).status !== 0) process.exit(2)
 /** Test files that use the packed package. */
 const PACKED = /(package|examples|add-a-page)\.test\.js$/
+/** Test files that take longest. They begin first: one that begins late is the only one at the end, and mostly waits. */
+const LONGEST = ['resume', 'looks', 'examples', 'chat', 'steady', 'document', 'talk']
+const rank = (file) => (LONGEST.indexOf(file.replace('.test.js', '')) + LONGEST.length + 1) % (LONGEST.length + 1)
 
 const work = mkdtempSync(join(tmpdir(), 'chattray-e2e-'))
 const binary = process.env.E2E_BINARY ?? join(work, 'chattray')
@@ -20,17 +25,19 @@ try {
     if (built.status !== 0) process.exit(built.status ?? 1)
   }
   const files = process.argv.slice(2)
-  const tests = files.length > 0 ? files : readdirSync(here).filter((f) => f.endsWith('.test.js')).map((f) => join(here, f))
+  const tests = files.length > 0 ? files : readdirSync(here).filter((f) => f.endsWith('.test.js')).sort((a, b) => rank(a) - rank(b)).map((f) => join(here, f))
   let pack = ''
   if (tests.some((file) => PACKED.test(file))) {
     const packed = spawnSync('npm', ['pack', '--silent', '--pack-destination', work], { cwd: join(here, '..'), stdio: ['ignore', 'ignore', 'inherit'] })
     if (packed.status !== 0) process.exit(packed.status ?? 1)
     pack = join(work, readdirSync(work).find((file) => file.endsWith('.tgz')))
   }
-  const run = spawnSync(process.execPath, ['--test', '--test-concurrency=5', '--test-timeout=900000', '--test-reporter=spec', ...tests], {
-    stdio: 'inherit', env: { ...process.env, E2E_BINARY: binary, E2E_WORK: work, E2E_PACK: pack },
-  })
-  code = run.status ?? 1
+  Object.assign(process.env, { E2E_BINARY: binary, E2E_WORK: work, E2E_PACK: pack })
+  const results = run({ files: tests, concurrency: 5, timeout: 900_000 })
+  let failed = 0
+  results.on('test:fail', () => failed++)
+  for await (const text of results.compose(spec)) process.stdout.write(text)
+  code = failed > 0 ? 1 : 0
 } finally {
   rmSync(work, { recursive: true, force: true })
 }
