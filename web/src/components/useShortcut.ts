@@ -42,8 +42,6 @@ const trays = new Set<RefObject<Shortcut>>()
 /** In a shadow root the document only knows its host. */
 const activeFor = ({ root }: Shortcut) => (root.current?.getRootNode() as Document | undefined)?.activeElement ?? document.activeElement
 
-const hasFocus = (tray: Shortcut) => tray.shown && !!tray.root.current?.contains(activeFor(tray))
-
 /**
  * Opens a tray and puts the focus into its input; from inside it, closes it and
  * returns the focus. A key that the page has handled itself is ignored. Of trays
@@ -61,13 +59,13 @@ export function useShortcut(now: Shortcut): void {
   })
   useEffect(() => {
     const pressed = (e: KeyboardEvent) => {
-      const { input, shown, show } = latest.current
-      const isOf = ({ shortcut }: Shortcut) => shortcut && isPressed(e, shortcut)
-      if (e.defaultPrevented || e.repeat || !isOf(latest.current)) return
-      const closes = hasFocus(latest.current)
-      if (!closes && [...trays].some(({ current }) => isOf(current) && hasFocus(current))) return
+      if (e.defaultPrevented || e.repeat) return
+      const meant = [...trays].filter(({ current: { shortcut } }) => shortcut && isPressed(e, shortcut))
+      const focused = meant.find(({ current: tray }) => tray.shown && tray.root.current?.contains(activeFor(tray)))
+      if ((focused ?? meant[0]) !== latest) return
       e.preventDefault()
-      if (closes) {
+      const { input, shown, show } = latest.current
+      if (focused) {
         show(false)
         if (before.current instanceof HTMLElement && before.current.isConnected) before.current.focus()
         return
