@@ -44,7 +44,7 @@ func NewRegistry() (*Registry, error) {
 	return r, nil
 }
 
-// bundledTypes compiles the bundled types once for the process.
+// bundledTypes reads the bundled types once for the process.
 var bundledTypes = sync.OnceValues(func() ([]turn.PayloadType, error) {
 	types := make([]turn.PayloadType, 0, len(bundled))
 	for _, b := range bundled {
