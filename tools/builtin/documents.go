@@ -223,7 +223,7 @@ func (d documentTools) plan(ctx context.Context, call *tools.Call, in planArgume
 	if gone := len(blocks) - len(planned); gone > 0 {
 		fmt.Fprintf(&b, "\nThe user has removed %d of the planned blocks; leave them out.\n", gone)
 	}
-	seen(call, fmt.Sprintf("Planned %d blocks", len(ids)), turn.BlockProgress{
+	seen(call, "Planned "+counted(len(ids), "block", "blocks"), turn.BlockProgress{
 		BlockIDs: strings.Join(ids, ","), BlockTypes: strings.Join(types, ","), DocumentID: id, Type: schemas.BlockMarkdown, NewDoc: true,
 	})
 	return withBlocks(b.String(), planned)

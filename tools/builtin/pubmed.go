@@ -204,7 +204,7 @@ func searchText(data foundArticles, notes []string) string {
 	if len(data.Articles) == 0 {
 		fmt.Fprintf(&b, "PubMed found no articles for %q.\n", data.Query)
 	} else {
-		fmt.Fprintf(&b, "PubMed found %d articles for %q; these are the first %d.\n", data.Total, data.Query, len(data.Articles))
+		fmt.Fprintf(&b, "PubMed found %s for %q%s.\n", counted(data.Total, "article", "articles"), data.Query, ofMore(len(data.Articles), data.Total))
 	}
 	for _, n := range notes {
 		b.WriteString(n + "\n")

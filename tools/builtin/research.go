@@ -169,7 +169,7 @@ func (r researchTools) listReports(ctx context.Context, call *tools.Call, in rep
 	if total == 0 {
 		fmt.Fprintf(&b, "There are no reports%s.", place(stream, 0))
 	} else {
-		fmt.Fprintf(&b, "%s%s, newest first; these are the first %d:\n", counted(total, "report", "reports"), place(stream, 0), len(reports))
+		fmt.Fprintf(&b, "%s%s, newest first%s:\n", counted(total, "report", "reports"), place(stream, 0), ofMore(len(reports), total))
 		writeReports(&b, reports)
 	}
 	return tools.WithPayload(b.String(), typeReportList, data)

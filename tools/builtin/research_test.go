@@ -133,10 +133,14 @@ func TestReports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	toolstest.Contains(t, got.Text, "2 reports", "1. Sleep in March (report 7, stream 1, 2026-03-04, 2 articles)", "Longer sleep", "2. Diet in March")
+	toolstest.Contains(t, got.Text, "2 reports, newest first:\n", "1. Sleep in March (report 7, stream 1, 2026-03-04, 2 articles)", "Longer sleep", "2. Diet in March")
 	if strings.Contains(string(got.Payload.Data), `"articles"`) {
 		t.Errorf("got %s, want reports without articles", got.Payload.Data)
 	}
+	if got, err = toolstest.Call(t, list, "list_reports", `{"limit":1}`, tools.Call{}); err != nil {
+		t.Fatal(err)
+	}
+	toolstest.Contains(t, got.Text, "2 reports, newest first; these are the first 1:\n")
 	got, err = toolstest.Call(t, list, "list_reports", `{"limit":5}`, on(`{"stream_id":2}`))
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -24,4 +25,12 @@ func counted(n int, one, several string) string {
 		return "1 " + one
 	}
 	return strconv.Itoa(n) + " " + several
+}
+
+// ofMore says how many of a list are shown, if that is not all of them.
+func ofMore(shown, total int) string {
+	if shown >= total {
+		return ""
+	}
+	return fmt.Sprintf("; these are the first %d", shown)
 }
