@@ -94,7 +94,7 @@ func Connect(o Options) (*NATS, error) {
 		nats.DisconnectErrHandler(lost), nats.ReconnectErrHandler(lost),
 		nats.ClosedHandler(func(conn *nats.Conn) {
 			lost(conn, conn.LastError())
-			n.reopen()
+			n.closed(conn)
 		}), nats.NoCallbacksAfterClientClose(),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { n.fault(err) }),
 	}
@@ -140,10 +140,14 @@ func (n *NATS) open() error {
 	return nil
 }
 
-// reopen makes another connection after the library has closed one for good, because of an
-// error of the server that it does not expect.
-func (n *NATS) reopen() {
-	for {
+// closed makes another connection after the library has closed one for good, because of an
+// error of the server that it does not expect. One that is not used yet is left to open's
+// caller, so that there are never two.
+func (n *NATS) closed(conn *nats.Conn) {
+	n.mu.Lock()
+	used := n.conn.Load() == conn
+	n.mu.Unlock()
+	for used {
 		select {
 		case <-n.closing:
 			return
@@ -212,17 +216,12 @@ func (n *NATS) Receive(id string, f func(message []byte)) error {
 	if same {
 		return nil
 	}
-	conn := n.conn.Load()
-	if conn.IsClosed() { // the next one begins with the inbox
-		n.me = id
-		return nil
-	}
-	inbox, err := n.subscribe(conn, n.inboxOf(id))
-	if err != nil {
+	inbox, err := n.subscribe(n.conn.Load(), n.inboxOf(id))
+	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		return err
 	}
-	n.me, n.inbox = id, inbox
-	if before != nil {
+	n.me, n.inbox = id, inbox // a connection that is made after a closed one begins with it
+	if err == nil && before != nil {
 		return before.Unsubscribe()
 	}
 	return nil

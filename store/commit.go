@@ -33,11 +33,13 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	}
 	ctx, cancel := context.WithTimeout(sqldb.Ahead(ctx), s.db.ChangeTime())
 	defer cancel()
-	return s.commit(ctx, writes)
+	return s.commit(ctx, writes, len(writes))
 }
 
-// commit is Commit within the time of its context.
-func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
+// commit commits the first n writes of a Commit or of what remains of it, within the time
+// of its context.
+func (s *Store) commit(ctx context.Context, remain []*record.Write, n int) error {
+	writes := remain[:n]
 	if grown := s.journal.grown(); len(grown) > 0 {
 		if err := s.Tidy(ctx, grown); err != nil { // the writes of this commit do not depend on it
 			s.untidy.Write(ctx, s.logger, slog.LevelWarn, "could not tidy the journal", slog.Any("error", err))
@@ -49,7 +51,7 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	var b *batch
 	err := s.db.Transact(ctx, func(tx sqldb.Session) error {
 		b = newBatch(ctx, tx, writes, s.quota)
-		b.limits, b.many = s.limits, s.many
+		b.remain, b.limits, b.many = remain, s.limits, s.many
 		return b.apply()
 	})
 	switch {
@@ -65,11 +67,11 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 		return nil
 	}
 	// The database refuses one of the writes, or one gives way to others: find it by bisection.
-	half := len(writes) / 2
-	if err := s.commit(ctx, writes[:half]); err != nil {
+	half := n / 2
+	if err := s.commit(ctx, remain, half); err != nil {
 		return err
 	}
-	return s.commit(ctx, writes[half:])
+	return s.commit(ctx, remain[half:], n-half)
 }
 
 // canSplit reports whether others may be stored without the write that gave way to another
@@ -85,7 +87,8 @@ type batch struct {
 	ctx      context.Context //nolint:containedctx // lives as long as the call of Commit
 	tx       sqldb.Session
 	writes   []*record.Write
-	quota    int64 // see Options
+	remain   []*record.Write // writes, and those that the Commit has after them
+	quota    int64           // see Options
 	limits   StartLimits
 	many     bool
 	started  map[string]*started // by owner; nil without limits
@@ -293,12 +296,12 @@ func (b *batch) write(i int, w *record.Write) error {
 
 // applied reports whether write i was already committed by an earlier call
 // whose result was lost. That is so if this attempt ended the run: then its end
-// is in this batch too, as write i or after it.
+// is in this Commit too, as write i or after it.
 func (b *batch) applied(run *runState, i int) bool {
 	if run == nil || !run.over || run.attempt != b.writes[i].Attempt {
 		return false
 	}
-	return slices.ContainsFunc(b.writes[i:], func(other *record.Write) bool {
+	return slices.ContainsFunc(b.remain[i:], func(other *record.Write) bool {
 		f := other.Finish
 		return f != nil && runID(other) == run.id && other.Attempt == run.attempt && f.State == run.state &&
 			run.endedAt != 0 && values.Micros(f.EndedAt) == run.endedAt

@@ -81,7 +81,8 @@ func (h *httpTool) checkTemplates(schema json.RawMessage) []error {
 		}
 	}
 	for _, m := range singleBraces.FindAllStringSubmatch(h.def.URL, -1) {
-		if s.Properties[m[1]] != nil {
+		used := slices.ContainsFunc(h.url.Fields(), func(path []string) bool { return path[0] == m[1] })
+		if s.Properties[m[1]] != nil && !used { // else the braces are the server's, such as GraphQL's
 			add("url", fmt.Errorf("{%s} is not replaced: write {{.%s}}", m[1], m[1]))
 		}
 	}

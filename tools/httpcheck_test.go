@@ -64,6 +64,7 @@ func TestNewHTTPChecksTemplates(t *testing.T) {
 		{"a secret in the body", "/", `{"key": "${shop_key}"}`, orderSchema, "body: ${shop_key} is not replaced here: secrets are for headers only"},
 		{"single braces", "/{order_id}/{why}", "", orderSchema, "url: {order_id} is not replaced: write {{.order_id}}\nurl: {why} is not replaced"},
 		{"GraphQL", "/", `{"query": "{orders {order_id}}"}`, orderSchema, ""},
+		{"GraphQL in the URL", `/?query={order(id:"{{.order_id}}"){order_id}}`, "", orderSchema, ""},
 		{"braces of something else", "/?q={id}&w={{.why}}", "", orderSchema, ""},
 
 		{"no URL", "/%zz{{.order_id}}", "", orderSchema, "url: parse"},

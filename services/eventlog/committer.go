@@ -37,8 +37,9 @@ const (
 // Store stores what runs write. Commit applies every write in one transaction;
 // a write that cannot be applied has its Err set and does not hold back the
 // others. An error of Commit itself (record.ErrUnavailable in its tree when the
-// database is not available) means that nothing was applied. Tend does some of what
-// can be done later; it is called when nothing waits to be committed.
+// database is not available) means that it is unknown which were applied: the same writes
+// may be committed again. Tend does some of what can be done later; it is called when
+// nothing waits to be committed.
 type Store interface {
 	Commit(ctx context.Context, writes []*record.Write) error
 	Tend(ctx context.Context) error

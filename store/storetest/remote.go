@@ -374,4 +374,10 @@ func testGivesWay(t *testing.T, url string) {
 	held, late := f.finish(last, "answer"), f.begin("late")
 	fails(t, "an end that gives way", f.store.Commit(t.Context(), []*record.Write{held, late}), record.ErrUnavailable)
 	must(t, held.Err)
+
+	step := &record.Write{RunID: first.RunID, Attempt: 1, Segment: &record.Segment{First: 1, Last: 2, Data: []byte("s")}}
+	end, another := f.finish(first, "answer"), f.begin("another", named("gives way"))
+	f.mustCommit(step, end)
+	must(t, f.store.Commit(t.Context(), []*record.Write{step, end, another})) // again, as after a lost result
+	must(t, errors.Join(step.Err, end.Err))
 }
