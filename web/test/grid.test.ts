@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isNumeric, numberOf, sortedBy, toCsv, toHtml } from '../src/markdown/grid'
+import { isNumeric } from '../src/markdown/columns'
+import { numberOf, sortedBy, toCsv, toHtml } from '../src/markdown/grid'
 import { sourcesOf } from '../src/markdown/sources'
 
 describe('tables', () => {

@@ -1,6 +1,6 @@
 import { useAllLabels } from '../state/allLabels'
 import { SidePanel } from './SidePanel'
-import { keysOf } from './useShortcut'
+import { mac, parse } from './useShortcut'
 
 export interface KeysPanelProps {
   /** The key that opens and closes the tray; false for none. */
@@ -29,4 +29,10 @@ export default function KeysPanel({ shortcut, onClose }: KeysPanelProps) {
       </dl>
     </SidePanel>
   )
+}
+
+/** The keys of a shortcut as they are written on the keyboard. */
+function keysOf(shortcut: string): string[] {
+  const { key, ctrl, meta, alt, shift } = parse(shortcut)
+  return [...(ctrl ? ['Ctrl'] : []), ...(meta ? ['⌘'] : []), ...(alt ? [mac() ? '⌥' : 'Alt'] : []), ...(shift ? ['⇧'] : []), key.length === 1 ? key.toUpperCase() : key]
 }

@@ -23,8 +23,9 @@ export const CopyIcon = icon(<><rect x="7" y="7" width="9.5" height="9.5" rx="1.
 export const CheckIcon = icon(<path d="m4 10.5 4 4 8-9" />)
 export const RetryIcon = icon(<><path d="M16.5 10A6.5 6.5 0 1 1 14.5 5.3L16.5 7" /><path d="M16.5 3.5V7H13" /></>)
 export const EditIcon = icon(<path d="m4 16 .7-3.3L13.5 3.9a1.6 1.6 0 0 1 2.3 0l.3.3a1.6 1.6 0 0 1 0 2.3L7.3 15.3 4 16Z" />)
-export const UpIcon = icon(<path d="M6.5 9v7.5h-3V9h3Zm0 0 3-6c1.5 0 2.2 1 2 2.5L11 8h4.3a1.5 1.5 0 0 1 1.5 1.8l-1 5.2a1.8 1.8 0 0 1-1.8 1.5H6.5" />)
-export const DownIcon = icon(<path d="M6.5 11V3.5h-3V11h3Zm0 0 3 6c1.5 0 2.2-1 2-2.5L11 12h4.3a1.5 1.5 0 0 0 1.5-1.8l-1-5.2A1.8 1.8 0 0 0 14 3.5H6.5" />)
+const thumb = <path d="M6.5 9v7.5h-3V9h3Zm0 0 3-6c1.5 0 2.2 1 2 2.5L11 8h4.3a1.5 1.5 0 0 1 1.5 1.8l-1 5.2a1.8 1.8 0 0 1-1.8 1.5H6.5" />
+export const UpIcon = icon(thumb)
+export const DownIcon = icon(<g transform="matrix(1 0 0 -1 0 20)">{thumb}</g>)
 export const ToolIcon = icon(<path d="M12.5 3.2a4.2 4.2 0 0 0-4.8 5.9L3 13.8a1.7 1.7 0 0 0 0 2.3l.9.9a1.7 1.7 0 0 0 2.3 0l4.7-4.7a4.2 4.2 0 0 0 5.9-4.8l-2.5 2.5-2.8-.8-.8-2.8 1.8-3.2Z" />)
 export const ChevronIcon = icon(<path d="m6 8 4 4 4-4" />)
 export const ArrowDownIcon = icon(<path d="M10 4v12M5 11l5 5 5-5" />)

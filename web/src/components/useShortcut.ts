@@ -4,21 +4,16 @@ import { keyOf } from '../state/keys'
 /** The key that opens and closes a tray if the page names none. */
 export const SHORTCUT = 'Mod+/'
 
-const mac = () => typeof navigator !== 'undefined' && /Mac|iPhone|iPad/.test(navigator.platform)
+/** Whether keys are those of a Mac. */
+export const mac = () => typeof navigator !== 'undefined' && /Mac|iPhone|iPad/.test(navigator.platform)
 
 /** A key as `Mod+K` or `Alt+Shift+C`; Mod is Command on a Mac and Control elsewhere. */
-function parse(shortcut: string) {
+export function parse(shortcut: string) {
   const parts = shortcut.split('+')
   const key = (parts.pop() || '+').toLowerCase()
   const has = (name: string) => parts.some((part) => part.toLowerCase() === name)
   const mod = has('mod')
   return { key, ctrl: has('ctrl') || (mod && !mac()), meta: has('meta') || (mod && mac()), alt: has('alt'), shift: has('shift') }
-}
-
-/** The keys of a shortcut as they are written on the keyboard. */
-export function keysOf(shortcut: string): string[] {
-  const { key, ctrl, meta, alt, shift } = parse(shortcut)
-  return [...(ctrl ? ['Ctrl'] : []), ...(meta ? ['⌘'] : []), ...(alt ? [mac() ? '⌥' : 'Alt'] : []), ...(shift ? ['⇧'] : []), key.length === 1 ? key.toUpperCase() : key]
 }
 
 function isPressed(e: KeyboardEvent, shortcut: string): boolean {

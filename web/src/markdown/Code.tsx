@@ -1,10 +1,11 @@
-import { createElement, Fragment, memo, useEffect, useRef, useState, type ReactNode } from 'react'
+import { toJsxRuntime } from 'hast-util-to-jsx-runtime'
+import { memo, useEffect, useRef, useState, type ReactNode } from 'react'
+import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import { ExpandIcon, WrapIcon } from '../components/icons'
 import { Boundary } from '../state/Boundary'
 import { useLabels } from '../state/tray'
 import { whenIdle } from '../state/whenIdle'
 import { CopyButton } from './copy'
-import { elementsOf } from './elements'
 import { useMarkdownParts, usePlugin, type CodeProps, type Highlight, type RenderDiagram } from './plugins'
 import { Scroller } from './Scroller'
 import { Tool, Whole } from './TableFrame'
@@ -88,7 +89,7 @@ const plain: Colours = { code: '', language: '', shown: null }
  */
 function colouredOf(highlight: Highlight, code: string, language: string): Colours {
   const tree = highlight(code, language)
-  return { code, language, shown: tree ? createElement(Fragment, null, ...elementsOf(tree)) : code }
+  return { code, language, shown: tree ? (toJsxRuntime(tree, { Fragment, jsx, jsxs, ignoreInvalidStyle: true }) as ReactNode) : code }
 }
 
 /** A diagram, drawn when the browser is idle. */

@@ -2,7 +2,8 @@ import { createSortedRowModel, rowSortingFeature, tableFeatures, useTable, type 
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef } from 'react'
 import { useLabels } from '../state/tray'
-import { compareCells, isNumeric, type Rows } from './grid'
+import { isNumeric } from './columns'
+import { compareCells, type Rows } from './grid'
 import { Scroller } from './Scroller'
 import { SortHead } from './SortHead'
 

@@ -1,11 +1,12 @@
 import type { Element } from 'hast'
-import { createContext, createElement, Fragment, memo, useContext, useMemo, useRef, useState, type MouseEvent, type ReactNode } from 'react'
+import { toJsxRuntime, type Components as AllComponents } from 'hast-util-to-jsx-runtime'
+import { createContext, memo, useContext, useMemo, useRef, useState, type MouseEvent, type ReactNode } from 'react'
+import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import remend from 'remend'
 import { ExternalIcon, ImageIcon } from '../components/icons'
 import { Boundary } from '../state/Boundary'
 import { useLabels } from '../state/tray'
 import { CodeBlock } from './Code'
-import { elementsOf, type ElementComponents } from './elements'
 import { OutsideLink } from './Link'
 import { markMath, texOf } from './math'
 import { Formula } from './Formula'
@@ -86,15 +87,17 @@ function Tree({ source, more }: { source: string; more: readonly TreePlugin[] })
   // Only footnotes have words. A function among the labels may be a new one at each render of the page.
   const words = hasFootnotes(source) ? labels.footnoteBack : undefined
   const tree = useMemo(() => treeOf(source, labels, [...more, rehypeCitations({ sources })]), [source, labels.footnotes, words, more, sources])
-  return createElement(Fragment, null, ...elementsOf(tree, shown))
+  return toJsxRuntime(tree, { Fragment, jsx, jsxs, components: shown, ignoreInvalidStyle: true, passKeys: true, passNode: true }) as ReactNode
 }
 
 const nothing: readonly TreePlugin[] = []
 
+type Components = Partial<AllComponents>
+
 /** Whether more of a block will follow. The component stays the same at its end, so that nothing is built twice. */
 const Growing = createContext(false)
 
-const shown: ElementComponents = {
+const shown: Components = {
   a: ({ href, id, children, node, 'aria-label': label }) => {
     if (!href) return <span className="ct-dead-link">{children}</span>
     if (href.startsWith('#')) return <a href={href} id={id} aria-label={label} onClick={follow}>{children}</a>
@@ -105,14 +108,14 @@ const shown: ElementComponents = {
     const tex = typeof children === 'string' ? texOf(children) : null
     return tex ? <Formula {...tex} /> : <code>{children}</code>
   },
-  cite: ({ node }) => <Citations numbers={String(node.properties.dataNumbers).split(',').map(Number)} />,
+  cite: ({ node }) => <Citations numbers={String(node?.properties.dataNumbers ?? '').split(',').map(Number)} />,
   pre: ({ node }) => <CodeBlock {...codeOf(node)} streaming={useContext(Growing)} />,
   table: ({ node, children }) => <MarkdownTable node={node} streaming={useContext(Growing)}>{children}</MarkdownTable>,
   input: ({ checked, type }) => (type === 'checkbox' ? <input type="checkbox" checked={checked ?? false} disabled readOnly aria-label={checked ? '✓' : '–'} /> : null),
 }
 
-function codeOf(node: Element): { language: string; code: string } {
-  const code = node.children[0]
+function codeOf(node: Element | undefined): { language: string; code: string } {
+  const code = node?.children[0]
   if (code?.type !== 'element') return { language: '', code: '' }
   const classes = code.properties.className
   const language = Array.isArray(classes) ? String(classes[0] ?? '').replace(/^language-/, '') : ''

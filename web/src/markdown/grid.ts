@@ -24,18 +24,6 @@ export function numberOf(cell: string): number | null {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(plain) ? Number(plain) : null
 }
 
-/** Whether a column has only numbers and empty cells. */
-export function isNumeric(rows: Rows, column: number): boolean {
-  let some = false
-  for (const row of rows) {
-    const cell = row[column]?.trim() ?? ''
-    if (cell === '' || cell === '–' || cell === '-') continue
-    if (numberOf(cell) === null) return false
-    some = true
-  }
-  return some
-}
-
 /** The rows as CSV (RFC 4180). A cell that a spreadsheet would run as a formula gets an apostrophe in front. */
 export function toCsv(rows: Rows): string {
   return rows.map((row) => row.map((cell) => {
