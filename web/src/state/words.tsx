@@ -13,7 +13,7 @@ export function wordsOf<T extends Partial<Labels>>(usual: T, own: Partial<Labels
     let told = false
     all[name] = typeof word !== 'function' || typeof instead !== 'function' ? word : (...given: unknown[]) => {
       try {
-        return (word as (...all: unknown[]) => unknown)(...given)
+        return (word as (...all: unknown[]) => unknown).apply(all, given)
       } catch (error) {
         if (!told) console.error(error)
         told = true
