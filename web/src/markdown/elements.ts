@@ -19,15 +19,19 @@ export function elementsOf(parent: Root | Element, components: ElementComponents
 }
 
 /** The properties of a node as React names and takes them. */
-function attributesOf({ properties }: Element): Record<string, unknown> {
+function attributesOf({ properties = {} }: Partial<Element>): Record<string, unknown> {
   const attributes: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(properties)) {
+  for (const [given, value] of Object.entries(properties)) {
+    const name = written.get(given) ?? given
     if (name === 'align') attributes.style = { textAlign: value }
     else if (name === 'style') attributes.style = styleOf(String(value))
     else attributes[/^(aria|data)[A-Z]/.test(name) ? dashed(name) : name] = Array.isArray(value) ? value.join(' ') : value
   }
   return attributes
 }
+
+/** Names that Shiki writes as HTML does. */
+const written = new Map([['class', 'className'], ['tabindex', 'tabIndex']])
 
 /** Names of ARIA have one dash. */
 const dashed = (name: string) => (name.startsWith('aria') ? `aria-${name.slice(4)}` : name.replace(/[A-Z]/g, '-$&')).toLowerCase()
