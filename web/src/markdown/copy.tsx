@@ -55,7 +55,9 @@ async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    const before = document.activeElement
+    let before = document.activeElement
+    // In a shadow root the document only knows its host.
+    while (before?.shadowRoot?.activeElement) before = before.shadowRoot.activeElement
     const field = document.createElement('textarea')
     field.value = text
     field.className = 'ct-offscreen'
