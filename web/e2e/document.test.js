@@ -410,11 +410,16 @@ test('a chart of columns that its data do not have says that it has no data', as
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Charts' })
   const meta = { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } }
   for (const content of ['year,tons\n2022,3000\n', 'year,tonnes\n2022,\n2023,3000\n']) await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content, meta })
+  const notes = { mark: 'text', transform: [{ filter: 'datum.year == 2030' }], encoding: { ...meta.encoding, text: { field: 'year' } } }
+  await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content: 'year,tonnes\n2022,1\n2023,2\n', meta: { layer: [{ ...meta, mark: 'line' }, notes] } })
   const page = await chromium.open(`${server.url}/#/document/${made.id}`)
   const chart = page.locator('.ct-chart')
   await chart.nth(0).getByText('The chart has no data.').waitFor()
-  await chart.nth(1).locator('canvas').waitFor()
-  assert.equal(await chart.nth(1).locator('.ct-note').count(), 0)
+  for (const shown of [1, 2]) {
+    await chart.nth(shown).getByRole('button', { name: 'Save as PNG' }).waitFor()
+    await chart.nth(shown).locator('canvas').waitFor()
+    assert.equal(await chart.nth(shown).locator('.ct-note').count(), 0)
+  }
   assert.deepEqual(page.bad, [])
   await page.done()
 })

@@ -116,6 +116,23 @@ test('of a document of a hundred blocks only those near the view are laid out, a
   }
   await page.emulateMedia({ media: 'print' })
   await until('all are printed', async () => (await laidOut()) === 100)
+  await page.emulateMedia({ media: 'screen' })
+
+  // A change far above is reached by key, below the bar that tells of the changes.
+  await page.route(`**/api/documents/${id}`, async (route) => {
+    const document = await (await route.fetch()).json()
+    for (const i of [20, 80]) Object.assign(document.blocks[i], { state: 'pending_edit', new: `${document.blocks[i].current} A new sentence.` })
+    await route.fulfill({ json: document })
+  })
+  await page.reload()
+  await page.getByText('2 changes wait for you').waitFor()
+  await page.locator('.ct-doc').focus()
+  for (const key of ['k', 'k']) {
+    await page.keyboard.press(key)
+    await page.evaluate(drawn)
+  }
+  const [bar, block] = [await page.locator('.ct-doc-pending').boundingBox(), await blocks.nth(20).boundingBox()]
+  assert.ok(block.y >= bar.y + bar.height && block.y < 600, `the block is at ${block.y}, the bar at ${bar.y} with ${bar.height}`)
   assert.deepEqual(page.bad, [])
   await page.done()
 })

@@ -1,5 +1,6 @@
 import { render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
+import type { Element } from 'hast'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Markdown, MarkdownPartsProvider, SourcesProvider } from '../src'
 import { showSvg } from '../src/markdown/svg'
@@ -74,6 +75,15 @@ describe('an answer', () => {
     expect([good.style.color, good.style.fontStyle, good.style.getPropertyValue('--own'), good.dataset.line, good.getAttribute('aria-hidden')]).toEqual(['#f00', 'italic', '1', '3', 'true'])
     const bad = container.querySelector<HTMLElement>('.bad.on')!
     expect([bad.style.color, bad.textContent]).toEqual(['', 'bad'])
+  })
+
+  it('shows the tree of a highlighter that names attributes as HTML does', async () => {
+    const complains = vi.spyOn(console, 'error')
+    onTestFinished(() => complains.mockRestore())
+    const span = { type: 'element', tagName: 'span', properties: { class: 'line', tabindex: '0' }, children: [{ type: 'element', tagName: 'b', children: [{ type: 'text', value: 'func' }] }] } as unknown as Element
+    const { container } = render(<Markdown text={'```go\nfunc\n```'} plugins={{ highlight: async () => () => ({ type: 'root', children: [span] }) }} />)
+    await waitFor(() => expect(container.querySelector('.line[tabindex="0"] > b')?.textContent).toBe('func'))
+    expect(complains).not.toHaveBeenCalled()
   })
 
   it('asks the host’s component for no link that may not be followed', () => {

@@ -75,10 +75,10 @@ describe('an approval', () => {
   })
 
   it('shows the digits that the model has written where a browser has rounded a number', async () => {
-    const written = '{"account": 9007199254740993, "note": "9007199254740993", "items": [{"id": -9007199254740995}], "part": 1.5}'
+    const written = '{"account": 9007199254740993, "note": "9007199254740993", "items": [{"id": -9007199254740995}], "part": 0.30000000000000004, "code": "a = \\"\\\\u0000b\\"", "far": 12345678901234567890.50e-1}'
     const { card } = await waiting({ input: JSON.parse(written) as object }, {}, undefined, '', written)
     const shown = (label: string) => within(card).getByLabelText<HTMLInputElement>(new RegExp(`^${label}`)).value
-    expect([shown('Account'), shown('Note'), shown('Part')]).toEqual(['9007199254740993', '9007199254740993', '1.5'])
+    expect(['Account', 'Note', 'Part', 'Code', 'Far'].map(shown)).toEqual(['9007199254740993', '9007199254740993', '0.30000000000000004', 'a = "\\u0000b"', '12345678901234567890.50e-1'])
     expect(shown('Items')).toContain('"id": -9007199254740995\n')
     expect(within(card).getByRole('group', { name: 'Its input' }).matches(':disabled')).toBe(true)
   })

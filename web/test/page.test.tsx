@@ -5,6 +5,7 @@ import { EditStreamPage } from '../page/pages/EditStream'
 import { StreamsPage } from '../page/pages/Streams'
 import { createResearchApi } from '../src/research'
 import { fakeApi, json } from './fakes'
+import { gateway } from './shown'
 
 it('the starters of the front page lead to a document with a chart, to research, to an approval and to what else there is', async () => {
   const { api } = fakeApi(({ path }) => (path.startsWith('/api/streams') ? json({ items: [] }) : undefined))
@@ -45,4 +46,21 @@ it('a form can be of any stream; what it holds is there when the user comes back
   fireEvent.click(screen.getByRole('button', { name: 'Save' }))
   await waitFor(() => expect(asks()).toBe(false))
   expect((await field()).value).toBe('Silver')
+})
+
+it('a form that is left while it is saved has nothing unsaved', async () => {
+  const [asked, stored] = [gateway(), gateway()]
+  let name = 'Gold'
+  const { api } = fakeApi(({ method, path, body }) => {
+    if (path !== '/api/streams/3') return undefined
+    if (method === 'PUT') return asked.open(), stored.opened.then(() => (({ name } = body as { name: string }), json({ stream_id: 3, name, purpose: 'p', schema: {} })))
+    return json({ stream_id: 3, name, purpose: 'p', schema: {} })
+  })
+  const { unmount } = render(<EditStreamPage api={createResearchApi(api)} route={['edit', '3']} setTray={() => {}} />)
+  fireEvent.change(await screen.findByLabelText('Name'), { target: { value: 'Silver' } })
+  fireEvent.click(screen.getByRole('button', { name: 'Save' }))
+  await asked.opened
+  unmount()
+  stored.open()
+  await waitFor(() => expect(window.dispatchEvent(new Event('beforeunload', { cancelable: true }))).toBe(true))
 })

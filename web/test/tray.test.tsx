@@ -32,6 +32,12 @@ describe('ChatTray', () => {
     await screen.findByRole('button', { name: 'Senden' })
   })
 
+  it('takes words that use other words', async () => {
+    const { user } = show(answers({}), { labels: { historySearch: 'Find', paletteFound() { return `${this.historySearch} more.` } } })
+    await user.type(screen.getByLabelText('Message'), '/nothing')
+    expect(await screen.findByText('Find more.')).toBeTruthy()
+  })
+
   it('sends what the page tells, and continues in the same chat', async () => {
     const { user, calls } = show(answers({}), {}, <Teller />)
     await ask(user, 'one')

@@ -88,6 +88,8 @@ function Editor({ api, stream, ids, tab, reload, setTray }: { api: ResearchApi; 
   const save = () => {
     api.putStream(id, draft).then(
       () => {
+        // The form may have been left meanwhile.
+        if (unsaved.get(id) === draft) unsaved.delete(id)
         setNotice({ text: 'Saved.' })
         reload()
       },

@@ -95,9 +95,9 @@ function writtenBy(run: RunView | null, { id, input }: ApprovalView): string[] |
   const written = textOf(messages.findLast((m) => m.type === 'tool_call' && m.props.id === call)?.props.arguments)
   try {
     if (JSON.stringify(JSON.parse(written)) !== JSON.stringify(input)) return null
-    // A mark tells these numbers from texts.
-    const marked: unknown = JSON.parse(written.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (part) => (part.startsWith('"') ? part : `"\\u0000${part}"`)))
-    return fieldsOf(marked).map(({ text }) => text.replace(/"\\u0000(.*?)"|\0/g, '$1'))
+    // A mark tells numbers from texts.
+    const marked: unknown = JSON.parse(written.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g, (part) => (part.startsWith('"') ? part : `"\\u0000${part}"`)))
+    return fieldsOf(marked).map(({ kind, text }) => (kind === 'json' ? text.replace(/"\\u0000(.*?)"/g, '$1') : text.replace('\0', '')))
   } catch {
     return null
   }

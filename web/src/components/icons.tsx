@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 export function icon(children: ReactNode) {
   return function Icon() {
     return (
-      <svg className="ct-icon" viewBox="0 0 20 20" width="20" height="20" fill="none" stroke="currentColor" strokeWidth="1.6" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true" focusable="false">
+      <svg className="ct-icon" viewBox="0 0 20 20" width="20" height="20" fill="none" stroke="currentColor" strokeWidth="1.6" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true">
         {children}
       </svg>
     )

@@ -40,9 +40,9 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
       await view.runAsync()
       drawn.current = gone ? null : view
       if (gone) return view.finalize()
-      // Vega-Lite leaves out rows without the values that it would draw. The first data are all rows.
-      const [, ...shown] = vega.data ?? []
-      if (shown.length > 0 && shown.every(({ name }) => view?.data(name).length === 0)) throw new NoData()
+      // Vega-Lite leaves out rows without the values that it would draw.
+      const from = sourcesOf(vega as Drawn)
+      if (from.length > 0 && from.every((name) => view?.data(name).length === 0)) throw new NoData()
     }
     draw().then(() => setProblem(''), (error: unknown) => setProblem(error instanceof NoData ? 'chartEmpty' : 'chartFailed'))
     return () => {
@@ -80,6 +80,17 @@ function tooltipOf(id: string) {
 }
 
 class NoData extends Error {}
+
+interface Drawn {
+  from?: { data?: string; facet?: { data?: string } }
+  marks?: Drawn[]
+}
+
+/** The names of the data that marks are drawn from. */
+function sourcesOf({ from, marks = [] }: Drawn): string[] {
+  const name = from?.data ?? from?.facet?.data
+  return name !== undefined ? [name] : marks.flatMap(sourcesOf)
+}
 
 /** The available width; a chart is drawn again when it changes. */
 function useWidth(box: RefObject<HTMLElement | null>): number {

@@ -90,7 +90,7 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
 }
 
 /** Blocks of a document from which on those that are out of sight are not laid out. */
-const LONG = 30
+const LONG = 60
 
 /** Marks where blocks go that are proposed to be moved. A mark leads to its block. */
 function Places({ of = [] }: { of?: Place<LiveBlock>[] }) {

@@ -19,7 +19,7 @@ export function useCopy(): ['copied' | 'copyFailed' | null, (what: Copied) => vo
     setDone(copied ? 'copied' : 'copyFailed')
     if (copied) announce(labels.copied)
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => setDone(null), copied ? COPIED_FOR : FAILED_FOR)
+    timer.current = setTimeout(() => setDone(null), TOLD_FOR)
   })]
 }
 
@@ -36,8 +36,8 @@ export function CopyButton({ text = '', what = () => ({ text }), label }: { text
   )
 }
 
-const COPIED_FOR = 1_500
-const FAILED_FOR = 5_000
+/** Milliseconds. */
+const TOLD_FOR = 3_000
 
 async function copyAs({ text, html }: Copied): Promise<boolean> {
   if (html === undefined || typeof ClipboardItem === 'undefined') return copyText(text)
@@ -55,17 +55,7 @@ async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    const before = document.activeElement
-    const field = document.createElement('textarea')
-    field.value = text
-    field.className = 'ct-offscreen'
-    // What is outside an open dialog cannot be selected.
-    ;(before?.closest('dialog') ?? document.body).append(field)
-    field.select()
-    const done = document.execCommand('copy')
-    field.remove()
-    if (before instanceof HTMLElement) before.focus({ preventScroll: true })
-    return done
+    return import('./copyByField').then((m) => m.copyByField(text), () => false)
   }
 }
 

@@ -10,13 +10,11 @@ export function wordsOf<T extends Partial<Labels>>(usual: T, own: Partial<Labels
   const all: Record<string, unknown> = { ...usual }
   for (const [name, word] of Object.entries(own)) {
     const instead = all[name]
-    let told = false
     all[name] = typeof word !== 'function' || typeof instead !== 'function' ? word : (...given: unknown[]) => {
       try {
-        return (word as (...all: unknown[]) => unknown)(...given)
+        return (word as (...all: unknown[]) => unknown).apply(all, given)
       } catch (error) {
-        if (!told) console.error(error)
-        told = true
+        console.error(error)
         return instead(...given)
       }
     }

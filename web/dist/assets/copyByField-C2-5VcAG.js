@@ -1,0 +1,1 @@
+function e(e){let t=document.activeElement;for(;t?.shadowRoot?.activeElement;)t=t.shadowRoot.activeElement;let n=document.createElement(`textarea`);n.value=e,n.className=`ct-offscreen`,(t?.closest(`dialog`)??document.body).append(n),n.select();let r=document.execCommand(`copy`);return n.remove(),t instanceof HTMLElement&&t.focus({preventScroll:!0}),r}export{e as copyByField};
