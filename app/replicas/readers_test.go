@@ -113,6 +113,14 @@ func (d door) once(t *testing.T, system *apptest.System, req *http.Request, r *r
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 1<<20)
 	heard := time.Now()
+	frame := "" // without comments: one that has nothing else says that the connection lives
+	add := func() {
+		r.mu.Lock()
+		r.text.WriteString(frame)
+		r.mu.Unlock()
+		frame = ""
+	}
+	defer add()
 	for lines.Scan() {
 		line := lines.Text()
 		if line == ": interrupted" && r.last != "" && time.Since(heard) >= follows {
@@ -127,9 +135,12 @@ func (d door) once(t *testing.T, system *apptest.System, req *http.Request, r *r
 		if id, ok := strings.CutPrefix(line, "id: "); ok {
 			r.last = id
 		}
-		r.mu.Lock()
-		r.text.WriteString(line + "\n")
-		r.mu.Unlock()
+		if line != "" || frame != "" {
+			frame += line + "\n"
+		}
+		if line == "" {
+			add()
+		}
 	}
 	return false, lines.Err()
 }
