@@ -52,7 +52,8 @@ func TestStoredAnswerCountsAfterACancel(t *testing.T) {
 	check(t, run(ctx, agents.New(modeltest.NewScript(), agents.Options{}), req), "done end_turn 0")
 }
 
-// What the page answers for a call is made storable, and its duration is that of the wait.
+// A page's answer to a call loses what a database cannot store. Its duration is the time that
+// the call has waited.
 func TestResultOfAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := waiting(sleeper("t", 0), time.Minute, turn.Verdict{Approved: true, Result: &turn.Result{Text: "a\x00b\xffc"}})

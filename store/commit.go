@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -122,18 +121,6 @@ type writeResult struct {
 	held        []string // ids of the answer that other unfinished runs of the chat reserve
 }
 
-// runState is the state of a run that a fence needs.
-type runState struct {
-	id, owner, replica string
-	page               string
-	chat               int64
-	state              schemas.RunState
-	attempt            int
-	endedAt            int64
-	over               bool   // it had ended before this batch
-	replaced           string // what it has taken, if it began in this batch
-}
-
 // chatState is a chat of the batch with its unfinished runs.
 type chatState struct {
 	id         int64
@@ -212,49 +199,6 @@ func runID(w *record.Write) string {
 		return cmp.Or(w.RunID, w.Begin.Run.ID)
 	}
 	return w.RunID
-}
-
-// loadRuns locks the runs that exist, in the same order everywhere.
-func (b *batch) loadRuns() error {
-	ids := make([]string, 0, len(b.writes))
-	for _, w := range b.writes {
-		if id := runID(w); values.PlainText(id) {
-			ids = append(ids, id)
-		}
-	}
-	return lockRuns(b.ctx, b.tx, ids, func(r *runState) { b.runs[r.id] = r })
-}
-
-// lockRuns locks the runs that exist, and calls found for each.
-func lockRuns(ctx context.Context, tx sqldb.Session, ids []string, found func(*runState)) error {
-	statement, among := selectRun, ""
-	switch len(ids) {
-	case 0:
-		return nil
-	case 1:
-		among = ids[0]
-	default:
-		list, err := json.Marshal(ids)
-		if err != nil {
-			return err
-		}
-		statement, among = selectRuns, string(list)
-	}
-	return tx.Query(ctx, statement, [][]any{{among}}, func(row sqldb.Scanner) error {
-		r := new(runState)
-		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.endedAt, &r.replica, &r.page); err != nil {
-			return err
-		}
-		r.over = r.state.Terminal()
-		found(r)
-		return nil
-	})
-}
-
-// lockRun locks the run and returns it; nil if it does not exist.
-func lockRun(ctx context.Context, tx sqldb.Session, id string) (run *runState, err error) {
-	err = lockRuns(ctx, tx, []string{id}, func(r *runState) { run = r })
-	return run, err
 }
 
 // write adds the rows of one write, or sets its outcome.

@@ -77,8 +77,8 @@ func (k *knownKey) Start(_ context.Context, _ schemas.User, _ *schemas.ChatReque
 	return schemas.Run{RunID: "r"}, nil
 }
 
-// A key stands for one body: that of the request or, if the wire makes the key, what the wire
-// says.
+// With a key of the client, the same request has the same body. With one that the wire makes, it
+// has what the wire says instead.
 func TestKeysCoverTheBody(t *testing.T) {
 	runs := &knownKey{}
 	for _, tt := range []struct{ header, key, body, keyBody string }{
