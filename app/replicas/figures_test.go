@@ -125,6 +125,8 @@ func (l load) measure(t *testing.T, system *apptest.System, owner, reader, other
 		})
 		<-time.After(time.Second) // every reader's process has asked for the runs
 	}
+	stop := stayAwake()
+	defer stop()
 	before, start := cpuOf(t, owner)+cpuOf(t, other), time.Now()
 	close(gate)
 	clients.Wait()

@@ -3,7 +3,6 @@ package exchange
 import (
 	"context"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -25,8 +24,10 @@ const (
 	silence = time.Second
 	// forgetAfter is how long a run is sent to a process that does not ask for it again.
 	forgetAfter = 10 * time.Second
-	// gatherTurns bounds how often others may go first before something is sent.
-	gatherTurns = 4
+	// gatherFor is how long after a message of events the next one waits for those of more
+	// runs, and gatherEnough for how many of them: a message costs more than ten events, at
+	// three processes. Events that are rarer do not wait.
+	gatherFor, gatherEnough = 700 * time.Microsecond, 4
 	// maxPeers bounds the processes that are sent events, and maxFollowed their runs.
 	maxPeers, maxFollowed = 256, 20_000
 )
@@ -78,6 +79,7 @@ type Exchange struct {
 	waiting sync.Mutex
 	outbox  []outgoing
 	news    []*followed
+	last    time.Time // when news were last taken from there
 
 	mu      sync.Mutex
 	peers   map[string]*peer
@@ -177,33 +179,23 @@ func (x *Exchange) Run(ctx context.Context, h Handlers) {
 	x.tick()
 	ticks := time.NewTicker(tickEvery)
 	defer ticks.Stop()
+	gathered := time.NewTimer(gatherFor) // after which what waits is sent
+	defer gathered.Stop()
 	for {
 		select {
 		case <-x.wake:
-			x.letOthers()
+		case <-gathered.C:
 		case <-ticks.C:
 			x.tick()
 		case <-ctx.Done():
-			x.send() // what was said last
+			for x.send() { // what was said last
+			}
 			x.close()
 			return
 		}
-		x.send()
-	}
-}
-
-// letOthers lets those go first who are about to add something, so that one message has
-// the events of many runs: a message costs more than ten events. It waits for nobody.
-func (x *Exchange) letOthers() {
-	for before, turns := 0, 0; turns < gatherTurns; turns++ {
-		x.waiting.Lock()
-		n := len(x.outbox) + len(x.news)
-		x.waiting.Unlock()
-		if n == before {
-			return
+		if x.send() {
+			gathered.Reset(gatherFor)
 		}
-		before = n
-		runtime.Gosched()
 	}
 }
 
@@ -237,27 +229,25 @@ func (x *Exchange) close() {
 	clear(x.peers)
 }
 
-// send sends all that there is to send.
-func (x *Exchange) send() {
-	for {
-		x.waiting.Lock()
-		out, news := x.outbox, x.news
-		x.outbox, x.news = nil, x.before[:0]
-		for _, f := range news {
-			f.listed = false
-		}
-		x.waiting.Unlock()
-		if len(out) == 0 && len(news) == 0 {
-			x.before = news
-			return
-		}
-		for i := range out {
-			x.post(&out[i])
-		}
-		x.relay(news)
-		clear(news)
-		x.before = news
+// send sends what there is to send; false if there is nothing.
+func (x *Exchange) send() bool {
+	x.waiting.Lock()
+	out, news := x.outbox, x.news
+	x.outbox, x.news = nil, x.before[:0]
+	for _, f := range news {
+		f.listed = false
 	}
+	if len(news) > 0 {
+		x.last = time.Now()
+	}
+	x.waiting.Unlock()
+	for i := range out {
+		x.post(&out[i])
+	}
+	x.relay(news)
+	clear(news)
+	x.before = news
+	return len(out)+len(news) > 0
 }
 
 // post sends a message.

@@ -34,14 +34,18 @@ type followed struct {
 	listed bool // it is in Exchange.news; guarded by Exchange.waiting
 }
 
-// list notes that there are events of a run to send.
+// list notes that there are events of a run to send. Soon after others they wait for those
+// of more runs: the next ones that come after gatherFor take them along, and if none come,
+// the timer of Run does, which is less exact.
 func (x *Exchange) list(f *followed) {
 	x.waiting.Lock()
 	defer x.waiting.Unlock()
 	if !f.listed {
 		f.listed = true
 		x.news = append(x.news, f)
-		x.ring()
+		if len(x.news) >= gatherEnough || time.Since(x.last) >= gatherFor {
+			x.ring()
+		}
 	}
 }
 
@@ -203,6 +207,7 @@ func (x *Exchange) gather(f *followed) {
 	switch {
 	case more:
 		x.list(f)
+		x.ring()
 	case over && f.log.Given():
 		x.put(p.id, NotMine, []Item{{ID: f.id}})
 		p.drop(f)

@@ -48,8 +48,20 @@ func (w *wire) Receive(id string, f func(message []byte)) error {
 	return nil
 }
 
+// settle lets the exchange send all that waits.
+func settle() {
+	<-time.After(gatherFor + 1)
+	synctest.Wait()
+}
+
 // take returns what was sent since the last call.
 func (w *wire) take() []Message {
+	settle()
+	return w.soFar()
+}
+
+// soFar returns what was sent without waiting since the last call.
+func (w *wire) soFar() []Message {
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +72,7 @@ func (w *wire) take() []Message {
 
 // eventBytes returns how many bytes of events were sent in all.
 func (w *wire) eventBytes() int {
-	synctest.Wait()
+	settle()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.bytes
@@ -72,7 +84,7 @@ func (w *wire) gets(m Message) {
 	receive := w.receive
 	w.mu.Unlock()
 	receive(m.Append(nil))
-	synctest.Wait()
+	settle()
 }
 
 // world is the exchange of a process, and the logs of its runs.
@@ -135,7 +147,7 @@ func write(t *testing.T, log *eventlog.Log, bytes int) {
 			t.Fatal(err)
 		}
 	}
-	synctest.Wait()
+	settle()
 }
 
 // events returns the events in messages, by run, as "number:text".
@@ -178,6 +190,54 @@ func TestHeldIsSent(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Events that come soon after others are sent with those of other runs, those of enough runs
+// at once, and those that come alone without waiting.
+func TestGathered(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var logs []*eventlog.Log
+		ask := asks(0)
+		for n := range gatherEnough {
+			id := fmt.Sprint(n)
+			logs = append(logs, w.owns(id, 1))
+			ask.Items = append(ask.Items, Item{ID: id, Attempt: 1})
+		}
+		w.gets(ask)
+		w.take()
+		for range 3 {
+			<-time.After(gatherFor)
+			put(t, logs[0])
+			if sent := w.soFar(); len(sent) != 1 || len(sent[0].Items) != 1 {
+				t.Errorf("an event that comes alone is sent as %v, want it at once", sent)
+			}
+		}
+		<-time.After(gatherFor / 4)
+		put(t, logs[0])
+		<-time.After(gatherFor / 4)
+		put(t, logs[1])
+		if sent := w.soFar(); len(sent) > 0 {
+			t.Errorf("sent %v soon after others, want that they wait for more", sent)
+		}
+		<-time.After(gatherFor / 2)
+		if sent := w.soFar(); len(sent) != 1 || len(sent[0].Items) != 2 {
+			t.Errorf("sent %v, want the events of both runs in one message", sent)
+		}
+		for _, log := range logs {
+			put(t, log)
+		}
+		if sent := w.soFar(); len(sent) != 1 || len(sent[0].Items) != gatherEnough {
+			t.Errorf("sent %v at once, want the events of %d runs in one message", sent, gatherEnough)
+		}
+	})
+}
+
+// put appends an event to a log.
+func put(t *testing.T, log *eventlog.Log) {
+	t.Helper()
+	if err := log.AppendText(runlog.Level{}, "x"); err != nil {
+		t.Fatal(err)
 	}
 }
 
