@@ -14,6 +14,10 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/clicks"
+	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/pages/pagestest"
 	"github.com/chattray/chattray/services/questions"
 )
@@ -94,16 +98,37 @@ func (c *chats) RunOfAnswer(_ context.Context, _ string, _ int64, answer string)
 	return record.Run{UserMessageID: c.underway[answer]}, nil
 }
 
+func (c *chats) Payloads(ctx context.Context, owner string, id int64, _ string) ([]schemas.CustomPayload, error) {
+	_, err := c.Chat(ctx, owner, id)
+	return []schemas.CustomPayload{{PayloadID: "p1", Type: "schema_proposal"}}, err
+}
+
+func (c *chats) ResolvePayloadOnce(context.Context, string, int64, string, string) error { return nil }
+
+func (c *chats) ReopenPayload(context.Context, string, int64, string) error { return nil }
+
+// writing are tools of which some write documents.
+type writing struct{ pages.Tools }
+
+func (w writing) Resolve(names []string, user schemas.User) ([]turn.Tool, error) {
+	list, err := w.Tools.Resolve(names, user)
+	for i := range list {
+		list[i].Document = list[i].Name == "write_block"
+	}
+	return list, err
+}
+
 // sevens is a chat with two turns that were sent along, one that was asked here, and one
 // that is superseded.
 func sevens() *chats {
 	return &chats{
-		messages: []schemas.Message{
+		messages: []schemas.Message{ // q4 was asked before a3 had ended
 			{ID: "q1", Role: "user", Content: "one"},
 			{ID: "a1", Role: "assistant"},
 			{ID: "q2", Role: "user", Attachments: []schemas.AttachmentInfo{{Name: "a.md"}, {Name: "b.md"}}},
 			{ID: "a2", Role: "assistant"},
 			{ID: "q3", Role: "user"},
+			{ID: "q4", Role: "user"},
 			{ID: "a3", Role: "assistant", RunID: "r3"},
 			{ID: "qs", Role: "user", Status: schemas.MessageSuperseded},
 			{ID: "as", Role: "assistant", Status: schemas.MessageSuperseded},
@@ -117,8 +142,22 @@ func sevens() *chats {
 
 func newQuestions(t *testing.T, c *chats, log *slog.Logger) *questions.Questions {
 	t.Helper()
+	parts := pagestest.Parts()
+	parts.Tools = writing{parts.Tools}
+	parts.MakeClientTool = func(def schemas.ClientTool) (turn.Tool, error) { return turn.Tool{Name: def.Name, Client: true}, nil }
+	files, err := pages.Load(pages.Sources{}, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := actions.New(actions.Action{
+		Name: "apply_schema", Schema: json.RawMessage(`{"type":"object"}`), Handle: func(context.Context, actions.Call) (actions.Outcome, error) { return actions.Outcome{}, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return questions.New(questions.Options{
-		Store: c, Runs: c, Pages: pagestest.Load(t, nil), Now: func() time.Time { return now }, Logger: log,
+		Store: c, Runs: c, Pages: files, Now: func() time.Time { return now }, Logger: log,
+		Clicks:      clicks.New(clicks.Options{Store: c, Pages: files, Actions: done, Logger: log}),
 		OffersModel: func(name string) bool { return name == "small" },
 	})
 }
@@ -291,7 +330,11 @@ func TestRefused(t *testing.T) {
 		{`{"message":"m","context":{"document_id":"d d","block_ids":"b"}}`, schemas.CodeInvalid, "/context/document_id"},
 		{`{"message":"m","context":{"document_id":"d d","mode":"chat"}}`, schemas.CodeInvalid, "/context/document_id"},
 		{`{"message":"m","context":{"document_id":7,"mode":"chat"}}`, schemas.CodeInvalid, "/context/document_id"},
+		{`{"message":"m","context":{"document_id":"d d","current_page":"document"}}`, schemas.CodeInvalid, "/context/document_id"},
 		{`{"interaction_type":"action_executed"}`, schemas.CodeInvalid, "/action_metadata"},
+		{`{"interaction_type":"action_executed","action_metadata":{"action_identifier":"apply_schema"},"context":{"current_page":"reports"}}`, schemas.CodeForbidden, ""},
+		{`{"message":"m","client_tools":[{"name":"pick","description":"Picks.","input_schema":{"type":"object"}}]}`, "", ""},
+		{`{"message":"m","client_tools":[{"name":"search_pubmed","description":"Picks.","input_schema":{"type":"object"}}]}`, schemas.CodeInvalid, "/client_tools/0/name"},
 	} {
 		_, _, err := first(t, sevens(), tt.body)
 		if tt.code == "" {
@@ -309,9 +352,27 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	c := sevens()
-	c.messages = slices.Delete(c.messages, 0, 1) // the answer is the first message
+	c.messages[0].Role = "assistant" // so is the message before the answer
 	if _, _, err := first(t, c, `{"conversation_id":7,"regenerate_message_id":"a1"}`); schemas.Visible(err).Code != schemas.CodeInvalid {
 		t.Errorf("an answer without a question: got %v, want that it is refused", err)
+	}
+}
+
+// A click is stored with what was clicked and the payload that it accepts, so that another
+// attempt does the same.
+func TestClicks(t *testing.T) {
+	const click = `"interaction_type":"action_executed","conversation_id":7,"action_metadata":{"action_identifier":"apply_schema","action_data":{"stream_id":1}},` +
+		`"context":{"current_page":"edit_stream","active_tab":"semantic"}`
+	for body, label := range map[string]string{`{` + click + `}`: "apply_schema", `{"message":"Apply it",` + click + `}`: "Apply it"} {
+		q := must(t, sevens(), body)
+		want := &schemas.ActionMetadata{ActionIdentifier: "apply_schema", ActionData: json.RawMessage(`{"stream_id":1}`), PayloadID: "p1"}
+		if m := q.UserMessage; m.Content != label || m.InteractionType != "" || !cmp.Equal(want, m.Action) {
+			t.Errorf("%s: the message is %+v with the action %+v, want %q with %+v", body, m.Message, m.Action, label, want)
+		}
+		var stored schemas.ChatRequest
+		if err := json.Unmarshal(q.Run.Request, &stored); err != nil || !cmp.Equal(want, stored.ActionMetadata) {
+			t.Errorf("%s: the stored request is %s, %v; want the payload in it", body, q.Run.Request, err)
+		}
 	}
 }
 
