@@ -154,7 +154,9 @@ func TestExplain(t *testing.T) {
 		{`{"anyOf":[{"not":{"maximum":[]}}]}`, `/anyOf/0/not/maximum must be a number, not []`},
 		{`{"title":1,"pattern":2}`, "/pattern must be text, not 2\n/title must be text, not 1"},
 		{`{"title":[1,"` + strings.Repeat("long ", 20) + `"]}`, `/title must be text, not [1,"` + strings.Repeat("long ", 10) + "long…"},
-		{`{"dependentRequired":{"a":"b"}}`, ""}, // the decoder says what is wrong
+		{`{"dependentRequired":{"a":"b"}}`, `/dependentRequired must be a mapping of names to lists of names, not {"a":"b"}`},
+		{`{"dependentRequired":["a"]}`, `/dependentRequired must be a mapping of names to lists of names, not ["a"]`},
+		{`{"$vocabulary":3}`, ""}, // the decoder says what is wrong
 	} {
 		err := json.Unmarshal([]byte(tt.schema), new(jsonschema.Schema))
 		if err == nil {
@@ -173,7 +175,7 @@ func TestExplainTakesSchemas(t *testing.T) {
 		`true`,
 		`{"type":["string","null"],"required":["a"],"properties":{"a":true,"b":{"items":[{}],"minItems":2.0}},"additionalProperties":false}`,
 		`{"$ref":"#/$defs/a","$defs":{"a":{"enum":[null,1],"const":null,"default":{"required":"q"},"required":null}},"x-own":{"title":1}}`,
-		`{"dependencies":{"a":["b"],"c":{"minimum":1.5}},"dependentSchemas":{"a":{}},"patternProperties":{"^x":{"uniqueItems":true}}}`,
+		`{"dependencies":{"a":["b"],"c":{"minimum":1.5}},"dependentSchemas":{"a":{}},"dependentRequired":{"a":["b"]},"patternProperties":{"^x":{"uniqueItems":true}}}`,
 	} {
 		if err := json.Unmarshal([]byte(schema), new(jsonschema.Schema)); err != nil {
 			t.Fatalf("%s: %v", schema, err)

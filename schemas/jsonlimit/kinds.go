@@ -23,6 +23,7 @@ const (
 	kindBool    = "true or false"
 	kindList    = "a list"
 	kindNames   = "a list of names"
+	kindNeeds   = "a mapping of names to lists of names"
 	kindSchema  = "a schema, such as {type: string}"
 	kindSchemas = "a list of schemas"
 	kindNamed   = "a mapping of names to schemas"
@@ -39,6 +40,7 @@ var kinds = func() map[string]string {
 		kindBool:    "uniqueItems deprecated readOnly writeOnly",
 		kindList:    "enum examples",
 		kindNames:   "required",
+		kindNeeds:   "dependentRequired",
 		kindSchema:  "items additionalItems additionalProperties propertyNames contains not if then else unevaluatedItems unevaluatedProperties contentSchema",
 		kindSchemas: "prefixItems allOf anyOf oneOf",
 		kindNamed:   "properties patternProperties dependentSchemas $defs definitions",
@@ -120,7 +122,12 @@ func hasKind(v any, kind string) bool {
 	case []any:
 		return kind == kindList || kind == kindSchemas || (kind == kindNames || kind == kindType) && allText(v)
 	case map[string]any:
-		return kind == kindSchema || kind == kindNamed
+		for _, list := range v {
+			if kind == kindNeeds && !hasKind(list, kindNames) {
+				return false
+			}
+		}
+		return kind == kindSchema || kind == kindNamed || kind == kindNeeds
 	}
 	return false
 }
