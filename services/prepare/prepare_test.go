@@ -30,6 +30,7 @@ type chat struct {
 	messages []schemas.Message
 	files    map[string][]schemas.Attachment
 	blocks   map[string]schemas.Block
+	document schemas.Document
 	reads    []string
 	summary  record.Summary
 }
@@ -72,6 +73,13 @@ func (c *chat) Block(_ context.Context, _, id string) (schemas.Block, error) {
 	return schemas.Block{}, schemas.ErrNotFound
 }
 
+func (c *chat) Document(context.Context, string, string) (schemas.Document, error) {
+	if c.document.ID == "" {
+		return c.document, schemas.ErrNotFound
+	}
+	return c.document, nil
+}
+
 // asked is a run of Ann's that answers a request in the chat 7.
 func asked(t *testing.T, body string) answer.Run {
 	t.Helper()
@@ -94,7 +102,7 @@ func options(t *testing.T, c *chat) prepare.Options {
 		t.Fatal(err)
 	}
 	return prepare.Options{
-		Pages: pagestest.Load(t, nil), Actions: none, Drafts: documents.New(nil, nil, c, nil), Model: "large", Models: []string{"small"}, Windows: map[string]int{"small": 3000},
+		Pages: pagestest.Load(t, nil), Actions: none, Documents: c, Drafts: documents.New(nil, nil, c, nil), Model: "large", Models: []string{"small"}, Windows: map[string]int{"small": 3000},
 		Temperature: 0.5, MaxTokens: 400, MaxIterations: 6, ToolOutput: 900,
 		NewFilter: func([]turn.PayloadType, []schemas.Action, func(string, json.RawMessage) error) answer.TextFilter {
 			return nil
@@ -215,6 +223,18 @@ func TestPrepareWarns(t *testing.T) {
 	}
 	if b := prepared(t, c, asked(t, `{"message":"And now?"}`), nil); len(b.Warnings) != 1 || !strings.Contains(b.Warnings[0], "Attach them again") {
 		t.Errorf("the warnings are %q, want one about the image", b.Warnings)
+	}
+}
+
+// A document with blocks is text from outside; one without is not.
+func TestPrepareKnowsTextFromOutside(t *testing.T) {
+	text := "Gold is heavy."
+	for _, blocks := range [][]schemas.Block{nil, {{ID: "b", Type: schemas.BlockMarkdown, Current: &text}}} {
+		c := &chat{document: schemas.Document{ID: "doc", Title: "Gold", Blocks: blocks}}
+		b := prepared(t, c, asked(t, `{"message":"m","context":{"current_page":"document","document_id":"doc"}}`), nil)
+		if b.Outside != (len(blocks) > 0) {
+			t.Errorf("with %d blocks: text from outside %t; the prompt is %q", len(blocks), b.Outside, b.Request.System)
+		}
 	}
 }
 
