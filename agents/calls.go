@@ -194,7 +194,7 @@ func (b *batch) next(ctx context.Context) {
 	c.running = b.abandoned.Call(c.Name)
 	c.running.Begins()
 	timeout := cmp.Or(max(c.tool.Timeout, 0), b.opts.ToolTimeout)
-	late := failure(turn.Late(timeout))
+	late := failure(c.tool.Late(timeout))
 	ctx, cancel := context.WithCancelCause(ctx)
 	clock := startClock(timeout, func() {
 		cancel(errToolTimeout)

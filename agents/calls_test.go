@@ -66,6 +66,8 @@ func TestToolFailuresAreResults(t *testing.T) {
 	slow := sleeper("slow", time.Hour)
 	brief := sleeper("brief", time.Hour)
 	brief.Timeout = 5 * time.Second
+	reads := sleeper("reads", time.Hour)
+	reads.ReadOnly = true
 	ignoresCancel := tool("ignores_cancel", func(context.Context, *turn.Call) (turn.Result, error) {
 		<-time.After(2 * time.Minute)
 		return turn.Result{Text: "too late"}, nil
@@ -94,6 +96,7 @@ func TestToolFailuresAreResults(t *testing.T) {
 		{"no function", turn.Tool{Name: "n"}, "n", "{}", "{}", "the tool failed unexpectedly", 0},
 		{"timeout", slow, "slow", "{}", "{}", "the tool did not finish within 1m0s; whether it had an effect is unknown", time.Minute},
 		{"own timeout", brief, "brief", "{}", "{}", "the tool did not finish within 5s; whether it had an effect is unknown", 5 * time.Second},
+		{"a tool that changes nothing", reads, "reads", "{}", "{}", "the tool did not finish within 1m0s", time.Minute},
 		{"a tool that ignores its timeout", ignoresCancel, "ignores_cancel", "{}", "{}", "the tool did not finish within 1m0s; whether it had an effect is unknown", time.Minute + 500*time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -78,7 +78,8 @@ func (s *server) guardOrigins(next echo.HandlerFunc) echo.HandlerFunc {
 			return errMisdirected
 		case (!safe(r.Method) || preflight(r)) && !s.mayCall(r):
 			// A page cannot read why, and a preflight is no call that the log has.
-			s.refused.Write(r.Context(), s.Log, slog.LevelWarn, "pages of an origin that is not in cors_origins may not call", slog.String("origin", text.Bytes(r.Header.Get("Origin"), maxLogged)))
+			origin := text.Bytes(r.Header.Get("Origin"), maxLogged)
+			s.refused.About(r.Context(), origin, s.Log, slog.LevelWarn, "pages of an origin that is not in cors_origins may not call", slog.String("origin", origin))
 			if !preflight(r) {
 				return errOrigin
 			}

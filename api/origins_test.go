@@ -109,6 +109,7 @@ func TestRefusedOriginsAreLogged(t *testing.T) {
 			w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
 				o.CORSOrigins, o.Log = []string{"https://app.example"}, slog.New(slog.NewTextHandler(&log, nil))
 			})
+			ask(t, ts, w, api.Row{Method: "POST", Path: "/api/chat"}, "localhost:8080", "Origin", "https://other.example")
 			for range 2 {
 				ask(t, ts, w, tt.row, "localhost:8080", tt.header...)
 			}

@@ -118,7 +118,7 @@ func compileSchema(raw json.RawMessage) (check func(any) error, array bool, err 
 	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, false, fmt.Errorf("schema: %w", err)
+		return nil, false, fmt.Errorf("schema: %w", jsonlimit.Explain(raw, err))
 	}
 	if s.Type != "object" && s.Type != "array" {
 		return nil, false, errors.New(`schema: "type" at the root must be "object" or "array"`)

@@ -103,6 +103,46 @@ func TestDeleteChatGoesOn(t *testing.T) {
 	}
 }
 
+// A question that comes while an old chat is deleted is not asked in what is left of the chat.
+// What a failed step leaves is deleted by the next sweep.
+func TestQuestionsWhileAnOldChatIsDeleted(t *testing.T) {
+	s := fillChats(t, 350, 10)
+	if err := s.Fill("CREATE TRIGGER kept BEFORE DELETE ON chats BEGIN SELECT RAISE(ABORT, 'not now'); END"); err != nil {
+		t.Fatal(err)
+	}
+	chat := record.OldChat{Owner: "u", ConversationID: 1}
+	if _, err := s.DeleteOldChat(t.Context(), chat, time.Now()); err == nil || !strings.Contains(err.Error(), "not now") {
+		t.Fatalf("got %v, want that the chat is not deleted", err)
+	}
+	if page, err := s.Chats(t.Context(), "u", record.ChatQuery{Limit: 10}); err != nil || len(page.Items) != 1 || page.Items[0].ChatID != "two" {
+		t.Errorf("the list has %+v, %v; want the other chat", page.Items, err)
+	}
+	ask := func(id int64, key, run string) (*record.Begin, error) {
+		b := &record.Begin{
+			ConversationID: id, ChatKey: key, UserMessage: &record.UserMessage{Message: schemas.Message{ID: "m" + run, Role: "user", Content: "and now?"}},
+			Run: record.Run{ID: run, Owner: schemas.User{ID: "u"}, Request: []byte("{}"), MessageID: "n" + run, UserMessageID: "m" + run, CreatedAt: time.Now()},
+		}
+		w := &record.Write{Begin: b}
+		err := s.Commit(t.Context(), []*record.Write{w})
+		return b, errors.Join(err, w.Err)
+	}
+	if _, err := ask(1, "", "s1"); !errors.Is(err, schemas.ErrNotFound) {
+		t.Errorf("a question by the chat's number: got %v, want that it is not found", err)
+	}
+	if b, err := ask(0, "one", "s2"); err != nil || !b.NewChat {
+		t.Errorf("a question by the chat's key: new %t, %v; want a new chat", b.NewChat, err)
+	}
+	if err := s.Fill("DROP TRIGGER kept"); err != nil {
+		t.Fatal(err)
+	}
+	if deleted, err := s.DeleteOldChat(t.Context(), chat, time.Now()); err != nil || !deleted {
+		t.Errorf("the next sweep: deleted %t, %v", deleted, err)
+	}
+	if messages, runs := left(t, s); messages != 1 || runs != 1 {
+		t.Errorf("%d messages and %d runs are left, want the new question", messages, runs)
+	}
+}
+
 // The deletion of a chat reads nothing of the user's other chats.
 func TestDeleteChatReadsNoOther(t *testing.T) {
 	s := fillChats(t, 10, 10)

@@ -129,13 +129,21 @@ func (s *Store) OldChats(ctx context.Context, before time.Time) (old []record.Ol
 	return old, more, s.db.Fault("old chats", err)
 }
 
+// leaveChat takes a chat that is being deleted from its owner's list, and its key from it. A
+// question finds no chat with a time before 1970.
+const leaveChat = "UPDATE chats SET key = 'deleted:' || id, updated_at = -1, unlisted = 1 WHERE id = ?"
+
 // DeleteOldChat is DeleteChat for a chat that still has no run since a time. It
-// reports whether it was deleted.
+// reports whether it was deleted. From the first step on no question finds the chat: one
+// would be asked in what is left of it.
 func (s *Store) DeleteOldChat(ctx context.Context, chat record.OldChat, before time.Time) (deleted bool, err error) {
 	err = s.deleteInSteps(ctx, chat.Owner, chat.ConversationID, func(tx *gorm.DB, row *chatRow) error {
 		open, err := sqldb.Number(tx, "SELECT COUNT(*) FROM runs WHERE chat_id = ? AND "+tables.OpenStates, chat.ConversationID)
 		if err == nil && (open > 0 || row.UpdatedAt >= values.Micros(before)) {
 			err = errInUse
+		}
+		if err == nil {
+			err = tx.Exec(leaveChat, chat.ConversationID).Error
 		}
 		return err
 	})

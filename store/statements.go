@@ -123,7 +123,7 @@ const (
 	selectRuns      = runStates + `{among} ORDER BY id {lock}`
 	selectRun       = runStates + `= ? {lock}`
 	selectRunByKey  = `SELECT owner, idempotency_key FROM runs WHERE owner = ? AND idempotency_key = ?`
-	selectChat      = `SELECT id, owner, key FROM chats WHERE id = ? {lock}`
+	selectChat      = `SELECT id, owner, key FROM chats WHERE id = ? AND updated_at >= 0 {lock}`
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`
 	selectChatID    = `SELECT id FROM chats WHERE owner = ? AND key = ?`
 	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at, unlisted) VALUES (?, ?, ?, ?, ?, ?)

@@ -128,7 +128,7 @@ func read(raw json.RawMessage) (*jsonschema.Schema, error) {
 	}
 	s := new(jsonschema.Schema)
 	if err := json.Unmarshal(raw, s); err != nil {
-		return nil, fmt.Errorf("the schema of its arguments: %w", err)
+		return nil, fmt.Errorf("the schema of its arguments: %w", jsonlimit.Explain(raw, err))
 	}
 	return s, nil
 }

@@ -222,3 +222,23 @@ func TestDeclaredClientHasNoTimeout(t *testing.T) {
 		t.Errorf("the client ends a request after %s, want no limit", got)
 	}
 }
+
+// GET and HEAD change nothing, unless their page file says that a call is not to be repeated.
+func TestHTTPToolsThatChangeNothing(t *testing.T) {
+	for _, tt := range []struct {
+		method     string
+		idempotent bool
+		want       bool
+	}{
+		{http.MethodGet, true, true},
+		{http.MethodHead, true, true},
+		{http.MethodGet, false, false},
+		{http.MethodPut, true, false},
+		{http.MethodPost, true, false},
+	} {
+		tool, err := tools.NewHTTP(turn.HTTPTool{Name: "lookup", Description: "Looks up.", Method: tt.method, Idempotent: tt.idempotent, URL: "https://example.com/"}, nil)
+		if err != nil || tool.ReadOnly != tt.want || tool.Idempotent != tt.idempotent {
+			t.Errorf("%s: read-only %t, idempotent %t, %v; want %t, %t", tt.method, tool.ReadOnly, tool.Idempotent, err, tt.want, tt.idempotent)
+		}
+	}
+}

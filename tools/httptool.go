@@ -63,7 +63,10 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	if h.effects {
 		options = append(options, Effects())
 	}
-	if def.Idempotent {
+	switch {
+	case def.Idempotent && !h.effects:
+		options = append(options, ReadOnly())
+	case def.Idempotent:
 		options = append(options, Idempotent())
 	}
 	if def.Confirm {

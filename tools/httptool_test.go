@@ -302,6 +302,11 @@ func TestNewHTTPReportsAllMistakes(t *testing.T) {
 		{"escaped twice", turn.HTTPTool{Name: "a", Description: "A.", URL: "https://example.com/?q={{.q | urlquery}}"}, []string{"leave out \"urlquery\""}},
 		{"templates in templates", turn.HTTPTool{Name: "a", Description: "A.", URL: `https://example.com/{{define "x"}}{{end}}`}, []string{"must not define"}},
 		{
+			"a keyword of the wrong kind",
+			turn.HTTPTool{Name: "a", Description: "A.", URL: "https://example.com/", InputSchema: json.RawMessage(`{"type":"object","required":"q"}`)},
+			[]string{`the schema of its arguments: /required must be a list of names, not "q"`},
+		},
+		{
 			"the rest",
 			turn.HTTPTool{Name: "a b", Description: "A.", URL: "https://example.com/", Method: "BREW", Payload: "x", InputSchema: json.RawMessage(`[]`)},
 			[]string{"its name", "BREW", "begins with /", "must be set together", "tool:"},

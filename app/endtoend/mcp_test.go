@@ -153,7 +153,8 @@ mcp_servers:
 }
 
 // TestCallWaitsForItsServer restarts the service while a call of a foreign tool waits for the
-// user, and the tool's server starts after the service: the call is made all the same.
+// user, and again while it waits for the tool's server, which starts after the service: the
+// call is made all the same, and its readers are told what it waits for.
 func TestCallWaitsForItsServer(t *testing.T) {
 	foreign := serveForeign(t, "Weighs things.")
 	up := calling(t, "scales__weigh", `{"what":"a pill"}`)
@@ -177,16 +178,46 @@ func TestCallWaitsForItsServer(t *testing.T) {
 	stop()
 	<-asked
 	s, stop = serveWith(t, database, settings)
-	defer stop()
+	defer func() { stop() }()
 	answer := "/api/chat/runs/" + run + "/approvals/" + waits.Items[0].ApprovalID
 	if got := s.send("ann", "POST", answer, `{"approved":true,"input":{"what":"a book"}}`); !strings.Contains(got.Body, "not connected yet") {
 		t.Errorf("another input, before the server is connected: %d %s", got.Status, got.Body)
 	}
 	s.Must("POST", answer, map[string]any{"approved": true})
+	waitsForServer(t, s, run, 2)
+	stop()
+	s, stop = serveWith(t, database, settings)
+	waitsForServer(t, s, run, 3)
 	foreign.down.Store(false)
 	got := s.send("ann", "GET", "/api/chat/runs/"+run+"/stream", "")
 	if !strings.Contains(got.Body, "It weighs 5 g.") {
 		t.Errorf("the stream has no result of the tool:\n%s", got.Body)
+	}
+}
+
+// waitsForServer reads Ann's run until the attempt says that its call waits for its server.
+func waitsForServer(t *testing.T, s *service, run string, attempt int) {
+	t.Helper()
+	req, err := apptest.NewRequest(t.Context(), http.MethodGet, s.URL+"/api/chat/runs/"+run+"/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.Tokens["ann"])
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	begun := false
+	for r := apptest.NewStreamReader(resp.Body); ; {
+		f, err := r.Next()
+		if err != nil {
+			t.Fatalf("attempt %d does not say that it waits for the server: %v", attempt, err)
+		}
+		begun = begun || strings.Contains(f.Data, fmt.Sprintf(`"attempt":%d`, attempt))
+		if begun && f.Data == `{"type":"status","message":"Waiting for the server of scales__weigh...","values":{"tool":"scales__weigh"}}` {
+			return
+		}
 	}
 }
 

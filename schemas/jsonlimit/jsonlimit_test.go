@@ -133,6 +133,59 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
+// What cannot be decoded is told in the words of those who write schemas.
+func TestExplain(t *testing.T) {
+	for _, tt := range []struct{ schema, want string }{
+		{`{"type":"object","required":"q"}`, `/required must be a list of names, not "q"`},
+		{`{"required":[1]}`, `/required must be a list of names, not [1]`},
+		{`{"properties":{"q":{"type":"string","required":true}}}`, `/properties/q/required must be a list of names in the object's schema, beside properties, not true`},
+		{`{"properties":["q"]}`, `/properties must be a mapping of names to schemas, not ["q"]`},
+		{`{"properties":{"a/b":"string"}}`, `/properties/a~1b must be a schema, such as {type: string}, not "string"`},
+		{`{"properties":{"q":{"minLength":"3"}}}`, `/properties/q/minLength must be a whole number, not "3"`},
+		{`{"minLength":1.5}`, `/minLength must be a whole number, not 1.5`},
+		{`{"minimum":"0"}`, `/minimum must be a number, not "0"`},
+		{`{"uniqueItems":"yes"}`, `/uniqueItems must be true or false, not "yes"`},
+		{`{"enum":"a"}`, `/enum must be a list, not "a"`},
+		{`{"type":3}`, `/type must be one of string, number, integer, boolean, object, array, null, or a list of them, not 3`},
+		{`{"description":{}}`, `/description must be text, not {}`},
+		{`{"items":"string"}`, `/items must be a schema, such as {type: string}, not "string"`},
+		{`{"items":[{"type":"string"},3]}`, `/items/1 must be a schema, such as {type: string}, not 3`},
+		{`{"allOf":{}}`, `/allOf must be a list of schemas, not {}`},
+		{`{"anyOf":[{"not":{"maximum":[]}}]}`, `/anyOf/0/not/maximum must be a number, not []`},
+		{`{"title":1,"pattern":2}`, "/pattern must be text, not 2\n/title must be text, not 1"},
+		{`{"title":[1,"` + strings.Repeat("long ", 20) + `"]}`, `/title must be text, not [1,"` + strings.Repeat("long ", 10) + "long…"},
+		{`{"dependentRequired":{"a":"b"}}`, `/dependentRequired must be a mapping of names to lists of names, not {"a":"b"}`},
+		{`{"dependentRequired":["a"]}`, `/dependentRequired must be a mapping of names to lists of names, not ["a"]`},
+		{`{"$vocabulary":3}`, ""}, // the decoder says what is wrong
+	} {
+		err := json.Unmarshal([]byte(tt.schema), new(jsonschema.Schema))
+		if err == nil {
+			t.Errorf("%s can be decoded", tt.schema)
+			continue
+		}
+		if got := jsonlimit.Explain([]byte(tt.schema), err); tt.want == "" && !errors.Is(got, err) || tt.want != "" && got.Error() != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.schema, got, tt.want)
+		}
+	}
+}
+
+// Explain finds nothing in schemas that can be decoded.
+func TestExplainTakesSchemas(t *testing.T) {
+	for _, schema := range []string{
+		`true`,
+		`{"type":["string","null"],"required":["a"],"properties":{"a":true,"b":{"items":[{}],"minItems":2.0}},"additionalProperties":false}`,
+		`{"$ref":"#/$defs/a","$defs":{"a":{"enum":[null,1],"const":null,"default":{"required":"q"},"required":null}},"x-own":{"title":1}}`,
+		`{"dependencies":{"a":["b"],"c":{"minimum":1.5}},"dependentSchemas":{"a":{}},"dependentRequired":{"a":["b"]},"patternProperties":{"^x":{"uniqueItems":true}}}`,
+	} {
+		if err := json.Unmarshal([]byte(schema), new(jsonschema.Schema)); err != nil {
+			t.Fatalf("%s: %v", schema, err)
+		}
+		if err := jsonlimit.Explain([]byte(schema), nil); err != nil {
+			t.Errorf("%s: got %v, want nothing", schema, err)
+		}
+	}
+}
+
 func TestValidate(t *testing.T) {
 	tree := `{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#"}}}}`
 	for _, tt := range []struct{ name, schema, value, want string }{

@@ -15,7 +15,11 @@ const (
 	Stuck = "the tool was not run: earlier calls of it have not ended although their time is over; try again later"
 )
 
-// Late returns what a caller reads about a call that did not end in its time.
-func Late(timeout time.Duration) string {
-	return "the tool did not finish within " + timeout.String() + UnknownEffect
+// Late returns what a caller reads about a call of the tool that did not end in its time.
+func (t *Tool) Late(timeout time.Duration) string {
+	late := "the tool did not finish within " + timeout.String()
+	if t.ReadOnly {
+		return late
+	}
+	return late + UnknownEffect
 }

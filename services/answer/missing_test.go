@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
@@ -56,11 +57,12 @@ func TestAwaitTools(t *testing.T) {
 				timer := time.AfterFunc(tt.after, func() { close(there) })
 				defer timer.Stop()
 				reply := turn.Reply{ToolCalls: []turn.ToolCall{{Name: "other"}, {Name: name}, {Name: name}}}
-				earlier := &attempts.Earlier{Steps: []turn.Step{{Reply: reply}}, Calls: map[int]record.ToolCall{1: {State: tt.state}}}
+				earlier := &attempts.Earlier{Steps: []turn.Step{{Reply: reply}}, Calls: map[int]record.ToolCall{1: {State: tt.state}, 2: {State: tt.state}}}
 				var got []string
 				tell := func(what string) { got = append(got, what) }
+				log := eventlog.New(1, func() int64 { return 1 })
 				wr := answer.New(ctx, answer.Run{ID: "run", Attempt: 2, Request: &schemas.ChatRequest{}, Earlier: earlier}, answer.Deps{
-					Log: eventlog.New(1, func() int64 { return 1 }), Spent: usage.NewLedger(nil), Clock: watchedClock{tell: tell}, Now: time.Now,
+					Log: log, Spent: usage.NewLedger(nil), Clock: watchedClock{tell: tell}, Now: time.Now,
 					Missing: func(tool string) <-chan struct{} {
 						if tool != name || tt.after == 0 {
 							return nil
@@ -83,6 +85,17 @@ func TestAwaitTools(t *testing.T) {
 				wr.AwaitTools()
 				if took := time.Since(began); took != tt.took {
 					t.Errorf("it took %v, want %v", took, tt.took)
+				}
+				// Its readers are told for which call it waits, if there is one.
+				shown, told := 0, tt.after > 0 && tt.state != record.ToolFinished
+				events, _ := log.Tail(0).Next()
+				for _, e := range events {
+					if s, ok := e.Body.(*runlog.Status); ok && s.Message == "Waiting for the server of "+name+"..." && s.Tool == name {
+						shown++
+					}
+				}
+				if told != (shown == 1) || shown > 1 {
+					t.Errorf("it is shown %d times that the call waits, want it once: %t", shown, told)
 				}
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("(-want +got)\n%s", diff)

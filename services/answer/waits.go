@@ -179,7 +179,7 @@ func (wr *Writer) toolAnswered(e turn.ToolAnswered) {
 
 // AwaitTools waits for the servers of the tools that earlier attempts have called, up to
 // maxToolWait: they may have started with the service. The run's time is paused meanwhile,
-// and the run is idle.
+// and the run is idle. Its readers are told for which call it waits.
 func (wr *Writer) AwaitTools() {
 	if wr.deps.Missing == nil {
 		return
@@ -188,7 +188,21 @@ func (wr *Writer) AwaitTools() {
 	defer done()
 	for _, name := range wr.run.Earlier.Called() {
 		if there := wr.deps.Missing(name); there != nil && ctx.Err() == nil {
+			wr.showLack(name)
 			wr.awaitTool(ctx, there)
+		}
+	}
+}
+
+// showLack shows that the next call of the tool waits for its server. The line is of the call:
+// one of the model would be in a group, which counts as a reply.
+func (wr *Writer) showLack(name string) {
+	e := wr.run.Earlier
+	reply := &e.Steps[len(e.Steps)-1].Reply
+	for i, c := range reply.ToolCalls {
+		if index := reply.FirstIndex + i; c.Name == name && e.Calls[index].State != record.ToolFinished {
+			wr.line(index, c.ID, name, runlog.Status{Message: "Waiting for the server of " + name + "...", Tool: name})
+			return
 		}
 	}
 }

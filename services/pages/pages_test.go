@@ -341,6 +341,23 @@ tabs:
 	}
 }
 
+// What breaks the form of YAML is mostly a text without quotation marks, or the indentation.
+func TestMistakesInYAML(t *testing.T) {
+	for file, want := range map[string]string{
+		"identity: You help: with orders.":                      `a.yaml: is not valid YAML: mapping values are not allowed in this context; a text with ": " in it needs quotation marks`,
+		"page: a\ntools:\n\t- web_search":                       "a.yaml:3: is not valid YAML: found character that cannot start any token; indent with spaces, not tabs",
+		"identity: @me":                                         "a text that begins with @, % or ` needs quotation marks",
+		"identity: *me":                                         "a.yaml: is not valid YAML: unknown anchor 'me' referenced; a text that begins with * needs quotation marks",
+		"page: a\ntools: [web_search\nidentity: b":              "did not find expected ',' or ']'; the entries of one mapping or list have the same indentation; each bracket and quotation mark needs its end",
+		"http_tools:\n  - name: x\n    body: {\"id\": {{.id}}}": "a.yaml:3: body must be text; one that begins with { or [ needs quotation marks",
+	} {
+		_, err := pages.Load(pages.Sources{Bundled: fstest.MapFS{"a.yaml": {Data: []byte(file)}}}, pagestest.Parts())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", file, err, want)
+		}
+	}
+}
+
 func TestContentNote(t *testing.T) {
 	for kind, want := range map[string]string{
 		"": "Markdown", "md": "Markdown", "csv": "the header with the names of the columns in the first row", "interactive_chart": "one JSON object on the first line",

@@ -312,7 +312,7 @@ func (r *pageReader) words(n *yaml.Node, what string) []pageWord {
 
 func (r *pageReader) text(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		r.wrongValue(n.Line, "must be text")
+		r.wrongValue(n.Line, "must be text; one that begins with { or [ needs quotation marks")
 		return ""
 	}
 	return n.Value

@@ -159,7 +159,7 @@ func (h *History) Messages(ctx context.Context, in HistoryInput) (list []turn.Me
 	if err != nil {
 		return nil, "", err
 	}
-	turns := h.render(ctx, in, past.list)
+	turns := h.render(ctx, in, past.list, current.Images)
 	cost := h.cost(current)
 	budget := max(h.Budget-cost, h.Budget/4)
 	if h.room > 0 {

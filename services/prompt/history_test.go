@@ -266,10 +266,10 @@ func TestHistoryLeavesRefusedImagesOut(t *testing.T) {
 		{"", "I see", 4},
 	} {
 		c := &storedChat{files: map[string][]schemas.Attachment{}}
-		for _, answer := range []string{"nice", tc.answer, "nice", ""} {
+		for i, answer := range []string{"nice", tc.answer, "nice", ""} {
 			asked := c.say("user", "look")
 			asked.Attachments = []schemas.AttachmentInfo{{Name: "p.png", MIME: "image/png", Size: 8}}
-			c.files[asked.ID] = []schemas.Attachment{{Name: "p.png", MIME: "image/png", Content: "iVBORw0KGgo="}}
+			c.files[asked.ID] = []schemas.Attachment{{Name: "p.png", MIME: "image/png", Content: "iVBORw0KGgo" + string(rune('A'+i))}}
 			c.say("assistant", answer)
 		}
 		if failed := &c.messages[3]; tc.code != "" {
@@ -294,6 +294,43 @@ func TestHistoryLeavesRefusedImagesOut(t *testing.T) {
 				t.Errorf("%q after %s: the user is told %q with answer %d, %v", tc.answer, tc.code, told, answer, err)
 			}
 		}
+	}
+}
+
+// A user who has attached the images again is not told to do so, and the model is not told that
+// they are missing.
+func TestHistoryOfImagesThatAreAttachedAgain(t *testing.T) {
+	image := func(end string) schemas.Attachment {
+		return schemas.Attachment{Name: "p.png", MIME: "image/png", Content: "iVBORw0KGgo" + end}
+	}
+	for _, tc := range []struct {
+		name  string
+		again []schemas.Attachment
+		told  bool
+	}{
+		{"none", nil, true},
+		{"one of them", []schemas.Attachment{image("B")}, true},
+		{"another one", []schemas.Attachment{image("C"), image("D")}, true},
+		{"both", []schemas.Attachment{image("B"), image("A")}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := &storedChat{files: map[string][]schemas.Attachment{}}
+			for _, files := range [][]schemas.Attachment{{image("A"), image("B")}, tc.again} {
+				asked := c.say("user", "look")
+				asked.Attachments = make([]schemas.AttachmentInfo, len(files))
+				c.files[asked.ID] = files
+				failed := c.say("assistant", "")
+				failed.Status, failed.Error = schemas.MessageError, &schemas.MessageFailure{Code: schemas.CodeUpstreamError, Message: "no"}
+			}
+			c.messages = c.messages[:3]
+			told := 0
+			list, _, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{
+				Owner: alice, ConversationID: 1, UserMessageID: c.last(), Warn: func(string) { told++ },
+			})
+			if noted := strings.Contains(fmt.Sprint(list), "ask the user to attach it again"); err != nil || (told == 1) != tc.told || noted != tc.told || told > 1 {
+				t.Errorf("the user is told %d times, the model %t, %v; want %t", told, noted, err, tc.told)
+			}
+		})
 	}
 }
 

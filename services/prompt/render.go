@@ -50,8 +50,9 @@ func (t *historyTurn) message() turn.Message {
 
 // render makes turns from earlier messages. Empty messages are left out. The
 // files of the newest messages are shown again, but no images from before an answer that was
-// refused; if that was the newest answer, the user is told.
-func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessage) []historyTurn {
+// refused; if that was the newest answer, the user is told. Those that the current message has
+// are not missing.
+func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessage, current []turn.Image) []historyTurn {
 	turns := make([]historyTurn, 0, len(list))
 	files, images, left, answered, hidden := 0, maxHistoryImages, olderImages, false, false
 	for _, past := range slices.Backward(list) {
@@ -66,7 +67,7 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 			msg := turn.Message{Content: userText(&m)}
 			if len(m.Attachments) > 0 && files < maxHistoryFiles {
 				files++
-				hidden = h.showFiles(ctx, in, &m, &msg, images, left) && left == refusedImages || hidden
+				hidden = h.showFiles(ctx, in, &m, &msg, images, left, current) && left == refusedImages || hidden
 				images -= len(msg.Images)
 			} else if len(m.Attachments) > 0 {
 				msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
@@ -90,8 +91,8 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 
 // showFiles adds an earlier message's files to msg, with at most so many images and a note about
 // those that are left out, or notes their names if they cannot be read. Hidden reports whether
-// images were left out.
-func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int, left string) (hidden bool) {
+// images were left out that the current message does not have.
+func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int, left string, current []turn.Image) (hidden bool) {
 	files, err := h.store.Files(ctx, in.Owner, in.ConversationID, m.ID)
 	if err == nil {
 		err = attach(msg, files)
@@ -100,8 +101,10 @@ func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Mes
 		msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
 		return false
 	}
-	if hidden = len(msg.Images) > images; hidden {
-		msg.Images = msg.Images[:images]
+	shown := min(len(msg.Images), images)
+	hidden = slices.ContainsFunc(msg.Images[shown:], func(i turn.Image) bool { return !slices.Contains(current, i) })
+	msg.Images = msg.Images[:shown]
+	if hidden {
 		msg.Content = withNotes(msg.Content, []string{left})
 	}
 	return hidden

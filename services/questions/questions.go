@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/seldom"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/services/clicks"
 	"github.com/chattray/chattray/services/documents"
@@ -55,13 +57,17 @@ type Options struct {
 	// OffersModel reports whether a request may name the model.
 	OffersModel func(name string) bool
 	Now         func() time.Time
+	Logger      *slog.Logger
 }
 
 // Questions makes first writes of runs. It is safe for concurrent use.
-type Questions struct{ Options }
+type Questions struct {
+	Options
+	unknown seldom.Log // of pages that no file describes
+}
 
 // New returns Questions with these options.
-func New(o Options) *Questions { return &Questions{o} }
+func New(o Options) *Questions { return &Questions{Options: o} }
 
 // Question is a request with everything its run needs to begin.
 type Question struct {
@@ -95,7 +101,7 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		ConversationID: req.ConversationID, ChatKey: req.ChatID, FirstMessage: first, Title: title(first), Unlisted: req.Unlisted, Queue: req.IfBusy == "queue",
 		Run: record.Run{
 			ID: newID(), ChatKey: req.ChatID, ConversationID: req.ConversationID, Owner: user, Request: raw, CreatedAt: q.Now(),
-			MessageID: newID(), IdempotencyKey: o.IdempotencyKey, BodyHash: o.BodyHash, Page: q.page(req),
+			MessageID: newID(), IdempotencyKey: o.IdempotencyKey, BodyHash: o.BodyHash, Page: q.page(ctx, req),
 		},
 	}
 	if err := q.chat(ctx, req, b); err != nil {
@@ -116,11 +122,20 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 	return &Question{Begin: b, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
 }
 
-// page returns the name of the request's page, empty if the service does not have it.
-func (q *Questions) page(req *schemas.ChatRequest) string {
-	page, _ := q.Pages.Page(req.Context.String("current_page"))
+// page returns the name of the request's page, empty if the service does not have it. Such a
+// page is no error, but its name may be misspelt, so the log has it.
+func (q *Questions) page(ctx context.Context, req *schemas.ChatRequest) string {
+	name := req.Context.String("current_page")
+	page, known := q.Pages.Page(name)
+	if !known && name != "" {
+		name = text.Bytes(name, maxLogged)
+		q.unknown.About(ctx, name, q.Logger, slog.LevelInfo, "no page file describes the page of a question, which gets the tools of every page", slog.String("current_page", name))
+	}
 	return page.Page
 }
+
+// maxLogged bounds the part of a page's name that the log has, in bytes.
+const maxLogged = 100
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 

@@ -62,7 +62,7 @@ func (r *Runs) lookAgain(ctx context.Context) {
 		return
 	}
 	if err := r.takeFrom(ctx, nil); err != nil {
-		r.untended.Write(ctx, r.Logger, slog.LevelWarn, "could not look for unfinished runs again", slog.Any("error", err))
+		r.untended.About(ctx, "looks", r.Logger, slog.LevelWarn, "could not look for unfinished runs again", slog.Any("error", err))
 		return // the next tick tries again
 	}
 	r.mu.Lock()
@@ -114,7 +114,7 @@ func (r *Runs) adopt(ctx context.Context) {
 		list, err = r.Store.Queue.Held(ctx, lease.ID)
 	}
 	if err != nil {
-		r.untended.Write(ctx, r.Logger, slog.LevelWarn, "could not look for runs that may have been taken", slog.Any("error", err))
+		r.untended.About(ctx, "looks", r.Logger, slog.LevelWarn, "could not look for runs that may have been taken", slog.Any("error", err))
 		return // the next tick tries again
 	}
 	r.mu.Lock()

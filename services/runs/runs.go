@@ -213,7 +213,7 @@ func New(o Options) *Runs {
 	}
 	r.clicks = clicks.New(clicks.Options{Store: o.Store.Clicks, Pages: o.Pages, Actions: o.Actions, Logger: o.Logger})
 	r.questions = questions.New(questions.Options{
-		Store: o.Store.Questions, Runs: o.Store.Runs, Pages: o.Pages, Clicks: r.clicks, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
+		Store: o.Store.Questions, Runs: o.Store.Runs, Pages: o.Pages, Clicks: r.clicks, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now, Logger: o.Logger,
 	})
 	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages, o.Missing)
 	o.Prompt.Now = o.Now

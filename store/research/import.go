@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/store/sqldb"
@@ -19,6 +20,8 @@ const (
 	// importLines and importBytes bound the lines that one transaction stores, but for a
 	// longer line: others wait that long.
 	importLines, importBytes = 400, 512 << 10
+	// maxWrongLines is how many invalid lines an error names.
+	maxWrongLines = 20
 )
 
 // Counts are how many records an import had.
@@ -35,7 +38,8 @@ type Counts struct {
 // report before its articles, unless the database has it.
 //
 // All lines are checked before the first one is stored. If one is invalid,
-// nothing is imported; the error names the line and is a schemas.Error. Then
+// nothing is imported; the error names the lines, at most maxWrongLines, and is a
+// schemas.Error. Then
 // each transaction stores a few hundred lines, and others may write in between.
 // If the database stops the import, the error names the last line that is
 // stored; a second import of the same data completes it.
@@ -114,29 +118,55 @@ type importCheck struct {
 	counts           Counts
 	// lines is the number of the last line with a record.
 	lines int
+	// wrong has the errors of invalid lines. Unread is true if one could not be read: what
+	// later lines refer to may be on it.
+	wrong  []error
+	unread bool
 }
 
 func (c *importCheck) all(ctx context.Context, data io.Reader) error {
 	for line, err := range readImport(data) {
+		unread := err != nil
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err == nil {
 			err = c.add(ctx, &line.record)
 		}
-		if invalid, ok := errors.AsType[*schemas.Error](err); ok { // invalidLine made it, for this line
-			invalid.Message = fmt.Sprintf("line %d: %s", line.n, invalid.Message)
-			return err
+		c.lines = line.n
+		if err == nil {
+			continue
 		}
-		if err != nil {
+		invalid, ok := errors.AsType[*schemas.Error](err) // invalidLine made it, for this line
+		if !ok {
 			return fmt.Errorf("line %d: %w", line.n, err)
 		}
-		c.lines = line.n
+		invalid.Message = fmt.Sprintf("line %d: %s", line.n, invalid.Message)
+		c.wrong, c.unread = append(c.wrong, err), c.unread || unread
+		if len(c.wrong) == maxWrongLines {
+			break
+		}
 	}
-	return nil
+	return c.fault()
 }
 
-// add returns an error unless the row that the record refers to exists.
+// fault returns the error for all invalid lines; nil if there are none.
+func (c *importCheck) fault() error {
+	if len(c.wrong) < 2 {
+		return errors.Join(c.wrong...)
+	}
+	var list strings.Builder
+	for _, err := range c.wrong {
+		list.WriteString("\n" + strings.TrimPrefix(err.Error(), string(schemas.CodeInvalid)+": "))
+	}
+	if len(c.wrong) == maxWrongLines {
+		fmt.Fprintf(&list, "\nThe lines after line %d were not read.", c.lines)
+	}
+	return invalidLine("these lines are not valid:" + list.String())
+}
+
+// add returns an error unless the row that the record refers to exists. A row that does not
+// is told once.
 func (c *importCheck) add(ctx context.Context, r *importRecord) error {
 	switch r.table {
 	case &importedStreams:
@@ -145,11 +175,8 @@ func (c *importCheck) add(ctx context.Context, r *importRecord) error {
 		return nil
 	case &importedReports:
 		c.counts.Reports++
-		if err := c.known(ctx, c.streams, "streams", r.parent, "stream_id"); err != nil {
-			return err
-		}
 		c.reports[r.id] = struct{}{}
-		return nil
+		return c.known(ctx, c.streams, "streams", r.parent, "stream_id")
 	default:
 		c.counts.Articles++
 		return c.known(ctx, c.reports, "reports", r.parent, "report_id")
@@ -157,17 +184,17 @@ func (c *importCheck) add(ctx context.Context, r *importRecord) error {
 }
 
 func (c *importCheck) known(ctx context.Context, ids map[int64]struct{}, table string, id int64, field string) error {
-	if _, ok := ids[id]; ok {
+	if _, ok := ids[id]; ok || c.unread {
 		return nil
 	}
 	n, err := sqldb.Number(c.data.db.Read(ctx), "SELECT COUNT(*) FROM "+table+" WHERE id = ?", id)
 	if err != nil {
 		return err
 	}
+	ids[id] = struct{}{}
 	if n == 0 {
 		return invalidLine(fmt.Sprintf("%s %d does not exist", field, id))
 	}
-	ids[id] = struct{}{}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -55,9 +56,9 @@ type importLine struct {
 	record  importRecord
 }
 
-// readImport returns the records of the data. An error is the last one and has the number of
-// its line; it is a schemas.Error, without the number, if the line is invalid. Empty lines
-// are left out, as is a byte order mark at the start.
+// readImport returns the records of the data. An error has the number of its line; it is a
+// schemas.Error, without the number, if the line is invalid, and the last one otherwise, or
+// if the line is too long. Empty lines are left out, as is a byte order mark at the start.
 func readImport(data io.Reader) iter.Seq2[importLine, error] {
 	return func(yield func(importLine, error) bool) {
 		lines := bufio.NewScanner(data)
@@ -77,7 +78,7 @@ func readImport(data io.Reader) iter.Seq2[importLine, error] {
 				continue
 			}
 			r, err := decodeRecord(line)
-			if !yield(importLine{n: n, size: len(line), record: r}, err) || err != nil {
+			if !yield(importLine{n: n, size: len(line), record: r}, err) {
 				return
 			}
 		}
@@ -134,12 +135,20 @@ func decodeRecord(line []byte) (importRecord, error) {
 // fieldLetters are the characters of the names of fields.
 const fieldLetters = "abcdefghijklmnopqrstuvwxyz_"
 
+// wordOf has the words for the types of fields.
+var wordOf = map[reflect.Kind]string{reflect.String: "text", reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Slice: "a list"}
+
 // decodeLine decodes a record; a field that its schema does not have is an
 // error.
 func decodeLine(line []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
+	err := dec.Decode(into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wordOf[wrong.Type.Kind()] != "" {
+		name := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:]
+		return invalidLine(fmt.Sprintf("the field %s must be %s, not a JSON %s", name, wordOf[wrong.Type.Kind()], wrong.Value))
+	}
+	if err != nil {
 		return invalidLine("a field is unknown or of the wrong type").Because(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -117,6 +118,31 @@ func testLateBadImport(t *testing.T, url string) {
 	s := open(t, url)
 	_, err := s.Import(t.Context(), strings.NewReader(streamLines(2000)+`{"kind":"report","report_id":1,"stream_id":2001,"title":"t"}`))
 	failsWith(t, "stream that does not exist", err, schemas.CodeInvalid)
+	streams, err := s.Streams(t.Context())
+	must(t, err)
+	equal(t, "streams", len(streams), 0)
+}
+
+// The error names all lines that are invalid, so that a file is corrected at once, but none
+// only because of another one.
+func testManyBadLines(t *testing.T, url string) {
+	s := open(t, url)
+	for data, want := range map[string]string{
+		"nope\n" + `{"kind":"cat"}` + "\n\n" + streamLines(1) + `{"kind":"stream","stream_id":"3","name":"n"}`: "these lines are not valid:\nline 1: it is not a JSON object (.*)\nline 2: kind must be stream, report or article\nline 5: the field stream_id must be a whole number, not a JSON string",
+
+		`{"kind":"report","report_id":1,"stream_id":9,"title":"t"}` + "\n" + `{"kind":"report","report_id":2,"stream_id":9,"title":"t"}` + "\n" +
+			`{"kind":"article","article_id":3,"report_id":1,"title":"t"}` + "\n" + `{"kind":"article","article_id":3,"report_id":4,"title":"t"}`: "these lines are not valid:\nline 1: stream_id 9 does not exist\nline 4: report_id 4 does not exist",
+
+		`{"kind":"stream","stream_id":9}` + "\n" + `{"kind":"report","report_id":1,"stream_id":9,"title":"t"}`: "line 1: a stream needs stream_id and name",
+
+		strings.Repeat("nope\n", 100): "these lines are not valid:(\nline [0-9]+: it is not a JSON object [^\n]*){20}\nThe lines after line 20 were not read.",
+	} {
+		_, err := s.Import(t.Context(), strings.NewReader(data))
+		failsWith(t, data, err, schemas.CodeInvalid)
+		if message := schemas.Visible(err).Message; !regexp.MustCompile("^" + want + "$").MatchString(message) {
+			t.Errorf("%s: got %s, want %s", data, message, want)
+		}
+	}
 	streams, err := s.Streams(t.Context())
 	must(t, err)
 	equal(t, "streams", len(streams), 0)

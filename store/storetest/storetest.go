@@ -147,6 +147,7 @@ var ownTests = map[string]func(t *testing.T, url string){
 	"import":              testImport,
 	"bad imports":         testBadImports,
 	"late bad import":     testLateBadImport,
+	"many bad lines":      testManyBadLines,
 	"import in parts":     testImportInParts,
 	"import interrupted":  testImportInterrupted,
 	"import changed":      testImportChanged,

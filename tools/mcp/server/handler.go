@@ -203,7 +203,7 @@ func (h *Handler) fault(ctx context.Context, t turn.Tool, timeout time.Duration,
 	}
 	h.opts.Logger.WarnContext(ctx, "tool failed", "tool", t.Name, "error", err)
 	if ctx.Err() != nil {
-		return turn.Late(timeout)
+		return t.Late(timeout)
 	}
 	if seen, ok := errors.AsType[*schemas.Error](err); ok {
 		return seen.Message
