@@ -298,7 +298,7 @@ func get(c *wires.Call) error {
 	t := makeTable(options{model: "chattray"}, wires.Params{Run: run.RunID})
 	part := part(t, run)
 	part.After, part.Cursor = begin, cursor
-	if stream == "true" {
+	if stream == "true" || stream == "" && query.Has("starting_after") { // openai-go has stream in a body, which is not read
 		return c.Service.Serve(c, to, part)
 	}
 	return t.respond(c, to, part, true)

@@ -7356,9 +7356,9 @@ export interface operations {
     getResponse: {
         parameters: {
             query?: {
-                /** @description true returns the events, and follows the run while it is under way */
+                /** @description true returns the events, and follows the run while it is under way; the default is true with `starting_after`, else false */
                 stream?: string;
-                /** @description The `sequence_number` after which the events are sent */
+                /** @description The `sequence_number` after which the events are sent; 0 sends all of them */
                 starting_after?: string;
             };
             header?: never;
