@@ -228,19 +228,23 @@ for (const [what, viewport] of [['at 400 %', { width: 320, height: 256 }], ['on 
   test(`${what} whatever stands in the input and in the menu can be reached`, async () => {
     const page = await chromium.open(`${server.url}/#/streams`, { viewport })
     await openTray(page)
-    await page.ask('slow 400')
+    await page.ask('slow 2000') // longer than a test waits: at its end there is room
     for (const text of ['one', 'two', 'three', 'four', 'five']) await page.ask(text)
     await page.locator('input[type=file]').setInputFiles(Array.from({ length: 10 }, (_, i) => ({ name: `a file with a long name ${i}.txt`, mimeType: 'text/plain', buffer: Buffer.from('Text.') })))
     await page.input.fill('line\n'.repeat(20))
     await page.locator('.ct-attachment').nth(9).waitFor()
-    /** Whether an element is in sight, once everything around it is scrolled to its end with the wheel. */
-    const inSight = async (element) => {
-      await page.mouse.move(160, 20)
-      await page.mouse.wheel(0, 2000)
-      await until('it is in sight', () => element.evaluate((e) => {
-        const { top, bottom } = e.getBoundingClientRect()
-        return top >= 0 && bottom <= innerHeight
-      }))
+    /** Turns the wheel, in turn at the top and at the bottom of the screen, until an element is in sight: the list of messages keeps the turns that it gets. */
+    const inSight = (element) => {
+      let y = 20
+      return until('it is in sight', async () => {
+        await page.mouse.move(160, y)
+        await page.mouse.wheel(0, 2000)
+        y = viewport.height - y
+        return element.evaluate((e) => {
+          const { top, bottom } = e.getBoundingClientRect()
+          return top >= 0 && bottom <= innerHeight
+        })
+      })
     }
     await inSight(page.button('Send after this answer'))
     await page.button('Stop').click()

@@ -1,6 +1,7 @@
 // Runs the end-to-end tests: builds the service, then runs each file of tests, which drive the service in Chromium.
 //   npm run e2e [-- FILE…]
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,18 +21,16 @@ const work = mkdtempSync(join(tmpdir(), 'chattray-e2e-'))
 const binary = process.env.E2E_BINARY ?? join(work, 'chattray')
 let code = 1
 try {
-  if (!process.env.E2E_BINARY) {
-    const built = spawnSync('go', ['build', '-o', binary, '.'], { cwd: join(here, '../..'), stdio: 'inherit' })
-    if (built.status !== 0) process.exit(built.status ?? 1)
-  }
   const files = process.argv.slice(2)
   const tests = files.length > 0 ? files : readdirSync(here).filter((f) => f.endsWith('.test.js')).sort((a, b) => rank(a) - rank(b)).map((f) => join(here, f))
-  let pack = ''
-  if (tests.some((file) => PACKED.test(file))) {
-    const packed = spawnSync('npm', ['pack', '--silent', '--pack-destination', work], { cwd: join(here, '..'), stdio: ['ignore', 'ignore', 'inherit'] })
-    if (packed.status !== 0) process.exit(packed.status ?? 1)
-    pack = join(work, readdirSync(work).find((file) => file.endsWith('.tgz')))
-  }
+  // Neither fills two cores, so both are made at once.
+  const made = []
+  if (!process.env.E2E_BINARY) made.push(spawn('go', ['build', '-o', binary, '.'], { cwd: join(here, '../..'), stdio: 'inherit' }))
+  const isPacked = tests.some((file) => PACKED.test(file))
+  if (isPacked) made.push(spawn('npm', ['pack', '--silent', '--pack-destination', work], { cwd: join(here, '..'), stdio: ['ignore', 'ignore', 'inherit'] }))
+  const broken = (await Promise.all(made.map((child) => once(child, 'exit')))).find(([status]) => status !== 0)
+  if (broken) process.exit(broken[0] ?? 1)
+  const pack = isPacked ? join(work, readdirSync(work).find((file) => file.endsWith('.tgz'))) : ''
   Object.assign(process.env, { E2E_BINARY: binary, E2E_WORK: work, E2E_PACK: pack })
   const results = run({ files: tests, concurrency: 5, timeout: 900_000 })
   let failed = 0
