@@ -28,4 +28,29 @@ describe('a user who listens hears', () => {
     expect(document.activeElement).toBe(input())
     expect(launcher.isConnected).toBe(false)
   })
+
+  it('why an answer failed', async () => {
+    const { send } = await writing()
+    act(() => send([event('stream_end', { status: 'error', code: 'model', message: 'The model is not there.' })], true))
+    await waitFor(() => expect(said()).toBe('The answer failed. The model is not there.'))
+  })
+
+  it('why an answer does not go on', async () => {
+    const { send } = await writing()
+    act(() => send([frame('loading', { message: 'Waiting', code: 'waiting_for_model' }, { message_id: 'ML', block_id: 'B1' })]))
+    await waitFor(() => expect(said()).toBe('The model does not answer yet; trying again soon…'))
+  })
+
+  it('that a message waits for its turn', async () => {
+    const { user } = await writing()
+    await user.type(input(), 'and then?{Enter}')
+    await waitFor(() => expect(said()).toBe('Waiting messages: and then?'))
+  })
+
+  it('how many chats were found', async () => {
+    const { user } = show(({ path }) => (path.startsWith('/api/chats?') ? json({ items: [] }) : undefined))
+    await user.click(screen.getByRole('button', { name: 'Chats' }))
+    await user.type(await screen.findByLabelText('Search chats'), 'zz')
+    await waitFor(() => expect(said()).toBe('Nothing found.'))
+  })
 })
