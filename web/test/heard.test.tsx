@@ -53,4 +53,19 @@ describe('a user who listens hears', () => {
     await user.type(await screen.findByLabelText('Search chats'), 'zz')
     await waitFor(() => expect(said()).toBe('Nothing found.'))
   })
+
+  it('a question once', async () => {
+    const { user } = show(({ method }) => (method === 'POST' ? sse(answerFrames('A metal.')) : undefined))
+    await user.type(input(), 'What is gold?{Enter}')
+    const question = await screen.findByRole('article', { name: 'You' })
+    expect(within(question).getByRole('group').getAttribute('aria-label')).toBe('You:')
+  })
+
+  it('a payload as one button', async () => {
+    const payload = { type: 'note', payload_id: 'p', data: {}, summary: 'Two orders', source: 'tool' }
+    const { user } = show(({ method }) => (method === 'POST' ? sse(answerFrames('There.', { payloads: [payload], custom_payload: payload })) : undefined), { payloadHandlers: { note: { render: () => <p>Mine</p> } } })
+    await user.type(input(), 'x{Enter}')
+    await screen.findByText('Two orders')
+    expect(screen.queryByRole('region', { name: /Two orders/ })).toBe(null)
+  })
 })

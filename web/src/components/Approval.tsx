@@ -44,7 +44,7 @@ export default function Approval({ approval, runId, send, className, children }:
         if (!wrong) void approve({ ...(changed && { input: inputOf(fields, values) }), always }).then(forget)
       }}
     >
-      <p className="ct-approval-head"><ShieldIcon /><span>{labels.approvalTitle}</span></p>
+      <p className="ct-approval-head" aria-hidden="true"><ShieldIcon /><span>{labels.approvalTitle}</span></p>
       <p className="ct-approval-title" id={title} dir="auto">{titleOf({ title: approval.title, name: approval.tool })}</p>
       {words && <p className="ct-approval-words" dir="auto">{words}</p>}
       {why && <p className="ct-approval-why">{why}</p>}
