@@ -68,4 +68,17 @@ describe('a user who listens hears', () => {
     await screen.findByText('Two orders')
     expect(screen.queryByRole('region', { name: /Two orders/ })).toBe(null)
   })
+
+  it('the digits that the model has written, also in the card of a call', async () => {
+    const { user, send } = await writing()
+    const written = '{"account": 9007199254740993, "note": "1"}'
+    act(() => send([
+      frame('tool_call', { id: 't1', name: 'look_up', arguments: written }, { message_id: 'MC', block_id: 'B1' }),
+      frame('tool_call', { id: 't1', name: 'look_up', arguments: written, index: 0 }, { message_id: 'MD', block_id: 'B1' }),
+    ]))
+    const card = await screen.findByRole('button', { name: /Look up/ })
+    expect(card.textContent).not.toContain('9007199254740992')
+    await user.click(card)
+    await waitFor(() => expect(document.querySelector('.ct-tool-body pre')?.textContent).toBe('{\n  "account": 9007199254740993,\n  "note": "1"\n}'))
+  })
 })

@@ -1,6 +1,7 @@
 import { useId, useMemo, useState } from 'react'
 import type { Labels } from '../labels/tray'
 import { useChatState, useChatStore } from '../state/context'
+import { digitsOf, withDigits } from '../state/digits'
 import { MAX_TYPED } from '../state/longText'
 import { text as textOf, type RunView } from '../state/run'
 import { classes, type PartProps } from '../state/slots'
@@ -93,14 +94,8 @@ function writtenBy(run: RunView | null, { id, input }: ApprovalView): string[] |
   const messages = run?.fold.messages ?? []
   const call = messages.find((m) => m.type === 'approval' && m.props.approval_id === id)?.props.id
   const written = textOf(messages.findLast((m) => m.type === 'tool_call' && m.props.id === call)?.props.arguments)
-  try {
-    if (JSON.stringify(JSON.parse(written)) !== JSON.stringify(input)) return null
-    // A mark tells numbers from texts.
-    const marked: unknown = JSON.parse(written.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g, (part) => (part.startsWith('"') ? part : `"\\u0000${part}"`)))
-    return fieldsOf(marked).map(({ kind, text }) => (kind === 'json' ? text.replace(/"\\u0000(.*?)"/g, '$1') : text.replace('\0', '')))
-  } catch {
-    return null
-  }
+  const marked = digitsOf(input, written)
+  return marked === undefined ? null : fieldsOf(marked).map(({ kind, text }) => (kind === 'json' ? withDigits(text) : text.replace('\0', '')))
 }
 
 /** A value of an input as a field; an empty key means that the input is not an object. */
