@@ -81,4 +81,13 @@ describe('a user who listens hears', () => {
     await user.click(card)
     await waitFor(() => expect(document.querySelector('.ct-tool-body pre')?.textContent).toBe('{\n  "account": 9007199254740993,\n  "note": "1"\n}'))
   })
+
+  it('the title of a document without its button, and no landmark for each block', async () => {
+    const { api } = fakeApi(({ path }) => (path === '/api/documents/d' ? json({ id: 'd', title: 'Gold', revision: 1, blocks: [block('a'), block('b')] }) : undefined))
+    const Pane = () => <DocumentPane state={useDocument('d')} />
+    render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+    expect(await screen.findByRole('heading', { name: 'Gold' })).toBeTruthy()
+    expect(screen.queryAllByRole('region')).toEqual([])
+    expect(screen.getAllByRole('group', { name: 'md block' })).toHaveLength(2)
+  })
 })
