@@ -29,12 +29,6 @@ describe('a user who listens hears', () => {
     expect(launcher.isConnected).toBe(false)
   })
 
-  it('why an answer failed', async () => {
-    const { send } = await writing()
-    act(() => send([event('stream_end', { status: 'error', code: 'model', message: 'The model is not there.' })], true))
-    await waitFor(() => expect(said()).toBe('The answer failed. The model is not there.'))
-  })
-
   it('why an answer does not go on', async () => {
     const { send } = await writing()
     act(() => send([frame('loading', { message: 'Waiting', code: 'waiting_for_model' }, { message_id: 'ML', block_id: 'B1' })]))

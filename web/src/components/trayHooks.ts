@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/errors'
 import { pause, STREAM_LIMITS, waitAfter } from '../api/stream'
 import type { User } from '../api/types'
-import { failureWords, statusWords, type TrayLabels } from '../labels/tray'
+import { statusWords, type TrayLabels } from '../labels/tray'
 import { text, type RunView } from '../state/run'
 import type { ChatState } from '../state/state'
 import type { ChatStore } from '../state/store'
@@ -81,7 +81,7 @@ export function useAnnouncements(state: ChatState, labels: TrayLabels) {
   useEffect(() => {
     const last = state.messages.at(-1)
     const ends: Record<string, string> = {
-      complete: labels.announceDone, cancelled: labels.announceStopped, error: [labels.announceError, last?.error && failureWords(labels, last.error.code, last.error.message)].join(' '),
+      complete: labels.announceDone, cancelled: labels.announceStopped, error: labels.announceError,
     }
     if (state.isLoading !== busy.current) announce(state.isLoading ? labels.announceBusy : (last?.role === 'assistant' && ends[last.status]) || '')
     busy.current = state.isLoading
