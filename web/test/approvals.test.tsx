@@ -24,6 +24,8 @@ describe('an approval', () => {
     expect(within(card).getByLabelText<HTMLInputElement>('Order id').value).toBe('7')
     expect(within(card).getByLabelText<HTMLInputElement>('Sure').checked).toBe(true)
     expect(card.textContent).not.toContain('remove_order')
+    // The card's name says it already.
+    expect(within(card).getByText('May I do this?').closest('[aria-hidden]')).toBeTruthy()
     expect(container.querySelector('.ct-tool')).toBeNull()
   })
 

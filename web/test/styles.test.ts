@@ -84,3 +84,10 @@ function parts(selector: string): string[] {
   }
   return found
 }
+
+it('what is not laid out is left so only where screen readers read it all the same', () => {
+  // Firefox has no text for them then: its headings are silent.
+  const rules = files.flatMap((f) => cssOf(f).split('\n')).filter((line) => line.includes('content-visibility: auto'))
+  expect(rules).toHaveLength(3)
+  for (const rule of rules) expect(rule).toContain('@supports not (-moz-appearance: none) {')
+})

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useMemo, useRef, useState } from 'react'
 import type { CustomPayload } from '../api/types'
 import { failureWords, statusWords } from '../labels/tray'
 import { SourcesProvider } from '../markdown/sources'
@@ -15,6 +15,7 @@ import type { MessageProps } from './Message'
 import { Parts } from './Parts'
 import { PayloadCard } from './PayloadCard'
 import { Suggestions } from './Suggestions'
+import { useReached } from './useReached'
 
 const SuggestionsSlot = slot('Suggestions', Suggestions)
 const ActionsSlot = slot('Actions', AnswerActions)
@@ -32,7 +33,10 @@ export function Answer({ message, last, busy, onAction, className, children }: M
   const after = [...[...cards.values()].filter((p) => !inPlace.has(p.payload_id ?? '')), ...ends]
   const cardOf = useCallback((id: string) => cards.has(id) && <PayloadCard payload={cards.get(id)!} />, [cards])
   const empty = parts.length === 0 && after.length === 0
-  const box = useRecalled(message, live)
+  const box = useRef<HTMLElement>(null)
+  const store = useChatStore()
+  // The run of a stored answer is replayed once the answer is in view.
+  useReached(box, !live && !view && message.run_id && message, () => store.recall(message))
   if (live && empty) {
     return (
       <article className={classes('ct-message', className)} data-role="assistant" aria-label={labels.assistant}>
@@ -99,24 +103,6 @@ function PayloadList({ payloads, more }: { payloads: CustomPayload[]; more: Cust
       {[...(all ? more : []), ...payloads].map((p, i) => <PayloadCard key={p.payload_id ?? i} payload={p} />)}
     </div>
   )
-}
-
-/** Replays an answer's run once the answer is in view. */
-function useRecalled(message: GeneralChatMessage, live: boolean) {
-  const box = useRef<HTMLElement>(null)
-  const store = useChatStore()
-  const wanted = !live && !message.view && message.run_id !== undefined
-  useEffect(() => {
-    if (!wanted || !box.current) return
-    const seen = new IntersectionObserver((entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return
-      seen.disconnect()
-      store.recall(message)
-    })
-    seen.observe(box.current)
-    return () => seen.disconnect()
-  }, [store, message, wanted])
-  return box
 }
 
 function Dots() {

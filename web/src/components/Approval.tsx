@@ -1,6 +1,7 @@
 import { useId, useMemo, useState } from 'react'
 import type { Labels } from '../labels/tray'
 import { useChatState, useChatStore } from '../state/context'
+import { digitsOf, withDigits } from '../state/digits'
 import { MAX_TYPED } from '../state/longText'
 import { text as textOf, type RunView } from '../state/run'
 import { classes, type PartProps } from '../state/slots'
@@ -44,7 +45,7 @@ export default function Approval({ approval, runId, send, className, children }:
         if (!wrong) void approve({ ...(changed && { input: inputOf(fields, values) }), always }).then(forget)
       }}
     >
-      <p className="ct-approval-head"><ShieldIcon /><span>{labels.approvalTitle}</span></p>
+      <p className="ct-approval-head" aria-hidden="true"><ShieldIcon /><span>{labels.approvalTitle}</span></p>
       <p className="ct-approval-title" id={title} dir="auto">{titleOf({ title: approval.title, name: approval.tool })}</p>
       {words && <p className="ct-approval-words" dir="auto">{words}</p>}
       {why && <p className="ct-approval-why">{why}</p>}
@@ -93,14 +94,8 @@ function writtenBy(run: RunView | null, { id, input }: ApprovalView): string[] |
   const messages = run?.fold.messages ?? []
   const call = messages.find((m) => m.type === 'approval' && m.props.approval_id === id)?.props.id
   const written = textOf(messages.findLast((m) => m.type === 'tool_call' && m.props.id === call)?.props.arguments)
-  try {
-    if (JSON.stringify(JSON.parse(written)) !== JSON.stringify(input)) return null
-    // A mark tells numbers from texts.
-    const marked: unknown = JSON.parse(written.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g, (part) => (part.startsWith('"') ? part : `"\\u0000${part}"`)))
-    return fieldsOf(marked).map(({ kind, text }) => (kind === 'json' ? text.replace(/"\\u0000(.*?)"/g, '$1') : text.replace('\0', '')))
-  } catch {
-    return null
-  }
+  const marked = digitsOf(input, written)
+  return marked === undefined ? null : fieldsOf(marked).map(({ kind, text }) => (kind === 'json' ? withDigits(text) : text.replace('\0', '')))
 }
 
 /** A value of an input as a field; an empty key means that the input is not an object. */

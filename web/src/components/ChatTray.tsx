@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
 import type { SuggestedAction } from '../api/types'
 import type { Labels } from '../labels/tray'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
@@ -128,7 +128,9 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
     setOpen(on ? 'yes' : 'no')
     if (!on) setSide(null)
   }, [setOpen, setSide])
-  useShortcut({ shortcut, root, input, shown, show })
+  const wanted = useShortcut({ shortcut, root, input, shown, show })
+  // The button stays until the focus is in the input: Orca says nothing of a focus that moves after its element was removed, and takes what is typed for commands.
+  const settled = useDeferredValue(shown)
   const onAction = useCallback((action: SuggestedAction) => {
     setNotice('')
     if (action.handler === 'server') return void store.sendMessage(action.label, { interactionType: 'action_executed', action })
@@ -174,7 +176,10 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
     <TrayContextProvider value={tray}>
       <div ref={root} className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} data-push={room.push || undefined} data-fixed={fixed || undefined} dir={props.dir} style={sizes} {...drop}>
         <div className="ct-live-region" role="status" aria-live="polite">{announcement}</div>
-        {!shown && <Launcher onOpen={() => show(true)} unread={unread} />}
+        {!(shown && settled) && <Launcher onOpen={() => {
+          wanted.current = mayType()
+          show(true)
+        }} unread={unread} />}
         {shown && (
           <>
             {railed && (

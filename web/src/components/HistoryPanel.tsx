@@ -5,6 +5,7 @@ import { classes, type PartProps } from '../state/slots'
 import { useAllLabels } from '../state/allLabels'
 import { useChatState } from '../state/context'
 import { keyOf } from '../state/keys'
+import { useTray } from '../state/tray'
 import { useThreads } from '../state/useThreads'
 import type { Labels } from '../labels/tray'
 import { waitingApproval } from '../state/view'
@@ -27,6 +28,10 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
   const box = useRef<HTMLElement>(null)
   const field = useRef<HTMLInputElement>(null)
   const keepFocus = useFocusedRow(box, items)
+  const { announce } = useTray()
+  useEffect(() => {
+    if (query && status === 'ready') announce(labels.paletteFound(items.length))
+  }, [items, status])
   const lent = onClose !== undefined
   useEffect(() => {
     if (lent) (mayType() ? field : box).current?.focus()

@@ -8,7 +8,7 @@ import { Answer } from './Answer'
 import { IconButton } from './IconButton'
 import { EditIcon } from './icons'
 import { AttachmentList, EditMessage, Versions } from './laterParts'
-import { beginningOf, Time } from './Time'
+import { Time } from './Time'
 
 export interface MessageProps extends PartProps {
   message: GeneralChatMessage
@@ -45,7 +45,7 @@ export function UserMessage({ message, busy, className, children }: MessageProps
       )}
       {(message.content || message.action) && <div className="ct-bubble" dir="auto" data-cut={(long && !whole) || undefined}>{(long && !whole ? message.content.slice(0, LONG.shown) : message.content) || message.action?.action_identifier}</div>}
       {long && <button type="button" className="ct-more" aria-expanded={whole} onClick={() => setWhole(!whole)}>{whole ? labels.showLess : labels.showMore}</button>}
-      <div className="ct-tools-row" role="group" aria-label={beginningOf(message.content)}>
+      <div className="ct-tools-row" role="group" aria-label={`${labels.you}:`}>
         {named && <CopyButton text={message.content} />}
         {named && <Time at={message.created_at} />}
         {named && message.version && <Versions message={message} busy={busy} />}

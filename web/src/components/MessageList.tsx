@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ReactNode, type RefObject } from 'react'
+import { useRef, type ReactNode } from 'react'
 import type { SuggestedAction } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
@@ -8,6 +8,7 @@ import { Skeleton } from './Skeleton'
 import { useStickToEnd } from '../state/useStickToEnd'
 import { ArrowDownIcon } from './icons'
 import { MessageSlot } from './Message'
+import { useReached } from './useReached'
 
 export interface MessageListProps extends PartProps {
   /** Shown while there is no message. */
@@ -30,7 +31,7 @@ export function MessageList({ empty, onAction = nothingDone, className, children
   const state = useChatState()
   const { scroller, content, stuck, jump } = useStickToEnd()
   const older = useRef<HTMLButtonElement>(null)
-  useReached(older, scroller, state.olderCursor, () => void store.loadOlder())
+  useReached(older, state.olderCursor, () => void store.loadOlder(), scroller)
   const busy = state.isLoading
   const last = state.messages.at(-1)
   const unanswered = !busy && !state.isOpening && !state.error && last?.role === 'user' && !last.id.startsWith(LOCAL_ID)
@@ -53,22 +54,4 @@ export function MessageList({ empty, onAction = nothingDone, className, children
       )}
     </div>
   )
-}
-
-/** Does something when an element comes into sight, once for each key. */
-function useReached(element: RefObject<Element | null>, root: RefObject<Element | null>, key: unknown, act: () => void): void {
-  const latest = useRef(act)
-  useEffect(() => {
-    latest.current = act
-  })
-  useEffect(() => {
-    if (!element.current || typeof IntersectionObserver === 'undefined') return
-    const seen = new IntersectionObserver((entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return
-      seen.disconnect()
-      latest.current()
-    }, { root: root.current })
-    seen.observe(element.current)
-    return () => seen.disconnect()
-  }, [element, root, key])
 }

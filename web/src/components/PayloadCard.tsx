@@ -26,7 +26,7 @@ export function PayloadCard({ payload, className, children }: PayloadCardProps) 
   const inline = handler?.inline !== undefined
   const waits = isDecisive(handler) && !payload.outcome && !handler?.ownButtons
   return (
-    <section className={classes('ct-payload-card', className)} data-type={payload.type} data-inline={inline || open || undefined} aria-labelledby={title}>
+    <section className={classes('ct-payload-card', className)} data-type={payload.type} data-inline={inline || open || undefined}>
       <button type="button" className="ct-payload" id={title} onClick={() => (open ? closePayload() : openPayload(payload))} title={words} disabled={inline && !handler?.render} aria-expanded={inline ? undefined : open}>
         <PanelIcon />
         <span>{words}</span>

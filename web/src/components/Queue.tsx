@@ -1,6 +1,8 @@
+import { useEffect, useRef } from 'react'
 import { useChatState, useChatStore } from '../state/context'
 import type { Queued } from '../state/state'
 import { useAllLabels } from '../state/allLabels'
+import { useTray } from '../state/tray'
 import { ClockIcon } from './laterIcons'
 import { IconButton } from './IconButton'
 import { CloseIcon, EditIcon, SendIcon } from './icons'
@@ -15,6 +17,12 @@ export default function Queue({ onEdit }: QueueProps) {
   const store = useChatStore()
   const labels = useAllLabels()
   const { queue, busy } = useChatState((s) => ({ queue: s.queue, busy: s.isLoading }))
+  const { announce } = useTray()
+  const before = useRef(0)
+  useEffect(() => {
+    if (queue.length > before.current) announce(`${labels.queue}: ${queue.at(-1)!.message}`)
+    before.current = queue.length
+  }, [queue, announce, labels])
   return (
     <ol className="ct-queue" aria-label={labels.queue}>
       {queue.map((m, i) => (

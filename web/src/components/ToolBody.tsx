@@ -1,7 +1,9 @@
 import { useState } from 'react'
 import type { ToolCall } from '../api/types'
 import { CopyButton } from '../markdown/copy'
-import { useChatStore } from '../state/context'
+import { useChatState, useChatStore } from '../state/context'
+import { digitsOf, withDigits } from '../state/digits'
+import { text as textOf, type RunView } from '../state/run'
 import { useAllLabels } from '../state/allLabels'
 import type { ToolView } from '../state/view'
 
@@ -17,7 +19,9 @@ export default function ToolBody({ id, tool, runId }: ToolBodyProps) {
   const store = useChatStore()
   const [whole, setWhole] = useState<ToolCall | null>(null)
   const output = whole?.output ?? tool.output
-  const input = typeof tool.input === 'string' ? tool.input : JSON.stringify(tool.input ?? {}, null, 2)
+  const written = useChatState((state) => writtenIn(state.run?.runId === runId ? state.run : state.messages.find((m) => m.run_id === runId)?.view, tool.key))
+  const digits = digitsOf(tool.input, written)
+  const input = typeof tool.input === 'string' ? tool.input : digits === undefined ? JSON.stringify(tool.input ?? {}, null, 2) : withDigits(JSON.stringify(digits, null, 2))
   const cut = runId && tool.index >= 0 && !whole && tool.output.length >= CUT_AT
   return (
     <div className="ct-tool-body" id={id}>
@@ -29,6 +33,11 @@ export default function ToolBody({ id, tool, runId }: ToolBodyProps) {
       {cut && <button type="button" className="ct-button ct-small" onClick={() => void store.api.getToolCall(runId, tool.index).then(setWhole, () => undefined)}>{labels.toolWhole}</button>}
     </div>
   )
+}
+
+/** The input of a call as the model has written it; empty if that is not known. */
+function writtenIn(run: RunView | null | undefined, key: string): string {
+  return textOf(run?.fold.messages.findLast((m) => m.type === 'tool_call' && (textOf(m.props.id) || m.id) === key)?.props.arguments)
 }
 
 /** Characters at which the service cuts an output on the wire. */

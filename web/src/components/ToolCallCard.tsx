@@ -49,7 +49,7 @@ export const ToolCallCard = memo(function ToolCallCard({ tool, runId, defaultOpe
 function hint(tool: ToolView): string {
   if (typeof tool.input !== 'object' || tool.input === null) return ''
   const values = Object.values(tool.input)
-  const first = values.find((v) => typeof v === 'string' || typeof v === 'number')
+  const first = values.find((v) => typeof v === 'string' || (typeof v === 'number' && v < 9e15))
   const shown = ID.test(String(first)) ? values.find((v) => typeof v === 'string' && !ID.test(v)) : first
   return shown === undefined ? '' : String(shown).slice(0, 80)
 }

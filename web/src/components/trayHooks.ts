@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/errors'
 import { pause, STREAM_LIMITS, waitAfter } from '../api/stream'
 import type { User } from '../api/types'
-import type { TrayLabels } from '../labels/tray'
+import { statusWords, type TrayLabels } from '../labels/tray'
 import { text, type RunView } from '../state/run'
 import type { ChatState } from '../state/state'
 import type { ChatStore } from '../state/store'
@@ -70,27 +70,27 @@ export function useAnnouncements(state: ChatState, labels: TrayLabels) {
   // The same words again are said only if they differ.
   const announce = useCallback((words: string) => setAnnouncement((last) => (words && words === last ? `${words}\u00a0` : words)), [])
   const busy = useRef(false)
-  const tool = state.run?.active ? titleIn(state.run, state.run.active.toolName) : ''
-  const runs = tool && labels.announceTool(tool)
+  const { run } = state
+  const asked = waitingApproval(run)
+  const step = asked ? labels.waitingForUser(titleOf({ title: asked.title, name: asked.tool }))
+    : run?.status && HELD.test(run.status.code) ? statusWords(labels, run.status)
+      : run?.active ? labels.announceTool(titleIn(run, run.active.toolName)) : ''
   useEffect(() => {
-    if (runs) announce(runs)
-  }, [runs])
-  const asked = waitingApproval(state.run)
-  const waits = asked ? labels.waitingForUser(titleOf({ title: asked.title, name: asked.tool })) : ''
-  useEffect(() => {
-    if (waits) announce(waits)
-  }, [waits, asked?.id])
+    if (step) announce(step)
+  }, [step, asked?.id])
   useEffect(() => {
     const last = state.messages.at(-1)
-    if (state.isLoading && !busy.current) announce(labels.announceBusy)
-    if (!state.isLoading && busy.current) {
-      const ends: Record<string, string> = { complete: labels.announceDone, cancelled: labels.announceStopped, error: labels.announceError }
-      announce(last?.role === 'assistant' ? (ends[last.status] ?? '') : '')
+    const ends: Record<string, string> = {
+      complete: labels.announceDone, cancelled: labels.announceStopped, error: labels.announceError,
     }
+    if (state.isLoading !== busy.current) announce(state.isLoading ? labels.announceBusy : (last?.role === 'assistant' && ends[last.status]) || '')
     busy.current = state.isLoading
   }, [state.isLoading, state.messages, labels])
   return { announcement, announce }
 }
+
+/** The codes of status lines that tell why an answer does not go on. */
+const HELD = /^(resuming|waiting)/
 
 /** What a tool of the run does, for people. */
 function titleIn(run: RunView, name: string): string {

@@ -41,8 +41,9 @@ const activeFor = ({ root }: Shortcut) => (root.current?.getRootNode() as Docume
  * Opens a tray and puts the focus into its input; from inside it, closes it and
  * returns the focus. A key that the page has handled itself is ignored. Of trays
  * with the same key, the one with the focus closes, and else the first opens.
+ * What is returned tells whether the input gets the focus when the tray opens.
  */
-export function useShortcut(now: Shortcut): void {
+export function useShortcut(now: Shortcut): RefObject<boolean> {
   const latest = useRef(now)
   const before = useRef<Element | null>(null)
   const wanted = useRef(false)
@@ -77,4 +78,5 @@ export function useShortcut(now: Shortcut): void {
       window.removeEventListener('keydown', pressed)
     }
   }, [])
+  return wanted
 }

@@ -58,7 +58,7 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
   const shown = block.writing || (!changed && view === 'diff') ? 'new' : view
   const waits = block.state !== 'clean' && !block.writing && !block.planned
   return (
-    <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} data-planned={block.planned || undefined} data-waits={waits || undefined} tabIndex={-1} aria-label={labels.blockName(block.type)}>
+    <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} data-planned={block.planned || undefined} data-waits={waits || undefined} tabIndex={-1} role="group" aria-label={labels.blockName(block.type)}>
       <div className="ct-block-bar">
         {block.writing ? <span className="ct-tag" data-tone="warning"><span className="ct-spinner" /> {labels.blockWriting}</span> : block.planned ? <span className="ct-tag">{labels.blockPlanned}</span> : block.state !== 'clean' && <span className="ct-tag" data-tone={tones[block.state]}>{words[block.state](labels)}</span>}
         {place && waits && (

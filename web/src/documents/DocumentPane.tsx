@@ -141,10 +141,10 @@ function Title({ state }: { state: DocumentState }) {
     )
   }
   return (
-    <h2 className="ct-doc-title" dir="auto">
-      {document.new_title && document.new_title !== document.title ? <span className="ct-diff"><del>{document.title}</del> <ins>{document.new_title}</ins></span> : document.title}
+    <div className="ct-doc-title" dir="auto">
+      <h2>{document.new_title && document.new_title !== document.title ? <span className="ct-diff"><del>{document.title}</del> <ins>{document.new_title}</ins></span> : document.title}</h2>
       <IconButton label={labels.docRename} onClick={() => setEditing(document.title)}><EditIcon /></IconButton>
-    </h2>
+    </div>
   )
 }
 
