@@ -1,6 +1,7 @@
-import { screen, within } from '@testing-library/react'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { render, screen, within } from '@testing-library/react'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { defaultLabels } from '../src'
+import { CopyButton } from '../src/markdown/copy'
 import { htmlOf } from '../src/markdown/html'
 import { chat, message, show } from './shown'
 
@@ -86,4 +87,17 @@ describe('copying an answer', () => {
     await user.click(within(row).getByRole('button', { name: /Copy|Copied/ }))
     await vi.waitFor(() => expect(refusing.texts).toEqual(['It **fell**.']))
   })
+})
+
+it('what copies on a page without TLS is there before it is pressed', async () => {
+  // WebKit refuses it after a file has been loaded.
+  const loaded = vi.fn()
+  vi.doMock('../src/markdown/copyByField', () => {
+    loaded()
+    return { copyByField: () => true }
+  })
+  onTestFinished(() => vi.doUnmock('../src/markdown/copyByField'))
+  Object.defineProperty(navigator, 'clipboard', { configurable: true, value: undefined })
+  render(<CopyButton text="words" />)
+  await vi.waitFor(() => expect(loaded).toHaveBeenCalled())
 })

@@ -25,3 +25,14 @@ it('a rating and a title that one tab gives are in the other one too', async () 
   await one.rename(7, 'Gold')
   await vi.waitFor(() => expect(other.getSnapshot().title).toBe('Gold'))
 })
+
+it('a tab whose browser refuses the channel with the storage shows its chat', async () => {
+  vi.stubGlobal('BroadcastChannel', class {
+    constructor() {
+      throw new DOMException('The operation is insecure.', 'SecurityError')
+    }
+  })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const [one] = await tabs()
+  expect(one.getSnapshot().messages.map(({ content }) => content)).toEqual(['one', 'First.'])
+})

@@ -14,7 +14,11 @@ export function useCopy(): ['copied' | 'copyFailed' | null, (what: Copied) => vo
   const { announce } = useTray()
   const [done, setDone] = useState<'copied' | 'copyFailed' | null>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => () => clearTimeout(timer.current), [])
+  useEffect(() => {
+    // WebKit lets a page copy while it handles a click, and no longer when a file has been loaded.
+    if (!navigator.clipboard) void field()
+    return () => clearTimeout(timer.current)
+  }, [])
   return [done, (what) => void copyAs(what).then((copied) => {
     setDone(copied ? 'copied' : 'copyFailed')
     if (copied) announce(labels.copied)
@@ -39,23 +43,17 @@ export function CopyButton({ text = '', what = () => ({ text }), label }: { text
 /** Milliseconds. */
 const TOLD_FOR = 3_000
 
-async function copyAs({ text, html }: Copied): Promise<boolean> {
-  if (html === undefined || typeof ClipboardItem === 'undefined') return copyText(text)
-  try {
-    await navigator.clipboard.write([new ClipboardItem({ 'text/plain': new Blob([text], { type: 'text/plain' }), 'text/html': new Blob([html], { type: 'text/html' }) })])
-    return true
-  } catch {
-    return copyText(text)
-  }
-}
+/** What copies on pages without TLS. */
+const field = () => import('./copyByField').then((m) => m.copyByField, () => () => false)
 
-/** Copies text; on pages without TLS through a hidden field. */
-async function copyText(text: string): Promise<boolean> {
+/** Copies all formats, or the text alone where the browser takes nothing else; on pages without TLS through a hidden field. */
+async function copyAs({ text, html }: Copied): Promise<boolean> {
+  const plain = html === undefined
   try {
-    await navigator.clipboard.writeText(text)
+    await (plain ? navigator.clipboard.writeText(text) : navigator.clipboard.write([new ClipboardItem({ 'text/plain': new Blob([text], { type: 'text/plain' }), 'text/html': new Blob([html], { type: 'text/html' }) })]))
     return true
   } catch {
-    return import('./copyByField').then((m) => m.copyByField(text), () => false)
+    return plain ? (await field())(text) : copyAs({ text })
   }
 }
 

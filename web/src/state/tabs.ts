@@ -16,7 +16,7 @@ export class Tabs<Message = TabMessage> {
 
   /** Listens to other tabs, and for this tab to become visible, until the returned function is called. */
   join(heard: (message: Message) => void, seen: () => void): () => void {
-    const channel = this.name && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(this.name) : null
+    const channel = channelOf(this.name)
     const look = () => document.visibilityState === 'visible' && seen()
     this.channel = channel
     channel?.addEventListener('message', (event: MessageEvent<Message>) => heard(event.data))
@@ -30,5 +30,14 @@ export class Tabs<Message = TabMessage> {
 
   tell(message: Message): void {
     this.channel?.postMessage(message)
+  }
+}
+
+/** None where the browser refuses it, as Firefox does together with storage. */
+function channelOf(name: string): BroadcastChannel | null {
+  try {
+    return name ? new BroadcastChannel(name) : null
+  } catch {
+    return null
   }
 }
