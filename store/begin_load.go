@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -170,10 +171,13 @@ func (o *writeResult) has(id string) bool {
 func (b *batch) findChats() error {
 	var ids []int64
 	var keys []ownedKey
-	b.begins(func(_ *writeResult, g *record.Begin) {
-		if g.ConversationID != 0 {
+	b.begins(func(o *writeResult, g *record.Begin) {
+		switch {
+		case g.ConversationID != 0:
 			ids = append(ids, g.ConversationID)
-		} else if g.ChatKey != "" {
+		case strings.HasPrefix(g.ChatKey, leftKey): // an answer in the chat led to it
+			o.err = schemas.ErrNotFound
+		case g.ChatKey != "":
 			keys = append(keys, ownedKey{g.Run.Owner.ID, g.ChatKey})
 		}
 	})

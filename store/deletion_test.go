@@ -107,7 +107,8 @@ func TestDeleteChatGoesOn(t *testing.T) {
 // What a failed step leaves is deleted by the next sweep.
 func TestQuestionsWhileAnOldChatIsDeleted(t *testing.T) {
 	s := fillChats(t, 350, 10)
-	if err := s.Fill("CREATE TRIGGER kept BEFORE DELETE ON chats BEGIN SELECT RAISE(ABORT, 'not now'); END"); err != nil {
+	if err := s.Fill("CREATE TRIGGER kept BEFORE DELETE ON chats BEGIN SELECT RAISE(ABORT, 'not now'); END",
+		"CREATE TRIGGER stays BEFORE DELETE ON blocks WHEN old.id = 'a350' BEGIN SELECT RAISE(IGNORE); END"); err != nil {
 		t.Fatal(err)
 	}
 	chat := record.OldChat{Owner: "u", ConversationID: 1}
@@ -129,10 +130,17 @@ func TestQuestionsWhileAnOldChatIsDeleted(t *testing.T) {
 	if _, err := ask(1, "", "s1"); !errors.Is(err, schemas.ErrNotFound) {
 		t.Errorf("a question by the chat's number: got %v, want that it is not found", err)
 	}
+	key, err := s.AnswerChat(t.Context(), "u", "a350") // an answer that is left, which is to be generated again
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(0, key, "s3"); !errors.Is(err, schemas.ErrNotFound) {
+		t.Errorf("a question by an answer of the chat, under the key %s: got %v, want that it is not found", key, err)
+	}
 	if b, err := ask(0, "one", "s2"); err != nil || !b.NewChat {
 		t.Errorf("a question by the chat's key: new %t, %v; want a new chat", b.NewChat, err)
 	}
-	if err := s.Fill("DROP TRIGGER kept"); err != nil {
+	if err := s.Fill("DROP TRIGGER kept", "DROP TRIGGER stays"); err != nil {
 		t.Fatal(err)
 	}
 	if deleted, err := s.DeleteOldChat(t.Context(), chat, time.Now()); err != nil || !deleted {

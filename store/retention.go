@@ -129,9 +129,13 @@ func (s *Store) OldChats(ctx context.Context, before time.Time) (old []record.Ol
 	return old, more, s.db.Fault("old chats", err)
 }
 
-// leaveChat takes a chat that is being deleted from its owner's list, and its key from it. A
-// question finds no chat with a time before 1970.
-const leaveChat = "UPDATE chats SET key = 'deleted:' || id, updated_at = -1, unlisted = 1 WHERE id = ?"
+// leaveChat hides a chat that is being deleted: it is no longer in its owner's list, and its
+// key is free. A question finds no chat with a time before 1970, and none under a key that
+// begins with leftKey, which no client can choose.
+const (
+	leaveChat = "UPDATE chats SET key = '" + leftKey + "' || id, updated_at = -1, unlisted = 1 WHERE id = ?"
+	leftKey   = "deleted:"
+)
 
 // DeleteOldChat is DeleteChat for a chat that still has no run since a time. It
 // reports whether it was deleted. From the first step on no question finds the chat: one

@@ -274,9 +274,9 @@ func found(c *wires.Call) (run schemas.Run, begin int64, err error) {
 // get answers with a response as it is now, or with its events after a number.
 func get(c *wires.Call) error {
 	query := c.URL.Query()
-	cursor := int64(0)
-	if text := query.Get("starting_after"); text != "" {
-		n, err := strconv.ParseInt(text, 10, 64)
+	cursor, after := int64(0), query.Get("starting_after")
+	if after != "" {
+		n, err := strconv.ParseInt(after, 10, 64)
 		if err != nil || n < 0 {
 			return &openaiwire.Refusal{Status: http.StatusBadRequest, Code: string(schemas.CodeInvalid), Param: "starting_after", Text: "starting_after must be a sequence number"}
 		}
@@ -298,7 +298,7 @@ func get(c *wires.Call) error {
 	t := makeTable(options{model: "chattray"}, wires.Params{Run: run.RunID})
 	part := part(t, run)
 	part.After, part.Cursor = begin, cursor
-	if stream == "true" || stream == "" && query.Has("starting_after") { // openai-go has stream in a body, which is not read
+	if stream == "true" || stream == "" && after != "" { // openai-go has stream in a body, which is not read
 		return c.Service.Serve(c, to, part)
 	}
 	return t.respond(c, to, part, true)
