@@ -57,6 +57,21 @@ func (c *Client) Ask(user, method, path, match string, body any) Reply {
 	return Reply{answer.StatusCode, answer.Header, string(got)}
 }
 
+// Open sends a request as ann and returns its answer, whose body is still to be read and
+// closed.
+func (c *Client) Open(method, path string, body any) *http.Response {
+	c.Helper()
+	request, err := NewRequest(c.Context(), method, c.URL+path, body, "Authorization", "Bearer "+c.Tokens["ann"])
+	if err != nil {
+		c.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return answer
+}
+
 // Must sends a request as ann and fails the test if it does not succeed.
 func (c *Client) Must(method, path string, body any) Reply {
 	c.Helper()

@@ -23,15 +23,7 @@ func TestChatDeletedUnderItsAnswer(t *testing.T) {
 			db, asked, gate := apptest.Open(t, url), make(chan struct{}, 1), make(chan struct{})
 			up.Push(upstream.Open(upstream.Say("Half an "), upstream.Signal(asked), upstream.Wait(gate), upstream.Say("answer"), upstream.Finish("stop"), upstream.Done()))
 			ask := func(text string) *http.Response { // returns when the answer is being read
-				req, err := apptest.NewRequest(t.Context(), http.MethodPost, c.URL+"/api/chat/stream", map[string]any{"message": text, "chat_id": "one", "if_busy": "queue"},
-					"Authorization", "Bearer "+c.Tokens["ann"])
-				if err != nil {
-					t.Fatal(err)
-				}
-				answer, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				answer := c.Open(http.MethodPost, "/api/chat/stream", map[string]any{"message": text, "chat_id": "one", "if_busy": "queue"})
 				t.Cleanup(func() { answer.Body.Close() })
 				return answer
 			}

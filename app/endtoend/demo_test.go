@@ -2,7 +2,6 @@ package endtoend
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -67,17 +66,7 @@ func TestTheDemoModelAnswersTheLastQuestion(t *testing.T) {
 // TestTheDemoModelOrders approves the order that a starter promises.
 func TestTheDemoModelOrders(t *testing.T) {
 	client := apptest.Serve(t)
-	body, _ := json.Marshal(map[string]any{"message": "Order 2 printed copies of report 1"}) // strings always marshal
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, client.URL+"/api/chat/stream", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+client.Tokens["ann"])
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := client.Open(http.MethodPost, "/api/chat/stream", map[string]any{"message": "Order 2 printed copies of report 1"})
 	defer answer.Body.Close()
 	var last struct {
 		Type       string `json:"type"`

@@ -198,15 +198,7 @@ func TestCallWaitsForItsServer(t *testing.T) {
 // waitsForServer reads Ann's run until the attempt says that its call waits for its server.
 func waitsForServer(t *testing.T, s *service, run string, attempt int) {
 	t.Helper()
-	req, err := apptest.NewRequest(t.Context(), http.MethodGet, s.URL+"/api/chat/runs/"+run+"/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+s.Tokens["ann"])
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := s.Open(http.MethodGet, "/api/chat/runs/"+run+"/stream", nil)
 	defer resp.Body.Close()
 	begun := false
 	for r := apptest.NewStreamReader(resp.Body); ; {

@@ -193,15 +193,7 @@ mcp_servers: [{name: scales, url: %s, pages: [reports]}]
 `, calling(t, "scales__weigh", `{"what":"a pill"}`).URL(), serveForeign(t, "Weighs things.").url)
 	s, stop := serveWith(t, filepath.Join(t.TempDir(), "c.db"), settings)
 	defer stop()
-	req, err := apptest.NewRequest(t.Context(), http.MethodPost, s.URL+"/api/chat/stream", map[string]any{"message": "Weigh it.", "context": map[string]any{"current_page": "reports"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+s.Tokens["ann"])
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := s.Open(http.MethodPost, "/api/chat/stream", map[string]any{"message": "Weigh it.", "context": map[string]any{"current_page": "reports"}})
 	defer resp.Body.Close()
 	run, asked := resp.Header.Get("X-Run-Id"), false
 	for r := apptest.NewStreamReader(resp.Body); ; {

@@ -179,7 +179,7 @@ func (wr *Writer) toolAnswered(e turn.ToolAnswered) {
 
 // AwaitTools waits for the servers of the tools that earlier attempts have called, up to
 // maxToolWait: they may have started with the service. The run's time is paused meanwhile,
-// and the run is idle. Its readers are told for which call it waits.
+// and the run is idle. Its readers are told if a call waits.
 func (wr *Writer) AwaitTools() {
 	if wr.deps.Missing == nil {
 		return
