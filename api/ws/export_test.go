@@ -1,6 +1,8 @@
 package ws
 
 import (
+	"context"
+
 	"github.com/chattray/chattray/api/bodies"
 	"github.com/chattray/chattray/schemas"
 )
@@ -12,3 +14,25 @@ var OfFrame = ofFrame
 func ParseEvent(raw []byte) (schemas.SocketEvent, error) {
 	return bodies.Parse[schemas.SocketEvent](raw, bodies.NewRules(100_000))
 }
+
+// Listener is a socket without a connection.
+type Listener struct{ k *socket }
+
+// NewListener returns a socket of a user that watches nothing yet.
+func NewListener(l *Sockets, owner string) Listener {
+	return Listener{&socket{server: &Server{Sockets: l}, user: schemas.User{ID: owner}, chats: map[string]*watched{}}}
+}
+
+// Mark and Join are the steps of Listen.
+func (l Listener) Mark(ctx context.Context, chat string) (int64, error) {
+	return l.k.server.Sockets.mark(ctx, l.k.user.ID, chat)
+}
+
+// Join watches a chat from its mark, unless that no longer holds.
+func (l Listener) Join(chat string, mark int64) (bool, error) { return l.k.join(chat, mark) }
+
+// Listen watches a chat.
+func (l Listener) Listen(ctx context.Context, chat string) error { return l.k.listen(ctx, chat) }
+
+// Leave ends the watching of a chat.
+func (l Listener) Leave(chat string) { l.k.unlisten(chat) }

@@ -77,15 +77,22 @@ func (l *Sockets) closed(k *socket) {
 	delete(l.all, k)
 }
 
-// join makes a socket watch a chat, from the place after if nobody watches it yet.
-func (l *Sockets) join(k *socket, chat string, after int64) {
+// join makes a socket watch a chat, from the place that mark returned. It reports false if
+// that was watched and nobody watches the chat any more.
+func (l *Sockets) join(k *socket, chat string, after int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := [2]string{k.user.ID, chat}
-	if l.watching[key] == nil {
-		l.watching[key] = &audience{sockets: map[*socket]bool{}, after: after}
+	a := l.watching[key]
+	if a == nil {
+		if after == watchedHere {
+			return false
+		}
+		a = &audience{sockets: map[*socket]bool{}, after: after}
+		l.watching[key] = a
 	}
-	l.watching[key].sockets[k] = true
+	a.sockets[k] = true
+	return true
 }
 
 func (l *Sockets) leave(k *socket, chat string) {

@@ -28,7 +28,10 @@ type audience struct {
 // seen reports whether a run that is found was started here.
 func (a *audience) seen(run string) bool { return a.shown[run] || a.before[run] }
 
-// mark returns the place from which a chat is watched that nobody watches here yet.
+// watchedHere is the mark of a chat that somebody watches here, so that its place is known.
+const watchedHere = -1
+
+// mark returns the place from which a chat is to be watched, or watchedHere.
 func (l *Sockets) mark(ctx context.Context, owner, chat string) (int64, error) {
 	if l.starts == nil {
 		return 0, nil
@@ -37,7 +40,7 @@ func (l *Sockets) mark(ctx context.Context, owner, chat string) (int64, error) {
 	known := l.watching[[2]string{owner, chat}] != nil
 	l.mu.Unlock()
 	if known {
-		return 0, nil
+		return watchedHere, nil
 	}
 	return l.starts.LastPlace(ctx, owner, chat)
 }

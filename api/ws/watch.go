@@ -57,10 +57,20 @@ func (k *socket) shown() (runs []string) {
 
 // listen makes the socket watch a chat.
 func (k *socket) listen(ctx context.Context, chat string) error {
-	after, err := k.server.Sockets.mark(ctx, k.user.ID, chat)
-	if err != nil {
-		return err
+	for {
+		after, err := k.server.Sockets.mark(ctx, k.user.ID, chat)
+		if err != nil {
+			return err
+		}
+		if joined, err := k.join(chat, after); joined || err != nil {
+			return err
+		}
 	}
+}
+
+// join does what listen does, from the place that mark returned. It reports false if that
+// no longer holds.
+func (k *socket) join(chat string, after int64) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.chats[chat] == nil {
@@ -68,13 +78,17 @@ func (k *socket) listen(ctx context.Context, chat string) error {
 			k.dropIdle()
 		}
 		if len(k.chats) >= maxChats {
-			return schemas.NewError(schemas.CodeTooManyStreams, "this socket watches too many chats; stop one first")
+			return false, schemas.NewError(schemas.CodeTooManyStreams, "this socket watches too many chats; stop one first")
 		}
+	}
+	if !k.server.Sockets.join(k, chat, after) {
+		return false, nil
+	}
+	if k.chats[chat] == nil {
 		k.chats[chat] = &watched{}
 	}
 	k.chats[chat].left, k.chats[chat].since = false, time.Now()
-	k.server.Sockets.join(k, chat, after)
-	return nil
+	return true, nil
 }
 
 // dropIdle ends the watching of chats in which nothing has happened for long.
