@@ -9,8 +9,12 @@ const (
 	MaxValues     = maxValues
 )
 
+// Shared reports whether the bound of Counts does not hold, because a part may check a value
+// again.
+func (b *Bounds) Shared() bool { return b.shared }
+
 // Counts returns what Allow would count going through schema and value together,
-// and the bound that it takes for enough; without references.
+// and the bound that it takes for enough; for a schema without shared parts.
 func (b *Bounds) Counts(v any) (exact, bound int) {
 	m := measure{}
 	m.take(v, 0)

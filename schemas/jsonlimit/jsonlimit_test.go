@@ -240,6 +240,8 @@ func TestValidateGivesUp(t *testing.T) {
 		{"oneOf times items", in(`{"items":{"oneOf":[` + many(700, `{"type":"string"}`) + `,{"type":"number"}]}}`), list(10_000, 1.0)},
 		{"contains", in(`{"contains":{"anyOf":[` + many(500, `{"type":"string"}`) + `]},"minContains":0}`), list(10_000, 1.0)},
 		{"two ways down a tree", `{"type":"object","anyOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}`, deep(45)},
+		{"a definition that is used once", `{"type":"object","properties":{"a":{"items":{"$ref":"#/$defs/d"}}},"$defs":{"d":{"anyOf":[` + many(700, `{"type":"string"}`) + `,{"type":"number"}]}}}`, list(10_000, 1.0)},
+		{"a definition that is used twice", `{"type":"object","$ref":"#/$defs/d","$defs":{"d":{"anyOf":[{"properties":{"a":{"$ref":"#/$defs/d"}}},{"properties":{"a":{"$ref":"#/$defs/e"}}}]},"e":{"$ref":"#/$defs/d"}}}`, deep(45)},
 		{"a deep value", in(`{}`), deep(10_000)},
 		{"reasons that repeat much", in(`{"items":{"anyOf":[` + many(900, `{"type":"number"}`) + `,{}]}}`), list(100, strings.Repeat("x", 20_000))},
 		{"a large enumeration", in(`{"items":{"enum":[` + many(9_000, "1") + `,2]}}`), list(100_000, 2.0)},
@@ -256,7 +258,7 @@ func TestValidateGivesUp(t *testing.T) {
 			if err := s.Validate(value); !errors.Is(err, jsonlimit.ErrTooMuch) {
 				t.Errorf("got %.200v", err)
 			}
-			if s.bounds.Refers() || tt.name == "a deep value" {
+			if s.bounds.Shared() || tt.name == "a deep value" {
 				return // there is no bound
 			}
 			if exact, bound := s.bounds.Counts(value); bound < exact {
@@ -290,17 +292,23 @@ func TestValidateTakesLargeValues(t *testing.T) {
 // Ordinary schemas and values are allowed without going through both together,
 // and without allocations.
 func TestAllowIsCheap(t *testing.T) {
-	s, err := compile([]byte(`{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer","minimum":1}}}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
 	value := map[string]any{"rows": list(100, map[string]any{"id": int64(7)})}
-	if n := testing.AllocsPerRun(10, func() {
-		if err := s.bounds.Allow(value); err != nil {
-			t.Error(err)
+	const row = `{"type":"object","properties":{"id":{"type":"integer","minimum":1}}}`
+	for _, schema := range []string{
+		`{"type":"object","properties":{"rows":{"type":"array","items":` + row + `}}}`,
+		`{"type":"object","properties":{"rows":{"type":"array","items":{"$ref":"#/$defs/row"}}},"$defs":{"row":` + row + `}}`,
+	} {
+		s, err := compile([]byte(schema))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}); n > 0 {
-		t.Errorf("Allow made %v allocations, want none", n)
+		if n := testing.AllocsPerRun(10, func() {
+			if err := s.bounds.Allow(value); err != nil {
+				t.Error(err)
+			}
+		}); n > 0 {
+			t.Errorf("%s: Allow made %v allocations, want none", schema, n)
+		}
 	}
 }
 
@@ -315,7 +323,7 @@ func FuzzValidate(f *testing.F) {
 		var v any
 		if err == nil && json.Unmarshal([]byte(value), &v) == nil {
 			_ = s.Validate(v) // any outcome is right
-			if s.bounds.Refers() {
+			if s.bounds.Shared() {
 				return
 			}
 			if exact, bound := s.bounds.Counts(v); bound < exact {

@@ -32,6 +32,7 @@ type Bounds struct {
 	nodes  map[*schema]*node
 	all    total
 	refers bool
+	shared bool // a part can be reached in several ways, and then check a value again
 }
 
 // schema has the keywords of a schema that lead to other schemas, cost time, or that
@@ -174,7 +175,7 @@ func Read(raw json.RawMessage) (*Bounds, error) {
 	if len(c.wrong) == 0 {
 		c.measure()
 	}
-	b := &Bounds{root: s, nodes: c.nodes, refers: len(c.refs) > 0}
+	b := &Bounds{root: s, nodes: c.nodes, refers: len(c.refs) > 0, shared: c.shared()}
 	for part, n := range c.nodes {
 		b.all.add(part, n)
 	}
@@ -264,6 +265,27 @@ func (c *compiler) resolve() {
 		n := c.nodes[r.from]
 		n.ref, n.in = to, append(n.in, to)
 	}
+}
+
+// shared reports whether a part can be reached in several ways: by a reference, and by another
+// one or from the schema around it. Only definitions are reached by references alone.
+func (c *compiler) shared() bool {
+	defined := make(map[*schema]bool)
+	for s := range c.nodes {
+		for _, in := range []map[string]*schema{s.Defs, s.Definitions} {
+			for _, d := range in {
+				defined[d] = true
+			}
+		}
+	}
+	for _, r := range c.refs {
+		to := c.nodes[r.from].ref
+		if !defined[to] {
+			return true
+		}
+		delete(defined, to) // a second reference finds it no more
+	}
+	return false
 }
 
 // measure finds how many schemas check one value, and refuses references that

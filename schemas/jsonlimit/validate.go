@@ -26,7 +26,7 @@ func (b *Bounds) Allow(v any) error {
 	if _, ok := m.take(v, 0); !ok {
 		return ErrTooMuch
 	}
-	if !b.refers && b.all.most(m) <= maxSteps {
+	if !b.shared && b.all.most(m) <= maxSteps {
 		return nil
 	}
 	w := &walk{nodes: b.nodes, left: maxSteps}
@@ -89,8 +89,8 @@ func (t *total) add(s *schema, n *node) {
 	}
 }
 
-// most returns an upper bound of what walk counts for a schema without
-// references, in which no part checks a value more than once. It needs no walk
+// most returns an upper bound of what walk counts for a schema whose parts are not
+// shared, so that none checks a value more than once. It needs no walk
 // through schema and value together, and suffices for ordinary schemas.
 func (t *total) most(m measure) int {
 	return m.values*t.perValue + m.sizes*t.schemas/bytesPerStep + m.sizes*t.program/patternFactor + m.sizes*t.unique/comparedPerStep
