@@ -34,7 +34,8 @@ func (p *program) mcpCommand() *cobra.Command {
 }
 
 // listMCPTools writes a line for each stored tool, both definitions of those
-// that have changed, and a line for each server in the settings without tools.
+// that have changed, and a line for each server in the settings without tools. It says
+// so if there is neither.
 func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 	return withCurrent(ctx, c, func(data *store.Store) error {
 		list, err := data.MCPTools(ctx)
@@ -60,6 +61,10 @@ func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.
 
 // listUnseen writes a line for each server in the settings that has no stored tool.
 func listUnseen(c settings.Config, stored []record.MCPTool, stdout io.Writer) error {
+	if len(stored) == 0 && len(c.MCPServers) == 0 {
+		_, err := fmt.Fprintln(stdout, "there are no MCP servers: the setting mcp_servers is empty")
+		return err
+	}
 	for _, s := range c.MCPServers {
 		if hasTools(stored, s.Name) {
 			continue

@@ -136,7 +136,7 @@ func parsePointer(pointer string) ([]string, error) {
 	}
 	rest, ok := strings.CutPrefix(pointer, "/")
 	if !ok {
-		return nil, errors.New("a JSON pointer begins with /")
+		return nil, fmt.Errorf("%q is no JSON pointer such as /items, or # for the whole answer", pointer)
 	}
 	parts := strings.Split(rest, "/")
 	for i, p := range parts {

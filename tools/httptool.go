@@ -57,7 +57,7 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	h.pointer, err = parsePointer(def.Payload)
 	fail("payload", err)
 	if (def.Payload == "") != (def.PayloadType == "") {
-		fail("payload", errors.New("payload and its type must be set together"))
+		fail("payload", errors.New("must be set together with payload_type"))
 	}
 	options := []Option{PayloadType(def.PayloadType), Words(def.Title, def.Done), Untrusted(), Addresses(weburl.SentIn)}
 	if h.effects {

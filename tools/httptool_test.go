@@ -309,7 +309,7 @@ func TestNewHTTPReportsAllMistakes(t *testing.T) {
 		{
 			"the rest",
 			turn.HTTPTool{Name: "a b", Description: "A.", URL: "https://example.com/", Method: "BREW", Payload: "x", InputSchema: json.RawMessage(`[]`)},
-			[]string{"its name", "BREW", "begins with /", "must be set together", "tool:"},
+			[]string{"its name", "BREW", `"x" is no JSON pointer such as /items, or # for the whole answer`, "must be set together with payload_type", "tool:"},
 		},
 		{
 			"templates and the rest",

@@ -277,6 +277,9 @@ func TestMCPCommandsKnowServersWithoutTools(t *testing.T) {
 	if _, err := apptest.Command(t, environ, "migrate", "up"); err != nil {
 		t.Fatal(err)
 	}
+	if out, err := apptest.Command(t, environ, "mcp", "list"); err != nil || out != "there are no MCP servers: the setting mcp_servers is empty\n" {
+		t.Errorf("mcp list says %q (%v), want that there are no servers", out, err)
+	}
 	config := "--config=" + settingsFile(t, "mcp_servers: [{name: scales, command: x}, {name: clock, command: x, disabled: true}]")
 	if out, err := apptest.Command(t, environ, config, "mcp", "list"); err != nil || out != "scales: no tools seen yet\nclock: no tools seen yet (disabled)\n" {
 		t.Errorf("mcp list says %v and\n%s\nwant both servers without tools", err, out)

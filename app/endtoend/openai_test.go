@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"strings"
 	"testing"
@@ -35,6 +36,20 @@ func TestOpenAIPython(t *testing.T) {
 		t.Errorf("the chats are %+v, want one with both questions", chats)
 	}
 	s.CheckScripted()
+}
+
+// TestOpenAIPythonWithoutService runs it before the service.
+func TestOpenAIPythonWithoutService(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	ended := httptest.NewServer(http.NotFoundHandler())
+	ended.Close()
+	out, err := exec.CommandContext(t.Context(), python, "../../examples/openai-python/chat.py", "--url", ended.URL, "Hello").CombinedOutput()
+	if err == nil || !strings.HasPrefix(string(out), "\nfailed: ") {
+		t.Errorf("the example ends with %v and says %s, want one line that it failed", err, out)
+	}
 }
 
 type listed struct {

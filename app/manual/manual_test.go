@@ -297,18 +297,23 @@ func commands(block string) (list []string) {
 	return list
 }
 
-// The index names each page, and every link between pages leads to a file.
+// The index names each page, and every link between pages leads to a file and to a heading
+// in it.
 func TestLinksOfThePages(t *testing.T) {
 	index, err := os.ReadFile("../../docs/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
+	var pages []string
+	for _, pattern := range []string{"docs/*.md", "*.md", "web/README.md", "web/examples/*.md", "examples/*.md", "examples/*/*.md", ".github/*.md"} {
+		found, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("there are no pages %s (%v)", pattern, err)
+		}
+		pages = append(pages, found...)
 	}
-	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
-	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
+	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	for _, page := range pages {
 		name := filepath.Base(page)
 		if filepath.Base(filepath.Dir(page)) == "docs" && name != "README.md" && !strings.Contains(string(index), "("+name+")") {
 			t.Errorf("docs/README.md does not name %s", name)
@@ -317,10 +322,30 @@ func TestLinksOfThePages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range link.FindAllStringSubmatch(string(content), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(string(content), ""), -1) {
+			target := page
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(page), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s has a link to %s, which does not exist", page, m[1])
+			} else if m[2] != "" && !slices.Contains(headings(t, target), m[2]) {
+				t.Errorf("%s has a link to %s#%s, and there is no such heading", page, m[1], m[2])
 			}
 		}
 	}
+}
+
+// headings returns the names by which links find the headings of a page.
+func headings(t *testing.T, page string) (list []string) {
+	t.Helper()
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := regexp.MustCompile(`[^\pL\pN _-]`)
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(fence.ReplaceAllString(string(content), ""), -1) {
+		list = append(list, strings.ReplaceAll(left.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return list
 }

@@ -61,6 +61,8 @@ def chunks_of_http(url, token, body):
             raise Failed("the connection was lost")
     except urllib.error.HTTPError as e:
         raise Failed(json.load(e)["error"]["message"]) from e
+    except urllib.error.URLError as e:
+        raise Failed(f"{url} cannot be reached: {e.reason}") from e
 
 
 def chunks(url, token, body):

@@ -1,7 +1,7 @@
 import { act, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
-import { ChatProvider, ChatTray, Composer, Empty, Header, payloadHandler, registerPayloadHandler, Suggestions, useChatState, useComposer, useStickToEnd, useThreads, type StandardSchema, type TrayComponents } from '../src'
+import { ChatProvider, ChatTray, Composer, Empty, Header, MessageList, payloadHandler, registerPayloadHandler, Suggestions, useChatState, useComposer, useStickToEnd, useThreads, type StandardSchema, type TrayComponents } from '../src'
 import { answerFrames, event, fakeApi, frame, gave, json, runs, sse } from './fakes'
 import { input, live, message, posts, settled, show, slow } from './shown'
 
@@ -56,6 +56,28 @@ describe('components', () => {
     expect(document.querySelector('.ct-composer.c u')?.textContent).toBe('under')
     expect(document.querySelector('.ct-suggestions.s')?.textContent).toBe('V')
     expect(document.querySelectorAll('.ct-head button')).toHaveLength(0)
+  })
+
+  it('show and open payloads outside of a tray, as registered', async () => {
+    const onAccept = vi.fn()
+    const removed = [registerPayloadHandler('at_once', { inline: () => <p>at once</p> }), registerPayloadHandler('opened', { render: () => <p>opened</p>, onAccept })]
+    const payloads = ['at_once', 'opened'].map((type) => ({ payload_id: type, type, summary: type, data: {} }))
+    const { api, calls } = fakeApi((call) => (call.path.includes('/resolve') ? json({ ...payloads[1], outcome: 'accepted' }) : answering('Two.', { payloads, custom_payload: payloads[1] })(call)))
+    const user = userEvent.setup()
+    render(<ChatProvider api={api} storageKey=""><MessageList /><Composer /></ChatProvider>)
+    await user.type(input(), 'x{Enter}')
+    await screen.findByText('at once')
+    const card = screen.getByRole('button', { name: /opened/ })
+    await user.click(card)
+    expect(screen.getByText('opened', { selector: 'p' })).toBeTruthy()
+    await user.click(card)
+    expect(screen.queryByText('opened', { selector: 'p' })).toBeNull()
+    await user.click(card)
+    await user.click(screen.getByRole('button', { name: 'Accept' }))
+    await waitFor(() => expect(screen.queryByText('opened', { selector: 'p' })).toBeNull())
+    expect(onAccept).toHaveBeenCalledTimes(1)
+    expect(calls.filter((c) => c.path.includes('/resolve'))).toHaveLength(1)
+    removed.forEach((remove) => remove())
   })
 })
 

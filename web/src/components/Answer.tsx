@@ -2,7 +2,7 @@ import { useCallback, useMemo, useRef, useState } from 'react'
 import type { CustomPayload } from '../api/types'
 import { failureWords, statusWords } from '../labels/tray'
 import { SourcesProvider } from '../markdown/sources'
-import { isDecisive } from '../payloads/registry'
+import { isDecisive, payloadHandlerFor } from '../payloads/registry'
 import { useChatStore } from '../state/context'
 import { classes, slot } from '../state/slots'
 import { LIVE, type GeneralChatMessage } from '../state/state'
@@ -80,17 +80,17 @@ function saysItself(parts: readonly Part[]): boolean {
  * last is shown at the end and the rest after it.
  */
 function usePayloads(message: GeneralChatMessage): { cards: Map<string, CustomPayload>; ends: CustomPayload[]; more: CustomPayload[] } {
-  const { handlerOf } = useTray()
+  const { handlers } = useTray()
   return useMemo(() => {
     const cards = new Map<string, CustomPayload>()
     const rest: CustomPayload[] = []
     for (const p of (message.payloads ?? []).filter(openable)) {
-      const handler = handlerOf(p.type)
+      const handler = payloadHandlerFor(p.type, handlers)
       if (p.payload_id && (handler?.inline || isDecisive(handler))) cards.set(p.payload_id, p)
       else rest.push(p)
     }
     return { cards, ends: rest.slice(-1), more: rest.slice(0, -1) }
-  }, [message.payloads, handlerOf])
+  }, [message.payloads, handlers])
 }
 
 function PayloadList({ payloads, more }: { payloads: CustomPayload[]; more: CustomPayload[] }) {

@@ -157,8 +157,8 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
     drops.offer(files)
   })
   const tray = useMemo<TrayContext>(() => ({
-    handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory, drops,
-  }), [payloadHandlers, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory, drops])
+    handlers: payloadHandlers ?? {}, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory, drops,
+  }), [payloadHandlers, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory, drops])
 
   const payload = side?.kind === 'payload' && room.panel > 0 ? (currentPayload(state, side.id) ?? side.payload) : null
   const onKeyDown = (e: React.KeyboardEvent) => {

@@ -1,7 +1,7 @@
-import { useId } from 'react'
+import { useId, useState } from 'react'
 import type { CustomPayload } from '../api/types'
 import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
-import { headerOf, isDecisive, type PayloadHandler } from '../payloads/registry'
+import { headerOf, isDecisive, payloadHandlerFor, type PayloadHandler } from '../payloads/registry'
 import { useDecision, type Decided } from '../payloads/useDecision'
 import { classes, type PartProps } from '../state/slots'
 import { useLabels, useTray } from '../state/tray'
@@ -17,23 +17,25 @@ export interface PayloadCardProps extends PartProps {
  * panel, or in place if there is no room for a panel.
  */
 export function PayloadCard({ payload, className, children }: PayloadCardProps) {
-  const { handlerOf, openPayload, closePayload, expanded } = useTray()
+  const { handlers, openPayload, closePayload, expanded } = useTray()
+  const [own, setOwn] = useState(false)
   const labels = useLabels()
   const title = useId()
-  const handler = handlerOf(payload.type)
+  const handler = payloadHandlerFor(payload.type, handlers)
   const words = payload.summary || headerOf(handler, labels) || payload.type
-  const open = expanded !== '' && expanded === payload.payload_id
+  const open = openPayload ? expanded !== '' && expanded === payload.payload_id : own
+  const show = (on: boolean) => (!openPayload ? setOwn(on) : on ? openPayload(payload) : closePayload())
   const inline = handler?.inline !== undefined
   const waits = isDecisive(handler) && !payload.outcome && !handler?.ownButtons
   return (
     <section className={classes('ct-payload-card', className)} data-type={payload.type} data-inline={inline || open || undefined}>
-      <button type="button" className="ct-payload" id={title} onClick={() => (open ? closePayload() : openPayload(payload))} title={words} disabled={inline && !handler?.render} aria-expanded={inline ? undefined : open}>
+      <button type="button" className="ct-payload" id={title} onClick={() => show(!open)} title={words} disabled={inline && !handler?.render} aria-expanded={inline ? undefined : open}>
         <PanelIcon />
         <span>{words}</span>
         {payload.outcome && <Outcome outcome={payload.outcome} />}
         {!payload.outcome && !inline && <small>{open ? labels.payloadClose : waits ? labels.payloadReview : labels.payloadOpen}</small>}
       </button>
-      {(inline || open) && <Opened payload={payload} handler={handler} place={inline ? 'inline' : 'render'} title={title} close={closePayload} />}
+      {(inline || open) && <Opened payload={payload} handler={handler} place={inline ? 'inline' : 'render'} title={title} close={() => show(false)} />}
       {children}
     </section>
   )
@@ -45,7 +47,7 @@ function Opened({ payload, handler, place, title, close }: { payload: CustomPayl
   const act = (outcome: Decided, data?: unknown) => void decide(outcome, data).then((done) => done && close())
   return (
     <>
-      <div className="ct-payload-body" role="group" aria-labelledby={title} tabIndex={0}><PayloadContent payload={payload} place={place} decide={act} close={close} onOwnButtons={setOwn} /></div>
+      <div className="ct-payload-body" role="group" aria-labelledby={title} tabIndex={0}><PayloadContent payload={payload} handler={handler} place={place} decide={act} close={close} onOwnButtons={setOwn} /></div>
       <DecisionButtons payload={payload} handler={handler} own={own} deciding={deciding} problem={problem} decide={act} />
     </>
   )

@@ -1,6 +1,6 @@
 import type { CustomPayload } from '../api/types'
 import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
-import { headerOf, isDecisive } from '../payloads/registry'
+import { headerOf, isDecisive, payloadHandlerFor } from '../payloads/registry'
 import { useDecision, type Decided } from '../payloads/useDecision'
 import { useLabels, useTray } from '../state/tray'
 import { DecisionButtons } from './PayloadCard'
@@ -14,10 +14,10 @@ export interface PayloadPanelProps {
 
 /** A payload in the panel, with the page's handler, else the registered one, else as JSON. */
 export default function PayloadPanel({ payload, focus, onClose }: PayloadPanelProps) {
-  const { handlerOf } = useTray()
+  const { handlers } = useTray()
   const labels = useLabels()
   const { deciding, problem, decide } = useDecision(payload)
-  const handler = handlerOf(payload.type)
+  const handler = payloadHandlerFor(payload.type, handlers)
   const act = (outcome: Decided, data?: unknown) => void decide(outcome, data).then((done) => done && onClose())
   const [own, setOwn] = useOwnButtons(handler)
   const decided = isDecisive(handler) && !own && payload.outcome && !problem
@@ -28,7 +28,7 @@ export default function PayloadPanel({ payload, focus, onClose }: PayloadPanelPr
         ? <span className="ct-outcome" data-outcome={payload.outcome}>{payload.outcome === 'accepted' ? labels.accepted : labels.rejected}</span>
         : (problem || isDecisive(handler)) && <DecisionButtons payload={payload} handler={handler} own={own} deciding={deciding} problem={problem} decide={act} />}
     >
-      <PayloadContent payload={payload} place="render" decide={act} close={onClose} onOwnButtons={setOwn} />
+      <PayloadContent payload={payload} handler={handler} place="render" decide={act} close={onClose} onOwnButtons={setOwn} />
     </SidePanel>
   )
 }

@@ -1,5 +1,5 @@
 import type { SuggestedAction } from '../api/types'
-import { isDecisive } from '../payloads/registry'
+import { isDecisive, payloadHandlerFor } from '../payloads/registry'
 import { openActions } from '../state/actions'
 import { useChatState, useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
@@ -17,9 +17,9 @@ export function Suggestions({ message, busy, onAction, className, children }: Su
   const store = useChatStore()
   const deciding = useChatState((state) => state.deciding)
   const { suggested_values: values = [] } = message
-  const { handlerOf } = useTray()
+  const { handlers } = useTray()
   // A payload that the page itself accepts already has its buttons.
-  const answered = new Set((message.payloads ?? []).filter((p) => isDecisive(handlerOf(p.type))).map((p) => p.payload_id))
+  const answered = new Set((message.payloads ?? []).filter((p) => isDecisive(payloadHandlerFor(p.type, handlers))).map((p) => p.payload_id))
   const actions = openActions(message, deciding).filter((action) => !action.payload_id || !answered.has(action.payload_id))
   if (values.length === 0 && actions.length === 0 && !children) return null
   return (

@@ -34,7 +34,7 @@ export function SocketPayload({ payload: given, conversationId, handlers = {}, a
   const [own, setOwn] = useOwnButtons(handler)
   const open = chosen ?? (alone || (isDecisive(handler) && !outcome))
   const payload = outcome ? { ...given, outcome } : given
-  const value = useMemo(() => ({ ...tray, handlers, handlerOf: (type: string) => payloadHandlerFor(type, handlers) }), [tray, handlers])
+  const value = useMemo(() => ({ ...tray, handlers }), [tray, handlers])
   const decide = async (decision: Decided, data?: unknown) => {
     setDeciding(true)
     setProblem('')
@@ -56,7 +56,7 @@ export function SocketPayload({ payload: given, conversationId, handlers = {}, a
           <PanelIcon /><span>{payload.summary || payload.type}</span>
           {outcome && <em data-outcome={outcome}>{outcome === 'accepted' ? labels.accepted : labels.rejected}</em>}
         </button>
-        {open && <div className="ct-payload-body" role="group" aria-label={payload.summary || payload.type} tabIndex={0}><PayloadContent payload={payload} place="inline" decide={(decision, data) => void decide(decision, data)} close={() => setOpen(false)} onOwnButtons={setOwn} /></div>}
+        {open && <div className="ct-payload-body" role="group" aria-label={payload.summary || payload.type} tabIndex={0}><PayloadContent payload={payload} handler={handler} place="inline" decide={(decision, data) => void decide(decision, data)} close={() => setOpen(false)} onOwnButtons={setOwn} /></div>}
         <DecisionButtons payload={payload} handler={handler} own={own} deciding={deciding} problem={problem} decide={(decision) => void decide(decision)} />
       </section>
     </TrayContextProvider>

@@ -2,13 +2,13 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode }
 import type { CustomPayload } from '../api/types'
 import { Boundary } from '../state/Boundary'
 import { useChatStore } from '../state/context'
-import { useTray } from '../state/tray'
 import type { PayloadHandler } from './registry'
 import type { SchemaResult, StandardSchema } from './standardSchema'
 import type { Decided } from './useDecision'
 
 export interface PayloadContentProps {
   payload: CustomPayload
+  handler: PayloadHandler | undefined
   place: 'inline' | 'render'
   decide: (outcome: Decided, data?: unknown) => void
   close: () => void
@@ -23,10 +23,8 @@ export function useOwnButtons(handler: PayloadHandler | undefined): [boolean, (o
 }
 
 /** A payload as its handler shows it in this place; if the handler cannot show it, it is shown as JSON. */
-export function PayloadContent({ payload, place, decide, close, onOwnButtons }: PayloadContentProps) {
-  const { handlerOf } = useTray()
+export function PayloadContent({ payload, handler, place, decide, close, onOwnButtons }: PayloadContentProps) {
   const store = useChatStore()
-  const handler = handlerOf(payload.type)
   const checked = useChecked(handler, payload.data)
   const plain = <JsonCard value={payload.data} />
   const took = useRef(false)

@@ -4,7 +4,7 @@ import { problemWords } from '../labels/tray'
 import { useChatState, useChatStore } from '../state/context'
 import type { ChatStore } from '../state/store'
 import { useLabels, useTray } from '../state/tray'
-import type { PayloadHandler } from './registry'
+import { payloadHandlerFor, type PayloadHandler } from './registry'
 import { issueWords } from './standardSchema'
 
 export type Decided = 'accepted' | 'rejected'
@@ -25,7 +25,7 @@ const done = new WeakMap<ChatStore, Map<string, Decided>>()
 
 /** The decision about a payload. Wherever it is shown, it is decided once. */
 export function useDecision(payload: CustomPayload): Decision {
-  const { handlerOf, announce } = useTray()
+  const { handlers, announce } = useTray()
   const labels = useLabels()
   const store = useChatStore()
   const id = payload.payload_id ?? ''
@@ -34,7 +34,7 @@ export function useDecision(payload: CustomPayload): Decision {
   const deciding = state.deciding.includes(id) || (own.id === id && own.deciding)
   const decide = useCallback(async (outcome: Decided, data?: unknown) => {
     if (store.getSnapshot().deciding.includes(id) || payload.outcome) return false
-    const handler = handlerOf(payload.type)
+    const handler = payloadHandlerFor(payload.type, handlers)
     const kept = done.get(store) ?? new Map<string, Decided>()
     done.set(store, kept)
     setOwn({ id, deciding: true, problem: '' })
@@ -58,7 +58,7 @@ export function useDecision(payload: CustomPayload): Decision {
     } finally {
       store.deciding(id, false)
     }
-  }, [store, id, payload, handlerOf, announce, labels])
+  }, [store, id, payload, handlers, announce, labels])
   return { outcome: payload.outcome, deciding, problem: own.id === id ? own.problem : '', decide }
 }
 

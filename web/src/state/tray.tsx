@@ -2,7 +2,7 @@ import { createContext, useContext, type ReactNode } from 'react'
 import { defaultLabels, type Labels, type TrayLabels } from '../labels/tray'
 import type { CustomPayload, User } from '../api/types'
 import type { Drops } from './drops'
-import type { PayloadHandler, PayloadHandlers } from '../payloads/registry'
+import type { PayloadHandlers } from '../payloads/registry'
 import type { ToolRenderers } from './slots'
 import type { GeneralChatMessage } from './state'
 import { Words, wordsOf } from './words'
@@ -18,10 +18,9 @@ export interface Command {
 /** What the parts of one tray share. */
 export interface TrayContext {
   handlers: PayloadHandlers
-  handlerOf: (type: string) => PayloadHandler | undefined
   me: User | null
-  /** Shows a payload in the panel, or in its place in the answer where there is no room for one. */
-  openPayload: (payload: CustomPayload) => void
+  /** Shows a payload in the panel, or in its place in the answer where there is no room for one. Absent outside of a tray: there it opens in its place. */
+  openPayload?: (payload: CustomPayload) => void
   closePayload: () => void
   /** The payload that is open in its place; empty when none is. */
   expanded: string
@@ -40,7 +39,7 @@ export interface TrayContext {
 }
 
 const Context = createContext<TrayContext>({
-  handlers: {}, handlerOf: () => undefined, me: null, openPayload: () => undefined, closePayload: () => undefined, expanded: '', toolRenderers: {}, openDiagnostics: () => undefined, announce: () => undefined, commands: [],
+  handlers: {}, me: null, closePayload: () => undefined, expanded: '', toolRenderers: {}, openDiagnostics: () => undefined, announce: () => undefined, commands: [],
 })
 
 export function TrayContextProvider({ value, children }: { value: TrayContext; children: ReactNode }) {
