@@ -202,14 +202,17 @@ func nothing(s *jsonschema.Schema) bool {
 	return s != nil && s.Not != nil && reflect.DeepEqual(*s.Not, jsonschema.Schema{})
 }
 
-// deeper returns the validator's own message if the fault is inside a value.
+// deeper returns the validator's own message if the fault is inside a value, or if the
+// schema's description says nothing about values.
 func (a *arguments) deeper(name string, v any) string {
 	switch v.(type) {
 	case map[string]any, []any:
-		return " (" + plain(a.parts[name].Validate(v)) + ")"
 	default:
-		return ""
+		if !strings.HasPrefix(expected(a.schema.Properties[name]), noKind) {
+			return ""
+		}
 	}
+	return " (" + plain(a.parts[name].Validate(v)) + ")"
 }
 
 func object(input json.RawMessage) (map[string]any, error) {
@@ -227,14 +230,20 @@ func object(input json.RawMessage) (map[string]any, error) {
 	return args, nil
 }
 
+// noKind describes values of any type.
+const noKind = "a value"
+
 // expected describes the values that a schema accepts.
 func expected(s *jsonschema.Schema) string {
 	if s == nil {
-		return "a value"
+		return noKind
 	}
-	text := article(s.Type)
+	text := kinds(s)
 	if len(s.Enum) > 0 {
 		text = "one of " + list(s.Enum)
+	}
+	if s.Const != nil {
+		text = jsonText(*s.Const)
 	}
 	if s.Type == "array" && s.Items != nil && s.Items.Type != "" {
 		text += " of " + s.Items.Type + "s"
@@ -246,6 +255,15 @@ func expected(s *jsonschema.Schema) string {
 	}
 	if s.Maximum != nil {
 		limit("at most %v", *s.Maximum)
+	}
+	if s.ExclusiveMinimum != nil {
+		limit("more than %v", *s.ExclusiveMinimum)
+	}
+	if s.ExclusiveMaximum != nil {
+		limit("less than %v", *s.ExclusiveMaximum)
+	}
+	if s.MultipleOf != nil {
+		limit("a multiple of %v", *s.MultipleOf)
 	}
 	if s.MinLength != nil {
 		limit("at least %d characters", *s.MinLength)
@@ -271,10 +289,29 @@ func expected(s *jsonschema.Schema) string {
 	return text
 }
 
+// kinds describes the types that a schema accepts: its own, or those of its alternatives.
+func kinds(s *jsonschema.Schema) string {
+	names := make([]string, 0, len(s.Types))
+	for _, t := range s.Types {
+		names = append(names, article(t))
+	}
+	if s.Type == "" && len(names) == 0 {
+		for _, alternative := range slices.Concat(s.AnyOf, s.OneOf) {
+			names = append(names, expected(alternative))
+		}
+	}
+	if len(names) == 0 {
+		return article(s.Type)
+	}
+	return strings.Join(names, " or ")
+}
+
 func article(kind string) string {
 	switch kind {
 	case "":
-		return "a value"
+		return noKind
+	case "null":
+		return kind
 	case "integer", "array", "object":
 		return "an " + kind
 	default:

@@ -126,6 +126,27 @@ func TestHTTPToolRefusesArguments(t *testing.T) {
 	}
 }
 
+// The model reads what would be right, also where the value has the right type.
+func TestRefusalsSayWhatIsRight(t *testing.T) {
+	for property, want := range map[string]string{
+		`{"type":"number","exclusiveMinimum":1}`:                       `"q" must be a number, more than 1; got the number 1`,
+		`{"type":"number","exclusiveMaximum":1}`:                       `"q" must be a number, less than 1; got the number 1`,
+		`{"type":"integer","multipleOf":5}`:                            `"q" must be an integer, a multiple of 5; got the number 1`,
+		`{"const":"all"}`:                                              `"q" must be "all"; got the number 1`,
+		`{"type":["string","null"]}`:                                   `"q" must be a string or null; got the number 1`,
+		`{"anyOf":[{"type":"integer","minimum":2},{"type":"null"}]}`:   `"q" must be an integer, at least 2 or null; got the number 1`,
+		`{"oneOf":[{"enum":["a","b"]},{"type":"object"}]}`:             `"q" must be one of "a", "b" or an object; got the number 1`,
+		`{"allOf":[{"type":"string"}],"description":"What is sought"}`: `"q" must be a value (What is sought); got the number 1 (type: 1 has type "integer", want "string")`,
+	} {
+		schema := `{"type":"object","properties":{"q":` + property + `}}`
+		tool, _ := declared(t, turn.HTTPTool{URL: "/", InputSchema: json.RawMessage(schema)}, answer(`{}`))
+		_, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{"q":1}`, tools.Call{})
+		if got := schemas.Visible(err).Message; got != want {
+			t.Errorf("%s: got %s, want %s", property, got, want)
+		}
+	}
+}
+
 func TestHTTPToolAnswer(t *testing.T) {
 	const items = `{"data":{"items":[{"id":9007199254740993},{"a/b":{"~":"<x>"}}]}}`
 	nothing := func(pointer string) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +36,9 @@ func TestInstructions(t *testing.T) {
 		if got := req.Context.String("instructions"); got != tt.want || (err != nil) != tt.refused {
 			t.Errorf("%s: %d characters (%v), want %d", tt.name, len([]rune(got)), err, len([]rune(tt.want)))
 		}
-		if tt.refused && (len(schemas.Visible(err).Fields) != 1 || schemas.Visible(err).Fields[0].Pointer != "/messages") {
-			t.Errorf("%s: %v does not name the messages", tt.name, err)
+		want := schemas.FieldError{Pointer: "/messages", Detail: "must have at most 16000 characters of system messages and instructions together"}
+		if tt.refused && !slices.Equal(schemas.Visible(err).Fields, []schemas.FieldError{want}) {
+			t.Errorf("%s: %v is refused, want %v", tt.name, schemas.Visible(err).Fields, want)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func Instruct(req *schemas.ChatRequest, texts []string, pointer string) error {
 		return nil
 	}
 	if utf8.RuneCountInString(text) > maxInstructions {
-		return schemas.Invalid(pointer, "must have at most "+strconv.Itoa(maxInstructions)+" characters")
+		return schemas.Invalid(pointer, "must have at most "+strconv.Itoa(maxInstructions)+" characters of system messages and instructions together")
 	}
 	if req.Context == nil {
 		req.Context = schemas.Object{}

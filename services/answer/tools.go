@@ -219,12 +219,15 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 	wr.completed(c)
 }
 
-// stoppedText is the output of a call that the end of its run interrupted.
-const stoppedText = "The answer was stopped before this call had ended. It is not known whether it took effect."
+// What is the output of a call when its run ended: while it ran, and before it began.
+const (
+	stoppedText  = "The answer was stopped before this call had ended. It is not known whether it took effect."
+	notBegunText = "The answer was stopped before this call began. It was not run."
+)
 
 // breakOff ends what was unfinished when the run failed or was cancelled. It
-// keeps the text that the filter held back, whole payloads, and the running
-// calls, recorded as stopped.
+// keeps the text that the filter held back, whole payloads, the running calls,
+// recorded as stopped, and the calls that later ones have overtaken.
 func (wr *Writer) breakOff() {
 	if wr.filter != nil {
 		rest, found := wr.filter.End(true)
@@ -239,6 +242,35 @@ func (wr *Writer) breakOff() {
 		c.Duration = wr.deps.Now().Sub(c.StartedAt)
 		row := c.ToolCall
 		wr.Write(&record.Write{ToolCall: &row})
+	}
+	wr.recordOvertaken()
+}
+
+// recordOvertaken records and shows the calls that never began although later ones did,
+// such as those that wait for the user: N is the place of a call in the tool history, also
+// of a later one.
+func (wr *Writer) recordOvertaken() {
+	for _, s := range wr.steps {
+		for i, asked := range s.Reply.ToolCalls {
+			n := s.Reply.FirstIndex + i
+			if n >= len(wr.calls) || wr.calls[n] != nil {
+				continue
+			}
+			c := wr.at(n)
+			c.ToolUseID, c.Name, c.State, c.Attempt, c.StartedAt = asked.ID, asked.Name, record.ToolFinished, wr.run.Attempt, wr.deps.Now()
+			c.Input, _ = turn.Input(asked.Arguments)
+			c.Output, c.IsError = notBegunText, true
+			if slices.ContainsFunc(wr.run.Request.ClientTools, func(t schemas.ClientTool) bool { return t.Name == asked.Name }) {
+				c.Output = stoppedText // the page may have run it
+			}
+			c.ModelOutput = c.Output
+			row := c.ToolCall
+			wr.Write(&record.Write{ToolCall: &row})
+			wr.decided[n] = true // it does not begin
+			wr.levels.CloseWait(n)
+			wr.begin(turn.ToolStart{Index: n, ID: c.ToolUseID, Name: c.Name, Input: c.Input})
+			wr.showEnd(c)
+		}
 	}
 }
 
@@ -256,13 +288,17 @@ func (wr *Writer) result(index int, result turn.Result) {
 
 // completed shows a finished call, its payload and the markers that are due.
 func (wr *Writer) completed(c *call) {
+	wr.showEnd(c)
+	wr.dueMarkers()
+}
+
+func (wr *Writer) showEnd(c *call) {
 	wr.emit(wr.levels.Result(c.Index, c.IsError), &runlog.ToolComplete{
 		Tool: c.Name, ToolUseID: c.ToolUseID, Index: c.Index, IsError: c.IsError, Done: wr.tool(c.Name).Done, Output: schemas.CutText(c.Output),
 		Apart: true,
 	})
 	wr.levels.CloseTool(c.Index, c.IsError, c.payload)
 	c.done = true
-	wr.dueMarkers()
 }
 
 // dueMarkers shows the markers of finished calls in the order in which the model asked
@@ -279,8 +315,8 @@ func (wr *Writer) dueMarkers() {
 
 // lastMarkers shows the markers of the calls that the end of the run interrupted, and
 // those that waited for them: a stored answer shows its calls by their markers. It stops
-// before a call that never began. That one is not in the tool history, in which N is the
-// place of a call, so the markers after it would show other calls.
+// before a call of which nothing is known, because the stored replies cannot be read. That
+// one is not in the tool history, so the markers after it would show other calls.
 func (wr *Writer) lastMarkers() {
 	for ; wr.marked < len(wr.calls) && wr.calls[wr.marked] != nil; wr.marked++ {
 		wr.marker(wr.marked)
