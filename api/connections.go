@@ -3,21 +3,29 @@ package api
 import (
 	"container/list"
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
+	"time"
+
+	"github.com/chattray/chattray/schemas/seldom"
 )
+
+// beginTime is how long a connection has to send a request, and then its body, before it
+// may be closed for another one: one that was just accepted may have sent them already.
+const beginTime = 500 * time.Millisecond
 
 // LimitConnections returns a listener for the server that lets at most limit
 // connections be open; the server must have its handler, and no ConnState of its
 // own. At the limit the next connection waits, and one that has no request in
-// the handler is closed for it: the one without a request for longest, whether
-// it has sent nothing, the beginning of a header, a header without all of its
-// body, or is between two requests.
-// Further connections wait in the kernel.
-func LimitConnections(server *http.Server, l net.Listener, limit int) net.Listener {
+// the handler is closed for it: first one that for beginTime has sent nothing, the
+// beginning of a header, or a header without all of its body, else one that is
+// between two requests, of either the one that waits for longest. Further connections
+// wait in the kernel. The logger is told when all connections have a request.
+func LimitConnections(server *http.Server, l net.Listener, limit int, logger *slog.Logger) net.Listener {
 	c := &connections{
-		Listener: l, limit: limit, idle: list.New(), places: map[net.Conn]*list.Element{},
+		Listener: l, limit: limit, logger: logger, idle: list.New(), begun: list.New(), places: map[net.Conn]place{},
 		closeBelow: sync.OnceValue(l.Close),
 	}
 	c.room.L = &c.mu
@@ -48,15 +56,30 @@ type connKey struct{}
 type connections struct {
 	net.Listener
 	limit      int
+	logger     *slog.Logger
+	full       seldom.Log
 	closeBelow func() error // closes the listener once; a later call gets the result of the first
 
 	mu      sync.Mutex
-	room    sync.Cond // a connection has closed, or the listener
+	room    sync.Cond // a connection has closed, or the listener, or beginTime is over
 	open    int
 	closed  bool
-	waiting bool                       // a connection for which there is no room
-	idle    *list.List                 // net.Conn without a request in the handler, the longest idle first
-	places  map[net.Conn]*list.Element // in idle
+	waiting bool               // a connection for which there is no room
+	idle    *list.List         // net.Conn that wait for their next request, the longest idle first
+	begun   *list.List         // waiter: those whose first bytes, header or body are awaited, the oldest first
+	places  map[net.Conn]place // in one of the two
+}
+
+// waiter is a connection that is not closed for another one until a time.
+type waiter struct {
+	net.Conn
+	until time.Time
+}
+
+// place is where a connection is in a list.
+type place struct {
+	list *list.List
+	at   *list.Element
 }
 
 // Accept waits for a connection, and then for room.
@@ -70,7 +93,7 @@ func (c *connections) Accept() (net.Conn, error) {
 	c.waiting = true
 	for c.open >= c.limit && !c.closed {
 		if !c.shed() {
-			c.room.Wait()
+			c.await()
 		}
 	}
 	c.waiting = false
@@ -99,48 +122,70 @@ func (c *connections) release() {
 	c.room.Broadcast()
 }
 
-// shed closes the connection that has been idle for longest, if there is one.
-// The caller holds the lock; shed releases it while it closes.
+// shed closes the connection that has sent nothing of use for longest, if there is
+// one. The caller holds the lock; shed releases it while it closes.
 func (c *connections) shed() bool {
-	first := c.idle.Front()
-	if first == nil {
+	var conn net.Conn
+	if first := c.begun.Front(); first != nil && !time.Now().Before(first.Value.(waiter).until) {
+		conn = first.Value.(waiter).Conn
+	} else if first := c.idle.Front(); first != nil {
+		conn = first.Value.(net.Conn)
+	} else {
 		return false
 	}
-	conn := c.idle.Remove(first).(net.Conn)
-	delete(c.places, conn)
+	c.remove(conn)
 	c.mu.Unlock()
 	_ = conn.Close()
 	c.mu.Lock()
 	return true
 }
 
-// changed keeps the list of idle connections. A connection that is reading a
-// request stays in it until the request is in the handler and its body has
-// arrived.
-func (c *connections) changed(conn net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew, http.StateIdle:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if place := c.places[conn]; place != nil { // the server has read the body, not the handler
-			c.idle.Remove(place)
-		}
-		c.places[conn] = c.idle.PushBack(conn)
-		if c.waiting {
+// await waits until there may be room. The caller holds the lock.
+func (c *connections) await() {
+	if first := c.begun.Front(); first != nil {
+		timer := time.AfterFunc(time.Until(first.Value.(waiter).until), func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
 			c.room.Broadcast()
-		}
+		})
+		defer timer.Stop()
+	} else {
+		c.full.Write(context.Background(), c.logger, slog.LevelWarn, "all connections of clients are in use; new ones, also for /healthz and /metrics, wait",
+			slog.Int("limits.connections", c.limit))
+	}
+	c.room.Wait()
+}
+
+// changed keeps the lists. A connection that is reading a request stays in begun until
+// the request is in the handler and its body has arrived.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remove(conn) // from idle; or the server has read the body, not the handler
+	switch state {
+	case http.StateNew, http.StateActive:
+		c.places[conn] = place{c.begun, c.begun.PushBack(waiter{conn, time.Now().Add(beginTime)})}
+	case http.StateIdle:
+		c.places[conn] = place{c.idle, c.idle.PushBack(conn)}
 	case http.StateHijacked, http.StateClosed:
-		c.busy(conn)
-	case http.StateActive:
+		return
+	}
+	if c.waiting {
+		c.room.Broadcast()
 	}
 }
 
-// busy takes a connection out of the list of idle ones.
+// busy takes a connection out of the lists.
 func (c *connections) busy(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if place := c.places[conn]; place != nil {
-		c.idle.Remove(place)
+	c.remove(conn)
+}
+
+// remove takes a connection out of its list. The caller holds the lock.
+func (c *connections) remove(conn net.Conn) {
+	if p, ok := c.places[conn]; ok {
+		p.list.Remove(p.at)
 		delete(c.places, conn)
 	}
 }

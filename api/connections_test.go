@@ -2,11 +2,14 @@ package api_test
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +36,7 @@ func limitedServer(t *testing.T, limit int) (addr string, answer chan struct{}, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener = api.LimitConnections(server, below, limit)
+	listener = api.LimitConnections(server, below, limit, slog.New(slog.DiscardHandler))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -110,6 +113,7 @@ func TestSilentConnectionsMakeRoom(t *testing.T) {
 		"no body": "POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			addr, _, _, _ := limitedServer(t, 2)
 			for range 20 {
 				conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
@@ -166,7 +170,7 @@ func TestLimitedConnectionsKeepTheirSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener := api.LimitConnections(api.NewServer("", http.NotFoundHandler()), below, 1)
+	listener := api.LimitConnections(api.NewServer("", http.NotFoundHandler()), below, 1, slog.New(slog.DiscardHandler))
 	defer func() { _ = listener.Close() }()
 	go func() {
 		if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", below.Addr().String()); err == nil {
@@ -195,7 +199,7 @@ func TestConnectionThatBecomesIdleMakesRoom(t *testing.T) {
 		answer := make(chan struct{})
 		server := api.NewServer("", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-answer }))
 		list := make(pipes)
-		listener := api.LimitConnections(server, list, 1)
+		listener := api.LimitConnections(server, list, 1, slog.New(slog.DiscardHandler))
 		go func() { _ = server.Serve(listener) }()
 		defer func() { close(list); _ = server.Close() }()
 		dial := func() net.Conn {
@@ -212,5 +216,38 @@ func TestConnectionThatBecomesIdleMakesRoom(t *testing.T) {
 		close(answer)
 		answered(t, first)
 		answered(t, second)
+	})
+}
+
+// TestWaitingConnectionsAreAllAnswered shows that connections which have sent their requests
+// while they waited for room are not closed for each other, and that the log says that they wait.
+func TestWaitingConnectionsAreAllAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan struct{})
+		server := api.NewServer("", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-answer }))
+		list := make(pipes, 10)
+		var log bytes.Buffer
+		listener := api.LimitConnections(server, list, 2, slog.New(slog.NewTextHandler(&log, nil)))
+		go func() { _ = server.Serve(listener) }()
+		defer func() { close(list); _ = server.Close() }()
+		var clients []net.Conn
+		for range cap(list) {
+			client, conn := net.Pipe()
+			if err := client.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			list <- conn
+			go func() { _, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") }()
+			clients = append(clients, client)
+		}
+		<-time.After(time.Second) // they have sent their requests
+		synctest.Wait()
+		if want := "all connections of clients are in use"; strings.Count(log.String(), want) != 1 {
+			t.Errorf("the log is %q, want one line with %q", log.String(), want)
+		}
+		close(answer)
+		for _, client := range clients {
+			answered(t, client)
+		}
 	})
 }

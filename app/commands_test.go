@@ -68,6 +68,8 @@ func TestInvalidCommands(t *testing.T) {
 		{"check", []string{"CHATTRAY_MAX_BODY=x"}, []string{"config", "check"}, "limits.body"},
 		{"check of a page file", []string{"CHATTRAY_PAGES=testdata/wrongpages", "OTEL_EXPORTER_OTLP_ENDPOINT=http://u:p@h:bad/"}, []string{"config", "check"}, `wrong.yaml:2: unknown tool "nope"`},
 		{"check of the traces' endpoint", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://u:p@h:bad/", "CHATTRAY_PAGES=testdata/wrongpages"}, []string{"config", "check"}, "OTEL_EXPORTER_OTLP_ENDPOINT"},
+		{"service without a folder for its database", []string{"CHATTRAY_DATABASE_URL=sqlite:/dev/null/db"}, nil, "database_url: "},
+		{"command without a folder for its database", []string{"CHATTRAY_DATABASE_URL=sqlite:/dev/null/db"}, []string{"migrate", "up"}, "database_url: "},
 		{"file that is not there", nil, []string{"--config=/no/such/file", "config", "check"}, "/no/such/file"},
 		{"token without a secret", nil, []string{"token", "--user=u"}, "auth.jwt_secret is not set"},
 		{"token without a user", []string{"CHATTRAY_JWT_SECRET=s"}, []string{"token"}, "user"},

@@ -11,8 +11,9 @@ const (
 )
 
 // connectionLimit returns how many connections of clients may be open: the
-// configured number, or three quarters of the descriptors for 0. A number that
-// the descriptors do not allow is an error.
+// configured number, or for 0 half of the descriptors that are not spare, because a
+// stream to a client has a connection to a model as well. A number that the
+// descriptors do not allow is an error.
 func connectionLimit(configured, descriptors int) (int, error) {
 	most := descriptors - max(descriptors/16, spareDescriptors)
 	switch {
@@ -24,6 +25,6 @@ func connectionLimit(configured, descriptors int) (int, error) {
 	case configured > 0:
 		return configured, nil
 	default:
-		return min(descriptors/4*3, most), nil
+		return max(most/2, 1), nil
 	}
 }

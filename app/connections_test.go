@@ -10,13 +10,14 @@ func TestConnectionLimit(t *testing.T) {
 		configured, descriptors, want int
 		refused                       string
 	}{
-		{0, 1024, 768, ""},
-		{0, 100, 36, ""},
+		{0, 1024, 480, ""},
+		{0, 100, 18, ""},
+		{0, 65, 1, ""},
 		{0, 64, 0, "raise the limit"},
 		{500, 1024, 500, ""},
 		{960, 1024, 960, ""},
 		{961, 1024, 0, "at most 960"},
-		{0, mostDescriptors, 786432, ""},
+		{0, mostDescriptors, 491520, ""},
 	} {
 		got, err := connectionLimit(tt.configured, tt.descriptors)
 		if got != tt.want || (tt.refused == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.refused) {

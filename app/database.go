@@ -15,7 +15,7 @@ import (
 
 // migrateUp brings the database up to date.
 func migrateUp(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
-	data, err := store.Open(ctx, c.DatabaseURL, store.Options{Database: sqldb.Options{Logger: telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)}})
+	data, err := openStore(ctx, c, store.Options{Database: sqldb.Options{Logger: telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)}})
 	if err != nil {
 		return err
 	}
@@ -87,9 +87,18 @@ func withCurrent(ctx context.Context, c settings.Config, do func(*store.Store) e
 
 // withStore opens the database, calls do, and closes it.
 func withStore(ctx context.Context, c settings.Config, o store.Options, do func(*store.Store) error) error {
-	data, err := store.Open(ctx, c.DatabaseURL, o)
+	data, err := openStore(ctx, c, o)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(data), data.Close())
+}
+
+// openStore opens the database; its error names the setting.
+func openStore(ctx context.Context, c settings.Config, o store.Options) (*store.Store, error) {
+	data, err := store.Open(ctx, c.DatabaseURL, o)
+	if err != nil {
+		return nil, fmt.Errorf("database_url: %w", err)
+	}
+	return data, nil
 }

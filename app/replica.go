@@ -58,7 +58,7 @@ func (s *Service) share(ctx context.Context, c settings.Config, o *runs.Options,
 		return nil
 	}
 	s.documents.Share(table, func() string { return s.runs.Replica() })
-	o.Tail, o.Acts, o.Starts = table, acts.Stores{Open: table, Reading: table}, s.sockets
+	o.Tail, o.Acts, o.Starts, o.SharedNow = table, acts.Stores{Open: table, Reading: table}, s.sockets, table.Now
 	if c.NATS.URL == "" {
 		return nil
 	}

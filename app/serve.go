@@ -81,7 +81,7 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	server := api.NewServer(c.Addr, s.handler)
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	log.Info("listening", "url", "http://"+listener.Addr().String(), "version", version(), "demo", c.Demo())
-	listener = api.LimitConnections(server, listener, limit)
+	listener = api.LimitConnections(server, listener, limit, log)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	select {

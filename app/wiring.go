@@ -109,7 +109,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 			err = errors.Join(err, s.store.Close())
 		}
 	}()
-	if s.store, err = store.Open(ctx, c.DatabaseURL, storeOptions(c, log)); err != nil {
+	if s.store, err = openStore(ctx, c, storeOptions(c, log)); err != nil {
 		return nil, err
 	}
 	s.sockets, s.auth = newSockets(c, s.store), newAuthenticator(c)

@@ -132,3 +132,62 @@ func TestWaitOfALaterAttempt(t *testing.T) {
 		}
 	})
 }
+
+// sharedWaits are the stored waits of a run. They expire by a clock that is ahead of this
+// process's.
+type sharedWaits struct {
+	waited
+	disk
+	ahead   time.Duration
+	expires time.Time // what was stored
+}
+
+func (w *sharedWaits) Commit(_ context.Context, writes []*record.Write) error {
+	for _, write := range writes {
+		if write.Wait != nil {
+			w.expires = write.Wait.ExpiresAt
+		}
+	}
+	return nil
+}
+
+func (w *sharedWaits) now(context.Context) (time.Time, error) { return time.Now().Add(w.ahead), nil }
+
+func (w *sharedWaits) AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error) {
+	if now, _ := w.now(ctx); answer.Answer == schemas.WaitExpired && now.Before(answer.ExpiresAt) {
+		return answer, record.ErrEarly
+	}
+	return answer, nil
+}
+
+// What a call waits for expires by the clock that all processes share, however far this
+// process's own is behind or ahead of it.
+func TestWaitsExpireBySharedClock(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"this process is behind": time.Hour, "this process is ahead": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &sharedWaits{ahead: ahead}
+				committer := eventlog.NewCommitter(eventlog.CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+				ctx, end := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { defer close(done); committer.Run(ctx) }()
+				defer func() { end(); <-done }()
+				tool := turn.Tool{Name: "order", Confirm: true}
+				store.list = []record.Wait{{Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(ahead + time.Minute)}}
+				wr, req, _ := again(t, tool, nil, func(d *answer.Deps) {
+					d.Commit, d.Store, d.SharedNow, d.Wakeups = committer, store, store.now, new(answer.Wakeups)
+				})
+				if err := wr.Handle(turn.ToolWaiting{ID: "c", Name: "order", Reason: schemas.ReasonToolConfirms}); err != nil {
+					t.Fatal(err)
+				}
+				if want := store.list[0].ExpiresAt; !store.expires.Equal(want) {
+					t.Errorf("the wait expires at %v, want %v", store.expires, want)
+				}
+				began := time.Now()
+				if _, err := req.Await(t.Context(), &turn.Call{ID: "c", Name: "order"}); err != nil || time.Since(began) != time.Minute {
+					t.Errorf("it ended after %v, %v; want a minute", time.Since(began), err)
+				}
+			})
+		})
+	}
+}

@@ -92,9 +92,12 @@ type Deps struct {
 	Idle func(idle bool)
 	Mark func(idle bool) *eventlog.Commit
 	// Stop ends the run's context with a cause.
-	Stop   func(cause error)
-	Now    func() time.Time
-	Logger *slog.Logger
+	Stop func(cause error)
+	Now  func() time.Time
+	// SharedNow is the time of the clock by which the waits of all processes expire; nil
+	// means Now.
+	SharedNow func(context.Context) (time.Time, error)
+	Logger    *slog.Logger
 }
 
 // Store is what a Writer reads from the store, and how it ends a wait.

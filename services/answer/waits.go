@@ -98,7 +98,7 @@ func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 	wr.deps.Clock.Pause()
 	w := record.Wait{
 		RunID: wr.run.ID, Index: e.Index, Kind: schemas.WaitApproval, ID: approvalID(wr.run.ID, e.Index), ToolUseID: e.ID, Tool: e.Name,
-		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: now.Add(wr.deps.ApprovalTimeout),
+		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: wr.expiry(now),
 	}
 	if wr.ofPage(e.Name) {
 		w.Kind = schemas.WaitClientTool
@@ -118,6 +118,16 @@ func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 		return
 	}
 	wr.showWait(e, w)
+}
+
+// expiry returns when a call that begins to wait now expires.
+func (wr *Writer) expiry(now time.Time) time.Time {
+	if wr.deps.SharedNow != nil {
+		if shared, err := wr.deps.SharedNow(wr.ctx); err == nil { // else the wait cannot be stored either
+			now = shared.UTC().Truncate(time.Millisecond)
+		}
+	}
+	return now.Add(wr.deps.ApprovalTimeout)
 }
 
 // ofPage reports whether the page runs the tool.
@@ -286,12 +296,16 @@ func (wr *Writer) await(ctx context.Context, c *turn.Call) (turn.Verdict, error)
 func (wr *Writer) answerTo(ctx context.Context, index int) (record.Wait, error) {
 	bell := wr.deps.Wakeups.of(index)
 	defer wr.deps.Wakeups.wait()()
+	latest := time.Now().Add(wr.deps.ApprovalTimeout)
 	for {
 		w, err := wr.wait(ctx, index)
 		if err != nil || w.Answer != "" {
 			return w, err
 		}
 		left := w.ExpiresAt.Sub(wr.deps.Now())
+		if wr.deps.SharedNow != nil {
+			left = min(left, time.Until(latest)) // the clock of this process may be behind
+		}
 		if left <= 0 {
 			if w, err = wr.expire(ctx, w); !errors.Is(err, record.ErrEarly) {
 				return w, err

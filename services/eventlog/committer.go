@@ -286,7 +286,7 @@ func (c *Committer) join(batch []*Commit) ([]*Commit, bool) {
 // commit applies a batch, and repeats it while the database is not available
 // and a write of it is held.
 func (c *Committer) commit(batch []*Commit) {
-	backoff := minBackoff
+	backoff, held := minBackoff, false
 	for {
 		var through []place
 		if batch, through = c.ready(batch); len(batch) == 0 {
@@ -295,6 +295,9 @@ func (c *Committer) commit(batch []*Commit) {
 		err := c.try(batch)
 		if err == nil {
 			c.stored = time.Now()
+			if held {
+				c.held.Write(context.Background(), c.Logger, slog.LevelInfo, "the database is available again; writes are no longer held")
+			}
 			for i, w := range batch {
 				if w.Write.Err == nil && w.Log != nil {
 					w.Log.markStored(through[i])
@@ -314,6 +317,7 @@ func (c *Committer) commit(batch []*Commit) {
 			return
 		}
 		c.held.Write(context.Background(), c.Logger, slog.LevelWarn, "the database is not available; writes are held", slog.Int("writes", len(batch)), slog.Any("error", err))
+		held = true
 		<-time.After(backoff)
 		backoff = min(2*backoff, maxBackoff)
 		batch = append(batch, c.take(maxBatch)...)

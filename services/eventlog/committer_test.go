@@ -157,8 +157,10 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 		if len(store.stored) != 1 || store.stored[0] != "held" {
 			t.Errorf("stored %v, want only the held write", store.stored)
 		}
-		if lines := strings.Count(logged.String(), "writes are held"); lines != 1 {
-			t.Errorf("%d warnings in %v, want 1:\n%s", lines, time.Since(began), &logged)
+		for _, line := range []string{"writes are held", "writes are no longer held"} {
+			if lines := strings.Count(logged.String(), line); lines != 1 {
+				t.Errorf("%d lines %q in %v, want 1:\n%s", lines, line, time.Since(began), &logged)
+			}
 		}
 	})
 }

@@ -210,6 +210,9 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 		took := time.Since(sent)
 		switch {
 		case err == nil:
+			if failing {
+				l.Logger.Info("the lease is renewed again", "replica", l.Current().ID)
+			}
 			wait, patience = first-took, first
 		case ctx.Err() != nil:
 			return

@@ -422,6 +422,24 @@ func TestGoneAndCannotJoin(t *testing.T) {
 	})
 }
 
+// The log says once that the lease could not be renewed, and once that it is renewed again.
+func TestOutageInTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		r := start(t, rows, true)
+		rows.setAway(true)
+		passes(lease)
+		rows.setAway(false)
+		passes(lease)
+		r.end()
+		for _, line := range []string{"the lease could not be renewed", "the lease is renewed again"} {
+			if n := strings.Count(r.log.String(), line); n != 1 {
+				t.Errorf("the log says %d times %q, want once:\n%s", n, line, r.log.String())
+			}
+		}
+	})
+}
+
 // A single process continues while the database is unavailable, and stops when
 // the next one starts.
 func TestSingleProcess(t *testing.T) {

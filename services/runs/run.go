@@ -211,7 +211,7 @@ func (r *Runs) writer(run *run) *answer.Writer {
 		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,
 		Idle: func(idle bool) { r.setIdle(run, idle) },
 		Mark: func(idle bool) *eventlog.Commit { return r.mark(run, attempts.Mark{Left: idle}) },
-		Stop: run.stop, Now: r.now, Logger: r.Logger,
+		Stop: run.stop, Now: r.now, SharedNow: r.SharedNow, Logger: r.Logger,
 	})
 }
 

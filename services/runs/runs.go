@@ -139,6 +139,8 @@ type Options struct {
 	ReaderMetrics meters.Readers
 	BusMetrics    meters.Bus
 	Now           func() time.Time
+	// SharedNow is the time of the clock that all processes share; nil means Now.
+	SharedNow func(context.Context) (time.Time, error)
 }
 
 // Runs are the runs of the service. It is safe for concurrent use.
