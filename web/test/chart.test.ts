@@ -17,3 +17,7 @@ it('what the specification of a chart says about its look takes precedence over 
 it('a chart without a configuration has the look of the page', () => {
   for (const none of [undefined, {}]) expect(configOf(none, look)).toMatchObject({ axis: { labelColor: '#111', domainColor: '#222' }, axisX: { labelAngle: 0 }, legend: { titleColor: '#111' }, title: { color: '#111' }, background: 'transparent', font: 'Own' })
 })
+
+it('the labels of an axis do not run together', () => {
+  expect(configOf(undefined, look).axisX).toMatchObject({ labelOverlap: 'parity', labelSeparation: 8 })
+})

@@ -1,11 +1,12 @@
 import { render } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { partialTexts } from '../src/documents/partial'
 import { misledFrom } from '../src/markdown/Link'
 import { Markdown, safeUrl } from '../src/markdown/Markdown'
 import { emptySplit, fencedCode, splitMarkdown } from '../src/markdown/split'
+import { Whole } from '../src/markdown/TableFrame'
 
 const texts = ['markdown', 'hostile', 'long', 'help'].map((name) => readFileSync(`../agents/demo/texts/${name}.md`, 'utf8'))
 
@@ -172,4 +173,14 @@ describe('arguments that are still written', () => {
       expect(partialTexts(text)).toEqual({ block_id: 'b1', content: whole.content })
     }
   })
+})
+
+it('a window gives the focus back: it is closed before it is removed', () => {
+  let there: boolean | undefined
+  HTMLDialogElement.prototype.close = function () {
+    there = this.isConnected
+  }
+  onTestFinished(() => void Reflect.deleteProperty(HTMLDialogElement.prototype, 'close'))
+  render(<Whole title="Table" onClose={() => undefined}>Rows</Whole>).unmount()
+  expect(there).toBe(true)
 })

@@ -1,8 +1,10 @@
 import { act, fireEvent, render, screen, waitFor } from '@testing-library/react'
 import { expect, it } from 'vitest'
 import { DemoModel, type PageTray } from '../page/App'
+import { DocumentPage } from '../page/pages/Document'
 import { EditStreamPage } from '../page/pages/EditStream'
 import { StreamsPage } from '../page/pages/Streams'
+import { ChatProvider } from '../src'
 import { createResearchApi } from '../src/research'
 import { fakeApi, json } from './fakes'
 import { gateway } from './shown'
@@ -63,4 +65,16 @@ it('a form that is left while it is saved has nothing unsaved', async () => {
   unmount()
   stored.open()
   await waitFor(() => expect(window.dispatchEvent(new Event('beforeunload', { cancelable: true }))).toBe(true))
+})
+
+it('a document that cannot be exported says why', async () => {
+  const { api } = fakeApi(({ path }) => {
+    if (path === '/api/documents') return json({ items: [{ id: 'd', title: 'Gold' }] })
+    if (path === '/api/documents/d') return json({ id: 'd', title: 'Gold', revision: 1, blocks: [] })
+    return path.endsWith('/export') || path.includes('/export?') ? json({ detail: 'It is busy.', code: 'busy', status: 503 }, 503) : undefined
+  })
+  render(<ChatProvider api={api} storageKey=""><DocumentPage api={api} route={['document', 'd']} setTray={() => {}} theme="auto" /></ChatProvider>)
+  await screen.findByRole('heading', { name: 'Gold' })
+  fireEvent.click(screen.getByRole('button', { name: 'Export' }))
+  expect(await screen.findByText('It is busy.')).toBeTruthy()
 })

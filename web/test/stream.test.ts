@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ApiError } from '../src'
+import { ApiError, createChatApi } from '../src'
 import { STREAM_LIMITS } from '../src/api/stream'
 import { answerFrames, fakeApi, json, sse } from './fakes'
 
@@ -53,6 +53,16 @@ describe('a stream', () => {
     expect(await read(api.streamMessage(request, new AbortController().signal))).toEqual(['1', '2', '3', '4', '5', '6'])
     expect(calls).toHaveLength(1)
     expect(calls[0]!.headers['Idempotency-Key']).toMatch(/.{8}/)
+  })
+
+  it('passes by the cache: in Firefox a second tab waits there until the first one has the whole stream', async () => {
+    const caches: unknown[] = []
+    const api = createChatApi({ fetch: async (_, init) => {
+      caches.push(init?.cache)
+      return sse(frames)
+    } })
+    await read(api.followRun('r', new AbortController().signal))
+    expect(caches).toEqual(['no-store'])
   })
 
   it('continues after its cursor when the connection breaks or ends early', async () => {

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'react'
 import { Skeleton, useChatContext, useChatState, type ChatApi, type TrayTheme } from '../../src'
 import { createDocumentApi, DocumentAsk, DocumentPane, DocumentVersions, useDocument, useSocket } from '../../src/documents'
+import { download } from '../../src/markdown/copy'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go } from '../route'
@@ -69,14 +70,13 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
       (error: unknown) => setProblem(error instanceof Error ? error.message : ''),
     )
   }
-  const save = async () => {
+  const save = () => {
     if (!id) return
-    const url = URL.createObjectURL(new Blob([await documents.exportMarkdown(id)], { type: 'text/markdown' }))
-    const link = document.createElement('a')
-    link.href = url
-    link.download = `${state.document?.title || 'document'}.md`
-    link.click()
-    URL.revokeObjectURL(url)
+    setProblem('')
+    documents.exportMarkdown(id).then(
+      (text) => download(`${state.document?.title || 'document'}.md`, new Blob([text], { type: 'text/markdown' })),
+      (error: unknown) => setProblem(error instanceof Error ? error.message : ''),
+    )
   }
   const gone = list.problem || problem
   return (
@@ -103,7 +103,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
               <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={remove}>Delete</button>
               <button type="button" className="ct-button ct-small" onClick={() => setRemoving(null)}>Cancel</button>
             </span>
-          ) : <><DocumentVersions state={state} /><button type="button" className="ct-button ct-small" onClick={() => void save()}>Export</button><button type="button" className="ct-button ct-small" onClick={() => setRemoving(id)}>Delete</button></>} />
+          ) : <><DocumentVersions state={state} /><button type="button" className="ct-button ct-small" onClick={save}>Export</button><button type="button" className="ct-button ct-small" onClick={() => setRemoving(id)}>Delete</button></>} />
         </div>
       )}
     </>

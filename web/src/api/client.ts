@@ -165,7 +165,8 @@ function createSend(options: ChatApiOptions): Send {
     // What is not JSON is an error of the page, and not of the connection.
     const json = JSON.stringify(body)
     try {
-      return await call(base + path, { method, headers, body: json, signal: init.signal, keepalive: init.keepalive })
+      // With a cache Firefox lets a second tab wait until the first one has read the same stream to its end.
+      return await call(base + path, { ...init, method, headers, body: json, cache: 'no-store' })
     } catch (error) {
       throw error instanceof TypeError ? unreachable() : error
     }

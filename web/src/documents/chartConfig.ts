@@ -14,7 +14,7 @@ export function configOf(own: Props | undefined, { text, line, font }: ChartLook
     background: 'transparent', font, mark: { tooltip: true, color: '#4f7df0' }, range: { category: ['#4f7df0', '#e39b2d', '#2fa56b', '#d65f8a', '#8b6fe0', '#3fa7c4'] },
     view: { stroke: 'transparent' }, axis: { ...words, gridColor: line, domainColor: line, tickColor: line },
     // Vega-Lite prefers these to the configuration of all axes, so what that says is said here too.
-    axisX: { labelAngle: 0, labelOverlap: 'parity', ...(isProps(own?.axis) && own.axis) },
+    axisX: { labelAngle: 0, labelOverlap: 'parity', labelSeparation: 8, ...(isProps(own?.axis) && own.axis) },
     legend: words, title: { color: text },
   }
   return merged(usual, own ?? {})

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'react'
+import { lazy, Suspense, useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { CloseIcon, DownloadIcon, ExpandIcon } from '../components/icons'
 import { keyOf } from '../state/keys'
 import { useLabels } from '../state/tray'
@@ -37,9 +37,10 @@ export function Tool({ label, onClick, pressed, children }: { label: string; onC
 export function Whole({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const labels = useLabels()
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Once it is removed, it no longer gives the focus back to the button that opened it.
+  useLayoutEffect(() => {
     const element = dialog.current
-    if (element && !element.open) element.showModal?.()
+    element?.showModal?.()
     return () => element?.close?.()
   }, [])
   return (
