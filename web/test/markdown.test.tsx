@@ -1,7 +1,8 @@
-import { render } from '@testing-library/react'
+import { render, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { readFileSync } from 'node:fs'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { StrictMode } from 'react'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { partialTexts } from '../src/documents/partial'
 import { misledFrom } from '../src/markdown/Link'
 import { Markdown, safeUrl } from '../src/markdown/Markdown'
@@ -183,4 +184,23 @@ it('a window gives the focus back: it is closed before it is removed', () => {
   onTestFinished(() => void Reflect.deleteProperty(HTMLDialogElement.prototype, 'close'))
   render(<Whole title="Table" onClose={() => undefined}>Rows</Whole>).unmount()
   expect(there).toBe(true)
+})
+
+it('a window stays open in strict mode, which closes it and opens it again', async () => {
+  const dialog = HTMLDialogElement.prototype
+  dialog.showModal = function () {
+    this.open = true
+  }
+  dialog.close = function () {
+    this.open = false
+    setTimeout(() => this.dispatchEvent(new Event('close')))
+  }
+  onTestFinished(() => void (Reflect.deleteProperty(dialog, 'close') && Reflect.deleteProperty(dialog, 'showModal')))
+  const onClose = vi.fn()
+  const { getByRole } = render(<StrictMode><Whole title="Table" onClose={onClose}>Rows</Whole></StrictMode>)
+  const window = getByRole('dialog') as HTMLDialogElement
+  await new Promise((done) => setTimeout(done))
+  expect(onClose).not.toHaveBeenCalled()
+  window.close()
+  await waitFor(() => expect(onClose).toHaveBeenCalled())
 })

@@ -37,7 +37,8 @@ export function Tool({ label, onClick, pressed, children }: { label: string; onC
 export function Whole({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const labels = useLabels()
   const dialog = useRef<HTMLDialogElement>(null)
-  // Once it is removed, it no longer gives the focus back to the button that opened it.
+  // Once it is removed, it no longer gives the focus back to the button that opened it. React's
+  // strict mode closes and opens it at once: the event of that comes when it is open again.
   useLayoutEffect(() => {
     const element = dialog.current
     element?.showModal?.()
@@ -45,7 +46,7 @@ export function Whole({ title, onClose, children }: { title: string; onClose: ()
   }, [])
   return (
     <dialog
-      ref={dialog} className="ct-whole" aria-label={title} onClose={onClose}
+      ref={dialog} className="ct-whole" aria-label={title} onClose={(e) => e.currentTarget.open || onClose()}
       onKeyDown={(e) => {
         if (keyOf(e) !== 'Escape') return
         e.stopPropagation()
