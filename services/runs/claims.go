@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/questions"
 )
@@ -68,17 +67,6 @@ func (r *Runs) setBlocked(run *run, blocked bool) {
 	defer r.mu.Unlock()
 	if run.blocked = blocked; blocked {
 		run.starting = false
-	}
-}
-
-// setWaiting records whether a new queued run waits for the claims of others;
-// it releases what the run itself holds.
-func (r *Runs) setWaiting(run *run, b *record.Begin) {
-	r.unclaim(run.owner.ID, run.id)
-	if b.Wait {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		run.blocked = true
 	}
 }
 
