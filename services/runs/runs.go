@@ -173,6 +173,7 @@ type Runs struct {
 	absent              timers.Graces[*run] // runs whose reader may come back
 	recovered           time.Time           // when Recover began; zero after the second scan
 	unsure              bool                // see adopt
+	taking              concurrent.Locks    // held while runs are taken, until they are known here
 	work                sync.WaitGroup
 	endLoops            context.CancelFunc
 	loops               sync.WaitGroup
