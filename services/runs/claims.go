@@ -108,9 +108,11 @@ func (r *Runs) reviveBlocked(owner string) {
 }
 
 // giveBack releases what a run holds, and starts the queued runs of its owner
-// that have waited for it, the earliest first.
+// that have waited for it, the earliest first. If a later attempt of it is here, that holds it.
 func (r *Runs) giveBack(run *run) {
-	r.Drafts.Release(run.id)
+	if now := r.find(run.id); now == nil || now == run {
+		r.Drafts.Release(run.id)
+	}
 	if r.Drafts == nil || r.Draining() {
 		return
 	}

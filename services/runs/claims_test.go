@@ -62,3 +62,30 @@ func TestTheTurnOfANewQueuedRun(t *testing.T) {
 		}
 	})
 }
+
+// An attempt that another process has fenced off ends late: the run has come back here, as a
+// later attempt, which holds what it claims.
+func TestAnAttemptThatEndsAfterALaterOneHasBegun(t *testing.T) {
+	drafts := documents.New(nil, nil, nil, nil)
+	inRuns(t, Options{Options: prepare.Options{Drafts: drafts}}, func(t *testing.T, r *Runs, _ *memory) {
+		claim := documents.Claim{Run: "r", Owner: ann.ID, Document: "doc", Blocks: []string{"block"}}
+		other := claim
+		other.Run = "other"
+		first := r.reads(t, "r", 1)
+		r.forget(first)
+		if holder, err := r.claim(t.Context(), claim); holder != "" || err != nil {
+			t.Fatal(holder, err)
+		}
+		second := r.reads(t, "r", 3)
+		first.log.Close()
+		r.ended(first)
+		if holder := drafts.Holder(other); holder != "r" {
+			t.Errorf("%q holds the block of the later attempt", holder)
+		}
+		second.log.Close()
+		r.ended(second)
+		if holder := drafts.Holder(other); holder != "" {
+			t.Errorf("%q holds the block after the later attempt, want nobody", holder)
+		}
+	})
+}

@@ -27,6 +27,7 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 	}
 	run.trace.Store(trace)
 	r.free(run) // who sees the end may ask again at once
+	r.Drafts.Ended(run.id)
 	run.log.Publish(event)
 	r.answered(run, end, fin, trace)
 	return nil

@@ -327,10 +327,10 @@ func (r *Runs) enterAttempt(ctx context.Context, run *run, mark *eventlog.Commit
 		r.work.Done()
 		return err
 	}
+	r.enlist(run.lease.Context(), run, run.attempt)
 	if r.Drafts != nil { // before a run that has waited for them
 		_, _ = r.Drafts.Claim(ctx, run.earlier.Holds(run.claim))
 	}
-	r.enlist(run.lease.Context(), run, run.attempt)
 	run.spent.Restore(run.earlier.Spent)
 	return nil
 }

@@ -166,7 +166,6 @@ func (r *Runs) free(run *run) {
 		run.release = nil
 	}
 	run.text.End()
-	r.Drafts.Ended(run.id)
 }
 
 func (r *Runs) forget(run *run) {
