@@ -165,6 +165,7 @@ type Runs struct {
 	mu                  sync.Mutex
 	live                map[string]*run
 	draining, handsOver bool
+	idleEnds            bool                // Shutdown knows whether it hands over: idle runs end
 	beginning           concurrent.Begun    // runs whose first write is under way
 	parked              map[string]parked   // runs that wait for the database
 	unpolledChats       map[int64]bool      // chats whose queue could not be read
