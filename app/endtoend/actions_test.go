@@ -1,6 +1,7 @@
 package endtoend
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,7 +17,10 @@ import (
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/clicks"
 	"github.com/chattray/chattray/services/pages/pagestest"
+	"github.com/chattray/chattray/services/runs"
 )
 
 // shopPage has an action that the page file handles.
@@ -176,6 +180,45 @@ func TestActionsOfDecidedPayloads(t *testing.T) {
 			}
 			if r := c.Ask("ann", http.MethodPost, "/api/chat", "", click("edit_stream", "apply_schema", data, nil)); r.Status != http.StatusForbidden || !strings.Contains(string(r.Body), "only the owner of the stream") {
 				t.Errorf("a click of that user: %d %s", r.Status, r.Body)
+			}
+		})
+	}
+}
+
+// cancelledClicks are chats in which the user cancels each click once its payload is decided,
+// before its action begins.
+type cancelledClicks struct {
+	clicks.Store
+	cancel func(run string)
+}
+
+func (c *cancelledClicks) ResolvePayloadOnce(ctx context.Context, owner string, id int64, payloadID, outcome string) error {
+	err := c.Store.ResolvePayloadOnce(ctx, owner, id, payloadID, outcome)
+	if c.cancel != nil {
+		go c.cancel(record.FenceOf(ctx).RunID)
+		<-ctx.Done()
+		c.cancel = nil
+	}
+	return err
+}
+
+// A click that is cancelled before its action begins can be done again.
+func TestClickThatIsCancelledBeforeItsAction(t *testing.T) {
+	data := map[string]any{"stream_id": 1, "changes": map[string]any{"semantic.topics": []string{"x"}}}
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			up := upstream.NewMemory()
+			up.On(upstream.Any, upstream.Text(proposal))
+			chats := new(cancelledClicks)
+			c := apptest.ServeOn(t, d, app.Options{Models: up.Transport(), Runs: func(o *runs.Options) { chats.Store, o.Store.Clicks = o.Store.Clicks, chats }}, apptest.Scripted())
+			c.Ask("ada", http.MethodPost, "/api/chat", "", map[string]any{
+				"message": "Propose", "chat_id": "one", "context": map[string]any{"current_page": "edit_stream", "active_tab": "semantic", "stream_id": 1},
+			})
+			chats.cancel = func(run string) { c.Ask("ada", http.MethodPost, "/api/chat/runs/"+run+"/cancel", "", nil) }
+			for i, want := range []int{http.StatusConflict, http.StatusOK} {
+				if r := c.Ask("ada", http.MethodPost, "/api/chat", "", click("edit_stream", "apply_schema", data, map[string]any{"chat_id": "one"})); r.Status != want {
+					t.Errorf("click %d: %d %s, want %d", i, r.Status, r.Body, want)
+				}
 			}
 		})
 	}

@@ -90,6 +90,8 @@ type Writer struct {
 	written *written.Calls   // nil without drafts
 	watch   *documents.Watch // nil without drafts
 	answer  answerDraft
+	// unstored is why not all of the answer is in its blocks: the database was away.
+	unstored error
 	// rejected withdraw the blocks that the user has rejected between two attempts.
 	rejected []*runlog.BlockReset
 

@@ -2,9 +2,11 @@ package answer_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -188,5 +190,63 @@ func TestAnswerDecidedBeforeItsRunEnds(t *testing.T) {
 		if withdrawn != want {
 			t.Errorf("after %v the block is withdrawn %d times, want %d", decision, withdrawn, want)
 		}
+	}
+}
+
+// outOfReach is a database that does not take the next pieces of blocks.
+type outOfReach struct {
+	*store.Store
+	pieces int
+}
+
+func (s *outOfReach) AppendBlock(ctx context.Context, owner, document, id, piece string) error {
+	if s.pieces--; s.pieces >= 0 {
+		return record.ErrUnavailable
+	}
+	return s.Store.AppendBlock(ctx, owner, document, id, piece)
+}
+
+// The database is away as an answer in a document ends. Its end is stored when it is back; if
+// that takes long, the run has not ended.
+func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pieces int
+		text   string
+		want   error
+	}{"short": {3, "All of it.", nil}, "long": {1_000_000, "All ", record.ErrUnavailable}} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "c.db")
+			synctest.Test(t, func(t *testing.T) {
+				data, err := store.Open(t.Context(), "sqlite:"+path, store.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = data.Close() }()
+				docs, una := documents.New(data, data, data, &outOfReach{data, tt.pieces}), schemas.User{ID: "una"}
+				wr := answer.New(t.Context(), answer.Run{
+					ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message",
+					Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}},
+				}, answer.Deps{
+					Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: docs, Spent: usage.NewLedger(nil), Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(),
+					Clock: clock{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler), FirstToken: func(time.Duration) {}, Idle: func(bool) {}, Stop: func(err error) { t.Error(err) },
+				})
+				wr.Use(&answer.Prepared{Filter: plainText{}})
+				wr.Target(t.Context())
+				wr.Ask()
+				for _, e := range []turn.Event{turn.CallStart{}, turn.TextDelta{Text: "All "}, turn.TextDelta{Text: "of it."}, turn.Reply{Text: "All of it."}, turn.LoopComplete{}} {
+					if err := wr.Handle(e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				wr.End(answer.Outcome{State: schemas.RunCompleted})
+				b, err := docs.Block(t.Context(), una, "b")
+				if err != nil || b.New == nil || *b.New != tt.text {
+					t.Errorf("the block is %+v, %v, want %q", b, err, tt.text)
+				}
+				if err := wr.Unstored(); !errors.Is(err, tt.want) {
+					t.Errorf("the run has ended with %v, want %v", err, tt.want)
+				}
+			})
+		})
 	}
 }

@@ -286,8 +286,11 @@ func (b *targetDraft) end(wr *Writer) {
 	shown := func() {
 		wr.watch.Note(&runlog.BlockContent{Place: b.place, Revision: b.since, Text: b.answer.text.String()[b.answer.header:]})
 	}
+	whole, err := wr.written.EndDraft(b.draft, shown, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since})
 	switch {
-	case wr.written.EndDraft(b.draft, shown, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since}):
+	case err != nil:
+		wr.unstored = err
+	case whole:
 	case b.draft.Withdrawn():
 		wr.warn("The block " + b.id + " was rejected or deleted while the answer was written into it.")
 	default:

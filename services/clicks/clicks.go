@@ -79,12 +79,13 @@ func (c *Clicks) Do(ctx context.Context, run answer.Run, wr *answer.Writer) erro
 		}
 	}
 	err = leases.Hold(ctx)
+	begins := err == nil
 	var done actions.Outcome
-	if err == nil {
+	if begins {
 		done, err = c.Actions.Run(ctx, call)
 	}
 	if err != nil {
-		if payload != "" && actions.Undone(err) {
+		if payload != "" && (!begins || actions.Undone(err)) {
 			c.reopen(ctx, run, payload)
 		}
 		return err

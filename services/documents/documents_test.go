@@ -258,6 +258,51 @@ func TestDraftIsStoredInTime(t *testing.T) {
 	}
 }
 
+// cutOff is a block of a database that may end a connection after a commit: the answer is lost.
+type cutOff struct {
+	fakeStore
+	text string
+	cuts bool
+}
+
+func (s *cutOff) Block(context.Context, string, string) (schemas.Block, error) {
+	return schemas.Block{ID: "b", New: &s.text}, nil
+}
+
+func (s *cutOff) AppendBlock(_ context.Context, _, _, _, piece string) error {
+	s.text += piece
+	if s.cuts {
+		return record.ErrUnavailable
+	}
+	return nil
+}
+
+// A piece of a draft whose commit has no answer is stored once.
+func TestPiecesAreStoredOnce(t *testing.T) {
+	for _, more := range []string{"", "ab"} {
+		s, now := new(cutOff), time.Now()
+		d := documents.New(s, s, s, s).At(func() time.Time { return now })
+		p, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "r", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.cuts = true
+		now = now.Add(time.Minute)
+		if err := p.Write(t.Context(), "ab", nil); !errors.Is(err, record.ErrUnavailable) {
+			t.Fatalf("got %v, want that the database is away", err)
+		}
+		s.cuts = false
+		if more != "" {
+			if err := p.Write(t.Context(), more, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.End(t.Context(), nil); err != nil || s.text != "ab"+more {
+			t.Errorf("the block has %q, %v, want %q", s.text, err, "ab"+more)
+		}
+	}
+}
+
 func TestExport(t *testing.T) {
 	blocks := []struct{ kind, content, meta, want string }{
 		{"md", "# Gold\n\nText.\n", "", "# Gold\n\nText."},

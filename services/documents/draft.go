@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -25,7 +26,8 @@ type Draft struct {
 
 	mu       sync.Mutex // held while content is shown and stored, and while it is withdrawn
 	held     strings.Builder
-	size     int // stored bytes
+	size     int  // stored bytes
+	unsure   bool // the beginning of what is held may be stored
 	storedAt time.Time
 	err      error
 	late     *record.BlockWrite // the block, if nothing is stored before End
@@ -68,7 +70,7 @@ func (d *Documents) draft(ctx context.Context, user schemas.User, document strin
 		return nil, schemas.Block{}, err
 	}
 	p := &Draft{
-		docs: d, run: run, owner: user.ID, document: document, block: w.ID, withdrawn: withdrawn, size: len(w.Content), storedAt: d.now(),
+		docs: d, run: run, owner: user.ID, document: document, block: w.ID, withdrawn: withdrawn, size: len(*cmp.Or(b.New, &w.Content)), storedAt: d.now(),
 	}
 	d.writing.add(p)
 	return p, b, nil
@@ -157,8 +159,11 @@ func (p *Draft) leave(ctx context.Context) {
 // flush stores the held pieces. If the database is not available, they are
 // stored with the next piece.
 func (p *Draft) flush(ctx context.Context) error {
-	if p.err != nil || p.held.Len() == 0 || p.late != nil {
+	if p.err != nil || p.late != nil {
 		return p.err
+	}
+	if err := p.skipStored(ctx); err != nil || p.held.Len() == 0 {
+		return err
 	}
 	err := p.docs.proposals.AppendBlock(ctx, p.owner, p.document, p.block, p.held.String())
 	if err == nil {
@@ -167,6 +172,7 @@ func (p *Draft) flush(ctx context.Context) error {
 		p.storedAt = p.docs.now()
 		return nil
 	}
+	p.unsure = true
 	switch code := schemas.Visible(err).Code; {
 	case code == schemas.CodeNotFound, errors.Is(err, record.ErrWithdrawn): // through another process
 		p.withdraw()
@@ -176,6 +182,25 @@ func (p *Draft) flush(ctx context.Context) error {
 		p.held.Reset()
 	}
 	return err
+}
+
+// skipStored drops what is held and stored all the same: the answer to its commit was lost.
+func (p *Draft) skipStored(ctx context.Context) error {
+	if !p.unsure {
+		return nil
+	}
+	b, err := p.docs.blocks.Block(ctx, p.owner, p.block)
+	if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+		return err
+	}
+	p.unsure = false
+	held, stored := p.held.String(), *cmp.Or(b.New, new(string))
+	if n := len(stored) - p.size; n > 0 && n <= len(held) && strings.HasSuffix(stored, held[:n]) {
+		p.size += n
+		p.held.Reset()
+		p.held.WriteString(held[n:])
+	}
+	return nil
 }
 
 // withdraw ends the draft for the user; the caller has p.mu.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/questions"
 )
@@ -71,17 +70,6 @@ func (r *Runs) setBlocked(run *run, blocked bool) {
 	}
 }
 
-// setWaiting records whether a new queued run waits for the claims of others;
-// it releases what the run itself holds.
-func (r *Runs) setWaiting(run *run, b *record.Begin) {
-	r.unclaim(run.owner.ID, run.id)
-	if b.Wait {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		run.blocked = true
-	}
-}
-
 // claimQueued claims what a queued run writes that is being started. If the run has to wait,
 // it is no longer being started, and the end of another run starts it.
 func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
@@ -120,9 +108,11 @@ func (r *Runs) reviveBlocked(owner string) {
 }
 
 // giveBack releases what a run holds, and starts the queued runs of its owner
-// that have waited for it, the earliest first.
+// that have waited for it, the earliest first. If a later attempt of it is here, that holds it.
 func (r *Runs) giveBack(run *run) {
-	r.Drafts.Release(run.id)
+	if now := r.find(run.id); now == nil || now == run {
+		r.Drafts.Release(run.id)
+	}
 	if r.Drafts == nil || r.Draining() {
 		return
 	}

@@ -15,6 +15,9 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 		defer run.text.Alone()()
 	}
 	fin, event, trace := wr.End(end)
+	if err := wr.Unstored(); err != nil && end.State == schemas.RunCompleted {
+		return err
+	}
 	if end.Err != nil && end.State == schemas.RunFailed {
 		r.Logger.Warn("a run failed", "run_id", run.id, "user", run.owner.ID, "code", schemas.Visible(end.Err).Code, "error", end.Err)
 	}
@@ -27,6 +30,7 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 	}
 	run.trace.Store(trace)
 	r.free(run) // who sees the end may ask again at once
+	r.Drafts.Ended(run.id)
 	run.log.Publish(event)
 	r.answered(run, end, fin, trace)
 	return nil

@@ -32,7 +32,7 @@ func (r *Runs) setIdle(run *run, idle bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if run.idle = idle; idle && r.draining {
+	if run.idle = idle; idle && r.idleEnds {
 		run.stop(errShutdown)
 	}
 	if idle {

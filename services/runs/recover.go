@@ -75,6 +75,11 @@ func (r *Runs) lookAgain(ctx context.Context) {
 // error, adopt looks for runs that may have been taken. A process that is stopping takes
 // nothing, and lets go of runs that it can no longer begin.
 func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
+	done, err := r.taking.Lock(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer done()
 	lease := r.leases.Current()
 	var all []record.Taken
 	for !r.Draining() {
@@ -105,10 +110,16 @@ func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
 }
 
 // adopt takes up the runs that the database gives to this process and that it
-// does not know, because the answer to Take was lost.
+// does not know, because the answer to Take was lost. Those that takeFrom is about to take up
+// are not known either, so this waits for it.
 func (r *Runs) adopt(ctx context.Context) {
+	done, err := r.taking.Lock(ctx, "")
+	if err != nil {
+		return
+	}
+	defer done()
 	lease := r.leases.Current()
-	err := r.Store.Queue.Tidy(ctx, nil) // it is not known whose they were
+	err = r.Store.Queue.Tidy(ctx, nil) // it is not known whose they were
 	var list []record.Taken
 	if err == nil {
 		list, err = r.Store.Queue.Held(ctx, lease.ID)
@@ -316,10 +327,10 @@ func (r *Runs) enterAttempt(ctx context.Context, run *run, mark *eventlog.Commit
 		r.work.Done()
 		return err
 	}
+	r.enlist(run.lease.Context(), run, run.attempt)
 	if r.Drafts != nil { // before a run that has waited for them
 		_, _ = r.Drafts.Claim(ctx, run.earlier.Holds(run.claim))
 	}
-	r.enlist(run.lease.Context(), run, run.attempt)
 	run.spent.Restore(run.earlier.Spent)
 	return nil
 }

@@ -92,11 +92,14 @@ func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.C
 	if q.NewChat {
 		run.first = &record.FirstAnswer{Owner: run.owner.ID, ConversationID: run.conversationID, Title: q.Title, Question: q.FirstMessage}
 	}
+	if run.attempt == 0 { // nobody finds it yet: from then on it may begin, and hold its claims
+		r.unclaim(run.owner.ID, run.id)
+		run.blocked = q.Wait
+	}
 	r.enlist(r.Carry(ctx, lease.Context()), run, 1)
 	if q.State == schemas.RunRunning {
 		r.goWork(run)
 	} else {
-		r.setWaiting(run, q.Begin)
 		r.next(run.conversationID) // the run before it may have ended meanwhile
 	}
 	r.exchange.TellStarted(run.owner.ID, run.chatKey)
@@ -163,7 +166,6 @@ func (r *Runs) free(run *run) {
 		run.release = nil
 	}
 	run.text.End()
-	r.Drafts.Ended(run.id)
 }
 
 func (r *Runs) forget(run *run) {

@@ -167,6 +167,7 @@ type Runs struct {
 	mu                  sync.Mutex
 	live                map[string]*run
 	draining, handsOver bool
+	idleEnds            bool                // Shutdown knows whether it hands over: idle runs end
 	beginning           concurrent.Begun    // runs whose first write is under way
 	parked              map[string]parked   // runs that wait for the database
 	unpolledChats       map[int64]bool      // chats whose queue could not be read
@@ -175,6 +176,7 @@ type Runs struct {
 	absent              timers.Graces[*run] // runs whose reader may come back
 	recovered           time.Time           // when Recover began; zero after the second scan
 	unsure              bool                // see adopt
+	taking              concurrent.Locks    // held while runs are taken, until they are known here
 	work                sync.WaitGroup
 	endLoops            context.CancelFunc
 	loops               sync.WaitGroup

@@ -31,7 +31,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	var queued []*run
 	var ids []string
 	r.mu.Lock()
-	r.handsOver = handsOver
+	r.handsOver, r.idleEnds = handsOver, true
 	for _, run := range r.live {
 		if run.attempt == 0 && !run.starting || run.held {
 			queued, ids = append(queued, run), append(ids, run.id)

@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/questions"
 )
 
@@ -136,6 +137,44 @@ func TestShutdownOfRunsThatWait(t *testing.T) {
 		}
 		r.work.Done()
 		<-over
+	})
+}
+
+// leaving is the table of a replica that hands its runs over. While it looks for another one,
+// asked is called.
+type leaving struct {
+	leases.Table
+	leases.Takeover
+	asked func()
+	letGo []string
+}
+
+func (l *leaving) Drain(context.Context, string) (bool, error) {
+	l.asked()
+	return true, nil
+}
+
+func (l *leaving) LetGo(_ context.Context, _ string, runs []string) error {
+	l.letGo = append(l.letGo, runs...)
+	return nil
+}
+
+// A run begins to wait while the replica that stops still looks for another one. It is handed
+// over, too: its user may answer at once.
+func TestHandOverOfARunThatBeginsToWait(t *testing.T) {
+	table := new(leaving)
+	o := Options{Store: Stores{Queue: new(chat)}, Leases: leases.Options{Table: table, Takeover: table, Many: true}}
+	inRuns(t, o, func(t *testing.T, r *Runs, _ *memory) {
+		run := r.reads(t, "r", 1)
+		r.work.Go(func() {
+			<-run.ctx.Done()
+			r.giveUp(run, r.writer(run), context.Cause(run.ctx))
+		})
+		table.asked = func() { r.setIdle(run, true); synctest.Wait() }
+		r.Shutdown(t.Context())
+		if want := []string{"r"}; !slices.Equal(table.letGo, want) {
+			t.Errorf("hands over %v, want %v", table.letGo, want)
+		}
 	})
 }
 

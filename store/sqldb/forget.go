@@ -21,32 +21,36 @@ func (*postgresDB) Forget(context.Context) (bool, error) { return false, nil }
 func (d *sqliteDB) Forget(ctx context.Context) (more bool, err error) {
 	for i := range searchIndexes {
 		index := searchIndexes[i].name
+		var begun int64
 		err = d.write(ctx, func(tx *gorm.DB) error {
-			more, err = d.forgetIn(tx, index)
+			begun, err = forgetIn(tx, index, d.forgetting[index])
 			return err
 		})
-		if err != nil || more {
-			return more, err
+		if err != nil {
+			return false, err
+		}
+		if d.forgetting[index] = begun; begun > 0 { // only now is the step stored
+			return true, nil
 		}
 	}
 	return false, d.EmptyLog(ctx)
 }
 
-func (d *sqliteDB) forgetIn(tx *gorm.DB, index string) (more bool, err error) {
+// forgetIn does a step in an index that had counted so many deletions when it began to forget
+// them, 0 if it has not. It returns that number while there is more.
+func forgetIn(tx *gorm.DB, index string, begun int64) (int64, error) {
 	counted, err := Number(tx, "SELECT at FROM sweeps WHERE kind = ?", index)
 	if err != nil || counted == 0 {
-		return false, err
+		return 0, err
 	}
 	pages := forgetPages
-	if d.forgetting[index] == 0 {
-		d.forgetting[index], pages = counted, "-"+forgetPages // a negative number begins a merge of all segments
+	if begun == 0 {
+		begun, pages = counted, "-"+forgetPages // a negative number begins a merge of all segments
 	}
-	if more, err = mergeIndex(tx, index, pages); err != nil || more {
-		return more, err
+	if more, err := mergeIndex(tx, index, pages); err != nil || more {
+		return begun, err
 	}
-	done := d.forgetting[index]
-	delete(d.forgetting, index)
-	return false, tx.Exec("UPDATE sweeps SET at = at - ? WHERE kind = ?", done, index).Error
+	return 0, tx.Exec("UPDATE sweeps SET at = at - ? WHERE kind = ?", begun, index).Error
 }
 
 // mergeIndex continues the merge of the segments of an index, about so many pages far, or

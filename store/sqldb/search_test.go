@@ -123,6 +123,35 @@ func TestDeletedTextIsForgotten(t *testing.T) {
 	}
 }
 
+// The first step of Forget fails, as on a disk that is full. What comes later forgets all the
+// same: a step that is not stored has not begun.
+func TestDeletedTextIsForgottenAfterAStepThatFails(t *testing.T) {
+	db, s := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+	db.IndexFrom(1)
+	for _, title := range []string{"ⰀⰁⰂ", "kept"} { // each is a segment of the index
+		run(t, db, "INSERT INTO chats (owner, key, title, created_at, updated_at) VALUES ('ann', '"+title+"', '"+title+"', 1, 1)")
+		if err := s.Tend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, db, "DELETE FROM chats WHERE title = 'ⰀⰁⰂ'")
+	run(t, db, "CREATE TRIGGER full BEFORE INSERT ON chats_search_data BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	if _, err := s.Forget(t.Context()); err == nil {
+		t.Fatal("the step does not fail")
+	}
+	run(t, db, "DROP TRIGGER full")
+	for more := true; more; {
+		var err error
+		if more, err = s.Forget(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := sqldb.Number(db.Read(t.Context()), "SELECT COUNT(*) FROM chats_search_data WHERE instr(block, CAST(? AS BLOB)) > 0", strings.ToLower("ⰀⰁⰂ"))
+	if err != nil || left > 0 {
+		t.Errorf("the index still has the deleted title, %v", err)
+	}
+}
+
 // run runs a statement in a transaction of its own.
 func run(t *testing.T, db *sqldb.DB, statement string) {
 	t.Helper()

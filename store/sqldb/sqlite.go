@@ -62,7 +62,7 @@ type sqliteDB struct {
 	// writer is nil until it is needed, and again once it is broken.
 	writer *sqliteWriter
 	// forgetting has how many deletions each search index had counted when it began to
-	// forget them. Who has the turn may use it.
+	// forget them, as far as that is stored. Only Forget uses it.
 	forgetting map[string]int64
 	// commits counts the commits. Behind is true unless the search indexes are known to
 	// have what was committed.

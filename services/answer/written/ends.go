@@ -28,7 +28,7 @@ func (c *call) end(status string) {
 		return
 	}
 	c.closed = true
-	whole, failed := c.all.store(c.draft, func() { c.done(status) })
+	whole, failed, _ := c.all.store(c.draft, func() { c.done(status) }) // the call writes all of it
 	switch {
 	case failed:
 		c.refuse()

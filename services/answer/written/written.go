@@ -9,10 +9,13 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/seldom"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
@@ -61,6 +64,7 @@ type Calls struct {
 	earlier []*call         // what calls of earlier attempts have written last, by block
 	shown   map[int]bool    // the calls whose blocks earlier attempts have shown
 	planned map[string]bool // the blocks that earlier attempts have planned
+	untold  seldom.Log      // of pieces that could not be stored
 }
 
 // New returns the calls of a run, none so far.
@@ -195,12 +199,21 @@ func (a *Calls) claimOf(block string) documents.Claim {
 	return documents.Claim{Run: a.Run, Owner: a.Owner.ID, Document: a.Document, Blocks: []string{block}}
 }
 
+// storeAgain is the pause before the rest of an answer is stored again.
+const storeAgain = 100 * time.Millisecond
+
 // EndDraft ends the draft of an answer and reports whether all of it is stored; it then calls
 // shown, before the user decides about the block. A block
 // that could not be stored completely is removed from the document, and readers are
-// told with reset, so that they see what is stored.
-func (a *Calls) EndDraft(d *documents.Draft, shown func(), reset *runlog.BlockReset) bool {
-	whole, failed := a.store(d, shown)
+// told with reset, so that they see what is stored. The error is record.ErrUnavailable if the
+// database was away for so long that the rest is not stored.
+func (a *Calls) EndDraft(d *documents.Draft, shown func(), reset *runlog.BlockReset) (whole bool, err error) {
+	waiting, end := a.Storing()
+	defer end()
+	whole, failed, err := a.store(d, shown)
+	for err != nil && concurrent.Pause(waiting, storeAgain) == nil {
+		whole, failed, err = a.store(d, shown)
+	}
 	if failed {
 		ctx, done := a.Storing()
 		defer done()
@@ -209,26 +222,26 @@ func (a *Calls) EndDraft(d *documents.Draft, shown func(), reset *runlog.BlockRe
 		}
 		a.Emit(runlog.Level{}, reset)
 	}
-	return whole
+	return whole, err
 }
 
 // store ends a draft, which calls show. It reports whether all of it is stored, or that it
-// cannot be.
-func (a *Calls) store(d *documents.Draft, show func()) (whole, failed bool) {
+// cannot be. The error is record.ErrUnavailable: it may be stored later.
+func (a *Calls) store(d *documents.Draft, show func()) (whole, failed bool, away error) {
 	ctx, done := a.Storing()
 	defer done()
 	err := d.End(ctx, show)
 	a.Fenced(err)
 	switch {
 	case err == nil:
-		return !d.Withdrawn(), false
+		return !d.Withdrawn(), false, nil
 	case errors.Is(err, record.ErrFenced): // the block is the later attempt's
-		return false, false
-	case errors.Is(err, record.ErrUnavailable): // the run stops too
-		a.Logger.Warn("could not store a piece of a block", "run_id", a.Run, "error", err)
-		return true, false
+		return false, false, nil
+	case errors.Is(err, record.ErrUnavailable):
+		a.untold.Write(ctx, a.Logger, slog.LevelWarn, "could not store a piece of a block", slog.String("run_id", a.Run), slog.Any("error", err))
+		return true, false, err
 	default:
-		return false, true
+		return false, true, nil
 	}
 }
 
