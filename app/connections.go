@@ -7,7 +7,8 @@ import "fmt"
 const (
 	mostDescriptors  = 1 << 20
 	knownDescriptors = 16 << 10 // used if the system's limit is unknown
-	spareDescriptors = 64       // at least this many are not for clients
+	// At least and at most this many are neither for clients nor for model servers.
+	fewestSpare, mostSpare = 64, 512
 )
 
 // connectionLimit returns how many connections of clients may be open: the
@@ -15,7 +16,7 @@ const (
 // stream to a client has a connection to a model as well. A number that the
 // descriptors do not allow is an error.
 func connectionLimit(configured, descriptors int) (int, error) {
-	most := descriptors - max(descriptors/16, spareDescriptors)
+	most := descriptors - min(max(descriptors/16, fewestSpare), mostSpare)
 	switch {
 	case most < 1:
 		return 0, fmt.Errorf("the process may open only %d files and connections; raise the limit (ulimit -n)", descriptors)

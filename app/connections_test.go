@@ -17,7 +17,8 @@ func TestConnectionLimit(t *testing.T) {
 		{500, 1024, 500, ""},
 		{960, 1024, 960, ""},
 		{961, 1024, 0, "at most 960"},
-		{0, mostDescriptors, 491520, ""},
+		{0, 20_000, 9744, ""},
+		{0, mostDescriptors, 524032, ""},
 	} {
 		got, err := connectionLimit(tt.configured, tt.descriptors)
 		if got != tt.want || (tt.refused == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.refused) {
