@@ -29,6 +29,7 @@ type fakeStore struct {
 	writes   []record.BlockWrite
 	pieces   []string
 	plan     record.Plan
+	lost     error // the error of an AppendBlock that is stored nevertheless
 }
 
 func (s *fakeStore) Block(context.Context, string, string) (schemas.Block, error) {
@@ -51,7 +52,11 @@ func (s *fakeStore) AppendBlock(_ context.Context, _, _, _, piece string) error 
 	if s.fails == nil {
 		s.pieces = append(s.pieces, piece)
 	}
-	return s.fails
+	return errors.Join(s.fails, s.lost)
+}
+
+func (s *fakeStore) TouchBlock(_ context.Context, _, _, id string) (schemas.Block, error) {
+	return schemas.Block{ID: id, New: new(strings.Join(s.pieces, ""))}, s.fails
 }
 
 func (s *fakeStore) PlanDocument(_ context.Context, _, _ string, p record.Plan) (schemas.Document, error) {
@@ -255,6 +260,39 @@ func TestDraftIsStoredInTime(t *testing.T) {
 	write("f", documents.ErrWithdrawn)
 	if err := draft.End(t.Context(), nil); err != nil || !draft.Withdrawn() || withdrawn != 1 || len(s.pieces) != 2 {
 		t.Errorf("after the end: %v, withdrawn %d times, %q", err, withdrawn, s.pieces)
+	}
+}
+
+// A piece whose answer was lost may be stored; it is not stored twice.
+func TestDraftAfterALostAnswer(t *testing.T) {
+	for name, next := range map[string]string{"more text": "d", "the same text": "c", "no text": ""} {
+		t.Run(name, func(t *testing.T) {
+			s, now := new(fakeStore), time.Now()
+			d := documents.New(s, s, s, s).At(func() time.Time { return now })
+			draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write := func(piece string, lost error) {
+				t.Helper()
+				now, s.lost = now.Add(2*time.Second), lost
+				if err := draft.Write(t.Context(), piece, nil); !errors.Is(err, lost) {
+					t.Errorf("%s: got %v, want %v", piece, err, lost)
+				}
+			}
+			write("abc", nil)
+			write("c", record.ErrUnavailable)
+			s.fails = record.ErrUnavailable
+			write("", record.ErrUnavailable)
+			s.fails = nil
+			write(next, nil)
+			if err := draft.End(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := strings.Join(s.pieces, ""), "abcc"+next; got != want {
+				t.Errorf("the block has %q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -25,7 +25,8 @@ type Draft struct {
 
 	mu       sync.Mutex // held while content is shown and stored, and while it is withdrawn
 	held     strings.Builder
-	size     int // stored bytes
+	size     int  // stored bytes
+	unsure   bool // some of the held content may be stored: the answer to the last try was lost
 	storedAt time.Time
 	err      error
 	late     *record.BlockWrite // the block, if nothing is stored before End
@@ -160,13 +161,14 @@ func (p *Draft) flush(ctx context.Context) error {
 	if p.err != nil || p.held.Len() == 0 || p.late != nil {
 		return p.err
 	}
-	err := p.docs.proposals.AppendBlock(ctx, p.owner, p.document, p.block, p.held.String())
+	err := p.append(ctx)
 	if err == nil {
 		p.size += p.held.Len()
 		p.held.Reset()
 		p.storedAt = p.docs.now()
 		return nil
 	}
+	p.unsure = errors.Is(err, record.ErrUnavailable)
 	switch code := schemas.Visible(err).Code; {
 	case code == schemas.CodeNotFound, errors.Is(err, record.ErrWithdrawn): // through another process
 		p.withdraw()
@@ -176,6 +178,30 @@ func (p *Draft) flush(ctx context.Context) error {
 		p.held.Reset()
 	}
 	return err
+}
+
+// append stores the held pieces. Those that an earlier try has stored, whose answer was
+// lost, are no longer held.
+func (p *Draft) append(ctx context.Context) error {
+	if p.unsure {
+		b, err := p.docs.proposals.TouchBlock(ctx, p.owner, p.document, p.block) // waits until that try has ended
+		if errors.Is(err, record.ErrUnavailable) {
+			return err
+		}
+		if held := p.held.String(); err == nil && b.New != nil {
+			n := min(max(0, len(*b.New)-p.size), len(held))
+			if strings.HasSuffix(*b.New, held[:n]) {
+				p.size += n
+				p.held.Reset()
+				p.held.WriteString(held[n:])
+			}
+		}
+		p.unsure = false
+		if p.held.Len() == 0 {
+			return nil
+		}
+	}
+	return p.docs.proposals.AppendBlock(ctx, p.owner, p.document, p.block, p.held.String())
 }
 
 // withdraw ends the draft for the user; the caller has p.mu.
