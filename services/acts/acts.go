@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/exchange"
@@ -108,6 +109,7 @@ type Acts struct {
 	lookRuns, lookTurns, lookStarts chan struct{}
 
 	readers readers
+	telling concurrent.Locks // runs of which is recorded whether they have readers here
 }
 
 // New returns the acts of a replica, whose runs are here. It is nil for a process without

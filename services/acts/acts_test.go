@@ -290,6 +290,45 @@ func TestReads(t *testing.T) {
 	}
 }
 
+// slowEnds is a database in which the record that a run has no reader any more takes long.
+type slowEnds struct {
+	*world
+	end  chan struct{}
+	read time.Duration // how long the run counts as read
+}
+
+func (s *slowEnds) Read(_ context.Context, _ []string, _ string, lasts time.Duration) error {
+	if lasts == 0 {
+		<-s.end
+	}
+	s.read = lasts
+	return nil
+}
+
+// A reader who comes while the last one leaves is known at the run's replica.
+func TestReaderThatComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		s := &slowEnds{world: w, end: make(chan struct{})}
+		a := acts.New(acts.Options{Stores: acts.Stores{Open: w, Reading: s}, Here: w, Logger: slog.New(slog.DiscardHandler)})
+		left := a.Reads(t.Context(), "r")
+		go left()
+		synctest.Wait()
+		var leave func()
+		go func() { leave = a.Reads(t.Context(), "r") }()
+		synctest.Wait()
+		close(s.end)
+		synctest.Wait()
+		if s.read == 0 {
+			t.Error("the run counts as not read, but has a reader here")
+		}
+		leave()
+		if s.read != 0 {
+			t.Errorf("without a reader the run counts as read for %v", s.read)
+		}
+	})
+}
+
 // warnings counts the warnings of a log.
 type warnings struct {
 	slog.Handler

@@ -52,7 +52,7 @@ func (r *readers) runs() []string {
 // Reads tells the run's replica that the run has a reader here, until done is called.
 func (a *Acts) Reads(ctx context.Context, run string) (done func()) {
 	if a.readers.add(run, 1) == 1 {
-		if err := a.store.Reading.Read(ctx, []string{run}, a.here.Replica(), readLasts); err != nil {
+		if err := a.tellRead(ctx, run); err != nil {
 			a.logger.Warn("tell that a run has a reader here", "run_id", run, "error", err)
 		}
 	}
@@ -68,10 +68,25 @@ func (a *Acts) Reads(ctx context.Context, run string) (done func()) {
 func (a *Acts) unread(run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), readLasts)
 	defer cancel()
-	if err := a.store.Reading.Read(ctx, []string{run}, a.here.Replica(), 0); err != nil {
+	if err := a.tellRead(ctx, run); err != nil {
 		a.logger.Warn("tell that a run has no reader here", "run_id", run, "error", err)
 	}
 	a.tell.Tell(exchange.Look, run)
+}
+
+// tellRead records whether a run has a reader here now. One record of a run comes after the
+// other: else that of a reader who has left might replace that of one who has just come.
+func (a *Acts) tellRead(ctx context.Context, run string) error {
+	unlock, err := a.telling.Lock(ctx, run)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	lasts := readLasts
+	if a.readers.add(run, 0) == 0 {
+		lasts = 0
+	}
+	return a.store.Reading.Read(ctx, []string{run}, a.here.Replica(), lasts)
 }
 
 // tellReads says again which runs are read here.

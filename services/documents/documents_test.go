@@ -29,6 +29,7 @@ type fakeStore struct {
 	writes   []record.BlockWrite
 	pieces   []string
 	plan     record.Plan
+	lost     error // the error of an AppendBlock that is stored nevertheless
 }
 
 func (s *fakeStore) Block(context.Context, string, string) (schemas.Block, error) {
@@ -51,7 +52,11 @@ func (s *fakeStore) AppendBlock(_ context.Context, _, _, _, piece string) error 
 	if s.fails == nil {
 		s.pieces = append(s.pieces, piece)
 	}
-	return s.fails
+	return errors.Join(s.fails, s.lost)
+}
+
+func (s *fakeStore) TouchBlock(_ context.Context, _, _, id string) (schemas.Block, error) {
+	return schemas.Block{ID: id, New: new(strings.Join(s.pieces, ""))}, s.fails
 }
 
 func (s *fakeStore) PlanDocument(_ context.Context, _, _ string, p record.Plan) (schemas.Document, error) {
@@ -258,48 +263,36 @@ func TestDraftIsStoredInTime(t *testing.T) {
 	}
 }
 
-// cutOff is a block of a database that may end a connection after a commit: the answer is lost.
-type cutOff struct {
-	fakeStore
-	text string
-	cuts bool
-}
-
-func (s *cutOff) Block(context.Context, string, string) (schemas.Block, error) {
-	return schemas.Block{ID: "b", New: &s.text}, nil
-}
-
-func (s *cutOff) AppendBlock(_ context.Context, _, _, _, piece string) error {
-	s.text += piece
-	if s.cuts {
-		return record.ErrUnavailable
-	}
-	return nil
-}
-
-// A piece of a draft whose commit has no answer is stored once.
-func TestPiecesAreStoredOnce(t *testing.T) {
-	for _, more := range []string{"", "ab"} {
-		s, now := new(cutOff), time.Now()
-		d := documents.New(s, s, s, s).At(func() time.Time { return now })
-		p, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "r", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.cuts = true
-		now = now.Add(time.Minute)
-		if err := p.Write(t.Context(), "ab", nil); !errors.Is(err, record.ErrUnavailable) {
-			t.Fatalf("got %v, want that the database is away", err)
-		}
-		s.cuts = false
-		if more != "" {
-			if err := p.Write(t.Context(), more, nil); err != nil {
+// A piece whose answer was lost may be stored; it is not stored twice.
+func TestDraftAfterALostAnswer(t *testing.T) {
+	for name, next := range map[string]string{"more text": "d", "the same text": "c", "no text": ""} {
+		t.Run(name, func(t *testing.T) {
+			s, now := new(fakeStore), time.Now()
+			d := documents.New(s, s, s, s).At(func() time.Time { return now })
+			draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		if err := p.End(t.Context(), nil); err != nil || s.text != "ab"+more {
-			t.Errorf("the block has %q, %v, want %q", s.text, err, "ab"+more)
-		}
+			write := func(piece string, lost error) {
+				t.Helper()
+				now, s.lost = now.Add(2*time.Second), lost
+				if err := draft.Write(t.Context(), piece, nil); !errors.Is(err, lost) {
+					t.Errorf("%s: got %v, want %v", piece, err, lost)
+				}
+			}
+			write("abc", nil)
+			write("c", record.ErrUnavailable)
+			s.fails = record.ErrUnavailable
+			write("", record.ErrUnavailable)
+			s.fails = nil
+			write(next, nil)
+			if err := draft.End(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := strings.Join(s.pieces, ""), "abcc"+next; got != want {
+				t.Errorf("the block has %q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -27,7 +27,7 @@ type Draft struct {
 	mu       sync.Mutex // held while content is shown and stored, and while it is withdrawn
 	held     strings.Builder
 	size     int  // stored bytes
-	unsure   bool // the beginning of what is held may be stored
+	unsure   bool // some of the held content may be stored: the answer to the last try was lost
 	storedAt time.Time
 	err      error
 	late     *record.BlockWrite // the block, if nothing is stored before End
@@ -159,13 +159,10 @@ func (p *Draft) leave(ctx context.Context) {
 // flush stores the held pieces. If the database is not available, they are
 // stored with the next piece.
 func (p *Draft) flush(ctx context.Context) error {
-	if p.err != nil || p.late != nil {
+	if p.err != nil || p.held.Len() == 0 || p.late != nil {
 		return p.err
 	}
-	if err := p.skipStored(ctx); err != nil || p.held.Len() == 0 {
-		return err
-	}
-	err := p.docs.proposals.AppendBlock(ctx, p.owner, p.document, p.block, p.held.String())
+	err := p.append(ctx)
 	if err == nil {
 		p.size += p.held.Len()
 		p.held.Reset()
@@ -184,23 +181,28 @@ func (p *Draft) flush(ctx context.Context) error {
 	return err
 }
 
-// skipStored drops what is held and stored all the same: the answer to its commit was lost.
-func (p *Draft) skipStored(ctx context.Context) error {
-	if !p.unsure {
-		return nil
+// append stores the held pieces. Those that an earlier try has stored, whose answer was
+// lost, are no longer held.
+func (p *Draft) append(ctx context.Context) error {
+	if p.unsure {
+		b, err := p.docs.proposals.TouchBlock(ctx, p.owner, p.document, p.block) // waits until that try has ended
+		if errors.Is(err, record.ErrUnavailable) {
+			return err
+		}
+		if held := p.held.String(); err == nil && b.New != nil {
+			n := min(max(0, len(*b.New)-p.size), len(held))
+			if strings.HasSuffix(*b.New, held[:n]) {
+				p.size += n
+				p.held.Reset()
+				p.held.WriteString(held[n:])
+			}
+		}
+		p.unsure = false
+		if p.held.Len() == 0 {
+			return nil
+		}
 	}
-	b, err := p.docs.blocks.Block(ctx, p.owner, p.block)
-	if err != nil && !errors.Is(err, schemas.ErrNotFound) {
-		return err
-	}
-	p.unsure = false
-	held, stored := p.held.String(), *cmp.Or(b.New, new(string))
-	if n := len(stored) - p.size; n > 0 && n <= len(held) && strings.HasSuffix(stored, held[:n]) {
-		p.size += n
-		p.held.Reset()
-		p.held.WriteString(held[n:])
-	}
-	return nil
+	return p.docs.proposals.AppendBlock(ctx, p.owner, p.document, p.block, p.held.String())
 }
 
 // withdraw ends the draft for the user; the caller has p.mu.

@@ -51,7 +51,8 @@ func New(db *sqldb.DB, logger *slog.Logger) *Table {
 // Join adds a replica with a lease of that time. A single process ends the
 // membership of an earlier single process and of all whose lease has expired.
 // If live replicas conflict with it (any replica for a single process, a single
-// process for any replica), Join returns them and adds nothing.
+// process for any replica), Join returns them and adds nothing. A Join whose answer was lost
+// may be repeated.
 func (r *Table) Join(ctx context.Context, me record.Replica, lease time.Duration) (inTheWay []record.Replica, err error) {
 	tx, err := r.all.BeginTx(ctx, nil)
 	if err != nil {
@@ -88,7 +89,8 @@ func (r *Table) Join(ctx context.Context, me record.Replica, lease time.Duration
 		{`DELETE FROM replicas WHERE gone_at < clock_timestamp() - CAST($1 AS INTERVAL) AND NOT ` + hasLeft, []any{goneFor}},
 		{nameUnknown, []any{tables.RunFormat}},
 		{
-			`INSERT INTO replicas (id, name, alone, format, expires_at) VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond')`,
+			`INSERT INTO replicas (id, name, alone, format, expires_at) VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond')
+				ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, gone_at = NULL`,
 			[]any{me.ID, values.Clean(me.Name), me.Alone, tables.RunFormat, lease.Microseconds()},
 		},
 	} {

@@ -146,6 +146,13 @@ func ended(err error) bool {
 	return slices.ContainsFunc(endedErrors, func(e error) bool { return errors.Is(err, e) }) || pgconn.SafeToRetry(err)
 }
 
+// outdated reports whether err means that the statement was prepared before a later release
+// changed its table. Its connection prepares it again the next time.
+func outdated(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "0A000" && pg.Routine == "RevalidateCachedQuery"
+}
+
 var endedErrors = []error{
 	driver.ErrBadConn, sql.ErrConnDone, net.ErrClosed, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE,
 }

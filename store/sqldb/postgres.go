@@ -124,7 +124,7 @@ func (d *postgresDB) batch(ctx context.Context, fn func(tx Session) error) error
 
 // repeat runs a transaction again if another one conflicted with it, and over
 // another connection if its own ended before COMMIT was sent, so that nothing
-// was applied.
+// was applied. It also does so if a statement was outdated.
 func (d *postgresDB) repeat(ctx context.Context, run func() (committing bool, err error)) error {
 	for conflicts, ends := 1, 1; ; {
 		committing, err := run()
@@ -133,7 +133,7 @@ func (d *postgresDB) repeat(ctx context.Context, run func() (committing bool, er
 			return err
 		case again(err) && conflicts < postgresTries:
 			conflicts++
-		case !committing && ended(err) && ends <= d.conns:
+		case (!committing && ended(err) || outdated(err)) && ends <= d.conns:
 			ends++
 		default:
 			return err

@@ -13,8 +13,8 @@ import (
 )
 
 // readPool is a pool for reads, each within its context's deadline. If a
-// connection turns out to have ended before the first row, the statement is
-// tried over another one: a read may always be repeated.
+// connection turns out to have ended before the first row, or the statement to be outdated
+// there, it is tried again: a read may always be repeated.
 type readPool struct {
 	gorm.ConnPool
 	// tries is how often a statement is tried.
@@ -29,7 +29,7 @@ type readPool struct {
 func (p *readPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	for try := 1; ; try++ {
 		rows, err := p.query(ctx, query, args)
-		if err == nil || try >= p.tries || !ended(err) || ctx.Err() != nil {
+		if err == nil || try >= p.tries || !ended(err) && !outdated(err) || ctx.Err() != nil {
 			return rows, err
 		}
 	}

@@ -326,7 +326,8 @@ func (d *sqliteDB) connect(ctx context.Context) error {
 // sqliteWords replaces the marks of Session by SQLite's SQL.
 var sqliteWords = strings.NewReplacer(
 	"{among}", "IN (SELECT value FROM json_each(?))", "{lock}", "", "{skip}", "", "{next_seq}", "(SELECT MAX(seq) + 1 FROM blocks)",
-	"{next_place}", "(SELECT COALESCE(MAX(place), 0) + 1 FROM runs)", "{not_gone}", "? IS NOT NULL", "{now}", "9223372036854775807",
+	// A place is not given again once a sweep has come so far: it would not come back.
+	"{next_place}", "(SELECT MAX(COALESCE((SELECT MAX(place) FROM runs), 0), at) + 1 FROM sweeps WHERE kind = 'logs')", "{not_gone}", "? IS NOT NULL", "{now}", "9223372036854775807",
 )
 
 // prepare returns the statement, which is kept as long as the connection.

@@ -146,12 +146,16 @@ func testAlone(t *testing.T, url string) {
 		equal(t, id+" is there", live > 0, want)
 	}
 	join("one", true, time.Hour)
+	join("one", true, time.Hour) // the answer was lost
+	held("one", true)
 	join("two", true, time.Hour) // the next process takes over
 	held("one", false)
 	join("many", false, time.Hour, "two")
 	held("many", false)
 	must(t, r.Leave(f.ctx, "two"))
 	join("many", false, time.Hour)
+	join("many", false, time.Hour)
+	held("many", true)
 	join("more", false, -time.Second)
 	join("three", true, time.Hour, "many")
 	must(t, r.Leave(f.ctx, "many"))

@@ -32,6 +32,7 @@ func RunRemote(t *testing.T, fresh func(t testing.TB) string) {
 		"server that hangs":        testServerHangs,
 		"server full":              testServerFull,
 		"a write that gives way":   testGivesWay,
+		"columns added":            testColumnsAdded,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

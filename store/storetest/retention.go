@@ -125,6 +125,28 @@ func testLogOfTheFuture(t *testing.T, url string) {
 	}
 }
 
+// The newest runs were deleted after their logs. The logs of later runs are deleted in their
+// turn.
+func testLogsOfLaterRuns(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	first := f.logged(1)
+	f.logged(1)
+	f.drop(f.now())
+	list, err := f.store.ChatsAfter(f.ctx, f.owner, 0, 10)
+	must(f, err)
+	for _, chat := range list {
+		must(f, f.store.DeleteChat(f.ctx, f.owner, chat.ConversationID))
+	}
+	fails(f, "the first run", func() error { _, err := f.store.Run(f.ctx, first); return err }(), schemas.ErrNotFound)
+	later := f.logged(1)
+	if runs, _ := f.drop(f.now()); runs != 1 {
+		t.Errorf("got %d runs, want the later one", runs)
+	}
+	if log, trace := f.kept(later); log || trace {
+		t.Errorf("the later run has its log: %v, its trace: %v, want neither", log, trace)
+	}
+}
+
 func testOldChats(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
 	old := f.turn("q", "a")

@@ -159,6 +159,7 @@ var ownTests = map[string]func(t *testing.T, url string){
 	"data of a user":      testUserData,
 	"old logs":            testOldLogs,
 	"log of the future":   testLogOfTheFuture,
+	"logs of later runs":  testLogsOfLaterRuns,
 	"old chats":           testOldChats,
 	"mcp tools":           testMCPTools,
 	"many mcp tools":      testMCPToolsBounded,
