@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -326,12 +327,53 @@ func TestEventsHappenWhereTheirBlocksAre(t *testing.T) {
 	}
 }
 
-// The answer to an event names what the event has named; stop and pause name no run.
+// The answer to an event names what the event has named; stop and pause name no run. What is
+// no id is not repeated.
 func TestAnswersToEventsNameThem(t *testing.T) {
 	_, _, conn := newLiveEnv(t, nil, nil)
 	say(t, conn, `{"name":"stop","id":"e","chat_id":"c","run_id":"c-1"}`)
 	hear(t, conn) // that nothing is under way
 	if d := cmp.Diff(schemas.Chunk{Type: schemas.ChunkAck, EventID: "e", ChatID: "c"}, hear(t, conn)); d != "" {
 		t.Errorf("-want +got:\n%s", d)
+	}
+	for frame, want := range map[string]string{`{"name":"other","id":"e"}`: "e", `{"name":"stop","id":"a b"}`: "", `{"name":"stop","id":7}`: ""} {
+		say(t, conn, frame)
+		if got := hear(t, conn); got.Type != schemas.ChunkError || got.EventID != want {
+			t.Errorf("%s: %+v, want the event %q", frame, got, want)
+		}
+	}
+}
+
+// shortStreams are liveStreams whose runs end at once.
+type shortStreams struct{ liveStreams }
+
+func (shortStreams) Follow(_ context.Context, _ schemas.User, id string, _ int64, _ time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	return func(yield func([]runlog.Event, error) bool) {
+		yield([]runlog.Event{{Seq: 1, Body: &runlog.Started{Run: runlog.Run{RunID: id}}}, {Seq: 2, Body: &runlog.Cancelled{}}}, nil)
+	}, nil
+}
+
+func (shortStreams) Later(context.Context, schemas.User, string) ([]string, error) {
+	return []string{"c-ended"}, nil
+}
+
+// Resume shows a run and then those after it that are under way.
+func TestResumeShowsTheRunsAfter(t *testing.T) {
+	for run, want := range map[string][]string{
+		"c-1": {"c-1", "c-2", "c-3"}, "c-2": {"c-2", "c-3"}, "c-0": {"c-0", "c-1", "c-2", "c-3"},
+	} {
+		_, _, conn := newLiveEnv(t, map[string][]string{"c": {"c-1", "c-2", "c-3"}}, func(o *api.Options) {
+			o.Streams = shortStreams{o.Streams.(liveStreams)}
+		})
+		say(t, conn, `{"name":"resume","run_id":"`+run+`"}`)
+		var got []string
+		for len(got) < len(want) {
+			if c := hear(t, conn); c.Type == schemas.ChunkRunEnd {
+				got = append(got, c.RunID)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("resume of %s shows %v, want %v", run, got, want)
+		}
 	}
 }
