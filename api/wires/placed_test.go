@@ -215,3 +215,29 @@ func TestPlaceAmongMessagesWithoutARun(t *testing.T) {
 		}
 	}
 }
+
+// A new message replaces an answer that waits, whatever the client says of busy chats. What it
+// cannot say is still refused.
+func TestMessageToAChatThatWaits(t *testing.T) {
+	for _, tt := range []struct {
+		state        schemas.RunState
+		ifBusy, want string
+	}{
+		{schemas.RunWaiting, "", "cancel"},
+		{schemas.RunWaiting, "reject", "cancel"},
+		{schemas.RunWaiting, "queue", "cancel"},
+		{schemas.RunWaiting, "never", "never"},
+		{schemas.RunRunning, "reject", "reject"},
+		{schemas.RunRunning, "", ""},
+	} {
+		checked, refused := "", errors.New("refused")
+		c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Service: &wires.Service{
+			Runs:  live{run: schemas.Run{RunID: "r", State: tt.state}},
+			Check: func(req *schemas.ChatRequest) error { checked = req.IfBusy; return refused },
+		}}
+		_, err := c.Start(schemas.Chat{ChatID: "k", ActiveRunID: "r"}, &schemas.ChatRequest{Message: "hi", IfBusy: tt.ifBusy})
+		if checked != tt.want || !errors.Is(err, refused) {
+			t.Errorf("%q, while the run is %s, is checked as %q, want %q", tt.ifBusy, tt.state, checked, tt.want)
+		}
+	}
+}
