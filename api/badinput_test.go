@@ -261,6 +261,7 @@ func TestBadQueries(t *testing.T) {
 		{"/api/chats/789/export?format=pdf", "the query parameter format must be markdown or json", 422},
 		{"/api/chats/789?superseded=yes", "the query parameter superseded must be true or false", 400},
 		{"/api/chats/789?cursor=" + strings.Repeat("a", 1025), "the query parameter cursor must have at most 1024 characters", 422},
+		{"/api/chat/runs", "the query parameter idempotency_key is required", 400},
 		{"/api/tools?page=%00", "the query parameter page is not text in UTF-8", 400},
 		{"/api/reports?stream_id=one", "the query parameter stream_id must be an integer", 400},
 	} {

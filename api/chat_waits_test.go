@@ -138,3 +138,22 @@ func TestStreamEndsWithTheToken(t *testing.T) {
 		late.Stop()
 	}
 }
+
+// So does the answer of a wire.
+func TestAnswerOfAWireEndsWithTheToken(t *testing.T) {
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{"model":"chattray","messages":[{"role":"user","content":"hi"}]}`,
+		"/v1/responses":        `{"model":"chattray","input":"hi"}`,
+	} {
+		var runs endless
+		_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+			runs = newEndless(w)
+			o.Auth, o.Streams = shortLived{}, runs
+		})
+		late := time.AfterFunc(patience, func() { close(runs.end) })
+		if got, _ := send(t, ts.URL, "POST", path, body); got.status != http.StatusUnauthorized || !strings.Contains(string(got.body), "the token has expired") {
+			t.Errorf("%s: got %d %s, want 401 when the token expires", path, got.status, got.body)
+		}
+		late.Stop()
+	}
+}

@@ -28,6 +28,16 @@ func TestChatExportNamesItsFile(t *testing.T) {
 	}
 }
 
+// An export that is refused is no file.
+func TestChatExportThatIsRefused(t *testing.T) {
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Limits.StreamsPerUser = 1 })
+	dialSocket(t, ts) // the one stream
+	got, _ := send(t, ts.URL, "GET", "/api/chats/789/export", "")
+	if p := got.problem(t); p.Code != schemas.CodeTooManyStreams || got.header.Get("Content-Disposition") != "" {
+		t.Errorf("got %s as the file %q", got.body, got.header.Get("Content-Disposition"))
+	}
+}
+
 // TestChatExportThatBreaksOff makes the database fail during an export: the
 // client notices it, and does not take the part for the whole export.
 func TestChatExportThatBreaksOff(t *testing.T) {

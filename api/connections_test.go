@@ -251,3 +251,37 @@ func TestWaitingConnectionsAreAllAnswered(t *testing.T) {
 		}
 	})
 }
+
+// TestConnectionThatIsClosedTwiceMakesRoomOnce shows that a connection counts until it is
+// closed, however often that is.
+func TestConnectionThatIsClosedTwiceMakesRoomOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := make(pipes)
+		listener := api.LimitConnections(api.NewServer("", http.NotFoundHandler()), list, 1, slog.New(slog.DiscardHandler))
+		accepted := make(chan net.Conn, 3)
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				accepted <- conn
+			}
+		}()
+		for range 2 {
+			_, conn := net.Pipe()
+			list <- conn
+		}
+		first := <-accepted
+		_, _ = first.Close(), first.Close()
+		<-accepted
+		_, third := net.Pipe()
+		list <- third
+		synctest.Wait()
+		if len(accepted) > 0 {
+			t.Error("two connections are open, want one")
+		}
+		_ = listener.Close()
+		close(list)
+	})
+}

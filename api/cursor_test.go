@@ -54,11 +54,16 @@ func TestCursorOfAQuestion(t *testing.T) {
 // A client that reconnects would ask its question again: without a key nothing is started. One
 // that reads only event streams gets the refusal as one.
 func TestCursorWithoutAKey(t *testing.T) {
-	for name, tt := range map[string]struct{ path, header, accept, media string }{
-		"header":      {"/api/chat/stream", "3", "*/*", "application/problem+json"},
-		"query":       {"/api/chat/stream?after=3", "-", "*/*", "application/problem+json"},
-		"no stream":   {"/api/chat", "3", "text/event-stream", "application/problem+json"},
-		"EventSource": {"/api/chat/stream", "3", "text/event-stream", "text/event-stream"},
+	for name, tt := range map[string]struct {
+		path, header, accept, media string
+		id                          int64
+	}{
+		"header":                   {"/api/chat/stream", "3", "*/*", "application/problem+json", 0},
+		"query":                    {"/api/chat/stream?after=3", "-", "*/*", "application/problem+json", 0},
+		"no stream":                {"/api/chat", "3", "text/event-stream", "application/problem+json", 0},
+		"EventSource":              {"/api/chat/stream", "3", "text/event-stream", "text/event-stream", 3},
+		"EventSource, no number":   {"/api/chat/stream", "x", "text/event-stream", "text/event-stream", 1},
+		"EventSource, from nought": {"/api/chat/stream", "0", "text/event-stream", "text/event-stream", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, ts := newTestEnv(t, nil)
@@ -68,7 +73,7 @@ func TestCursorWithoutAKey(t *testing.T) {
 			}
 			if tt.media == "text/event-stream" {
 				frames := w.CheckFrames(t, got.body)
-				if len(frames) != 1 || frames[0].Type != "error" || frames[0].ID != 3 || !strings.Contains(string(frames[0].Data), string(schemas.CodeKeyRequired)) {
+				if len(frames) != 1 || frames[0].Type != "error" || frames[0].ID != tt.id || !strings.Contains(string(frames[0].Data), string(schemas.CodeKeyRequired)) {
 					t.Errorf("got %q, want one error after the cursor", got.body)
 				}
 			} else if p := got.problem(t); p.Code != schemas.CodeKeyRequired {

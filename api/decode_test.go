@@ -3,6 +3,8 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -38,4 +40,14 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%s is refused, although it was accepted before: %v", again, err)
 		}
 	})
+}
+
+// Queries at their limits are answered. The length of a text is in characters.
+func TestQueriesAtTheirLimits(t *testing.T) {
+	_, ts := newTestEnv(t, nil)
+	for _, path := range []string{"/api/chats?q=" + strings.Repeat("%C3%A9", 200), "/api/chats?limit=1", "/api/chats?limit=200"} {
+		if got, _ := send(t, ts.URL, "GET", path, ""); got.status != http.StatusOK {
+			t.Errorf("%s: got %d %s", path, got.status, got.body)
+		}
+	}
 }

@@ -134,7 +134,7 @@ func (s *server) localHost(host string) bool {
 		return true
 	}
 	ip, err := netip.ParseAddr(name)
-	return err == nil && ip.Unmap().IsLoopback()
+	return err == nil && ip.IsLoopback()
 }
 
 // hostName returns the name or address of a Host header in lower case, without

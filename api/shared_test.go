@@ -55,3 +55,32 @@ func TestSharedFramesKeepDiagnostics(t *testing.T) {
 		}
 	}
 }
+
+// lateDiagnostics are runs whose diagnostics cannot be read at first.
+type lateDiagnostics struct {
+	fakeRuns
+	ready *bool
+}
+
+func (r lateDiagnostics) Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {
+	if !*r.ready {
+		return schemas.Diagnostics{}, schemas.ErrNotFound
+	}
+	return r.fakeRuns.Diagnostics(ctx, user, id)
+}
+
+// A frame that lacks diagnostics because they could not be read is not for other readers.
+func TestSharedFramesThatLackDiagnostics(t *testing.T) {
+	ready := false
+	w, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+		o.Streams, o.Runs = sharingStreams{fakeStreams{w}, new(runlog.Frames)}, lateDiagnostics{fakeRuns{w}, &ready}
+	})
+	w.trusted = true
+	for i, tt := range []struct{ ready, want bool }{{false, false}, {true, true}, {false, true}} {
+		ready = tt.ready
+		got, _ := send(t, ts.URL, "GET", "/api/chat/runs/"+aRun+"/stream", "")
+		if text := string(got.body); !strings.Contains(text, `"type":"complete"`) || strings.Contains(text, `"diagnostics"`) != tt.want {
+			t.Errorf("reader %d, who gets diagnostics: %t, reads\n%s", i, tt.want, text)
+		}
+	}
+}

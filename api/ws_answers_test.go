@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -101,6 +102,73 @@ func TestAnswersOverTheSocket(t *testing.T) {
 				t.Errorf("calls %q, want %q", w.calls, tt.call)
 			}
 		})
+	}
+}
+
+// An answer without one of its fields is refused, because nothing is an answer too.
+func TestAnswersThatLackAField(t *testing.T) {
+	w, ts := newTestEnv(t, nil)
+	conn := dialSocket(t, ts)
+	for frame, want := range map[string]string{
+		`{"name":"approve","approval_id":"a","approved":true}`:  "/run_id",
+		`{"name":"approve","run_id":"r","approved":true}`:       "/approval_id",
+		`{"name":"approve","run_id":"r","approval_id":"a"}`:     "/approved",
+		`{"name":"tool_result","tool_use_id":"t","output":1}`:   "/run_id",
+		`{"name":"tool_result","run_id":"r","output":1}`:        "/tool_use_id",
+		`{"name":"tool_result","run_id":"r","tool_use_id":"t"}`: "/output",
+	} {
+		if got := exchange(t, conn, frame); got.Code != schemas.CodeInvalid || !strings.Contains(*got.Content, want+" is required") {
+			t.Errorf("%s: %+v", frame, got)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.calls) > 0 {
+		t.Errorf("services were asked: %q", w.calls)
+	}
+}
+
+// lastingRuns note the calls whose context ends when the client goes away.
+type lastingRuns struct {
+	chatRuns
+	ending *[]string
+}
+
+func (r lastingRuns) note(ctx context.Context, call string) {
+	if ctx.Done() != nil {
+		*r.ending = append(*r.ending, call)
+	}
+}
+
+func (r lastingRuns) Approve(ctx context.Context, _ schemas.User, _, _ string, _ schemas.ApprovalAnswer) (schemas.Run, error) {
+	r.note(ctx, "approve")
+	return schemas.Run{}, nil
+}
+
+func (r lastingRuns) ToolResult(ctx context.Context, _ schemas.User, _ string, _ schemas.ClientToolResult) (schemas.Run, error) {
+	r.note(ctx, "tool_result")
+	return schemas.Run{}, nil
+}
+
+func (r lastingRuns) CancelAll(ctx context.Context, _ schemas.User, stored func(), _ ...string) error {
+	r.note(ctx, "stop")
+	stored()
+	return nil
+}
+
+// What the user has decided counts, even if the client goes away at once.
+func TestDecisionsOutliveTheirSocket(t *testing.T) {
+	var ending []string
+	_, _, conn := newLiveEnv(t, nil, func(o *api.Options) { o.Runs = lastingRuns{o.Runs.(chatRuns), &ending} })
+	for _, frame := range []string{
+		`{"name":"approve","id":"e","run_id":"r","approval_id":"a","approved":true}`,
+		`{"name":"tool_result","id":"e","run_id":"r","tool_use_id":"t","output":1}`,
+		`{"name":"stop","chat_id":"c"}`,
+	} {
+		exchange(t, conn, frame)
+	}
+	if len(ending) > 0 {
+		t.Errorf("these end with their socket: %q", ending)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -194,5 +195,185 @@ func TestClosedSocketIsForgotten(t *testing.T) {
 	sockets.Shutdown(ctx)
 	if ctx.Err() != nil || sockets.Watches(alice.ID, "c") || open.Load() != 0 {
 		t.Errorf("the end waits: %t, somebody watches: %t, %d sockets count", errors.Is(ctx.Err(), context.DeadlineExceeded), sockets.Watches(alice.ID, "c"), open.Load())
+	}
+}
+
+// The messages of a socket count as requests that start runs, and nothing else does.
+func TestMessagesOfASocketHaveARate(t *testing.T) {
+	_, streams, conn := newLiveEnv(t, nil, func(o *api.Options) { o.Limits.RequestsPerMinute = 1 })
+	const message = `{"name":"message","message":{"content":"Go"},"chat_id":"c"}`
+	say(t, conn, message)
+	<-streams.asked
+	if got := hear(t, conn); got.Code != schemas.CodeBusy {
+		t.Errorf("the first message gives %+v", got)
+	}
+	say(t, conn, message)
+	if got := hear(t, conn); got.Code != schemas.CodeTooManyRequests {
+		t.Errorf("a message beyond the rate gives %+v", got)
+	}
+	say(t, conn, pause)
+	if got := hear(t, conn); got.Type != schemas.ChunkStatus {
+		t.Errorf("an event that starts nothing gives %+v", got)
+	}
+}
+
+// keyedStreams are liveStreams that pass on how a run is to be started.
+type keyedStreams struct {
+	liveStreams
+	keys chan record.StartOptions
+}
+
+func (s keyedStreams) Start(_ context.Context, _ schemas.User, _ *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
+	s.keys <- o
+	return schemas.Run{}, schemas.NewError(schemas.CodeBusy, "busy")
+}
+
+// movingBlocks are blocks of a document that is another one each time.
+type movingBlocks struct {
+	fakeDocuments
+	asked *atomic.Int64
+}
+
+func (b movingBlocks) Place(context.Context, schemas.User, string) (document, chat string, err error) {
+	return fmt.Sprint("d", b.asked.Add(1)), "", nil
+}
+
+// A message with an id is the same one as long as all that the client says is the same,
+// wherever its blocks have moved since. Without an id each is another one.
+func TestMessageThatIsSentAgain(t *testing.T) {
+	keys := make(chan record.StartOptions, 1)
+	_, _, conn := newLiveEnv(t, nil, func(o *api.Options) {
+		o.Streams = keyedStreams{o.Streams.(liveStreams), keys}
+		o.Documents = movingBlocks{fakeDocuments{}, new(atomic.Int64)}
+	})
+	key := func(frame string) record.StartOptions {
+		t.Helper()
+		say(t, conn, frame)
+		o := <-keys
+		hear(t, conn)
+		return o
+	}
+	first := key(`{"name":"message","id":"m","message":{"content":"Go"},"chat_id":"c","block_ids":"b"}`)
+	if first.IdempotencyKey != "m" || first.BodyHash == "" {
+		t.Errorf("the message has the key %q and the digest %q", first.IdempotencyKey, first.BodyHash)
+	}
+	if again := key(`{"id":"m","name":"message","block_ids":"b","chat_id":"c","message":{"content":"Go"}}`); again.BodyHash != first.BodyHash {
+		t.Error("the same message has another digest")
+	}
+	for _, other := range []string{
+		`{"name":"message","id":"m","message":{"content":"Stop"},"chat_id":"c","block_ids":"b"}`,
+		`{"name":"message","id":"m","message":{"content":"Go"},"chat_id":"other","block_ids":"b"}`,
+		`{"name":"message","id":"m","message":{"content":"Go"},"chat_id":"c","block_ids":"b","context":{"report_id":7}}`,
+	} {
+		if key(other).BodyHash == first.BodyHash {
+			t.Errorf("%s has the digest of another message", other)
+		}
+	}
+	if none := key(`{"name":"message","message":{"content":"Go"},"chat_id":"c"}`); none.IdempotencyKey != "" || none.BodyHash != "" {
+		t.Errorf("a message without an id has the key %+v", none)
+	}
+}
+
+// knownBlocks are blocks in the documents and chats that their ids name.
+type knownBlocks struct{ fakeDocuments }
+
+func (knownBlocks) Place(_ context.Context, _ schemas.User, id string) (document, chat string, err error) {
+	switch {
+	case strings.HasPrefix(id, "doc"):
+		return id + "-document", "", nil
+	case strings.HasPrefix(id, "chat"):
+		return "", id + "-chat", nil
+	}
+	return "", "", nil
+}
+
+// An event without a place happens where its blocks are. A message stays in the chat that it
+// names, and goes into the document of its blocks.
+func TestEventsHappenWhereTheirBlocksAre(t *testing.T) {
+	_, streams, conn := newLiveEnv(t, nil, func(o *api.Options) { o.Documents = knownBlocks{} })
+	for frame, want := range map[string]string{
+		`"block_ids":"doc1"`:                      "doc1-document doc1-document",
+		`"block_ids":"chat1"`:                     "chat1-chat ",
+		`"block_ids":"chat1,chat2"`:               "chat1-chat ",
+		`"block_ids":"chat1,doc1"`:                "chat1-chat doc1-document",
+		`"block_ids":"doc1","chat_id":"c"`:        "c doc1-document",
+		`"block_ids":"chat1","chat_id":"c"`:       "c ",
+		`"block_ids":"doc1","document_id":"d"`:    "d d",
+		`"block_ids":"unknown","document_id":"d"`: "d d",
+	} {
+		say(t, conn, `{"name":"message","message":{"content":"Go"},`+frame+`}`)
+		req := <-streams.asked
+		hear(t, conn)
+		if got := req.ChatID + " " + req.Context.String("document_id"); got != want {
+			t.Errorf("%s: the message is in %q, want %q", frame, got, want)
+		}
+	}
+	for frame, want := range map[string]schemas.Chunk{
+		`"block_ids":"chat1"`:                   {Type: schemas.ChunkStatus, ChatID: "chat1-chat"},
+		`"block_ids":"doc1"`:                    {Type: schemas.ChunkStatus, ChatID: "doc1-document"},
+		`"block_ids":"doc1","chat_id":"c"`:      {Type: schemas.ChunkStatus, ChatID: "c"},
+		`"block_ids":"unknown"`:                 {Type: schemas.ChunkError, Code: schemas.CodeNotFound, BlockIDs: "unknown", End: true},
+		`"block_ids":"unknown","run_id":"c-1"`:  {Type: schemas.ChunkError, Code: schemas.CodeInvalid, BlockIDs: "unknown", End: true},
+		`"block_ids":"unknown","chat_id":"c"`:   {Type: schemas.ChunkStatus, ChatID: "c"},
+		`"block_ids":"b 1"`:                     {Type: schemas.ChunkError, Code: schemas.CodeInvalid, End: true},
+		`"block_ids":"chat1","document_id":"d"`: {Type: schemas.ChunkStatus, ChatID: "d"},
+	} {
+		say(t, conn, `{"name":"stop",`+frame+`}`)
+		got := hear(t, conn)
+		got.Content = nil
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("stop with %s (-want +got):\n%s", frame, d)
+		}
+	}
+}
+
+// The answer to an event names what the event has named; stop and pause name no run. What is
+// no id is not repeated.
+func TestAnswersToEventsNameThem(t *testing.T) {
+	_, _, conn := newLiveEnv(t, nil, nil)
+	say(t, conn, `{"name":"stop","id":"e","chat_id":"c","run_id":"c-1"}`)
+	hear(t, conn) // that nothing is under way
+	if d := cmp.Diff(schemas.Chunk{Type: schemas.ChunkAck, EventID: "e", ChatID: "c"}, hear(t, conn)); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	for frame, want := range map[string]string{`{"name":"other","id":"e"}`: "e", `{"name":"stop","id":"a b"}`: "", `{"name":"stop","id":7}`: ""} {
+		say(t, conn, frame)
+		if got := hear(t, conn); got.Type != schemas.ChunkError || got.EventID != want {
+			t.Errorf("%s: %+v, want the event %q", frame, got, want)
+		}
+	}
+}
+
+// shortStreams are liveStreams whose runs end at once.
+type shortStreams struct{ liveStreams }
+
+func (shortStreams) Follow(_ context.Context, _ schemas.User, id string, _ int64, _ time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	return func(yield func([]runlog.Event, error) bool) {
+		yield([]runlog.Event{{Seq: 1, Body: &runlog.Started{Run: runlog.Run{RunID: id}}}, {Seq: 2, Body: &runlog.Cancelled{}}}, nil)
+	}, nil
+}
+
+func (shortStreams) Later(context.Context, schemas.User, string) ([]string, error) {
+	return []string{"c-ended"}, nil
+}
+
+// Resume shows a run and then those after it that are under way.
+func TestResumeShowsTheRunsAfter(t *testing.T) {
+	for run, want := range map[string][]string{
+		"c-1": {"c-1", "c-2", "c-3"}, "c-2": {"c-2", "c-3"}, "c-0": {"c-0", "c-1", "c-2", "c-3"},
+	} {
+		_, _, conn := newLiveEnv(t, map[string][]string{"c": {"c-1", "c-2", "c-3"}}, func(o *api.Options) {
+			o.Streams = shortStreams{o.Streams.(liveStreams)}
+		})
+		say(t, conn, `{"name":"resume","run_id":"`+run+`"}`)
+		var got []string
+		for len(got) < len(want) {
+			if c := hear(t, conn); c.Type == schemas.ChunkRunEnd {
+				got = append(got, c.RunID)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("resume of %s shows %v, want %v", run, got, want)
+		}
 	}
 }

@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas"
@@ -140,21 +143,72 @@ func TestAnswersThatAnswerNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer []record.CallAnswer
+		state  schemas.RunState
 		latest string
 		want   schemas.Code
 	}{
-		{"a result for an approval", []record.CallAnswer{{Index: 0, Output: basel}}, "r", schemas.CodeNotFound},
-		{"an approval for a tool of the page", []record.CallAnswer{{Index: 1, Approved: new(bool)}}, "r", schemas.CodeNotFound},
-		{"an unknown call", []record.CallAnswer{{Index: 7, Output: basel}}, "r", schemas.CodeNotFound},
-		{"none", nil, "r", schemas.CodeNotFound},
-		{"the same answer again", []record.CallAnswer{{Index: 1, Output: basel}}, "r", ""},
-		{"the same after the chat has gone on", []record.CallAnswer{{Index: 1, Output: basel}}, "other", schemas.CodeConflict},
+		{"a result for an approval", []record.CallAnswer{{Index: 0, Output: basel}}, schemas.RunWaiting, "r", schemas.CodeNotFound},
+		{"an approval for a tool of the page", []record.CallAnswer{{Index: 1, Approved: new(bool)}}, schemas.RunWaiting, "r", schemas.CodeNotFound},
+		{"an unknown call", []record.CallAnswer{{Index: 7, Output: basel}}, schemas.RunWaiting, "r", schemas.CodeNotFound},
+		{"none", nil, schemas.RunWaiting, "r", schemas.CodeNotFound},
+		{"the same answer again", []record.CallAnswer{{Index: 1, Output: basel}}, schemas.RunWaiting, "r", ""},
+		{"the same after the chat has gone on", []record.CallAnswer{{Index: 1, Output: basel}}, schemas.RunWaiting, "other", schemas.CodeConflict},
+		{"the same in a chat without that run", []record.CallAnswer{{Index: 1, Output: basel}}, schemas.RunCompleted, "", schemas.CodeConflict},
+		{"the first one, of a run that has ended", []record.CallAnswer{{Index: 0, Approved: new(bool)}}, schemas.RunCancelled, "r", ""},
+		{"the first one, after the chat has gone on", []record.CallAnswer{{Index: 0, Approved: new(bool)}}, schemas.RunCancelled, "other", schemas.CodeConflict},
 	} {
 		runs := twoWaits()
 		runs.list[1].Answer, runs.list[1].AnsweredAt, runs.outputs[1] = schemas.WaitResult, new(time.UnixMilli(5)), string(basel)
-		_, err := (&wires.Service{Runs: runs}).Answers(t.Context(), schemas.User{}, schemas.Run{RunID: "r"}, func() (string, error) { return tt.latest, nil }, tt.answer, func(int) string { return "" })
+		_, err := (&wires.Service{Runs: runs}).Answers(t.Context(), schemas.User{}, schemas.Run{RunID: "r", State: tt.state}, func() (string, error) { return tt.latest, nil }, tt.answer, func(int) string { return "" })
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || schemas.Visible(err).Code != tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
+	}
+}
+
+// refusing does not take any answer.
+type refusing struct {
+	*answering
+	err error
+}
+
+func (r refusing) Answer(_ context.Context, _ schemas.User, _ string, answers []record.CallAnswer) ([]error, error) {
+	return slices.Repeat([]error{r.err}, len(answers)), nil
+}
+
+// An answer that a call cannot have is refused, unless the call has one already: the client
+// may only send it again.
+func TestAnswersThatCallsDoNotTake(t *testing.T) {
+	invalid := schemas.Invalid("/output", "is too long")
+	for _, tt := range []struct {
+		name  string
+		err   error
+		index int
+		given wires.Given
+		want  string // the pointer of the error
+	}{
+		{"waits, invalid", invalid, 0, wires.Given{}, "/here/0"},
+		{"waits, has another answer by now", schemas.NewError(schemas.CodeConflict, ""), 0, wires.Given{Calls: map[int]bool{0: true}, Differ: map[int]bool{0: true}}, ""},
+		{"has an answer, invalid", invalid, 1, wires.Given{Calls: map[int]bool{1: true}, Again: map[int]bool{1: true}, Differ: map[int]bool{1: true}}, ""},
+	} {
+		runs := twoWaits()
+		runs.list[1].Kind, runs.list[1].Answer, runs.list[1].AnsweredAt = schemas.WaitApproval, schemas.WaitApproved, new(time.UnixMilli(5))
+		given, err := (&wires.Service{Runs: refusing{runs, tt.err}}).Answers(t.Context(), schemas.User{}, schemas.Run{RunID: "r", State: schemas.RunWaiting},
+			func() (string, error) { return "r", nil }, []record.CallAnswer{{Index: tt.index, Approved: new(bool)}}, func(index int) string { return "/here/" + strconv.Itoa(index) })
+		pointer := ""
+		if err != nil {
+			pointer = schemas.Visible(err).Fields[0].Pointer
+		}
+		if d := cmp.Diff(tt.given, given); pointer != tt.want || d != "" {
+			t.Errorf("%s: %v at %q, want %q (-want +got):\n%s", tt.name, err, pointer, tt.want, d)
+		}
+	}
+	// Of several answers only those to calls that wait count, if there are any.
+	runs := twoWaits()
+	runs.list[1].Answer, runs.list[1].AnsweredAt, runs.outputs[1] = schemas.WaitResult, new(time.UnixMilli(5)), `"Basel"`
+	given, err := (&wires.Service{Runs: runs}).Answers(t.Context(), schemas.User{}, schemas.Run{RunID: "r", State: schemas.RunWaiting}, nil,
+		[]record.CallAnswer{{Index: 1, Output: json.RawMessage(`"Basel"`)}, {Index: 0, Approved: new(bool)}}, func(int) string { return "" })
+	if d := cmp.Diff(wires.Given{Calls: map[int]bool{0: true}}, given); d != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 }

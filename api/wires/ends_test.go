@@ -252,3 +252,54 @@ func TestACursorFarAhead(t *testing.T) {
 		}
 	}
 }
+
+// TestACursorOfARunThatHasEnded reads runs that have ended: a client that has seen the end gets
+// nothing again, and one that has seen more than there is gets everything.
+func TestACursorOfARunThatHasEnded(t *testing.T) {
+	run := schemas.Run{RunID: "r", State: schemas.RunCompleted, Attempt: 1, LastSequence: 100}
+	for _, w := range all.Wires() {
+		for _, v := range w.Tables {
+			for seen, whole := range map[int64]bool{0: true, 100: false, 101: true, 5_000: true} {
+				to := &shown{ctx: t.Context(), left: -1}
+				serveFrom(t, to, v, live{run: run, batches: [][]runlog.Event{append(beginning(92, 1), ended(92)...)}}, seen*wires.EventSpan)
+				if got := to.String(); strings.Contains(got, "half") != whole {
+					t.Errorf("%s/%s after the event %d shows\n%s\nwant the text: %t", w.Name, v.Name, seen, got, whole)
+				}
+			}
+		}
+	}
+}
+
+// TestAWaitOfARunThatHasEnded reads a run that was stopped while it waited: the response does
+// not end where nobody can answer any more. Responses that can be read again end where they
+// ended.
+func TestAWaitOfARunThatHasEnded(t *testing.T) {
+	run := schemas.Run{RunID: "r", State: schemas.RunCancelled, Attempt: 1, LastSequence: 8}
+	events := append(asking(), runlog.Event{Seq: 8, Body: &runlog.Cancelled{}})
+	for _, w := range all.Wires() {
+		if w.Name == "responses" {
+			continue
+		}
+		for _, v := range w.Tables {
+			runs, waiting, over := live{run: run, batches: [][]runlog.Event{events}}, &shown{ctx: t.Context(), left: -1}, &shown{ctx: t.Context(), left: -1}
+			serveFrom(t, over, v, runs, 0)
+			runs.waits = func() ([]schemas.Wait, error) {
+				return []schemas.Wait{{Index: 0, Kind: schemas.WaitApproval, Tool: "order"}}, nil
+			}
+			serveFrom(t, waiting, v, runs, 0)
+			frames := strings.SplitAfter(over.String(), "\n\n")
+			if end := strings.Join(frames[max(0, len(frames)-3):], ""); !strings.HasSuffix(waiting.String(), end) {
+				t.Errorf("%s/%s shows\n%s\nwant at its end\n%s", w.Name, v.Name, waiting.String(), end)
+			}
+		}
+	}
+}
+
+func serveFrom(t *testing.T, to *shown, v wires.Version, runs live, cursor int64) {
+	t.Helper()
+	c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Response: httptest.NewRecorder(), Done: func() {}}
+	c.Service = &wires.Service{Runs: runs}
+	if err := c.Service.Serve(c, to, wires.Response{Run: runs.run, Table: v.Table, Cursor: cursor}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -60,4 +60,7 @@ func TestNext(t *testing.T) {
 	if next, ok := Next(chat(10, 2), texts(1, chat(10, 2))); ok {
 		t.Errorf("a longer list of a chat that is whole is placed at %d", next)
 	}
+	if next, ok := Next(chat(0, maxHistory), texts(1, chat(0, maxHistory))); ok {
+		t.Errorf("a longer list of a long chat that began with no history is placed at %d", next)
+	}
 }

@@ -160,3 +160,84 @@ func TestAChatThatBecomesBusy(t *testing.T) {
 		})
 	}
 }
+
+// A question is the same one if it has the same text and files of the same names and sizes.
+// The padding of base64 is no part of a file.
+func TestSameQuestion(t *testing.T) {
+	have := schemas.Message{Content: "hi", Attachments: []schemas.AttachmentInfo{{Name: "a.txt", Size: 3}, {Name: "b.png", Size: 1}}}
+	note := schemas.Attachment{Name: "a.txt", MIME: "text/plain; charset=utf-8", Content: "abc"}
+	image := schemas.Attachment{Name: "b.png", MIME: "image/png", Content: "AA=="}
+	larger, other := image, note
+	larger.Content, other.Name = "AAA=", "c.txt"
+	for _, tt := range []struct {
+		name  string
+		asked schemas.ChatRequest
+		want  bool
+	}{
+		{"the same", schemas.ChatRequest{Message: "hi", Attachments: []schemas.Attachment{note, image}}, true},
+		{"another text", schemas.ChatRequest{Message: "ho", Attachments: []schemas.Attachment{note, image}}, false},
+		{"a file of another size", schemas.ChatRequest{Message: "hi", Attachments: []schemas.Attachment{note, larger}}, false},
+		{"a file of another name", schemas.ChatRequest{Message: "hi", Attachments: []schemas.Attachment{other, image}}, false},
+		{"a file less", schemas.ChatRequest{Message: "hi", Attachments: []schemas.Attachment{note}}, false},
+		{"no files", schemas.ChatRequest{Message: "hi"}, false},
+	} {
+		if got := wires.Same(have, &tt.asked); got != tt.want {
+			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Messages that are from no run have their place too: those with which a client began the
+// chat.
+func TestPlaceAmongMessagesWithoutARun(t *testing.T) {
+	have := []schemas.Message{
+		{ID: "q1", Role: "user", Content: "one"}, {ID: "a1", Role: "assistant", Content: "1"}, {ID: "q2", Role: "user", Content: "two"},
+	}
+	for name, tt := range map[string]struct {
+		list []wires.Message
+		want wires.Place
+	}{
+		"a question without an answer": {
+			[]wires.Message{{ID: "q2", Role: "user", Text: "two"}}, wires.Place{Edit: "q2", KeepsFiles: true},
+		},
+		"an answer that the chat does not have": {
+			[]wires.Message{{ID: "other", Role: "assistant", Text: "?"}, {ID: "new", Role: "user", Text: "three"}}, wires.Place{},
+		},
+		"after the answer that the chat has": {
+			[]wires.Message{{ID: "a1", Role: "assistant", Text: "1"}, {ID: "new", Role: "user", Text: "three"}}, wires.Place{Edit: "q2"},
+		},
+		"a question with the id of an answer": {
+			[]wires.Message{{ID: "a1", Role: "user", Text: "1"}}, wires.Place{},
+		},
+	} {
+		if got := wires.Find(have, tt.list, ""); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
+
+// A new message replaces an answer that waits, whatever the client says of busy chats. What it
+// cannot say is still refused.
+func TestMessageToAChatThatWaits(t *testing.T) {
+	for _, tt := range []struct {
+		state        schemas.RunState
+		ifBusy, want string
+	}{
+		{schemas.RunWaiting, "", "cancel"},
+		{schemas.RunWaiting, "reject", "cancel"},
+		{schemas.RunWaiting, "queue", "cancel"},
+		{schemas.RunWaiting, "never", "never"},
+		{schemas.RunRunning, "reject", "reject"},
+		{schemas.RunRunning, "", ""},
+	} {
+		checked, refused := "", errors.New("refused")
+		c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Service: &wires.Service{
+			Runs:  live{run: schemas.Run{RunID: "r", State: tt.state}},
+			Check: func(req *schemas.ChatRequest) error { checked = req.IfBusy; return refused },
+		}}
+		_, err := c.Start(schemas.Chat{ChatID: "k", ActiveRunID: "r"}, &schemas.ChatRequest{Message: "hi", IfBusy: tt.ifBusy})
+		if checked != tt.want || !errors.Is(err, refused) {
+			t.Errorf("%q, while the run is %s, is checked as %q, want %q", tt.ifBusy, tt.state, checked, tt.want)
+		}
+	}
+}

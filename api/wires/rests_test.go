@@ -28,6 +28,7 @@ func TestWhereAResponseMayBegin(t *testing.T) {
 		{"two calls that wait", waiting, schemas.RunWaiting, 1, []int64{11}},
 		{"the calls were answered", answered, schemas.RunRunning, 1, []int64{11, 13}},
 		{"a later attempt runs a call at once", later, schemas.RunWaiting, 2, []int64{11, base + 4, base + 5, base + 7}},
+		{"a later attempt begins meanwhile", later, schemas.RunWaiting, 1, []int64{11, base + 4, base + 5, base + 7}},
 		{"the log is no longer kept", append(beginning(base, 2), ended(base)...), schemas.RunCompleted, 1, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -36,3 +36,18 @@ func (l Listener) Listen(ctx context.Context, chat string) error { return l.k.li
 
 // Leave ends the watching of a chat.
 func (l Listener) Leave(chat string) { l.k.unlisten(chat) }
+
+// NewestWrites are, for each block, the revision of the newest write that a client has seen.
+type NewestWrites = newestWrites
+
+// Keep removes the blocks of a chunk that a later run writes.
+func (w newestWrites) Keep(since map[string]int64, c *schemas.Chunk) bool { return w.keep(since, c) }
+
+// OpenWrites are the blocks that a client sees runs write.
+type OpenWrites = openWrites
+
+// Note notes what a chunk of a run begins or ends.
+func (w openWrites) Note(run string, c *schemas.Chunk) { w.note(run, c) }
+
+// Any reports whether a run writes one of the blocks.
+func (w openWrites) Any(blocks ...string) bool { return w.any(blocks) }
