@@ -30,8 +30,10 @@ type client struct {
 	// tried is closed after the first attempt.
 	tried chan struct{}
 	once  sync.Once
-	// listed is closed after the first list of tools.
-	listed chan struct{}
+	// listed is closed after the first list of tools that could be compared with the trusted
+	// definitions. Compared says that the last list could. Only run uses compared.
+	listed   chan struct{}
+	compared bool
 	// legacy connects with the old handshake: some servers do not answer
 	// requests of a protocol that they do not know. Only run uses it.
 	legacy bool
@@ -74,12 +76,14 @@ func (c *client) run(ctx context.Context) {
 	}
 }
 
-// wasListed closes listed. Only run uses it.
+// wasListed closes listed, unless the last list could not be compared. Only run uses it.
 func (c *client) wasListed() {
 	select {
 	case <-c.listed:
 	default:
-		close(c.listed)
+		if c.compared {
+			close(c.listed)
+		}
 	}
 }
 
@@ -145,6 +149,7 @@ func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 		if err := c.refresh(ctx, l); err != nil {
 			return true, err
 		}
+		c.wasListed()
 		if rang {
 			rest = time.After(backoff(c.opts.FirstDelay, min(c.opts.LastDelay, c.opts.Refresh), rings))
 			rings++

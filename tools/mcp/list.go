@@ -35,7 +35,8 @@ func (c *client) refresh(ctx context.Context, l *transport.Link) error {
 		return fmt.Errorf("list tools: %w", err)
 	}
 	trusted, err := c.trusted(ctx, listed)
-	if err != nil {
+	if c.compared = err == nil; !c.compared {
+		c.ring() // the database may be away for a moment only
 		c.log.ErrorContext(ctx, "the definitions of an MCP server's tools cannot be compared; its tools are off", "error", err)
 	}
 	if maps.EqualFunc(trusted, c.offered, func(a, b Definition) bool { return a.hash == b.hash }) {

@@ -265,3 +265,26 @@ func TestDefinitionsThatCannotBeComparedAreOff(t *testing.T) {
 	w.memory.mu.Unlock()
 	w.until("all is on", func() bool { return strings.Contains(w.names(), "srv__greet") })
 }
+
+// A list that cannot be compared is read again soon, and not only when it is due; until then the server is
+// missing, so that a call of an earlier attempt waits for its tool.
+func TestDefinitionsAreComparedAgainSoon(t *testing.T) {
+	w := newTestEnv(t, func(o *mcp.Options) {
+		o.Refresh, o.Pins.(*memory).err = time.Hour, errors.New("the database is not available")
+	}, local(t, "srv"))
+	there := w.clients.Missing("srv__greet")
+	if there == nil {
+		t.Fatal("the server is there before its definitions have been compared")
+	}
+	w.memory.mu.Lock()
+	w.memory.err = nil
+	w.memory.mu.Unlock()
+	select {
+	case <-there:
+	case <-time.After(logtest.Patience):
+		t.Fatal("the definitions are not compared again")
+	}
+	if got := w.text("srv__greet", `{"name":"Ada"}`); !strings.Contains(got, "Ada") {
+		t.Errorf("the tool says %q", got)
+	}
+}

@@ -141,6 +141,21 @@ describe('a socket', () => {
     expect(socket.getSnapshot().link).toBe('live')
   })
 
+  it('opens one connection when the browser reports the end of the former one later', async () => {
+    await connect()
+    globalThis.dispatchEvent(new Event('online'))
+    lines[0]!.drop() // the connection of before closes while the ticket for the next one is on its way
+    await soon()
+    expect(lines).toHaveLength(2)
+    lines[1]!.accept()
+    await soon()
+    expect(lines).toHaveLength(2)
+    expect(socket.getSnapshot().link).toBe('live')
+    lines[1]!.drop()
+    await soon()
+    expect(lines).toHaveLength(3)
+  })
+
   it('waits longer each time, and connects at once when it is told to', async () => {
     leave = socket.connect()
     await soon()

@@ -144,12 +144,11 @@ class Socket implements ChatSocket {
     this.wake()
   }
 
-  /** Takes the connection for lost. */
+  /** Takes the connection for lost. When its end is reported later, it is a former one. */
   private lose(): void {
     const { line } = this
-    if (!line) return
-    line.close()
-    this.closed(line, 0)
+    this.closed(0)
+    line?.close()
   }
 
   /** Waits for the next frame. */
@@ -247,7 +246,7 @@ class Socket implements ChatSocket {
       attempt.signal.addEventListener('abort', () => line.close())
       line.onopen = () => this.opened(line, attempt)
       line.onmessage = ({ data }) => this.line === line && this.take(String(data))
-      line.onclose = ({ code }) => !attempt.signal.aborted && this.closed(line, code)
+      line.onclose = ({ code }) => (this.line === line || this.attempt === attempt) && this.closed(code)
     } catch (error) {
       if (attempt.signal.aborted) return
       const refused = error instanceof ApiError && error.status !== 0 && !error.retryable
@@ -293,8 +292,7 @@ class Socket implements ChatSocket {
     return true
   }
 
-  private closed(line: WebSocket, code: number): void {
-    if (this.line !== null && this.line !== line) return
+  private closed(code: number): void {
     clearTimeout(this.timer)
     this.line = null
     if (this.wanted === 0) return
