@@ -62,6 +62,7 @@ func (r *Runs) endQueued(run *run) {
 // startQueued starts a queued run that was marked, if it is its turn.
 func (r *Runs) startQueued(ctx context.Context, run *run) {
 	defer r.work.Done()
+	defer r.leaveLate(run)
 	if !r.claimQueued(ctx, run) {
 		if context.Cause(run.ctx) != nil { // cancelled meanwhile
 			r.endQueued(run)

@@ -120,6 +120,7 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 			r.lost(run.lease)
 		}
 	}()
+	defer r.leaveLate(run)
 	defer r.readers.Came(run.id) // readers may have followed it elsewhere
 	defer r.beginning.Done(run.id)
 	r.mu.Lock()

@@ -67,6 +67,17 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	r.leases.Leave()
 }
 
+// leaveLate does what Shutdown does with queued runs, for one that is queued only after that.
+func (r *Runs) leaveLate(run *run) {
+	r.mu.Lock()
+	late := r.idleEnds && run.attempt == 0 && !run.starting
+	r.mu.Unlock()
+	if late {
+		r.letGo(run.lease, run.id)
+		run.log.Close()
+	}
+}
+
 // working returns the ids of the running runs.
 func (r *Runs) working() []string {
 	r.mu.Lock()

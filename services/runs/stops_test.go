@@ -178,6 +178,41 @@ func TestHandOverOfARunThatBeginsToWait(t *testing.T) {
 	})
 }
 
+// A run is queued only after the replica that stops has handed its queued runs over: its
+// question had been accepted before, or its start is refused. It is handed over, too.
+func TestHandOverOfARunThatIsQueuedLate(t *testing.T) {
+	refused := make(chan error)
+	for name, tt := range map[string]struct{ before, late func(r *Runs) }{
+		"a new question": {func(*Runs) {}, func(r *Runs) { r.enlistAt(r.base, "r", 0) }},
+		"a refused start": {
+			func(r *Runs) { r.enlistAt(r.base, "r", 0); r.loops.Go(func() { r.next(0) }) },
+			func(*Runs) { refused <- record.ErrBusy },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := &leaving{asked: func() {}}
+			c := &chat{next: func() (record.Run, error) { return record.Run{ID: "r"}, nil }}
+			o := Options{Store: Stores{Queue: c}, Leases: leases.Options{Table: table, Takeover: table, Many: true}}
+			inRuns(t, o, func(t *testing.T, r *Runs, _ *memory) {
+				refused = make(chan error)
+				c.begin = func() error { return <-refused }
+				other := r.enter()
+				tt.before(r)
+				synctest.Wait()
+				r.loops.Go(func() {
+					synctest.Wait()
+					tt.late(r)
+					r.work.Done()
+				})
+				r.Shutdown(t.Context())
+				if want := []string{"r"}; !other || !slices.Equal(table.letGo, want) {
+					t.Errorf("hands over %v, want %v", table.letGo, want)
+				}
+			})
+		})
+	}
+}
+
 // Ids that belong to something else are refused; only a message that the client has named
 // may have been sent before.
 func TestTakenIDs(t *testing.T) {
