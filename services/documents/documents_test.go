@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -294,6 +295,48 @@ func TestDraftAfterALostAnswer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// settling is a database that waits before it settles a block.
+type settling struct {
+	fakeStore
+	wait chan struct{}
+}
+
+func (s *settling) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
+	<-s.wait
+	return record.Settled{}, nil
+}
+
+// A draft ends while the database keeps another request of its owner waiting. Its text can
+// still be stored later.
+func TestDraftEndsBehindAnotherRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &settling{wait: make(chan struct{})}
+		d := documents.New(s, s, s, s)
+		draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := draft.Write(t.Context(), "text", nil); err != nil {
+			t.Fatal(err)
+		}
+		settled := make(chan error)
+		go func() {
+			_, err := d.Settle(t.Context(), ann, "other", record.Accept, nil)
+			settled <- err
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := draft.End(ctx, nil); !errors.Is(err, record.ErrUnavailable) {
+			t.Errorf("behind the other request: got %v, want that the database is not available", err)
+		}
+		close(s.wait)
+		if err := errors.Join(<-settled, draft.End(t.Context(), nil)); err != nil || !slices.Equal(s.pieces, []string{"text"}) {
+			t.Errorf("after it: got %v, the block has %q, want the text", err, s.pieces)
+		}
+	})
 }
 
 func TestExport(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -130,9 +131,9 @@ func (p *Draft) Write(ctx context.Context, piece string, show func()) error {
 // A withdrawn draft is not an error.
 func (p *Draft) End(ctx context.Context, show func()) error {
 	unlock, err := p.docs.locks.Lock(ctx, p.owner)
-	if err != nil {
+	if err != nil { // what holds the lock waits for the database
 		p.leave(ctx)
-		return err
+		return fmt.Errorf("%w: %w", record.ErrUnavailable, err)
 	}
 	defer unlock()
 	p.mu.Lock()
