@@ -206,6 +206,35 @@ func (s *outOfReach) AppendBlock(ctx context.Context, owner, document, id, piece
 	return s.Store.AppendBlock(ctx, owner, document, id, piece)
 }
 
+// The database is away as the text of a call ends, which the call itself stores. Nothing is
+// being written into the block until then.
+func TestEndOfTheTextOfACallDuringAnOutage(t *testing.T) {
+	data, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "c.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = data.Close() })
+	docs, una := documents.New(data, data, data, &outOfReach{data, 1_000_000}), schemas.User{ID: "una"}
+	wr := answer.New(t.Context(), answer.Run{
+		ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message",
+		Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`)}},
+	}, answer.Deps{
+		Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: docs, Spent: usage.NewLedger(nil), Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(),
+		Now: time.Now, Logger: slog.New(slog.DiscardHandler), Idle: func(bool) {}, Stop: func(err error) { t.Error(err) },
+	})
+	wr.Use(&answer.Prepared{Request: turn.Request{Tools: []turn.Tool{{Name: "note_down", Streams: &turn.StreamedArgument{Argument: "note", Block: "place"}}}}})
+	wr.Ask()
+	for _, fragment := range []string{`{"note":"One`, `, two."`, `}`} {
+		if err := wr.Handle(turn.ToolArguments{ID: "c0", Name: "note_down", Fragment: fragment}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settled, err := docs.Settle(t.Context(), una, turn.BlockID("run", 0, "note_down", 0), record.Accept, nil)
+	if err != nil || settled.Block.Current == nil || *settled.Block.Current != "One" {
+		t.Errorf("accept: got %+v, %v, want what is stored", settled.Block, err)
+	}
+}
+
 // The database is away as an answer in a document ends. Its end is stored when it is back; if
 // that takes long, the run has not ended.
 func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {

@@ -297,6 +297,43 @@ func TestDraftAfterALostAnswer(t *testing.T) {
 	}
 }
 
+// The database is away as a draft ends. Until the rest is stored, or the draft is left, the user
+// does not accept a part of it.
+func TestDraftWhoseEndIsNotStored(t *testing.T) {
+	for name, ends := range map[string]func(*documents.Draft) error{
+		"it is stored later": func(draft *documents.Draft) error { return draft.End(t.Context(), nil) },
+		"it is left":         func(draft *documents.Draft) error { draft.Leave(t.Context()); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := new(fakeStore)
+			d := documents.New(s, s, s, s)
+			draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := draft.Write(t.Context(), "text", nil); err != nil {
+				t.Fatal(err)
+			}
+			accept := func(want schemas.Code) {
+				t.Helper()
+				if _, err := d.Settle(t.Context(), ann, "b", record.Accept, nil); code(err) != want {
+					t.Errorf("accept: got %v, want %q", err, want)
+				}
+			}
+			s.fails = record.ErrUnavailable
+			if err := draft.End(t.Context(), nil); !errors.Is(err, record.ErrUnavailable) {
+				t.Errorf("got %v, want that the database is not available", err)
+			}
+			accept(schemas.CodeBeingWritten)
+			s.fails = nil
+			if err := ends(draft); err != nil {
+				t.Error(err)
+			}
+			accept("")
+		})
+	}
+}
+
 // settling is a database that waits before it settles a block.
 type settling struct {
 	fakeStore

@@ -128,11 +128,11 @@ func (p *Draft) Write(ctx context.Context, piece string, show func()) error {
 // End stores the held pieces, ends the draft and calls show; the user may then decide about
 // the block. What show shows comes before anything that a later decision shows: the owner's
 // lock is held until then. It is not called if the draft was withdrawn or not all is stored.
-// A withdrawn draft is not an error.
+// A withdrawn draft is not an error. After record.ErrUnavailable the draft goes on: End may be
+// called again, or Leave.
 func (p *Draft) End(ctx context.Context, show func()) error {
 	unlock, err := p.docs.locks.Lock(ctx, p.owner)
 	if err != nil { // what holds the lock waits for the database
-		p.leave(ctx)
 		return fmt.Errorf("%w: %w", record.ErrUnavailable, err)
 	}
 	defer unlock()
@@ -141,7 +141,10 @@ func (p *Draft) End(ctx context.Context, show func()) error {
 	if err = p.storeLate(ctx); err == nil {
 		err = p.flush(ctx)
 	}
-	p.leave(ctx)
+	if errors.Is(err, record.ErrUnavailable) {
+		return err
+	}
+	p.Leave(ctx)
 	if show != nil && err == nil {
 		show()
 	}
@@ -151,8 +154,8 @@ func (p *Draft) End(ctx context.Context, show func()) error {
 	return err
 }
 
-// leave ends the writing: the user may decide about the block.
-func (p *Draft) leave(ctx context.Context) {
+// Leave ends the writing: the user may decide about the block.
+func (p *Draft) Leave(ctx context.Context) {
 	p.docs.writing.remove(p)
 	_ = p.docs.shared.setWriting(ctx, p.run, p.block, false) // it ends with the run at the latest
 }

@@ -99,7 +99,7 @@ func (p *Draft) Discard(ctx context.Context) (stored *schemas.Block, discarded b
 		return nil, false, err
 	}
 	defer unlock()
-	defer p.leave(ctx)
+	defer p.Leave(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if errors.Is(p.err, errWithdrawn) {

@@ -28,7 +28,12 @@ func (c *call) end(status string) {
 		return
 	}
 	c.closed = true
-	whole, failed, _ := c.all.store(c.draft, func() { c.done(status) }) // the call writes all of it
+	whole, failed, away := c.all.store(c.draft, func() { c.done(status) })
+	if away != nil { // the call writes all of it
+		ctx, done := c.all.Storing()
+		defer done()
+		c.draft.Leave(ctx)
+	}
 	switch {
 	case failed:
 		c.refuse()
