@@ -46,7 +46,7 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 }
 
 // Unstored returns why a run that has come to its end is not complete, after End: the database
-// was not available for the end of a block. A later attempt writes the block again.
+// was not available for a block or its end. A later attempt writes the block again.
 func (wr *Writer) Unstored() error { return wr.unstored }
 
 // restore shows the earlier answers again whose blocks the run has cleared, if it has

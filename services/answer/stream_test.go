@@ -193,10 +193,17 @@ func TestAnswerDecidedBeforeItsRunEnds(t *testing.T) {
 	}
 }
 
-// outOfReach is a database that does not take the next pieces of blocks.
+// outOfReach is a database that does not take the next pieces of blocks, or the next blocks.
 type outOfReach struct {
 	*store.Store
-	pieces int
+	pieces, blocks int
+}
+
+func (s *outOfReach) WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error) {
+	if s.blocks--; s.blocks >= 0 {
+		return schemas.Block{}, record.ErrUnavailable
+	}
+	return s.Store.WriteBlock(ctx, owner, document, w)
 }
 
 func (s *outOfReach) AppendBlock(ctx context.Context, owner, document, id, piece string) error {
@@ -214,7 +221,7 @@ func TestEndOfTheTextOfACallDuringAnOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = data.Close() })
-	docs, una := documents.New(data, data, data, &outOfReach{data, 1_000_000}), schemas.User{ID: "una"}
+	docs, una := documents.New(data, data, data, &outOfReach{data, 1_000_000, 0}), schemas.User{ID: "una"}
 	wr := answer.New(t.Context(), answer.Run{
 		ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message",
 		Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`)}},
@@ -235,14 +242,17 @@ func TestEndOfTheTextOfACallDuringAnOutage(t *testing.T) {
 	}
 }
 
-// The database is away as an answer in a document ends. Its end is stored when it is back; if
-// that takes long, the run has not ended.
+// The database is away as an answer in a document ends, or begins. It is stored when the database
+// is back; if that takes long, the run has not ended.
 func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 	for name, tt := range map[string]struct {
-		pieces int
-		text   string
-		want   error
-	}{"short": {3, "All of it.", nil}, "long": {1_000_000, "All ", record.ErrUnavailable}} {
+		pieces, blocks int
+		text           string
+		want           error
+	}{
+		"short": {3, 0, "All of it.", nil}, "long": {1_000_000, 0, "All ", record.ErrUnavailable},
+		"short, from its beginning": {0, 3, "All of it.", nil}, "long, from its beginning": {0, 1_000_000, "", record.ErrUnavailable},
+	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "c.db")
 			synctest.Test(t, func(t *testing.T) {
@@ -251,7 +261,7 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = data.Close() }()
-				docs, una := documents.New(data, data, data, &outOfReach{data, tt.pieces}), schemas.User{ID: "una"}
+				docs, una := documents.New(data, data, data, &outOfReach{data, tt.pieces, tt.blocks}), schemas.User{ID: "una"}
 				wr := answer.New(t.Context(), answer.Run{
 					ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message",
 					Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}},
@@ -269,6 +279,9 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 				}
 				wr.End(answer.Outcome{State: schemas.RunCompleted})
 				b, err := docs.Block(t.Context(), una, "b")
+				if tt.text == "" && errors.Is(err, schemas.ErrNotFound) {
+					b.New, err = new(""), nil
+				}
 				if err != nil || b.New == nil || *b.New != tt.text {
 					t.Errorf("the block is %+v, %v, want %q", b, err, tt.text)
 				}

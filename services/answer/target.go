@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -144,8 +147,12 @@ func (a *answerDraft) add(wr *Writer, text string) {
 	}
 }
 
+// openAgain is the pause before a block is begun again while the database is away.
+const openAgain = 100 * time.Millisecond
+
 // open begins the blocks with all the text so far, a chart once its header is
-// whole. The page is told to clear a block that it already shows.
+// whole. The page is told to clear a block that it already shows. If the database is away
+// for long, the run has not ended with its answer, see Unstored.
 func (a *answerDraft) open(wr *Writer, ended bool) {
 	content, meta := a.text.String(), json.RawMessage(nil)
 	if a.target.Type == schemas.BlockChart {
@@ -168,7 +175,13 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 		w := record.BlockWrite{Title: wr.run.Request.Message, Only: a.there[id], KeepsType: true}
 		w.NewBlock = record.NewBlock{ID: id, Type: a.kind(), Content: content, Meta: meta}
 		draft, written, err := wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
+		for errors.Is(err, record.ErrUnavailable) && wr.ctx.Err() == nil && concurrent.Pause(ctx, openAgain) == nil {
+			draft, written, err = wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
+		}
 		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, record.ErrUnavailable) {
+				wr.unstored = fmt.Errorf("%w: %w", record.ErrUnavailable, err)
+			}
 			wr.warn("The answer could not be written into the block " + id + ": " + a.refusal(ctx, wr, id, content, err) + ".")
 			wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: id, DocumentID: a.document}, End: true})
 			continue
