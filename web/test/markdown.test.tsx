@@ -177,17 +177,20 @@ describe('arguments that are still written', () => {
 })
 
 it('a window gives the focus back: it is closed before it is removed', () => {
+  const { close } = HTMLDialogElement.prototype
+  onTestFinished(() => void Object.assign(HTMLDialogElement.prototype, { close }))
   let there: boolean | undefined
   HTMLDialogElement.prototype.close = function () {
     there = this.isConnected
   }
-  onTestFinished(() => void Reflect.deleteProperty(HTMLDialogElement.prototype, 'close'))
   render(<Whole title="Table" onClose={() => undefined}>Rows</Whole>).unmount()
   expect(there).toBe(true)
 })
 
 it('a window stays open in strict mode, which closes it and opens it again', async () => {
   const dialog = HTMLDialogElement.prototype
+  const { close, showModal } = dialog
+  onTestFinished(() => void Object.assign(dialog, { close, showModal }))
   dialog.showModal = function () {
     this.open = true
   }
@@ -195,7 +198,6 @@ it('a window stays open in strict mode, which closes it and opens it again', asy
     this.open = false
     setTimeout(() => this.dispatchEvent(new Event('close')))
   }
-  onTestFinished(() => void (Reflect.deleteProperty(dialog, 'close') && Reflect.deleteProperty(dialog, 'showModal')))
   const onClose = vi.fn()
   const { getByRole } = render(<StrictMode><Whole title="Table" onClose={onClose}>Rows</Whole></StrictMode>)
   const window = getByRole('dialog') as HTMLDialogElement

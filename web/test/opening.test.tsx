@@ -1,6 +1,7 @@
 import { screen, waitFor } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { answerFrames, json, sse } from './fakes'
+import { ChatStore } from '../src/state/store'
+import { answerFrames, fakeApi, json, sse } from './fakes'
 import { chat, input, live, message, posts, show, slow } from './shown'
 
 beforeEach(() => {
@@ -62,5 +63,20 @@ describe('while a chat is being opened', () => {
     await waitFor(() => expect(screen.getByRole('button', { name: 'Send' }).getAttribute('aria-busy')).toBeNull())
     expect(input().value).toBe('next')
     expect(posts(calls)).toEqual([])
+  })
+
+  it.each([
+    ['is shown', () => chat(stored, { conversation_id: 8 }), null],
+    ['cannot be opened', () => json({ detail: 'not today', code: 'unavailable', status: 503 }, 503), 'not today'],
+  ])('a message of the page to a chat that the user leaves goes to no other chat (the next one %s)', async (_, answer, problem) => {
+    const { api, calls } = fakeApi(({ method, path }) => (method === 'POST' ? sse(answerFrames('New.')) : path.startsWith('/api/chats/7') ? slow().response : answer()))
+    const store = new ChatStore({ api })
+    void store.open(7)
+    const sending = store.sendMessage('for seven')
+    await store.open(8)
+    await sending
+    expect(posts(calls)).toEqual([])
+    expect(store.getSnapshot()).toMatchObject({ conversationId: 8, queue: [], unsent: { message: 'for seven' } })
+    expect(store.getSnapshot().error?.message ?? null).toBe(problem)
   })
 })

@@ -116,9 +116,8 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   useEffect(() => tell(() => onTheme.current?.(theme)), [onTheme, theme])
   useEffect(() => (shown ? whenIdle(loadParts) : undefined), [shown])
 
-  const handlerOf = useCallback((type: string) => payloadHandlerFor(type, payloadHandlers), [payloadHandlers])
-  const { side, setSide, openPayload, closePayload } = useSide(state, handlerOf, room, props.openPayloads ?? 'decisions', (payload) => {
-    announce(labels.announcePanel(headerOf(handlerOf(payload.type), labels) || payload.summary || payload.type))
+  const { side, setSide, openPayload, closePayload } = useSide(state, payloadHandlers, room, props.openPayloads ?? 'decisions', (payload) => {
+    announce(labels.announcePanel(headerOf(payloadHandlerFor(payload.type, payloadHandlers), labels) || payload.summary || payload.type))
   })
   const back = useCallback(() => root.current?.querySelector<HTMLElement>('.ct-launcher') ?? (mayType() ? input.current : null) ?? box.current, [])
   useFocusKept(root, back)

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { CustomPayload } from '../api/types'
-import { isDecisive, type PayloadHandler } from '../payloads/registry'
+import { isDecisive, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { payloadsOf } from '../state/run'
 import { liveMessage, type ChatState, type GeneralChatMessage } from '../state/state'
 import { openable } from '../state/view'
@@ -19,7 +19,7 @@ const idOf = (payload: CustomPayload) => payload.payload_id ?? payload.type
  * loaded answer, only a proposal that still waits. A panel that was closed
  * stays closed.
  */
-export function useSide(state: ChatState, handlerOf: (type: string) => PayloadHandler | undefined, room: Room, which: OpenPayloads, opened: (payload: CustomPayload) => void) {
+export function useSide(state: ChatState, handlers: PayloadHandlers | undefined, room: Room, which: OpenPayloads, opened: (payload: CustomPayload) => void) {
   const [side, setSide] = useState<Side>(null)
   const openPayload = useCallback((payload: CustomPayload) => setSide({ kind: 'payload', id: idOf(payload), payload, asked: true }), [])
   const closePayload = useCallback(() => setSide(null), [])
@@ -28,13 +28,13 @@ export function useSide(state: ChatState, handlerOf: (type: string) => PayloadHa
 
   const seen = useRef(new Set<string>())
   const last = state.messages.at(-1)
-  const latest = state.run ? payloadsOf(state.run).at(-1) : (last?.payloads?.findLast((p) => !p.outcome && isDecisive(handlerOf(p.type))) ?? last?.custom_payload)
+  const latest = state.run ? payloadsOf(state.run).at(-1) : (last?.payloads?.findLast((p) => !p.outcome && isDecisive(payloadHandlerFor(p.type, handlers))) ?? last?.custom_payload)
   const live = state.run !== null || last?.view !== undefined
   const id = latest?.payload_id ?? ''
   useEffect(() => {
     if (!openable(latest) || id === '' || seen.current.has(id)) return
     seen.current.add(id)
-    const handler = handlerOf(latest.type)
+    const handler = payloadHandlerFor(latest.type, handlers)
     if (!handler?.render || latest.outcome || which === 'none' || room.panel === 0) return
     if (which === 'all' ? !live && !isDecisive(handler) : !isDecisive(handler) || handler.inline) return
     setSide({ kind: 'payload', id: idOf(latest), payload: latest, asked: false })

@@ -151,10 +151,12 @@ export class ChatStore extends WaitingChat {
 
   /** Sends a message and follows the answer to its end; while another answer is written it waits. It never throws: errors are in the state. */
   async sendMessage(message: string, options: SendOptions = {}): Promise<void> {
+    const chat = this.state.conversationId
     if (this.state.isOpening) await this.opened()
-    if (this.state.isLoading) return this.wait(message, options)
-    const left = this.takeBack()
     const { conversationId } = this.state
+    const moved = conversationId !== null && conversationId !== chat
+    if (this.state.isLoading || moved) return this.wait(message, options, moved)
+    const left = this.takeBack()
     const tools = this.clientTools.specs()
     const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.state.model || this.options.model?.() })
     await this.ask({ message, options, request, key: options.key ?? newKey(), accepted: false }, left)
@@ -329,8 +331,8 @@ export class ChatStore extends WaitingChat {
     const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
     if (elsewhere) this.state = { ...emptyState, page: this.state.page, model: this.state.model, conversationId }
-    const queue = elsewhere && this.readQueue(conversationId)
     this.dispatch({ type: 'set', set: { isOpening: true, error: null } })
+    const queue = elsewhere && this.readQueue(conversationId)
     try {
       const [chat, arrived] = await Promise.all([this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal), !elsewhere && unsent?.key && this.runOf(unsent.key).catch(() => null)])
       if (reader.signal.aborted) return

@@ -129,10 +129,10 @@ export abstract class WaitingChat extends KeptChat {
     return true
   }
 
-  /** Queues a message. If too many wait, it goes to the composer. An action, and what changes an earlier message, cannot wait and is not sent. */
-  protected wait(message: string, { action, editMessageId, regenerateMessageId, attachments = [], interactionType, key = '' }: SendOptions): void {
+  /** Queues a message. If too many wait, or another chat than the message's was opened, it goes to the composer. An action, and what changes an earlier message, cannot wait and is not sent. */
+  protected wait(message: string, { action, editMessageId, regenerateMessageId, attachments = [], interactionType, key = '' }: SendOptions, moved: boolean): void {
     this.drafts.arrived(key)
-    if (!action && !editMessageId && !regenerateMessageId && !this.enqueue(message, attachments, interactionType)) this.giveBack({ message, attachments })
+    if (!action && !editMessageId && !regenerateMessageId && (moved || !this.enqueue(message, attachments, interactionType))) this.giveBack({ message, attachments }, this.state.error)
   }
 
   /** Takes a message out of the queue and returns it. */
