@@ -174,9 +174,12 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 		b := &targetDraft{answer: a, id: id}
 		w := record.BlockWrite{Title: wr.run.Request.Message, Only: a.there[id], KeepsType: true}
 		w.NewBlock = record.NewBlock{ID: id, Type: a.kind(), Content: content, Meta: meta}
-		draft, written, err := wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
+		begin := func() (*documents.Draft, schemas.Block, error) {
+			return wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
+		}
+		draft, written, err := begin()
 		for errors.Is(err, record.ErrUnavailable) && wr.ctx.Err() == nil && concurrent.Pause(ctx, openAgain) == nil {
-			draft, written, err = wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
+			draft, written, err = begin()
 		}
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, record.ErrUnavailable) {

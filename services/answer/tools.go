@@ -247,8 +247,8 @@ func (wr *Writer) breakOff() {
 }
 
 // recordOvertaken records and shows the calls that never began although later ones did,
-// such as those that wait for the user: N is the place of a call in the tool history, also
-// of a later one.
+// such as those that wait for the user. A marker has a call's place in the tool history:
+// without them, those of the later ones would show other calls.
 func (wr *Writer) recordOvertaken() {
 	for _, s := range wr.steps {
 		for i, asked := range s.Reply.ToolCalls {

@@ -367,7 +367,7 @@ func TestDraftEndsBehindAnotherRequest(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := draft.End(ctx, nil); !errors.Is(err, record.ErrUnavailable) {
-			t.Errorf("behind the other request: got %v, want that the database is not available", err)
+			t.Errorf("the draft ends with %v, want record.ErrUnavailable", err)
 		}
 		close(s.wait)
 		if err := errors.Join(<-settled, draft.End(t.Context(), nil)); err != nil || !slices.Equal(s.pieces, []string{"text"}) {
