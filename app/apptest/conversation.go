@@ -288,6 +288,17 @@ func (c *Conversation) cancel(ctx context.Context) error {
 	return nil
 }
 
+// get reads a path. A patient client asks again while the service cannot answer.
+func (c *Conversation) get(ctx context.Context, path string, out any) (status int, err error) {
+	for {
+		status, err = c.System.Call(ctx, http.MethodGet, path, out)
+		if !c.Patient || err != nil || status != http.StatusServiceUnavailable { // a call fails when ctx ends
+			return status, err
+		}
+		c.pause(ctx)
+	}
+}
+
 // Log reads the whole log, and checks that nothing follows its end.
 func (c *Conversation) Log(ctx context.Context) ([]ChatFrame, error) {
 	list, err := c.Read(ctx, "")
@@ -297,7 +308,7 @@ func (c *Conversation) Log(ctx context.Context) ([]ChatFrame, error) {
 	if len(list) == 0 || !list[len(list)-1].Event.Terminal() {
 		return nil, fmt.Errorf("the log of an ended run has %d events, want a terminal event at the end", len(list))
 	}
-	status, err := c.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chat/runs/%s/stream?after=%d", c.RunID, list[len(list)-1].ID), nil)
+	status, err := c.get(ctx, fmt.Sprintf("/api/chat/runs/%s/stream?after=%d", c.RunID, list[len(list)-1].ID), nil)
 	if err == nil && status != http.StatusNoContent {
 		err = fmt.Errorf("resuming after the end, event %d, gets status %d, want 204", list[len(list)-1].ID, status)
 	}
@@ -317,6 +328,11 @@ func (c *Conversation) Read(ctx context.Context, query string) ([]ChatFrame, err
 			return nil, err
 		}
 		resp, err := c.System.Client.Do(req)
+		if err == nil && resp.StatusCode == http.StatusServiceUnavailable && c.Patient {
+			resp.Body.Close()
+			c.pause(ctx)
+			continue
+		}
 		if err == nil {
 			var list []ChatFrame
 			stream := NewStreamReader(resp.Body)

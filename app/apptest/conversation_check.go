@@ -40,7 +40,7 @@ func (c *Conversation) Check(ctx context.Context) []error {
 		fail("%w", err)
 	}
 	var run schemas.Run
-	if status, err := c.System.Call(ctx, http.MethodGet, "/api/chat/runs/"+c.RunID, &run); err != nil || status != http.StatusOK {
+	if status, err := c.get(ctx, "/api/chat/runs/"+c.RunID, &run); err != nil || status != http.StatusOK {
 		return append(wrong, fmt.Errorf("reading the run: status %d, %w, want 200", status, err))
 	}
 	wants := map[string]schemas.RunState{schemas.TypeComplete: schemas.RunCompleted, schemas.TypeError: schemas.RunFailed, schemas.TypeCancelled: schemas.RunCancelled}
@@ -252,11 +252,7 @@ func (c *Conversation) checkTold(a ModelCall, fail func(string, ...any)) {
 func (c *Conversation) checkChat(ctx context.Context, log []ChatFrame, last ChatEvent, fail func(string, ...any)) error {
 	var chat schemas.Chat
 	path := fmt.Sprintf("/api/chats/%d", log[0].Event.ConversationID)
-	status, err := c.System.Call(ctx, http.MethodGet, path, &chat)
-	for c.Patient && err == nil && status == http.StatusServiceUnavailable { // a call fails when ctx ends
-		c.pause(ctx)
-		status, err = c.System.Call(ctx, http.MethodGet, path, &chat)
-	}
+	status, err := c.get(ctx, path, &chat)
 	if err != nil {
 		return fmt.Errorf("reading the chat: %w", err)
 	}
