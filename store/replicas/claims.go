@@ -104,9 +104,10 @@ func (r *Table) LeaveClaim(ctx context.Context, run string) error {
 	return r.change(ctx, `UPDATE claims SET waits = NULL WHERE run = $1 AND waits IS NOT NULL`, run)
 }
 
-// DropClaims drops what a run has claimed as one of the replica.
-func (r *Table) DropClaims(ctx context.Context, run, replica string) error {
-	return r.change(ctx, `DELETE FROM claims WHERE run = $1 AND replica = $2`, run, replica)
+// DropClaims drops what an attempt of a run has claimed as one of the replica. Once a later
+// attempt has begun, nothing is dropped: it may have claimed the same.
+func (r *Table) DropClaims(ctx context.Context, run, replica string, attempt int) error {
+	return r.change(ctx, `DELETE FROM claims WHERE run = $1 AND replica = $2 AND NOT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND attempt > $3)`, run, replica, attempt)
 }
 
 // ClaimedIn returns the document in which a run has claimed the owner's block, "" for none.

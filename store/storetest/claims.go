@@ -52,9 +52,12 @@ func testClaims(t *testing.T, url string) {
 	take("by who plans it", claim(b, "ann", "other", false, "x"), "b", "")
 	take("the plan twice", claim(c, "ann", "other", true), "b", b.RunID)
 
-	must(t, r.DropClaims(f.ctx, a.RunID, "b")) // its run is a's
+	must(t, r.DropClaims(f.ctx, a.RunID, "b", 1)) // its run is a's
 	take("a block that another replica gave back", claim(c, "ann", "d", false, "one"), "b", a.RunID)
-	must(t, r.DropClaims(f.ctx, a.RunID, "a"))
+	must(t, f.store.BeginAttempt(f.ctx, a.RunID, 2, "a"))
+	must(t, r.DropClaims(f.ctx, a.RunID, "a", 1)) // late: the next attempt has claimed them
+	take("a block that an earlier attempt gave back", claim(c, "ann", "d", false, "one"), "b", a.RunID)
+	must(t, r.DropClaims(f.ctx, a.RunID, "a", 2))
 	take("a block that was given back", claim(c, "ann", "d", false, "one"), "b", "")
 	f.mustCommit(f.finish(c, "c"))
 	take("a block of a run that has ended", claim(a, "ann", "d", false, "one"), "a", "")
