@@ -249,9 +249,11 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 		pieces, blocks int
 		text           string
 		want           error
+		more           string // blocks after the first one
 	}{
-		"short": {3, 0, "All of it.", nil}, "long": {1_000_000, 0, "All ", record.ErrUnavailable},
-		"short, from its beginning": {0, 3, "All of it.", nil}, "long, from its beginning": {0, 1_000_000, "", record.ErrUnavailable},
+		"short": {3, 0, "All of it.", nil, ""}, "long": {1_000_000, 0, "All ", record.ErrUnavailable, ""},
+		"short, from its beginning": {0, 3, "All of it.", nil, ""}, "long, from its beginning": {0, 1_000_000, "", record.ErrUnavailable, ""},
+		"long, for four blocks": {1_000_000, 0, "All ", record.ErrUnavailable, ",c,d,e"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "c.db")
@@ -264,7 +266,7 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 				docs, una := documents.New(data, data, data, &outOfReach{data, tt.pieces, tt.blocks}), schemas.User{ID: "una"}
 				wr := answer.New(t.Context(), answer.Run{
 					ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message",
-					Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}},
+					Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b` + tt.more + `"`), turn.ContextMode: []byte(`"chat"`)}},
 				}, answer.Deps{
 					Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: docs, Spent: usage.NewLedger(nil), Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(),
 					Clock: clock{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler), FirstToken: func(time.Duration) {}, Idle: func(bool) {}, Stop: func(err error) { t.Error(err) },
@@ -277,7 +279,11 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				began := time.Now()
 				wr.End(answer.Outcome{State: schemas.RunCompleted})
+				if took := time.Since(began); took > eventlog.CommitWait+time.Second {
+					t.Errorf("the end took %v, want at most %v", took, eventlog.CommitWait)
+				}
 				b, err := docs.Block(t.Context(), una, "b")
 				if tt.text == "" && errors.Is(err, schemas.ErrNotFound) {
 					b.New, err = new(""), nil

@@ -241,7 +241,9 @@ func (a *answerDraft) end(wr *Writer) {
 		a.showStored(wr)
 	}
 	for _, b := range a.drafts {
-		b.end(wr)
+		if !b.end(wr) {
+			break // a later attempt writes all blocks again
+		}
 	}
 }
 
@@ -292,10 +294,10 @@ func (b *targetDraft) withdrawn(wr *Writer) {
 }
 
 // end stores the held text, once. If not all of it could be stored, the user is
-// told.
-func (b *targetDraft) end(wr *Writer) {
+// told. It reports false if the database was away for so long that nothing more is tried.
+func (b *targetDraft) end(wr *Writer) (there bool) {
 	if b.ended {
-		return
+		return true
 	}
 	b.ended = true
 	// From now on it is withdrawn like what calls have written.
@@ -312,4 +314,5 @@ func (b *targetDraft) end(wr *Writer) {
 	default:
 		wr.warn("The answer could not be written into the block " + b.id + ": there is no room for it.")
 	}
+	return err == nil
 }
