@@ -2982,6 +2982,7 @@ export interface components {
              */
             ended_at?: string;
             stop_reason?: components["schemas"]["StopReason"];
+            /** @description What the run has used of models, counted when it has ended; 0 before */
             usage: components["schemas"]["Usage"];
             error?: components["schemas"]["MessageFailure"];
         };
