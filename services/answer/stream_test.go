@@ -213,6 +213,37 @@ func (s *outOfReach) AppendBlock(ctx context.Context, owner, document, id, piece
 	return s.Store.AppendBlock(ctx, owner, document, id, piece)
 }
 
+// unread is a database whose blocks cannot be read.
+type unread struct{ *store.Store }
+
+func (unread) Block(context.Context, string, string) (schemas.Block, error) {
+	return schemas.Block{}, record.ErrUnavailable
+}
+
+// The database is away as a run finds out where its answer goes. The run is stopped, and
+// continues when the database is back: it would write text where a table is.
+func TestTargetThatCannotBeRead(t *testing.T) {
+	data, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "c.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = data.Close() })
+	for name, page := range map[string]schemas.Object{
+		"in a document": {turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)},
+		"in the chat":   {turn.ContextBlocks: []byte(`"message,b"`)},
+	} {
+		var stopped error
+		wr := answer.New(t.Context(), answer.Run{ID: "run", Attempt: 1, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message", Request: &schemas.ChatRequest{Context: page}},
+			answer.Deps{
+				Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: documents.New(data, data, unread{data}, data),
+				Now: time.Now, Logger: slog.New(slog.DiscardHandler), Stop: func(err error) { stopped = err },
+			})
+		if wr.Target(t.Context()); !errors.Is(stopped, record.ErrUnavailable) {
+			t.Errorf("%s: the run is stopped by %v, want that the database is away", name, stopped)
+		}
+	}
+}
+
 // The database is away as the text of a call ends, which the call itself stores. Nothing is
 // being written into the block until then.
 func TestEndOfTheTextOfACallDuringAnOutage(t *testing.T) {
