@@ -14,11 +14,12 @@ import (
 const (
 	// claimLock distinguishes the locks of owners' claims from the locks of other programs.
 	claimLock = 0x6374726b
-	// claimLife is how long a claim counts whose run is not stored yet.
+	// claimLife is how long a claim counts whose run has not begun.
 	claimLife = time.Minute
 )
 
-// The statements of claims. A claim counts while its run has not ended.
+// The statements of claims. A claim counts from the begin of its run to the end, and shortly
+// before.
 const (
 	selectHolder = `SELECT run FROM claims WHERE owner = ? AND run <> ? AND (block = '' AND document = ?
 		OR block <> '' AND (block {among} OR CAST(? AS BOOLEAN) AND document = ?)) AND ` + tables.Held + ` ORDER BY run LIMIT 1`

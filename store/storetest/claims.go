@@ -65,12 +65,17 @@ func testClaims(t *testing.T, url string) {
 	begun := f.begin("not stored yet")
 	take("a run that is about to begin", claim(begun, "ann", "d", false, "early"), "a", "")
 	take("its block", claim(b, "ann", "d", false, "early"), "b", begun.RunID)
+	waits := f.begin("waits for its turn", in(a.Begin.Run.ConversationID), queued)
+	f.mustCommit(waits)
+	take("a queued run", claim(waits, "ann", "d", false, "queue"), "a", "")
+	take("its block", claim(b, "ann", "d", false, "queue"), "b", waits.RunID)
 
 	conn, err := pgx.Connect(f.ctx, url)
 	must(t, err)
 	_, err = conn.Exec(f.ctx, "UPDATE claims SET until = clock_timestamp() - interval '1 hour'")
 	must(t, errors.Join(err, conn.Close(f.ctx)))
 	take("the block of a run that has not begun", claim(b, "ann", "d", false, "early"), "b", "")
+	take("the block that a queued run could not release", claim(b, "ann", "d", false, "queue"), "b", "")
 	take("a block of a run that has not ended", claim(b, "ann", "d", false, "one"), "b", a.RunID)
 	testClaimRace(f, url)
 }
