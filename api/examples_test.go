@@ -243,7 +243,7 @@ func TestEndsOfRuns(t *testing.T) {
 // EventSource stops.
 func TestStreamAfterItsEnd(t *testing.T) {
 	w, ts := newTestEnv(t, nil)
-	for _, cursor := range []string{"11", "12", "9999999"} {
+	for _, cursor := range []string{"11", "12", "9999999", "9223372036854775808"} {
 		got, req := send(t, ts.URL, "GET", "/api/chat/runs/"+aRun+"/stream?after=1", "", "Last-Event-ID", cursor)
 		w.CheckResponse(t, req, got.status, got.header, got.body)
 		if got.status != http.StatusNoContent || len(got.body) > 0 {

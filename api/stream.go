@@ -140,13 +140,11 @@ func checkDialect(c echo.Context) error {
 }
 
 // cursor returns the number after which to read. The header takes precedence
-// over the query; a value that is not a number means the start.
+// over the query; a value that is not a number means the start. One that is too large is
+// after all events.
 func cursor(c echo.Context) int64 {
-	n, err := strconv.ParseInt(cursorText(c), 10, 64)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
+	n, _ := strconv.ParseInt(cursorText(c), 10, 64) // 0 for what is no number, else the nearest one
+	return max(n, 0)
 }
 
 func cursorText(c echo.Context) string {

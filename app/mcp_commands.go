@@ -20,15 +20,20 @@ import (
 
 func (p *program) mcpCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "mcp", Short: "Manage the tools of MCP servers"}
+	var digest string
+	accept := &cobra.Command{
+		Use: "accept SERVER [TOOL]", Short: "Accept changed tools, so that they are offered again", Args: cobra.RangeArgs(1, 2),
+		RunE: p.with(func(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
+			return acceptMCPTools(ctx, c, args, digest, stdout)
+		}),
+	}
+	accept.Flags().StringVar(&digest, "digest", "", "accept only the definition to which mcp list gives this digest")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "list", Short: "List their tools as first seen, which of them ask the user and why, and which have changed since",
 			Args: cobra.NoArgs, RunE: p.with(listMCPTools),
 		},
-		&cobra.Command{
-			Use: "accept SERVER [TOOL]", Short: "Accept changed tools, so that they are offered again",
-			Args: cobra.RangeArgs(1, 2), RunE: p.with(acceptMCPTools),
-		},
+		accept,
 	)
 	return cmd
 }
@@ -49,7 +54,7 @@ func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.
 			}
 			_, err = fmt.Fprintf(stdout, "%-12s  %s  %.12s  %s  %s  %s\n", state, t.SeenAt.UTC().Format("2006-01-02 15:04"), t.Hash, t.Server, t.Tool, asking(c, t))
 			if err == nil && t.Changed != "" {
-				_, err = fmt.Fprintf(stdout, "  was %s\n  is  %s\n", definitionText(t.Definition), definitionText(t.ChangedDefinition))
+				_, err = fmt.Fprintf(stdout, "  was %s\n  is  %s\n  digest %s\n", definitionText(t.Definition), definitionText(t.ChangedDefinition), t.Changed)
 			}
 			if err != nil {
 				return err
@@ -98,12 +103,12 @@ func asking(c settings.Config, t record.MCPTool) string {
 	return "does not ask (" + why + ")"
 }
 
-func acceptMCPTools(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
+func acceptMCPTools(ctx context.Context, c settings.Config, args []string, digest string, stdout io.Writer) error {
 	server, tool := args[0], strings.Join(args[1:], "")
 	return withCurrent(ctx, c, func(data *store.Store) error {
-		accepted, err := data.AcceptMCPTools(ctx, server, tool)
+		accepted, err := data.AcceptMCPTools(ctx, server, tool, digest)
 		if errors.Is(err, schemas.ErrNotFound) {
-			return nothingChanged(ctx, c, data, server, tool)
+			return nothingChanged(ctx, c, data, server, tool, digest)
 		}
 		if err != nil {
 			return err
@@ -113,8 +118,8 @@ func acceptMCPTools(ctx context.Context, c settings.Config, args []string, stdou
 }
 
 // nothingChanged returns the error of accepting what has not changed: the server
-// is unknown, or it has no such tool.
-func nothingChanged(ctx context.Context, c settings.Config, data *store.Store, server, tool string) error {
+// is unknown, or it has no such tool, or not with that digest.
+func nothingChanged(ctx context.Context, c settings.Config, data *store.Store, server, tool, digest string) error {
 	stored, err := data.MCPTools(ctx)
 	if err != nil {
 		return err
@@ -123,7 +128,11 @@ func nothingChanged(ctx context.Context, c settings.Config, data *store.Store, s
 	if !known && !hasTools(stored, server) {
 		return fmt.Errorf("there is no server %s in mcp_servers", server)
 	}
-	return fmt.Errorf("the server %s has no %s; see chattray mcp list", server, strings.TrimSpace("changed tool "+tool))
+	what := strings.TrimSpace("changed tool " + tool)
+	if digest != "" {
+		what += " with that digest"
+	}
+	return fmt.Errorf("the server %s has no %s; see chattray mcp list", server, what)
 }
 
 func writeAccepted(stdout io.Writer, accepted []record.MCPTool) error {

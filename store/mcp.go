@@ -56,17 +56,20 @@ func (s *Store) MCPTools(ctx context.Context) ([]record.MCPTool, error) {
 // SeeMCPTools stores the definitions of the tools that a server offers now
 // (Tool, Hash and Definition of each), and returns all stored tools of the
 // server. A new tool is trusted. If a known tool has another hash, its new
-// definition is stored as Changed until it is accepted.
+// definition is stored as Changed until it is accepted. If several processes see a new tool
+// at once, the first one counts.
 func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MCPTool) ([]record.MCPTool, error) {
 	known, err := mcpTools(s.db.Read(ctx), server)
 	if err == nil && len(mcpNews(server, known, seen)) > 0 {
 		err = s.db.Write(ctx, func(tx *gorm.DB) (err error) {
-			if known, err = mcpTools(tx.Clauses(s.db.RowLock()...), server); err != nil {
-				return err
-			}
-			for _, row := range mcpNews(server, known, seen) {
-				if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
+			for range 2 { // the second time for tools that another process has stored meanwhile
+				if known, err = mcpTools(tx.Clauses(s.db.RowLock()...), server); err != nil {
 					return err
+				}
+				for _, row := range mcpNews(server, known, seen) {
+					if err := tx.Clauses(updateSeen).Create(&row).Error; err != nil {
+						return err
+					}
 				}
 			}
 			known, err = mcpTools(tx, server)
@@ -83,10 +86,17 @@ func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MC
 	return found, nil
 }
 
+// updateSeen leaves the accepted definition of a tool as it is stored.
+var updateSeen = clause.OnConflict{
+	Columns:   []clause.Column{{Name: "server"}, {Name: "tool"}},
+	DoUpdates: clause.AssignmentColumns([]string{"changed", "changed_definition", "seen_at"}),
+}
+
 // AcceptMCPTools accepts the changed definition of a server's tool, or of all
-// its tools if tool is empty, and returns the accepted ones. A tool that is
-// unknown, or has no change, is schemas.ErrNotFound.
-func (s *Store) AcceptMCPTools(ctx context.Context, server, tool string) ([]record.MCPTool, error) {
+// its tools if tool is empty, and returns the accepted ones. If hash is not empty, only
+// the definition with that hash is accepted. A tool that is unknown, or has no such change,
+// is schemas.ErrNotFound.
+func (s *Store) AcceptMCPTools(ctx context.Context, server, tool, hash string) ([]record.MCPTool, error) {
 	var accepted []record.MCPTool
 	err := s.db.Write(ctx, func(tx *gorm.DB) error {
 		accepted = nil
@@ -95,7 +105,7 @@ func (s *Store) AcceptMCPTools(ctx context.Context, server, tool string) ([]reco
 			return err
 		}
 		for _, row := range rows {
-			if row.Changed == "" || tool != "" && row.Tool != tool {
+			if row.Changed == "" || tool != "" && row.Tool != tool || hash != "" && row.Changed != hash {
 				continue
 			}
 			row.Hash, row.Definition, row.Changed, row.ChangedDefinition = row.Changed, row.ChangedDefinition, "", ""

@@ -163,6 +163,53 @@ func TestPostgresAnswerToAReplacedQuestion(t *testing.T) {
 	}
 }
 
+// Two replicas see a new tool of an MCP server at the same moment, with different
+// definitions: only the first one is trusted.
+func TestPostgresNewMCPTool(t *testing.T) {
+	postgresURL(t)
+	url := freshPostgres(t)
+	data, err := store.Open(t.Context(), url, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = data.Close() }()
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	other, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Rollback() }()
+	var pid int
+	err = other.QueryRowContext(t.Context(), `INSERT INTO mcp_tools (server, tool, hash, definition, changed, changed_definition, seen_at)
+		VALUES ('s', 't', 'first', '{}', '', '', 1) RETURNING pg_backend_pid()`).Scan(&pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(chan []record.MCPTool, 1)
+	go func() {
+		list, err := data.SeeMCPTools(t.Context(), "s", []record.MCPTool{{Tool: "t", Hash: "second", Definition: []byte("{}")}})
+		if err != nil {
+			t.Error(err)
+		}
+		seen <- list
+	}()
+	for waits := 0; waits == 0 && len(seen) == 0; {
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))", pid).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if list := <-seen; len(list) != 1 || list[0].Hash != "first" || list[0].Changed != "second" {
+		t.Errorf("the tools are %+v, want the first definition and the second one as its change", list)
+	}
+}
+
 // Replicas that commit for several chats at once lock the chats in the same order: while one
 // waits for a chat, it has none that come later. Otherwise two wait for each other, and all
 // their runs with them until the server ends one of the transactions.

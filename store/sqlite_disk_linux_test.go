@@ -108,6 +108,43 @@ func TestSQLiteReadOnlyFolder(t *testing.T) {
 	}
 }
 
+// A database that is in use may have another name, a symbolic link in a folder that is
+// read-only. What reads it there reads its write-ahead log, too, which is beside the file.
+func TestSQLiteLinkInAReadOnlyFolder(t *testing.T) {
+	link, _ := smallDisk(t)
+	url, folder := storetest.FreshSQLite(t), filepath.Dir(strings.TrimPrefix(link, "sqlite:"))
+	if err := os.Symlink(strings.TrimPrefix(url, "sqlite:"), strings.TrimPrefix(link, "sqlite:")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	service, err := store.Open(t.Context(), url, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = service.Close() }()
+	if _, err := service.Import(t.Context(), strings.NewReader(`{"kind": "stream", "stream_id": 1, "name": "Gold"}`)); err != nil {
+		t.Fatal(err)
+	}
+	backup := filepath.Join(t.TempDir(), "copy.db")
+	if _, err := sqldb.Backup(t.Context(), link, backup); err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{link, "sqlite:" + backup} {
+		s, err := store.Open(t.Context(), url, store.Options{Database: sqldb.Options{NoMigrate: true, Existing: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stream, err := s.Stream(t.Context(), 1); err != nil || stream.Name != "Gold" {
+			t.Errorf("%s: the stream is %+v, %v; want Gold", url, stream, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A backup of a database on a full disk names the disk.
 func TestSQLiteBackupOnFullDisk(t *testing.T) {
 	url, fill := smallDisk(t)

@@ -94,6 +94,24 @@ func (s *Store) RecentRuns(ctx context.Context, owner string, since time.Time) (
 	return n, s.db.Fault("recent runs", err)
 }
 
+// BeginDeletion notes that all data of an owner is being deleted, on a day (YYYY-MM-DD).
+// ForgetUser ends the deletion.
+func (s *Store) BeginDeletion(ctx context.Context, owner, day string) error {
+	return s.db.Fault("begin a deletion", s.db.Write(ctx, func(tx *gorm.DB) error { return noteDeletion(tx, owner, day) }))
+}
+
+func noteDeletion(tx *gorm.DB, owner, day string) error {
+	return tx.Exec(`INSERT INTO forgotten (owner, day, deletions) VALUES (?, ?, 1)
+		ON CONFLICT (owner) DO UPDATE SET day = excluded.day, deletions = forgotten.deletions + 1`, owner, day).Error
+}
+
+// Deletions returns a number that changes with each beginning and each end of a deletion of
+// all data of an owner, in whichever process.
+func (s *Store) Deletions(ctx context.Context, owner string) (int64, error) {
+	n, err := sqldb.Number(s.db.Read(ctx), "SELECT COALESCE(MAX(deletions), 0) FROM forgotten WHERE owner = ?", owner)
+	return n, s.db.Fault("deletions of a user's data", err)
+}
+
 // ForgetUser deletes what remains of an owner without chats and documents: reserved ids,
 // the ids of removed blocks, what was withdrawn from runs, usage before a day (YYYY-MM-DD),
 // and what the journals of all replicas have of deleted runs. Forget deletes the usage of
@@ -111,7 +129,7 @@ func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
 		if err := tx.Exec("DELETE FROM model_usage WHERE owner = ? AND day < ?", owner, day).Error; err != nil {
 			return err
 		}
-		return tx.Exec("INSERT INTO forgotten (owner, day) VALUES (?, ?) ON CONFLICT (owner) DO UPDATE SET day = excluded.day", owner, day).Error
+		return noteDeletion(tx, owner, day)
 	})
 	if err != nil {
 		return s.db.Fault("forget a user", err)

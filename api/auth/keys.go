@@ -64,6 +64,7 @@ type providerKeys struct {
 type keySet struct {
 	url     string
 	keys    []jose.JSONWebKey
+	begun   time.Time // when they were asked for
 	fetched time.Time
 	maxAge  time.Duration
 }
@@ -86,25 +87,27 @@ func newProviderKeys(issuer, jwksURL string, transport http.RoundTripper) *provi
 }
 
 // payload returns the payload of a token signed with one of the keys. If a key
-// may be missing and cannot be fetched, the error is errKeysUnavailable.
+// may be missing and cannot be fetched, the error is errKeysUnavailable. A fetch that had
+// begun before may lack the newest key: it is followed by another one.
 func (p *providerKeys) payload(ctx context.Context, token *jose.JSONWebSignature) ([]byte, error) {
 	known, err := p.usable(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errKeysUnavailable, err)
 	}
 	payload, err := known.verify(token)
-	if err == nil {
-		return payload, nil
+	for asked, older := time.Now(), true; err != nil && older; older = known.begun.Before(asked) {
+		fetched, fetchErr := p.fetch(ctx, known)
+		switch {
+		case fetchErr == nil:
+			known = fetched
+			payload, err = known.verify(token)
+		case known.has(token):
+			return nil, err
+		default:
+			return nil, fmt.Errorf("%w: %w", errKeysUnavailable, fetchErr)
+		}
 	}
-	fetched, fetchErr := p.fetch(ctx, known)
-	switch {
-	case fetchErr == nil:
-		return fetched.verify(token)
-	case known.has(token):
-		return nil, err
-	default:
-		return nil, fmt.Errorf("%w: %w", errKeysUnavailable, fetchErr)
-	}
+	return payload, err
 }
 
 // usable returns the known keys, or newer ones if those are old. Callers wait for these once,
@@ -206,7 +209,7 @@ func (p *providerKeys) close() {
 // provider may move them, it asks both each time; if it does not say where, they
 // are looked for where they were.
 func (p *providerKeys) request(ctx context.Context) (*keySet, error) {
-	at, discoverErr := p.jwksURL, error(nil)
+	begun, at, discoverErr := time.Now(), p.jwksURL, error(nil)
 	if at == "" {
 		if at, discoverErr = p.discover(ctx); discoverErr != nil {
 			p.mu.Lock()
@@ -224,7 +227,7 @@ func (p *providerKeys) request(ctx context.Context) (*keySet, error) {
 	if err != nil {
 		return nil, errors.Join(discoverErr, err)
 	}
-	set := &keySet{url: at, fetched: time.Now(), maxAge: maxAge(header)}
+	set := &keySet{url: at, begun: begun, fetched: time.Now(), maxAge: maxAge(header)}
 	for _, raw := range document.Keys {
 		// RFC 7517, section 5: keys that are not understood are ignored.
 		var key jose.JSONWebKey

@@ -158,6 +158,28 @@ func TestOIDCFetchOutlivesItsCallers(t *testing.T) {
 	})
 }
 
+// The provider changes its key just after a fetch has asked for the keys. A token of the new
+// key that comes before the answer is good: that answer cannot have the key.
+func TestOIDCKeyIsChangedDuringAFetch(t *testing.T) {
+	key, newer := newRSA(t), newRSA(t)
+	synctest.Test(t, func(t *testing.T) {
+		p := newScripted(t, "one", key)
+		p.slow(time.Second)
+		auth := auth.NewOIDC(testIssuer, testIssuer+keysPath, "", p)
+		var callers sync.WaitGroup
+		callers.Go(func() { wantSignedIn(t, auth, rs256(t, "one", key)) })
+		<-time.After(time.Millisecond)
+		p.set(keysPath, keysOf(t, "two", newer))
+		for range 3 {
+			callers.Go(func() { wantSignedIn(t, auth, rs256(t, "two", newer)) })
+		}
+		callers.Wait()
+		if n := p.count(keysPath); n != 2 {
+			t.Errorf("keys are fetched %d times, want 2", n)
+		}
+	})
+}
+
 // All sign-ins wait for the same fetch, and none while it has just failed.
 func TestOIDCSignInsDoNotQueue(t *testing.T) {
 	key := newRSA(t)

@@ -246,7 +246,7 @@ var stored = []struct {
 // withoutUsers are tables, and a column, that say nothing of a user, or only while something
 // goes on.
 var withoutUsers = map[string]string{
-	"forgotten": "users whose usage of today is deleted when the day is over",
+	"forgotten": "users whose data was deleted: their usage of today goes when the day is over",
 	"articles":  "research data", "reports": "research data", "streams": "research data, whose owner the operator's file names",
 	"daily_runs": "sums of all users", "mcp_tools": "tools", "goose_db_version": "migrations", "sweeps": "how far old data is deleted",
 	"journal": "what running runs have written, which ends with them", "sqlite_sequence": "numbers",

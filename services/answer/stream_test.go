@@ -213,6 +213,37 @@ func (s *outOfReach) AppendBlock(ctx context.Context, owner, document, id, piece
 	return s.Store.AppendBlock(ctx, owner, document, id, piece)
 }
 
+// unread is a database whose blocks cannot be read.
+type unread struct{ *store.Store }
+
+func (unread) Block(context.Context, string, string) (schemas.Block, error) {
+	return schemas.Block{}, record.ErrUnavailable
+}
+
+// The database is away as a run finds out where its answer goes. The run is stopped, and
+// continues when the database is back: it would write text where a table is.
+func TestTargetThatCannotBeRead(t *testing.T) {
+	data, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "c.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = data.Close() })
+	for name, page := range map[string]schemas.Object{
+		"in a document": {turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)},
+		"in the chat":   {turn.ContextBlocks: []byte(`"message,b"`)},
+	} {
+		var stopped error
+		wr := answer.New(t.Context(), answer.Run{ID: "run", Attempt: 1, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message", Request: &schemas.ChatRequest{Context: page}},
+			answer.Deps{
+				Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: documents.New(data, data, unread{data}, data),
+				Now: time.Now, Logger: slog.New(slog.DiscardHandler), Stop: func(err error) { stopped = err },
+			})
+		if wr.Target(t.Context()); !errors.Is(stopped, record.ErrUnavailable) {
+			t.Errorf("%s: the run is stopped by %v, want that the database is away", name, stopped)
+		}
+	}
+}
+
 // The database is away as the text of a call ends, which the call itself stores. Nothing is
 // being written into the block until then.
 func TestEndOfTheTextOfACallDuringAnOutage(t *testing.T) {
@@ -249,9 +280,11 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 		pieces, blocks int
 		text           string
 		want           error
+		more           string // blocks after the first one
 	}{
-		"short": {3, 0, "All of it.", nil}, "long": {1_000_000, 0, "All ", record.ErrUnavailable},
-		"short, from its beginning": {0, 3, "All of it.", nil}, "long, from its beginning": {0, 1_000_000, "", record.ErrUnavailable},
+		"short": {3, 0, "All of it.", nil, ""}, "long": {1_000_000, 0, "All ", record.ErrUnavailable, ""},
+		"short, from its beginning": {0, 3, "All of it.", nil, ""}, "long, from its beginning": {0, 1_000_000, "", record.ErrUnavailable, ""},
+		"long, for four blocks": {1_000_000, 0, "All ", record.ErrUnavailable, ",c,d,e"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "c.db")
@@ -264,7 +297,7 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 				docs, una := documents.New(data, data, data, &outOfReach{data, tt.pieces, tt.blocks}), schemas.User{ID: "una"}
 				wr := answer.New(t.Context(), answer.Run{
 					ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message",
-					Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}},
+					Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b` + tt.more + `"`), turn.ContextMode: []byte(`"chat"`)}},
 				}, answer.Deps{
 					Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: docs, Spent: usage.NewLedger(nil), Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(),
 					Clock: clock{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler), FirstToken: func(time.Duration) {}, Idle: func(bool) {}, Stop: func(err error) { t.Error(err) },
@@ -277,7 +310,11 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				began := time.Now()
 				wr.End(answer.Outcome{State: schemas.RunCompleted})
+				if took := time.Since(began); took > eventlog.CommitWait+time.Second {
+					t.Errorf("the end took %v, want at most %v", took, eventlog.CommitWait)
+				}
 				b, err := docs.Block(t.Context(), una, "b")
 				if tt.text == "" && errors.Is(err, schemas.ErrNotFound) {
 					b.New, err = new(""), nil

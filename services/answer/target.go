@@ -38,7 +38,8 @@ type answerDraft struct {
 }
 
 // Target finds out where the answer of a run goes. In the chat, the answer's
-// message has the id of the first block.
+// message has the id of the first block. A run whose blocks cannot be read is stopped: it would
+// take a table for text, and a block that is there for a new one.
 func (wr *Writer) Target(ctx context.Context) runlog.Target {
 	wr.lookForRejected(ctx)
 	document, blocks := turn.Answer(wr.run.Request.Context)
@@ -48,6 +49,7 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 			t.Awaited = true
 			blocks = slices.DeleteFunc(blocks[i+1:], func(id string) bool {
 				document, chat, err := wr.deps.Drafts.Place(ctx, wr.run.Owner, id) // an answer in the chat does not go elsewhere
+				wr.stopUnread(err)
 				return err != nil || document != "" || wr.deps.Drafts != nil && chat != wr.run.ChatKey
 			})
 		} else {
@@ -64,17 +66,25 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 		wr.answer.document, wr.answer.blocks = document, blocks
 		if len(blocks) == 0 { // the user has withdrawn them all
 			wr.deps.Stop(ErrWithdrawn)
-		} else if b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, blocks[0]); err == nil && b.Type != schemas.BlockMarkdown {
-			t.Type, t.Header = b.Type, documents.Header(&b)
 		}
 		wr.answer.there = make(map[string]bool)
-		for _, id := range blocks {
+		for i, id := range blocks {
 			b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, id)
-			wr.answer.there[id] = err == nil && found && b.DocumentID == document
+			wr.stopUnread(err)
+			wr.answer.there[id] = found && b.DocumentID == document
+			if i == 0 && found && b.Type != schemas.BlockMarkdown {
+				t.Type, t.Header = b.Type, documents.Header(&b)
+			}
 		}
 	}
 	wr.answer.target = t
 	return t
+}
+
+func (wr *Writer) stopUnread(err error) {
+	if err != nil {
+		wr.deps.Stop(err)
+	}
 }
 
 // clear clears the blocks of an answer in the chat that pages may show already: an
@@ -241,7 +251,9 @@ func (a *answerDraft) end(wr *Writer) {
 		a.showStored(wr)
 	}
 	for _, b := range a.drafts {
-		b.end(wr)
+		if !b.end(wr) {
+			break // a later attempt writes all blocks again
+		}
 	}
 }
 
@@ -292,10 +304,10 @@ func (b *targetDraft) withdrawn(wr *Writer) {
 }
 
 // end stores the held text, once. If not all of it could be stored, the user is
-// told.
-func (b *targetDraft) end(wr *Writer) {
+// told. It reports false if the database was away for so long that nothing more is tried.
+func (b *targetDraft) end(wr *Writer) (there bool) {
 	if b.ended {
-		return
+		return true
 	}
 	b.ended = true
 	// From now on it is withdrawn like what calls have written.
@@ -312,4 +324,5 @@ func (b *targetDraft) end(wr *Writer) {
 	default:
 		wr.warn("The answer could not be written into the block " + b.id + ": there is no room for it.")
 	}
+	return err == nil
 }

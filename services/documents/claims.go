@@ -267,16 +267,16 @@ func (d *Documents) Ended(run string) {
 	}
 }
 
-// Release releases all claims of a run. Its drafts end and store nothing more. A nil
-// Documents has none.
-func (d *Documents) Release(run string) {
+// Release releases all claims of a run, at the end of an attempt; 0 is a run that has not
+// begun. Its drafts end and store nothing more. A nil Documents has none.
+func (d *Documents) Release(run string, attempt int) {
 	if d == nil {
 		return
 	}
 	d.writing.drop(run)
 	d.watched.drop(run)
 	if d.shared != nil {
-		d.shared.release(run)
+		d.shared.release(run, attempt)
 		return
 	}
 	d.claims.release(run)

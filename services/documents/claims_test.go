@@ -39,13 +39,13 @@ func TestClaimsGoToThoseThatWait(t *testing.T) {
 		}
 		expect("the wait of fourth", d.Await(t.Context(), plan("fourth"), time.Second), "first")
 
-		d.Release("first")
+		d.Release("first", 1)
 		expect("a claim at once after the release", claim(documents.Claim{Run: "late", Owner: "ann", Document: "d"}), "second")
 		synctest.Wait()
-		d.Release("second")
+		d.Release("second", 1)
 		expect("a claim after the second release", claim(plan("late")), "third")
 		synctest.Wait()
-		d.Release("third")
+		d.Release("third", 1)
 		expect("a claim when nobody waits", claim(plan("late")), "")
 		expect("second", got["second"], "")
 		expect("third", got["third"], "")
@@ -77,7 +77,7 @@ func TestCrosswiseClaims(t *testing.T) {
 					all.Go(func() {
 						holder := d.Await(t.Context(), of(run, block), documents.ClaimWait)
 						granted[run] = holder == ""
-						d.Release(run)
+						d.Release(run, 1)
 					})
 				}
 				synctest.Wait()
@@ -85,7 +85,7 @@ func TestCrosswiseClaims(t *testing.T) {
 				if holder := d.Await(t.Context(), of("c", "1"), documents.ClaimWait); holder != "a" || time.Since(began) > 0 {
 					t.Errorf("the claim that closes the circle is held by %q after %v, want by a at once", holder, time.Since(began))
 				}
-				d.Release("c")
+				d.Release("c", 1)
 				all.Wait()
 				if !granted["a"] || !granted["b"] || time.Since(began) >= documents.ClaimWait {
 					t.Errorf("granted to %v after %v, want to both as soon as c has ended", granted, time.Since(began))
@@ -111,8 +111,8 @@ func TestCrosswiseClaims(t *testing.T) {
 				t.Errorf("%s waits for %q until %v, want for the plan, and not at all", run, holder, time.Since(began))
 			}
 		}
-		d.Release("b")
-		d.Release("c")
+		d.Release("b", 1)
+		d.Release("c", 1)
 		if holder := <-over; holder != "" {
 			t.Errorf("the plan is held up by %q, want it granted", holder)
 		}

@@ -118,7 +118,7 @@ func (p *Draft) Write(ctx context.Context, piece string, show func()) error {
 	if show != nil {
 		show()
 	}
-	p.held.WriteString(piece)
+	p.held.WriteString(strings.ReplaceAll(piece, "\x00", "")) // as it is stored: see append
 	if p.held.Len() >= max(draftPiece, p.size/draftPart) || p.docs.now().Sub(p.storedAt) >= draftWait*time.Duration(1+p.size>>20) {
 		return p.flush(ctx)
 	}

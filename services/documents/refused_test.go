@@ -19,7 +19,7 @@ func (s *fakeStore) SettleDocument(context.Context, string, string, record.Settl
 func TestBlockThatIsWritten(t *testing.T) {
 	for name, ends := range map[string]func(d *documents.Documents, draft *documents.Draft) error{
 		"the text ends": func(_ *documents.Documents, draft *documents.Draft) error { return draft.End(t.Context(), nil) },
-		"the run ends":  func(d *documents.Documents, _ *documents.Draft) error { d.Release("run"); return nil },
+		"the run ends":  func(d *documents.Documents, _ *documents.Draft) error { d.Release("run", 1); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &fakeStore{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: new("answer")}}

@@ -27,8 +27,9 @@ type Claims interface {
 	// is a deadlock.
 	TakeClaim(ctx context.Context, c Claim, replica string, waits bool) (holder string, deadlock bool, err error)
 	LeaveClaim(ctx context.Context, run string) error
-	// DropClaims drops what a run has claimed as one of the replica.
-	DropClaims(ctx context.Context, run, replica string) error
+	// DropClaims drops what a run has claimed as one of the replica, unless an attempt
+	// after that one has begun.
+	DropClaims(ctx context.Context, run, replica string, attempt int) error
 	// ClaimedIn returns the document in which a run has claimed the owner's block, "" for
 	// none.
 	ClaimedIn(ctx context.Context, owner, block string) (string, error)
@@ -112,8 +113,8 @@ func (s *sharedClaims) leave(run string) {
 	_ = s.claims.LeaveClaim(ctx, run)
 }
 
-// release drops what the run has taken here. What cannot be dropped ends with the run.
-func (s *sharedClaims) release(run string) {
+// release drops what the attempt has taken here. What cannot be dropped ends with the run.
+func (s *sharedClaims) release(run string, attempt int) {
 	s.mu.Lock()
 	taken := s.taken[run]
 	delete(s.taken, run)
@@ -123,7 +124,7 @@ func (s *sharedClaims) release(run string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), releaseWait)
 	defer cancel()
-	_ = s.claims.DropClaims(ctx, run, s.replica())
+	_ = s.claims.DropClaims(ctx, run, s.replica(), attempt)
 }
 
 // setWriting records whether a block is being written. A nil value does nothing.

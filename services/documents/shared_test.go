@@ -3,6 +3,7 @@ package documents_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -62,10 +63,10 @@ func (c *claimTable) LeaveClaim(_ context.Context, run string) error {
 	return nil
 }
 
-func (c *claimTable) DropClaims(_ context.Context, run, replica string) error {
+func (c *claimTable) DropClaims(_ context.Context, run, replica string, attempt int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.dropped = append(c.dropped, run+" of "+replica)
+	c.dropped = append(c.dropped, fmt.Sprint(run, " of ", replica, " after ", attempt))
 	for block, holder := range c.holders {
 		if holder == run {
 			delete(c.holders, block)
@@ -111,10 +112,10 @@ func TestSharedClaims(t *testing.T) {
 		if holder, err := d.Claim(t.Context(), documents.Claim{}); holder != "" || err != nil {
 			t.Errorf("a claim of nothing: %q, %v, want it granted", holder, err)
 		}
-		d.Release("r")
-		d.Release("r")
-		d.Release("one without claims")
-		if !slices.Equal(table.dropped, []string{"r of me"}) {
+		d.Release("r", 1)
+		d.Release("r", 1)
+		d.Release("one without claims", 1)
+		if !slices.Equal(table.dropped, []string{"r of me after 1"}) {
 			t.Errorf("dropped %q, want the run's claims once", table.dropped)
 		}
 		table.set(func() { table.err = record.ErrUnavailable })

@@ -85,7 +85,7 @@ func TestWhatWasShownIsWithdrawn(t *testing.T) {
 			w := d.Watch(ann, "run", func(b *runlog.BlockReset) { told = append(told, b.Place.BlockIDs) })
 			w.Note(&runlog.BlockContent{Place: runlog.Place{BlockIDs: "b", DocumentID: "d"}, Text: "text"})
 			if tt.ended {
-				d.Release("run")
+				d.Release("run", 1)
 			}
 			if err := tt.change(t.Context(), d, tt.user); !errors.Is(err, tt.err) {
 				t.Fatal(err)

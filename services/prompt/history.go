@@ -3,6 +3,7 @@ package prompt
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -159,7 +160,10 @@ func (h *History) Messages(ctx context.Context, in HistoryInput) (list []turn.Me
 	if err != nil {
 		return nil, "", err
 	}
-	turns := h.render(ctx, in, past.list, current.Images)
+	turns, err := h.render(ctx, in, past.list, current.Images)
+	if err != nil {
+		return nil, "", err
+	}
 	cost := h.cost(current)
 	budget := max(h.Budget-cost, h.Budget/4)
 	if h.room > 0 {
@@ -167,7 +171,11 @@ func (h *History) Messages(ctx context.Context, in HistoryInput) (list []turn.Me
 	}
 	longest := budget/2 + max(h.room-cost-budget, 0)             // tokens of a summary
 	if !past.summed && !h.CompactOff && !h.fits(turns, budget) { // the texts are short, but not the files or the notes
-		turns = past.cover(h.summary(ctx, in), turns)
+		s, err := h.summary(ctx, in)
+		if err != nil {
+			return nil, "", err
+		}
+		turns = past.cover(s, turns)
 	}
 	head := historyHead{summary: h.short(past.summary.Text, longest), unread: past.unread}
 	room := budget - min(h.tokens.upper(head.summary), budget/2)
@@ -218,8 +226,10 @@ func (h *History) read(ctx context.Context, in HistoryInput) (historyRead, error
 			newestFirst = append(newestFirst, m)
 		}
 		if page == 0 && (next != "" || size/2 > h.Budget) && !h.CompactOff {
-			r.summary, r.summed = h.summary(ctx, in), true
-			through = r.summary.Through
+			if r.summary, err = h.summary(ctx, in); err != nil {
+				return r, err
+			}
+			r.summed, through = true, r.summary.Through
 		}
 		cursor = next
 		at := slices.IndexFunc(newestFirst, func(m schemas.Message) bool { return m.ID == through })
@@ -279,16 +289,16 @@ type pastMessage struct {
 
 // summary returns the chat's running summary, or the zero value if none is valid. A
 // summary that covers a superseded message is not valid.
-func (h *History) summary(ctx context.Context, in HistoryInput) record.Summary {
+func (h *History) summary(ctx context.Context, in HistoryInput) (record.Summary, error) {
 	s, err := h.store.Summary(ctx, in.Owner, in.ConversationID)
 	if err != nil || s.Text == "" || s.Through == "" || s.Through == in.UserMessageID {
-		return record.Summary{}
+		return record.Summary{}, err
 	}
 	last, err := h.store.Message(ctx, in.Owner, in.ConversationID, s.Through)
-	if err != nil || last.Status == schemas.MessageSuperseded {
-		return record.Summary{}
+	if errors.Is(err, schemas.ErrNotFound) || last.Status == schemas.MessageSuperseded {
+		return record.Summary{}, nil
 	}
-	return s
+	return s, err
 }
 
 // split removes the message to answer from what was read, and users' messages

@@ -28,6 +28,15 @@ type storedChat struct {
 	reads    int
 	err      error
 	setErr   error
+	away     string // the read for which the database is away
+}
+
+// lost returns the error of a read.
+func (c *storedChat) lost(read string) error {
+	if c.away == read {
+		return record.ErrUnavailable
+	}
+	return nil
 }
 
 func (c *storedChat) Messages(_ context.Context, owner string, _ int64, q record.MessageQuery) ([]schemas.Message, string, error) {
@@ -60,6 +69,9 @@ func (c *storedChat) Messages(_ context.Context, owner string, _ int64, q record
 
 func (c *storedChat) Message(_ context.Context, _ string, _ int64, id string) (schemas.Message, error) {
 	c.reads++
+	if err := c.lost("message"); err != nil {
+		return schemas.Message{}, err
+	}
 	for _, m := range c.messages {
 		if m.ID == id {
 			return m, nil
@@ -70,6 +82,9 @@ func (c *storedChat) Message(_ context.Context, _ string, _ int64, id string) (s
 
 func (c *storedChat) Files(_ context.Context, _ string, _ int64, id string) ([]schemas.Attachment, error) {
 	c.reads++
+	if err := c.lost("files"); err != nil {
+		return nil, err
+	}
 	if f, ok := c.files[id]; ok {
 		return f, nil
 	}
@@ -80,7 +95,7 @@ func (c *storedChat) Waiting(context.Context, int64) ([]string, error) { return 
 
 func (c *storedChat) Summary(context.Context, string, int64) (record.Summary, error) {
 	c.reads++
-	return c.summary, nil
+	return c.summary, c.lost("summary")
 }
 
 func (c *storedChat) SetSummary(_ context.Context, _ string, _ int64, s record.Summary) error {
@@ -151,6 +166,27 @@ func TestHistoryCountsTextsOfOneID(t *testing.T) {
 	c.messages[1].Content = strings.Repeat("^~@;|", 60)[1:] // a text is shown without the space at its end
 	if got := messages(); got != 1 {
 		t.Errorf("got %d messages of an answer with more tokens, want only the next question with a note", got)
+	}
+}
+
+// While the database is away, a conversation does not go on without its files or its summary,
+// as if they did not exist: the run waits for the database.
+func TestHistoryWithoutTheDatabase(t *testing.T) {
+	c := &storedChat{pageSize: 3, files: map[string][]schemas.Attachment{}}
+	for range 3 {
+		c.say("user", "question")
+		c.say("assistant", "answer")
+	}
+	c.summary = record.Summary{Text: "summary", Through: c.messages[1].ID}
+	c.messages[4].Attachments = []schemas.AttachmentInfo{{Name: "a.md", MIME: "text/markdown", Size: 2}}
+	c.files[c.messages[4].ID] = []schemas.Attachment{{Name: "a.md", MIME: "text/markdown", Content: "hi"}}
+	c.say("user", "now?")
+	for read, want := range map[string]error{"": nil, "files": record.ErrUnavailable, "summary": record.ErrUnavailable, "message": record.ErrUnavailable} {
+		c.away = read
+		list, _, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, ConversationID: 1, UserMessageID: c.last()})
+		if !errors.Is(err, want) || want == nil && !strings.Contains(conversation(list), "summary") {
+			t.Errorf("without %q: got %v and\n%s\nwant %v", read, err, conversation(list), want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -52,7 +53,7 @@ func (t *historyTurn) message() turn.Message {
 // files of the newest messages are shown again, but no images from before an answer that was
 // refused; if that was the newest answer, the user is told. Those that the current message has
 // are not missing.
-func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessage, current []turn.Image) []historyTurn {
+func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessage, current []turn.Image) ([]historyTurn, error) {
 	turns := make([]historyTurn, 0, len(list))
 	files, images, left, answered, hidden := 0, maxHistoryImages, olderImages, false, false
 	for _, past := range slices.Backward(list) {
@@ -67,7 +68,11 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 			msg := turn.Message{Content: userText(&m)}
 			if len(m.Attachments) > 0 && files < maxHistoryFiles {
 				files++
-				hidden = h.showFiles(ctx, in, &m, &msg, images, left, current) && left == refusedImages || hidden
+				hides, err := h.showFiles(ctx, in, &m, &msg, images, left, current)
+				if err != nil {
+					return nil, err
+				}
+				hidden = hides && left == refusedImages || hidden
 				images -= len(msg.Images)
 			} else if len(m.Attachments) > 0 {
 				msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
@@ -86,20 +91,20 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 		in.Warn(hiddenImages)
 	}
 	slices.Reverse(turns)
-	return turns
+	return turns, nil
 }
 
 // showFiles adds an earlier message's files to msg, with at most so many images and a note about
-// those that are left out, or notes their names if they cannot be read. Hidden reports whether
-// images were left out that the current message does not have.
-func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int, left string, current []turn.Image) (hidden bool) {
+// those that are left out, or notes their names if they are not there or not valid. Hidden
+// reports whether images were left out that the current message does not have.
+func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int, left string, current []turn.Image) (hidden bool, err error) {
 	files, err := h.store.Files(ctx, in.Owner, in.ConversationID, m.ID)
-	if err == nil {
-		err = attach(msg, files)
+	if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+		return false, err
 	}
-	if err != nil {
+	if err != nil || attach(msg, files) != nil {
 		msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
-		return false
+		return false, nil
 	}
 	shown := min(len(msg.Images), images)
 	hidden = slices.ContainsFunc(msg.Images[shown:], func(i turn.Image) bool { return !slices.Contains(current, i) })
@@ -107,7 +112,7 @@ func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Mes
 	if hidden {
 		msg.Content = withNotes(msg.Content, []string{left})
 	}
-	return hidden
+	return hidden, nil
 }
 
 // refusedLast reports whether the newest answer was refused.

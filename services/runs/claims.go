@@ -96,7 +96,7 @@ func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
 // unclaim releases what a run that does not begin has held for a moment. Queued runs of its
 // owner may have met that; revive starts them.
 func (r *Runs) unclaim(owner, run string) {
-	r.Drafts.Release(run)
+	r.Drafts.Release(run, 0)
 	r.reviveBlocked(owner)
 }
 
@@ -111,7 +111,7 @@ func (r *Runs) reviveBlocked(owner string) {
 // that have waited for it, the earliest first. If a later attempt of it is here, that holds it.
 func (r *Runs) giveBack(run *run) {
 	if now := r.find(run.id); now == nil || now == run {
-		r.Drafts.Release(run.id)
+		r.Drafts.Release(run.id, run.attempt)
 	}
 	if r.Drafts == nil || r.Draining() {
 		return

@@ -25,7 +25,7 @@ func (s *shared) TakeClaim(_ context.Context, c record.Claim, _ string, _ bool) 
 	return "", false, nil
 }
 
-func (s *shared) DropClaims(context.Context, string, string) error {
+func (s *shared) DropClaims(context.Context, string, string, int) error {
 	go s.turn()
 	<-s.late
 	s.run = ""

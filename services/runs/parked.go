@@ -20,15 +20,19 @@ type parked struct {
 	// run; so may this process, under its next lease.
 	lease *leases.Lease
 	lost  []*eventlog.Commit // writes that could not be stored
+	was   *run               // the attempt that ends here; nil for none
 	// taken says that the run is at an attempt that has not begun.
 	taken bool
 }
 
-// park leaves a run to revive.
+// park leaves a run to revive, and forgets its attempt at the same moment: adopt takes up
+// what is in neither place.
 func (r *Runs) park(id string, p parked) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.parked[id] = p
+	if r.parked[id] = p; r.live[id] == p.was {
+		delete(r.live, id)
+	}
 }
 
 // noteUnpolled remembers a chat whose queue could not be read.

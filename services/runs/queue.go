@@ -96,8 +96,8 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		r.abandon(run)
 	default: // the attempt may have begun; the outcome is unknown
 		r.untended.Write(ctx, r.Logger, slog.LevelError, "could not start a queued run", slog.String("run_id", run.id), slog.Any("error", err))
+		r.park(run.id, parked{lease: run.lease, was: run})
 		r.abandon(run)
-		r.park(run.id, parked{lease: run.lease})
 	}
 }
 

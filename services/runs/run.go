@@ -312,9 +312,9 @@ func stopped(ctx context.Context, err error) answer.Outcome {
 // giveUp leaves the run to a later attempt, which the next start begins, or the process that
 // has fenced off this attempt, or revive once the database is back.
 func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
-	r.forget(run)
 	switch {
 	case errors.Is(err, errShutdown):
+		r.forget(run)
 		r.leave(run)
 		if err := wr.Interrupt(); err != nil {
 			r.Logger.Warn("could not store the events of an interrupted run", "run_id", run.id, "error", err)
@@ -322,12 +322,13 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 		r.letGo(run.lease, run.id)
 		run.log.Close()
 	case errors.Is(err, record.ErrFenced):
+		r.forget(run)
 		r.leases.Fenced()
 		attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
 	default:
 		r.Logger.Warn("a run is left to a later attempt", "run_id", run.id, "attempt", run.attempt, "error", err)
+		r.park(run.id, parked{lease: run.lease, lost: wr.Unsaved(), was: run})
 		run.log.Close()
-		r.park(run.id, parked{lease: run.lease, lost: wr.Unsaved()})
 	}
 	return "given up"
 }

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -88,4 +89,51 @@ func TestAnswersThatAreLostOneAfterTheOther(t *testing.T) {
 		}
 		r.mu.Unlock()
 	})
+}
+
+// onLog does something when something is logged.
+type onLog func()
+
+func (onLog) Enabled(context.Context, slog.Level) bool { return true }
+
+func (f onLog) Handle(context.Context, slog.Record) error { f(); return nil }
+
+func (f onLog) WithAttrs([]slog.Attr) slog.Handler { return f }
+
+func (f onLog) WithGroup(string) slog.Handler { return f }
+
+// The answer to a Take was lost, and the look for its runs comes while a run is given up, or
+// while the start of a queued one has failed. Both wait for the database; neither is taken up
+// as one that was taken: it would work beside the attempt that follows.
+func TestARunThatIsGivenUpIsNotAdopted(t *testing.T) {
+	for name, giveUp := range map[string]func(t *testing.T, r *Runs, adopt func()){
+		"a run under way": func(t *testing.T, r *Runs, adopt func()) {
+			run := r.reads(t, "r", 1)
+			wr := r.writer(run)
+			r.Logger = slog.New(onLog(adopt))
+			r.giveUp(run, wr, record.ErrUnavailable)
+		},
+		"a queued one": func(t *testing.T, r *Runs, adopt func()) {
+			run := r.reads(t, "r", 0)
+			run.release = adopt
+			if !r.markStarting(run) {
+				t.Fatal("the run cannot be started")
+			}
+			r.startQueued(t.Context(), run)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := &taking{chat: chat{held: []record.Taken{{ID: "r"}}, begin: func() error { return record.ErrUnavailable }}, take: func() error { return nil }}
+			inRuns(t, Options{Store: Stores{Queue: q, Attempts: q}}, func(t *testing.T, r *Runs, _ *memory) {
+				looked := 0
+				giveUp(t, r, func() { looked++; r.adopt(r.looping) })
+				if looked == 0 || len(q.looked) > 0 {
+					t.Errorf("looked %d times, and takes up %v, want nothing", looked, q.looked)
+				}
+				if _, waits := r.parked["r"]; !waits || r.find("r") != nil {
+					t.Error("the run does not wait for the database")
+				}
+			})
+		})
+	}
 }

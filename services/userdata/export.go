@@ -22,13 +22,16 @@ type export struct {
 	user  schemas.User
 	yield func([]byte, error) bool
 	lines int
+
+	before int64 // deletions of the user's data before the export
 }
 
 // Export yields everything of a user as lines of JSON: objects with a kind and its data.
 // The first line is the user. The last one has the kind end and the number of lines before
 // it. Exports of one user are made one after the other; one that would wait longer than
-// turnWait yields an error with the code busy. A deletion of the user's data ends an export
-// with an error, and does not wait for its reader.
+// turnWait yields an error with the code busy. If the user's data is deleted meanwhile, also
+// by another process, the export ends with an error in place of the last line. The deletion
+// does not wait for the reader.
 func (u *UserData) Export(ctx context.Context, user schemas.User) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		unlock, err := turn(ctx, &u.exports, user.ID, errExporting)
@@ -37,13 +40,12 @@ func (u *UserData) Export(ctx context.Context, user schemas.User) iter.Seq2[[]by
 			return
 		}
 		defer unlock()
-		ctx, end, err := u.begin(ctx, user.ID)
+		deletions, err := u.begin(ctx, user.ID)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		defer end()
-		e := &export{UserData: u, ctx: ctx, user: user, yield: yield}
+		e := &export{UserData: u, ctx: ctx, user: user, yield: yield, before: deletions}
 		if err := e.all(); err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
@@ -56,16 +58,16 @@ func (e *export) all() error {
 			return err
 		}
 	}
+	if err := e.whole(e.ctx, e.user.ID, e.before); err != nil {
+		return err
+	}
 	return e.line("end", struct {
 		Lines int `json:"lines"`
 	}{e.lines})
 }
 
-// line writes one line, unless the export has been ended.
+// line writes one line.
 func (e *export) line(kind string, data any) error {
-	if e.ctx.Err() != nil {
-		return context.Cause(e.ctx)
-	}
 	line, err := json.Marshal(struct {
 		Kind string `json:"kind"`
 		Data any    `json:"data"`

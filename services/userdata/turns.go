@@ -2,7 +2,6 @@ package userdata
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -27,47 +26,23 @@ func turn(ctx context.Context, locks *concurrent.Locks, name string, late error)
 	return locks.Lock(waiting, name)
 }
 
-// exports are the running exports of users, one for each at most. The zero value is ready.
-type exports struct {
-	mu    sync.Mutex
-	stops map[string]context.CancelCauseFunc
-}
-
-// begin returns a context for an export, which ends with a deletion of the user's data. It
-// waits for one that is under way.
-func (u *UserData) begin(ctx context.Context, user string) (_ context.Context, end func(), err error) {
+// begin waits for a deletion that is under way in this process, and returns the number of
+// deletions before the export.
+func (u *UserData) begin(ctx context.Context, user string) (deletions int64, err error) {
 	unlock, err := turn(ctx, &u.deletions, user, errDeleting)
 	if err != nil {
-		return nil, nil, err
+		return 0, err
 	}
 	defer unlock()
-	ctx, stop := context.WithCancelCause(ctx)
-	u.running.set(user, stop)
-	return ctx, func() {
-		u.running.set(user, nil)
-		stop(errStopped)
-	}, nil
+	return u.totals.Deletions(ctx, user)
 }
 
-func (x *exports) set(user string, stop context.CancelCauseFunc) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	switch {
-	case stop == nil:
-		delete(x.stops, user)
-	case x.stops == nil:
-		x.stops = map[string]context.CancelCauseFunc{user: stop}
-	default:
-		x.stops[user] = stop
+// whole returns an error if a deletion has begun or ended since begin, in any process: the
+// export lacks what it had not yet read.
+func (u *UserData) whole(ctx context.Context, user string, deletions int64) error {
+	now, err := u.totals.Deletions(ctx, user)
+	if err == nil && now != deletions {
+		err = errDeleted
 	}
-}
-
-// stop ends the export of the user: what it has not read yet is being deleted. It does not
-// wait for the end, because the export may be waiting for its reader.
-func (x *exports) stop(user string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if stop := x.stops[user]; stop != nil {
-		stop(errDeleted)
-	}
+	return err
 }

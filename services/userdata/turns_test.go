@@ -85,6 +85,39 @@ func TestDeleteBesideAStalledExport(t *testing.T) {
 	}
 }
 
+// An export that runs in another process than the deletion ends with an error, too, whether
+// the deletion ends before it or not.
+func TestDeleteElsewhereBesideAnExport(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, resume := full(), make(chan struct{})
+			first := stalled(t, data(s), resume)
+			deleter := userdata.Deleter(remover{s})
+			gate := make(chan struct{})
+			if slow {
+				deleter = gatedRemover{remover{s}, gate}
+			}
+			deleted := make(chan error, 1)
+			go func() {
+				_, err := userdata.New(s, s, s, books{s}, deleter).Delete(t.Context(), una, "3-6-2")
+				deleted <- err
+			}()
+			synctest.Wait()
+			if left := len(s.chats); (left > 0) != slow {
+				t.Errorf("%d chats are left when the export goes on", left)
+			}
+			close(resume)
+			if last := <-first; !strings.Contains(last, "conflict: the data is being deleted") {
+				t.Errorf("the export ends with %q, want an error", last)
+			}
+			close(gate)
+			if err := <-deleted; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // An export that comes during a deletion begins after it.
 func TestExportDuringADeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -107,6 +140,17 @@ func TestExportDuringADeletion(t *testing.T) {
 			t.Errorf("deleted: %v; the export has %q, want no chat", err, kinds)
 		}
 	})
+}
+
+// gatedRemover deletes no chat before the gate is open.
+type gatedRemover struct {
+	remover
+	gate <-chan struct{}
+}
+
+func (r gatedRemover) Delete(ctx context.Context, user schemas.User, id int64) error {
+	<-r.gate
+	return r.remover.Delete(ctx, user, id)
 }
 
 // slowRemover takes a second for each chat.

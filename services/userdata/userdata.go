@@ -39,7 +39,11 @@ type Totals interface {
 	// RecentRuns counts the owner's runs that have not ended, or not before a time.
 	RecentRuns(ctx context.Context, owner string, since time.Time) (int64, error)
 	Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error)
+	// BeginDeletion and ForgetUser note the beginning and the end of a deletion; each
+	// changes the number of Deletions.
+	BeginDeletion(ctx context.Context, owner, day string) error
 	ForgetUser(ctx context.Context, owner, day string) error
+	Deletions(ctx context.Context, owner string) (int64, error)
 }
 
 // Documents are the documents of users.
@@ -65,7 +69,6 @@ type UserData struct {
 	deleter   Deleter
 	exports   concurrent.Locks // users whose data is exported
 	deletions concurrent.Locks // users whose data is deleted
-	running   exports
 }
 
 // New returns the data of users.
@@ -116,15 +119,19 @@ func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string
 	if !holds {
 		return size, schemas.NewError(schemas.CodeConflict, Warning(size)+"; to do it, repeat the request with confirm="+size.Confirm)
 	}
-	u.running.stop(user.ID)
+	if err := u.totals.BeginDeletion(ctx, user.ID, today()); err != nil {
+		return size, err
+	}
 	if err := u.deleteChats(ctx, user); err != nil {
 		return size, err
 	}
 	if err := u.deleteDocuments(ctx, user); err != nil {
 		return size, err
 	}
-	return size, u.totals.ForgetUser(ctx, user.ID, time.Now().UTC().Format(time.DateOnly))
+	return size, u.totals.ForgetUser(ctx, user.ID, today())
 }
+
+func today() string { return time.Now().UTC().Format(time.DateOnly) }
 
 // confirmTime is how long a confirm stays valid while answers begin and end.
 const confirmTime = 10 * time.Minute

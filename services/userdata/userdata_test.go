@@ -21,6 +21,7 @@ type shelf struct {
 	chats     []int64
 	documents []string
 	forgotten string
+	deletions int64
 	away      bool // the database is away after the first chat
 	slow      bool // each chat takes a second to read
 	recent    int64
@@ -95,8 +96,15 @@ func (s *shelf) Usage(_ context.Context, _, from, to string) ([]schemas.UsageIte
 	return nil, nil
 }
 
+func (s *shelf) BeginDeletion(context.Context, string, string) error {
+	s.deletions++
+	return nil
+}
+
+func (s *shelf) Deletions(context.Context, string) (int64, error) { return s.deletions, nil }
+
 func (s *shelf) ForgetUser(_ context.Context, owner, day string) error {
-	s.forgotten = owner + " before " + day
+	s.forgotten, s.deletions = owner+" before "+day, s.deletions+1
 	return nil
 }
 

@@ -14,11 +14,12 @@ import (
 const (
 	// claimLock distinguishes the locks of owners' claims from the locks of other programs.
 	claimLock = 0x6374726b
-	// claimLife is how long a claim counts whose run is not stored yet.
+	// claimLife is how long a claim counts whose run has not begun.
 	claimLife = time.Minute
 )
 
-// The statements of claims. A claim counts while its run has not ended.
+// The statements of claims. A claim counts from the begin of its run to the end, and shortly
+// before.
 const (
 	selectHolder = `SELECT run FROM claims WHERE owner = ? AND run <> ? AND (block = '' AND document = ?
 		OR block <> '' AND (block {among} OR CAST(? AS BOOLEAN) AND document = ?)) AND ` + tables.Held + ` ORDER BY run LIMIT 1`
@@ -104,9 +105,10 @@ func (r *Table) LeaveClaim(ctx context.Context, run string) error {
 	return r.change(ctx, `UPDATE claims SET waits = NULL WHERE run = $1 AND waits IS NOT NULL`, run)
 }
 
-// DropClaims drops what a run has claimed as one of the replica.
-func (r *Table) DropClaims(ctx context.Context, run, replica string) error {
-	return r.change(ctx, `DELETE FROM claims WHERE run = $1 AND replica = $2`, run, replica)
+// DropClaims drops what an attempt of a run has claimed as one of the replica. Once a later
+// attempt has begun, nothing is dropped: it may have claimed the same.
+func (r *Table) DropClaims(ctx context.Context, run, replica string, attempt int) error {
+	return r.change(ctx, `DELETE FROM claims WHERE run = $1 AND replica = $2 AND NOT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND attempt > $3)`, run, replica, attempt)
 }
 
 // ClaimedIn returns the document in which a run has claimed the owner's block, "" for none.

@@ -106,7 +106,7 @@ func decodeRecord(line []byte) (importRecord, error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(line, &fields); err != nil {
-		return importRecord{}, invalidLine("it is not a JSON object").Because(err)
+		return importRecord{}, invalidLine("it is not a JSON object").Because(brief(err))
 	}
 	if fault := jsonlimit.Unambiguous(line); fault != nil { // encoding/json would take the last of two values
 		return importRecord{}, invalidLine(fault.Error())
@@ -118,7 +118,7 @@ func decodeRecord(line []byte) (importRecord, error) {
 	}
 	var kind kindField
 	if err := json.Unmarshal(line, &kind); err != nil {
-		return importRecord{}, invalidLine("kind must be stream, report or article").Because(err)
+		return importRecord{}, invalidLine("kind must be stream, report or article").Because(brief(err))
 	}
 	switch kind.Kind {
 	case "stream":
@@ -131,6 +131,10 @@ func decodeRecord(line []byte) (importRecord, error) {
 		return importRecord{}, invalidLine("kind must be stream, report or article")
 	}
 }
+
+// brief returns an error of encoding/json, which repeats names and numbers however long they
+// are, with the beginning of its text.
+func brief(err error) error { return fmt.Errorf("%.100s", err.Error()) }
 
 // fieldLetters are the characters of the names of fields.
 const fieldLetters = "abcdefghijklmnopqrstuvwxyz_"
@@ -146,10 +150,10 @@ func decodeLine(line []byte, into any) error {
 	err := dec.Decode(into)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wordOf[wrong.Type.Kind()] != "" {
 		name := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:]
-		return invalidLine(fmt.Sprintf("the field %s must be %s, not a JSON %s", name, wordOf[wrong.Type.Kind()], wrong.Value))
+		return invalidLine(fmt.Sprintf("the field %s must be %s, not a JSON %.40s", name, wordOf[wrong.Type.Kind()], wrong.Value))
 	}
 	if err != nil {
-		return invalidLine("a field is unknown or of the wrong type").Because(err)
+		return invalidLine("a field is unknown or of the wrong type").Because(brief(err))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return invalidLine("there is something after the object")

@@ -76,3 +76,30 @@ func TestImportUnreadable(t *testing.T) {
 		t.Errorf("got %v, want an error that does not blame the database", err)
 	}
 }
+
+// The errors of an import do not repeat long names, texts and numbers of the data.
+func TestImportErrorsAreShort(t *testing.T) {
+	data, err := store.Open(t.Context(), storetest.FreshSQLite(t), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	long := strings.Repeat("7", 100_000)
+	name := strings.ReplaceAll(long, "7", "a")
+	for _, line := range []string{
+		`{"kind":"stream","stream_id":` + long + `,"name":"n"}`,
+		`{"kind":` + long + `}`,
+		`{"kind":"` + name + `"}`,
+		`{"kind":"stream","stream_id":1,"name":"n","` + name + `":1}`,
+		`{"kind":"stream","` + name + `":1,"` + name + `":1}`,
+		`{"kind":"stream","` + long + `":1}`,
+		`{"kind":"report","report_id":1,"stream_id":1,"title":"t","created_at":"` + long + `"}`,
+		`{"kind":"report","report_id":1,"stream_id":1,"title":"t","created_at":` + long + `}`,
+		`{"kind":"article","article_id":1,"report_id":1,"title":"t","year":` + long + `.5}`,
+		`{"kind":"stream","stream_id":1,"name":"n","schema":` + name + `}`,
+	} {
+		if _, err := data.Import(t.Context(), strings.NewReader(line)); err == nil || len(err.Error()) > 400 {
+			t.Errorf("%.60s: an error of %d bytes, want a short one: %.200v", line, len(fmt.Sprint(err)), err)
+		}
+	}
+}

@@ -92,6 +92,7 @@ func openSQLite(ctx context.Context, path string, conns int, opts Options) (_ *s
 	if err := createSQLite(ctx, path); err != nil {
 		return nil, err
 	}
+	path = linked(path)
 	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), ahead: make(chan struct{}), closed: make(chan struct{}), forgetting: make(map[string]int64), indexRows: indexRows}
 	d.behind.Store(true)
 	d.turn <- struct{}{}

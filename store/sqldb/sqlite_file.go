@@ -25,10 +25,19 @@ type sqliteFile struct {
 	size, logSize int64
 }
 
+// linked returns the path of the file that a symbolic link names: SQLite writes beside that.
+func linked(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
+	}
+	return path // which does not exist, or cannot be reached, as an error will say
+}
+
 // frozen reports whether the file is taken for one that does not change: this process may
 // not write to its folder, and no write-ahead log says that another one has it open. SQLite,
 // which writes beside a file that it reads, can read it only if it is told so.
 func frozen(path string) bool {
+	path = linked(path)
 	if mayWrite(filepath.Dir(path)) == nil {
 		return false
 	}
@@ -39,6 +48,7 @@ func frozen(path string) bool {
 // logUnread reports whether the file's write-ahead log cannot be read: SQLite makes an index
 // beside it, in a folder to which this process may not write.
 func logUnread(path string) bool {
+	path = linked(path)
 	_, log := os.Stat(path + "-wal")
 	_, index := os.Stat(path + "-shm")
 	return log == nil && errors.Is(index, fs.ErrNotExist) && mayWrite(filepath.Dir(path)) != nil

@@ -52,9 +52,12 @@ func testClaims(t *testing.T, url string) {
 	take("by who plans it", claim(b, "ann", "other", false, "x"), "b", "")
 	take("the plan twice", claim(c, "ann", "other", true), "b", b.RunID)
 
-	must(t, r.DropClaims(f.ctx, a.RunID, "b")) // its run is a's
+	must(t, r.DropClaims(f.ctx, a.RunID, "b", 1)) // its run is a's
 	take("a block that another replica gave back", claim(c, "ann", "d", false, "one"), "b", a.RunID)
-	must(t, r.DropClaims(f.ctx, a.RunID, "a"))
+	must(t, f.store.BeginAttempt(f.ctx, a.RunID, 2, "a"))
+	must(t, r.DropClaims(f.ctx, a.RunID, "a", 1)) // late: the next attempt has claimed them
+	take("a block that an earlier attempt gave back", claim(c, "ann", "d", false, "one"), "b", a.RunID)
+	must(t, r.DropClaims(f.ctx, a.RunID, "a", 2))
 	take("a block that was given back", claim(c, "ann", "d", false, "one"), "b", "")
 	f.mustCommit(f.finish(c, "c"))
 	take("a block of a run that has ended", claim(a, "ann", "d", false, "one"), "a", "")
@@ -62,12 +65,17 @@ func testClaims(t *testing.T, url string) {
 	begun := f.begin("not stored yet")
 	take("a run that is about to begin", claim(begun, "ann", "d", false, "early"), "a", "")
 	take("its block", claim(b, "ann", "d", false, "early"), "b", begun.RunID)
+	waits := f.begin("waits for its turn", in(a.Begin.Run.ConversationID), queued)
+	f.mustCommit(waits)
+	take("a queued run", claim(waits, "ann", "d", false, "queue"), "a", "")
+	take("its block", claim(b, "ann", "d", false, "queue"), "b", waits.RunID)
 
 	conn, err := pgx.Connect(f.ctx, url)
 	must(t, err)
 	_, err = conn.Exec(f.ctx, "UPDATE claims SET until = clock_timestamp() - interval '1 hour'")
 	must(t, errors.Join(err, conn.Close(f.ctx)))
 	take("the block of a run that has not begun", claim(b, "ann", "d", false, "early"), "b", "")
+	take("the block that a queued run could not release", claim(b, "ann", "d", false, "queue"), "b", "")
 	take("a block of a run that has not ended", claim(b, "ann", "d", false, "one"), "b", a.RunID)
 	testClaimRace(f, url)
 }

@@ -141,6 +141,6 @@ func calls(s *store.Store, owner string, g *record.Begin) map[string]func(ctx co
 			_, err := s.SeeMCPTools(ctx, "s", []record.MCPTool{{Tool: "t", Hash: "h"}})
 			return err
 		},
-		"accept mcp tools": func(ctx context.Context) error { _, err := s.AcceptMCPTools(ctx, "s", ""); return err },
+		"accept mcp tools": func(ctx context.Context) error { _, err := s.AcceptMCPTools(ctx, "s", "", ""); return err },
 	}
 }

@@ -78,7 +78,18 @@ func testUserData(t *testing.T, url string) {
 	}
 	before, err := f.store.Removed(f.ctx, f.owner, []string{first.Run.MessageID})
 	must(f, err)
+	deletions := func(owner string, want int64) {
+		t.Helper()
+		if n, err := f.store.Deletions(f.ctx, owner); err != nil || n != want {
+			t.Errorf("%d deletions, %v, want %d", n, err, want)
+		}
+	}
+	deletions(f.owner, 0)
+	must(f, f.store.BeginDeletion(f.ctx, f.owner, "2026-11-20"))
+	deletions(f.owner, 1)
 	must(f, f.store.ForgetUser(f.ctx, f.owner, "2026-11-20"))
+	deletions(f.owner, 2)
+	deletions(other.owner, 0)
 	after, err := f.store.Removed(f.ctx, f.owner, []string{first.Run.MessageID})
 	must(f, err)
 	left, err := f.store.Withdrawn(f.ctx, []string{open.RunID})

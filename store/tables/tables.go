@@ -11,10 +11,11 @@ const (
 	Reserved = "chat_id IS NULL AND document_id IS NULL"
 	// CurrentMessages is true for blocks that are current messages.
 	CurrentMessages = "chat_id IS NOT NULL AND status <> 'superseded'"
-	// Held is true for a claim that counts: its run has not ended, or is not stored yet. Only
-	// Postgres has claims.
-	Held = `(EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run AND ` + OpenStates + `)
-		OR claims.until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run))`
+	// Held is true for a claim that counts: its run has begun and not ended, or is about to
+	// begin. A claim that a queued run could not release does not count for long: the run may
+	// wait behind one that needs it. Only Postgres has claims.
+	Held = `(EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run AND state IN ('running', 'waiting'))
+		OR claims.until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = claims.run AND state <> 'queued'))`
 )
 
 // RememberOwner notes to whom the attempt belonged that ends when a run gets another

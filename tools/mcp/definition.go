@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -95,10 +96,22 @@ func (c *client) trusted(ctx context.Context, listed map[string]Definition) (map
 			trusted[k.Tool] = d
 		default:
 			c.report(ctx, k.Tool, d.hash, "a tool of an MCP server has changed and is off until it is accepted",
-				"command", "chattray mcp accept "+c.Name+" "+k.Tool)
+				"command", "chattray mcp accept "+c.Name+" "+shellWord(k.Tool)+" --digest "+d.hash)
 		}
 	}
 	return trusted, nil
+}
+
+// shellWord returns a server's word as one of a command that an operator may copy into a
+// shell.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r == '_' || r == '-' || r == '.' || r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r))
+	}
+	if strings.TrimFunc(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // make makes tools from definitions, in the order of the server's names, which it returns

@@ -7,3 +7,6 @@ const (
 	MaxSchema      = maxSchema
 	MaxTools       = maxTools
 )
+
+// ShellWord is shellWord, for tests.
+var ShellWord = shellWord

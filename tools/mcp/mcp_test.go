@@ -239,7 +239,7 @@ func TestChangedToolIsOffUntilAccepted(t *testing.T) {
 			old := w.tool("srv__" + tt.tool)
 			w.text("srv__describe", `{"tool":"`+tt.tool+`","description":"`+tt.description+`","schema":"{\"type\":\"object\"}"}`)
 			w.until("the tool is off", func() bool { return !strings.Contains(w.names()+" ", "srv__"+tt.tool+" ") })
-			if line := w.await("has changed and is off"); !strings.Contains(line, "chattray mcp accept srv "+tt.tool) {
+			if line := w.await("has changed and is off"); !strings.Contains(line, "chattray mcp accept srv "+tt.tool+" --digest ") {
 				t.Errorf("the log says %q", line)
 			}
 			if _, err := old.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or no longer exists") {
@@ -251,6 +251,17 @@ func TestChangedToolIsOffUntilAccepted(t *testing.T) {
 				t.Errorf("it is described as %q", got.Description)
 			}
 		})
+	}
+}
+
+// A server gives names; an operator copies the command of the log into a shell.
+func TestCommandOfTheLogIsSafe(t *testing.T) {
+	for name, want := range map[string]string{
+		"read_file-2.x": "read_file-2.x", "a b": "'a b'", "x;$(date)`date`": "'x;$(date)`date`'", "it's": `'it'\''s'`,
+	} {
+		if got := mcp.ShellWord(name); got != want {
+			t.Errorf("%q is %s in a command, want %s", name, got, want)
+		}
 	}
 }
 
