@@ -20,7 +20,7 @@ func (r *Runs) claim(ctx context.Context, w documents.Claim) (holder string, err
 		return holder, err
 	}
 	if first := r.waitsFirst(w); first != "" {
-		r.unclaim(w.Owner, w.Run)
+		r.unclaim(w.Owner, w.Run, 0)
 		return first, nil
 	}
 	return "", nil
@@ -93,10 +93,10 @@ func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
 	}
 }
 
-// unclaim releases what a run that does not begin has held for a moment. Queued runs of its
-// owner may have met that; revive starts them.
-func (r *Runs) unclaim(owner, run string) {
-	r.Drafts.Release(run, 0)
+// unclaim releases what a run has held for a moment, whose attempt does not begin; attempt 0
+// is a run's first. Queued runs of its owner may have met that; revive starts them.
+func (r *Runs) unclaim(owner, run string, attempt int) {
+	r.Drafts.Release(run, attempt)
 	r.reviveBlocked(owner)
 }
 

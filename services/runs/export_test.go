@@ -70,7 +70,7 @@ func (r *Runs) EnlistFollowed(ctx context.Context, id string) (end func()) {
 }
 
 // Unclaim releases what a run that does not begin has claimed.
-func (r *Runs) Unclaim(owner, id string) { r.unclaim(owner, id) }
+func (r *Runs) Unclaim(owner, id string) { r.unclaim(owner, id, 0) }
 
 // Next starts the oldest queued run of a chat, if none is running.
 func (r *Runs) Next(chat int64) { r.next(chat) }

@@ -71,7 +71,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 	}
 	begun, err := r.beginQueued(ctx, run)
 	if err != nil { // before anybody else may start it
-		r.unclaim(run.owner.ID, run.id)
+		r.unclaim(run.owner.ID, run.id, 0)
 	}
 	r.mu.Lock()
 	switch {

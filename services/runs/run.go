@@ -93,7 +93,7 @@ func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.C
 		run.first = &record.FirstAnswer{Owner: run.owner.ID, ConversationID: run.conversationID, Title: q.Title, Question: q.FirstMessage}
 	}
 	if run.attempt == 0 { // nobody finds it yet: from then on it may begin, and hold its claims
-		r.unclaim(run.owner.ID, run.id)
+		r.unclaim(run.owner.ID, run.id, 0)
 		run.blocked = q.Wait
 	}
 	r.enlist(r.Carry(ctx, lease.Context()), run, 1)

@@ -60,7 +60,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		if !started {
 			release()
 			r.beginning.Done(q.Run.ID)
-			r.unclaim(user.ID, q.Run.ID)
+			r.unclaim(user.ID, q.Run.ID, 0)
 		}
 	}()
 	if q.Reserve { // the same request again is the same run, however busy the chat is

@@ -147,7 +147,7 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		err := r.mark(run, attempts.Mark{Alone: r.nowMilli()}).Wait(ctx)
 		if err != nil {
 			r.Logger.Error("could not start a held run", "run_id", run.id, "error", err)
-			r.unclaim(run.owner.ID, run.id)
+			r.unclaim(run.owner.ID, run.id, run.attempt)
 			r.park(run.id, parked{lease: run.lease, taken: true, was: run})
 			r.abandon(run)
 			r.work.Done()

@@ -42,3 +42,35 @@ func TestAHeldRunThatCannotBeginGivesItsBlocksBack(t *testing.T) {
 		}
 	})
 }
+
+// given are claims of several processes. It has the attempts that gave theirs back.
+type given struct {
+	documents.Claims
+	attempts []int
+}
+
+func (g *given) TakeClaim(context.Context, record.Claim, string, bool) (string, bool, error) {
+	return "", false, nil
+}
+
+func (g *given) DropClaims(_ context.Context, _, _ string, attempt int) error {
+	g.attempts = append(g.attempts, attempt)
+	return nil
+}
+
+// With several processes, what a held run claims is dropped as that of its attempt: what an
+// earlier attempt drops once a later one is stored has no effect.
+func TestAHeldRunGivesBackWhatItsAttemptClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		claims, drafts := new(given), documents.New(nil, nil, nil, nil)
+		drafts.Share(claims, func() string { return "me" })
+		r := runs.New(runs.Options{
+			Options: prepare.Options{Drafts: drafts}, Store: runs.Stores{Commit: unwritten{}, Queue: new(queues), Runs: stuckRuns{}, Logs: unread{}},
+		})
+		defer r.Shutdown(t.Context())
+		r.EnlistHeld(t.Context(), "held", 1, "block")()
+		if len(claims.attempts) == 0 || claims.attempts[0] != 2 {
+			t.Errorf("claims are dropped as those of attempts %v, want 2", claims.attempts)
+		}
+	})
+}
