@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -173,6 +174,7 @@ func (l *loop) fragment(w *writing, reply *turn.Reply, f *CallFragment) error {
 	if call.Name == "" {
 		call.Name = text.Bytes(shown(f.Name), maxToolName)
 	}
+	call.Extra = cmp.Or(call.Extra, f.Extra)
 	w.arguments[f.Index].WriteString(f.Arguments)
 	l.emit(turn.ToolArguments{Index: index, ID: call.ID, Name: call.Name, Fragment: f.Arguments})
 	return nil

@@ -32,9 +32,10 @@ type piece struct {
 }
 
 type fragment struct {
-	Index    *int     `json:"index"`
-	ID       string   `json:"id"`
-	Function function `json:"function"`
+	Index    *int            `json:"index"`
+	ID       string          `json:"id"`
+	Function function        `json:"function"`
+	Extra    json.RawMessage `json:"extra_content"` // of Gemini, which wants it back
 }
 
 type function struct {

@@ -73,7 +73,7 @@ func (c *modelCall) take(object, text []byte) error {
 // open makes the request. It drops go-openai's stream: the round tripper has given
 // the body to a reader.
 func (c *modelCall) open(ctx context.Context, req *agents.ModelRequest, q quirks) (*reader, error) {
-	x := &exchange{request: req, watch: c.watch}
+	x := &exchange{request: req, quirks: q, watch: c.watch}
 	err := concurrent.OnFreshStack(func() error {
 		_, err := c.client.CreateChatCompletionStream(context.WithValue(ctx, exchangeKey{}, x), c.request(req, q))
 		return err
@@ -179,7 +179,7 @@ func (c *modelCall) piece(p *piece, full bool) error {
 			return err
 		}
 		if f != nil {
-			if err := c.give(agents.Delta{Call: f}, len(f.ID)+len(f.Name)+len(f.Arguments)+1); err != nil {
+			if err := c.give(agents.Delta{Call: f}, len(f.ID)+len(f.Name)+len(f.Arguments)+len(f.Extra)+1); err != nil {
 				return err
 			}
 		}
