@@ -19,14 +19,15 @@ type modelCall struct {
 	shown bool // a token has been yielded
 	gone  bool // the consumer stopped reading
 
-	watch   *watch
-	tools   assembly
-	size    int
-	finish  schemas.StopReason
-	early   bool   // there was more after a finish_reason
-	half    []byte // the escape of half a character, with which the last text ended
-	refused bool
-	usage   schemas.Usage
+	watch    *watch
+	tools    assembly
+	size     int
+	finish   schemas.StopReason
+	early    bool // there was more after a finish_reason
+	thoughts thoughts
+	half     []byte // the escape of half a character, with which the last text ended
+	refused  bool
+	usage    schemas.Usage
 }
 
 // run makes the request and yields its reply. A nil error means that the whole
@@ -64,7 +65,8 @@ func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks)
 func (c *modelCall) take(object, text []byte) error {
 	if text != nil {
 		if text, ok := textOf(c.joined(text)); ok {
-			return c.give(agents.Delta{Text: text}, len(text))
+			words, thought := c.thoughts.split(text)
+			return c.give(agents.Delta{Text: words, Thinking: thought}, len(words)+len(thought))
 		}
 	}
 	return c.chunk(object)
@@ -161,7 +163,8 @@ func (c *modelCall) piece(p *piece, full bool) error {
 	if !ok {
 		return protocol("content %.100q", p.Content).without(c.cfg.APIKey)
 	}
-	thought += p.thinking()
+	words, inText := c.thoughts.split(words)
+	thought += inText + p.thinking()
 	if p.Refusal != nil && *p.Refusal != "" {
 		c.refused = true
 		words += storable(*p.Refusal)
@@ -172,6 +175,11 @@ func (c *modelCall) piece(p *piece, full bool) error {
 	calls := p.ToolCalls
 	if p.FunctionCall != nil {
 		calls = append(calls, fragment{Index: new(int), Function: *p.FunctionCall})
+	}
+	if len(calls) > 0 {
+		if err := c.rest(); err != nil {
+			return err
+		}
 	}
 	for i := range calls {
 		f, err := c.tools.add(&calls[i], i == 0)
@@ -187,6 +195,12 @@ func (c *modelCall) piece(p *piece, full bool) error {
 	return nil
 }
 
+// rest yields the text that was held back for a tag that did not come.
+func (c *modelCall) rest() error {
+	words, thought := c.thoughts.end()
+	return c.give(agents.Delta{Text: words, Thinking: thought}, len(words)+len(thought))
+}
+
 // end ends the reply. A reply with a finish_reason is complete, however the stream ended.
 func (c *modelCall) end(err error) error {
 	if c.finish == "" {
@@ -197,6 +211,9 @@ func (c *modelCall) end(err error) error {
 	}
 	if c.refused && c.finish == schemas.EndTurn {
 		c.finish = schemas.Refusal
+	}
+	if err := c.rest(); err != nil {
+		return err
 	}
 	if c.half != nil {
 		if err := c.give(agents.Delta{Text: "\uFFFD"}, 1); err != nil {
