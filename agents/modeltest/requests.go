@@ -143,6 +143,26 @@ func (p protocol) requests(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a user's message after a tool's result", func(t *testing.T) {
+		req := full()
+		req.Messages = append(req.Messages, turn.Message{Role: turn.User, Content: "Answer now."})
+		for _, refusal := range []upstream.Reply{
+			upstream.Status(http.StatusBadRequest, `{"object":"error","message":"Unexpected role 'user' after role 'tool'","type":"invalid_request_message_order","param":null,"code":"3230"}`),
+			upstream.Status(http.StatusInternalServerError, `{"error":{"code":500,"message":"Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results."}}`),
+		} {
+			sent := send(t, req, refusal)
+			if len(sent) != 2 {
+				t.Fatalf("%d requests, want 2", len(sent))
+			}
+			var roles []string
+			for _, m := range decode(t, sent[1].Body)["messages"].([]any) {
+				roles = append(roles, m.(map[string]any)["role"].(string))
+			}
+			if got, want := strings.Join(roles, " "), "system user assistant tool assistant user"; got != want {
+				t.Errorf("after a refusal the roles are %s, want %s", got, want)
+			}
+		}
+	})
 	t.Run("what another server gave", func(t *testing.T) {
 		req := full()
 		req.Messages[1].ToolCalls[0].Extra = `{"google":{"thought_signature":"s"}}`

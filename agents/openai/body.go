@@ -106,10 +106,16 @@ func appendMessages(dst []byte, req *agents.ModelRequest, q quirks) []byte {
 		if i > 0 || req.System != "" {
 			dst = append(dst, ',')
 		}
+		if q.answeredResults && i > 0 && req.Messages[i].Role == turn.User && req.Messages[i-1].Role == turn.ToolRole {
+			dst = append(dst, betweenMessage...)
+		}
 		dst = appendMessage(dst, &req.Messages[i], q)
 	}
 	return append(dst, ']')
 }
+
+// betweenMessage is an assistant's message for servers that want one after a tool's result.
+const betweenMessage = `{"role":"assistant","content":"I have the result."},`
 
 func appendMessage(dst []byte, m *turn.Message, q quirks) []byte {
 	dst = schemas.AppendField(append(dst, '{'), "role", string(m.Role))

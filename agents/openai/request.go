@@ -21,6 +21,7 @@ type quirks struct {
 	reasoningBack    bool // with the reasoning of earlier replies
 	signedCalls      bool // with a signature for calls that have none
 	noExtra          bool // without what another server gave with a call
+	answeredResults  bool // with an assistant's message between a tool's result and a user's message
 }
 
 // after returns the quirks with the one that err reveals, and whether it is
@@ -35,9 +36,13 @@ func (q quirks) after(err error) (quirks, bool) {
 	case errors.Is(err, goopenai.ErrReasoningToolsRequireResponses):
 		q.reasoningOff = true
 	}
-	if f, ok := errors.AsType[*fault](err); ok && (f.status == 400 || f.status == 422) {
+	// llama.cpp answers with 500 when the model's template refuses the messages.
+	if f, ok := errors.AsType[*fault](err); ok && (f.status == 400 || f.status == 422 || f.status == 500) {
 		message := strings.ToLower(f.param + " " + f.message)
 		switch {
+		case strings.Contains(message, "after role 'tool'"), strings.Contains(message, "must alternate"): // Mistral
+			q.answeredResults = true
+		case f.status == 500:
 		case strings.Contains(message, "reasoning_content"): // DeepSeek and Kimi
 			q.reasoningBack = true
 		case strings.Contains(message, "thought_signature"): // Gemini
