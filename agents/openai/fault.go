@@ -92,9 +92,18 @@ func errorBody(body []byte) (*fault, bool) {
 	}
 	switch {
 	case isSet(o.Error):
-		var inner errorFields
+		var inner struct {
+			errorFields
+			// Metadata has what a gateway got from the server behind it: its own message
+			// only says that there was an error.
+			Metadata json.RawMessage `json:"metadata"`
+		}
+		var behind struct {
+			Raw json.RawMessage `json:"raw"`
+		}
 		if json.Unmarshal(o.Error, &inner) == nil {
-			return inner.fault(cmp.Or(text(inner.Message), string(o.Error))), true
+			_ = json.Unmarshal(inner.Metadata, &behind) // without it nothing is known
+			return inner.fault(strings.TrimSpace(cmp.Or(text(inner.Message), string(o.Error)) + " " + text(behind.Raw))), true
 		}
 		return o.fault(text(o.Error)), true
 	case isSet(o.Choices):
@@ -137,6 +146,17 @@ func isSet(raw json.RawMessage) bool {
 	return true
 }
 
+// tooLong are words of servers that refuse a prompt for its length.
+var tooLong = []string{
+	"context_length", "context length", "context window", "context size", "context_size", "maximum context", "context limit", "prompt is too long", "input is too long",
+	"input token count",                          // Gemini
+	"maximum prompt length",                      // xAI
+	"exceeded model token limit",                 // Kimi
+	"range of input length",                      // Qwen
+	"prompt exceeds max length",                  // GLM
+	"`inputs` tokens", "`inputs` must have less", // servers of Hugging Face
+}
+
 // category returns the error code of a fault.
 func (f *fault) category() schemas.Code {
 	message := strings.ToLower(f.kind + " " + f.code + " " + f.message)
@@ -154,7 +174,7 @@ func (f *fault) category() schemas.Code {
 	}
 	refused := status == 0 || (status >= 400 && status < 500)
 	switch {
-	case refused && has("context_length", "context length", "context window", "context size", "context_size", "maximum context", "prompt is too long", "input is too long"):
+	case refused && has(tooLong...):
 		return schemas.CodeContextTooLong
 	case status == http.StatusRequestEntityTooLarge:
 		return schemas.CodeContextTooLong
