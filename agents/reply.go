@@ -29,6 +29,9 @@ func (l *loop) ask(ctx context.Context, n int, reply *turn.Reply) bool {
 		return false
 	}
 	err := l.stream(ctx, reply)
+	for err != nil && !l.gone && ctx.Err() == nil && l.shorten(err, reply) {
+		err = l.stream(ctx, reply)
+	}
 	reply.Duration = time.Since(reply.StartedAt)
 	switch {
 	case l.gone:
