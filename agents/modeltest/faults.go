@@ -172,6 +172,8 @@ func (p protocol) retries(t *testing.T) {
 		{"Retry-After of 30 s", []upstream.Reply{busy("Retry-After", "30")}, hello, 2, 30 * time.Second, 31 * time.Second},
 		{"Retry-After too long", []upstream.Reply{busy("Retry-After", "31")}, Result{Code: schemas.CodeRateLimited}, 1, 0, 0},
 		{"error in the stream before text", []upstream.Reply{upstream.Open(upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))}, hello, 2, 0, time.Second},
+		{"a call that Gemini cannot read", []upstream.Reply{upstream.Open(upstream.Finish("function_call_filter: MALFORMED_FUNCTION_CALL"))}, hello, 2, 0, time.Second},
+		{"such a call after text", []upstream.Reply{upstream.Open(upstream.Say("So"), upstream.Finish("function_call_filter: MALFORMED_FUNCTION_CALL"))}, Result{Text: "So", Code: schemas.CodeUpstreamError}, 1, 0, 0},
 		{
 			"error in the stream after text",
 			[]upstream.Reply{upstream.Open(upstream.Say("So"), upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))},

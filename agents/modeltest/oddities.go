@@ -79,6 +79,7 @@ func (p protocol) oddities(t *testing.T) {
 		{"finish_reason false", strings.ReplaceAll(hel+lo, `"finish_reason":null`, `"finish_reason":false`) + stop, hello},
 		{"finish_reason of a text generation server", hel + lo + chunk(`{}`, `"eos_token"`), hello},
 		{"finish_reason of another API", hel + lo + chunk(`{}`, `"SAFETY"`), Result{Text: "Hello", Stop: schemas.ContentFilter}},
+		{"finish_reason with a detail", hel + lo + chunk(`{}`, `"content_filter: RECITATION"`), Result{Text: "Hello", Stop: schemas.ContentFilter}},
 		{"finish_reason a number", hel + lo + chunk(`{}`, `7`), broken("Hello")},
 
 		{"id of a call is a number", calls(`[{"index":0,"id":7,"function":{"name":"f","arguments":"{\"x\":"}}]`) + calls(`[{"index":0,"id":7,"function":{"arguments":"1}"}}]`) + stop, called("7")},

@@ -23,6 +23,7 @@ type fault struct {
 	param      string
 	message    string
 	retryAfter time.Duration
+	chance     bool // the next attempt may succeed
 }
 
 func (f *fault) Error() string {
@@ -48,6 +49,14 @@ var (
 
 	errUnreachable = errors.New("openai: the server cannot be reached")
 )
+
+// unknownFinish is the fault of a reply that ended for an unknown reason. Gemini ends a reply,
+// often an empty one, when it has written a call that it cannot read itself.
+func unknownFinish(reason string) *fault {
+	f := protocol("finish_reason %.100q", reason)
+	f.chance = strings.Contains(strings.ToLower(reason), "malformed_function_call")
+	return f
+}
 
 func protocol(format string, args ...any) *fault {
 	return &fault{message: fmt.Sprintf(format, args...)}

@@ -148,7 +148,7 @@ func (c *modelCall) choice(ch *choice) error {
 	}
 	stop, ok := stopReason(*ch.FinishReason)
 	if !ok {
-		return protocol("finish_reason %.100q", *ch.FinishReason).without(c.cfg.APIKey)
+		return unknownFinish(*ch.FinishReason).without(c.cfg.APIKey)
 	}
 	c.finish = stop
 	if !c.early {
