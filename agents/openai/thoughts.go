@@ -35,10 +35,11 @@ func (t *thoughts) split(text string) (words, thought string) {
 	t.held = ""
 	if t.phase == beforeThoughts {
 		rest := strings.TrimLeft(text, " \t\r\n")
+		near := len(text)-len(rest) <= maxBlank
 		switch {
-		case strings.HasPrefix(rest, thinkStart):
+		case near && strings.HasPrefix(rest, thinkStart):
 			t.phase, text = inThoughts, rest[len(thinkStart):]
-		case strings.HasPrefix(thinkStart, rest) && len(text) <= maxBlank:
+		case near && strings.HasPrefix(thinkStart, rest):
 			t.held = text
 			return "", ""
 		default:
