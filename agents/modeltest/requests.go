@@ -119,12 +119,15 @@ func (p protocol) requests(t *testing.T) {
 			{"", `"extra_content":{"google":{"thought_signature":"s"}}`},
 			{"thinking is enabled but reasoning_content is missing in assistant tool call message at index 2", `"role":"assistant","content":"Looking.","reasoning_content":"hm"`},
 			{"Missing `reasoning_content` field in the assistant message at message index 4", `"role":"assistant","content":"So.","reasoning_content":" "`},
+			{"Failed to deserialize the JSON body into the target type: messages[3]: missing field `content` at line 1 column 99", `"role":"assistant","content":"","tool_calls":[{"id":"d"`},
+			{"[{'type': 'missing', 'loc': ('body', 'messages', 3, 'content'), 'msg': 'Field required'}]", `"role":"assistant","content":"","tool_calls":[{"id":"d"`},
 			{"Function call is missing a thought_signature in functionCall parts", `"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}`},
 		}
 		for _, tt := range wants {
 			req := full()
 			req.Messages[1].Reasoning, req.Messages[1].ToolCalls[0].Extra = "hm", `{"google":{"thought_signature":"s"}}`
-			req.Messages = append(req.Messages, turn.Message{Role: turn.Assistant, Content: "So."})
+			req.Messages = append(req.Messages, turn.Message{Role: turn.Assistant, Content: "So."},
+				turn.Message{Role: turn.Assistant, ToolCalls: []turn.ToolCall{{ID: "d", Name: "f"}}})
 			up := upstream.NewMemory()
 			if tt.refusal != "" {
 				up.Push(upstream.Status(http.StatusBadRequest, `[{"error":{"code":400,"message":"`+tt.refusal+`"}}]`))

@@ -124,6 +124,8 @@ func appendMessage(dst []byte, m *turn.Message, q quirks) []byte {
 		dst = appendParts(schemas.AppendKey(dst, "content"), m)
 	case m.Content != "" || len(m.ToolCalls) == 0:
 		dst = schemas.AppendField(dst, "content", cmp.Or(m.Content, " ")) // some servers refuse empty messages
+	case q.contentAlways:
+		dst = append(schemas.AppendKey(dst, "content"), `""`...)
 	}
 	if q.reasoningBack && m.Role == turn.Assistant {
 		dst = schemas.AppendField(dst, "reasoning_content", cmp.Or(m.Reasoning, " ")) // some servers refuse empty reasoning

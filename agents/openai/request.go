@@ -21,6 +21,7 @@ type quirks struct {
 	reasoningBack    bool // with the reasoning of earlier replies
 	signedCalls      bool // with a signature for calls that have none
 	noExtra          bool // without what another server gave with a call
+	contentAlways    bool // with a content in every message, also beside calls
 	answeredResults  bool // with an assistant's message between a tool's result and a user's message
 }
 
@@ -43,6 +44,8 @@ func (q quirks) after(err error) (quirks, bool) {
 		case strings.Contains(message, "after role 'tool'"), strings.Contains(message, "must alternate"): // Mistral
 			q.answeredResults = true
 		case f.status == 500:
+		case strings.Contains(message, "missing field `content`"), strings.Contains(message, "content") && strings.Contains(message, "field required"):
+			q.contentAlways = true
 		case strings.Contains(message, "reasoning_content"): // DeepSeek and Kimi
 			q.reasoningBack = true
 		case strings.Contains(message, "thought_signature"): // Gemini
