@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,6 +146,23 @@ func (p protocol) statuses(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// refusedTools has servers that refuse a request for its tools, and says so.
+func (p protocol) refusedTools(t *testing.T) {
+	for _, tt := range []struct {
+		status  int
+		message string
+	}{
+		{http.StatusBadRequest, "registry.ollama.ai/library/gemma2:2b does not support tools"},
+		{http.StatusBadRequest, `\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`},
+		{http.StatusNotFound, "No endpoints found that support tool use."},
+	} {
+		got := p.read(t, upstream.Status(tt.status, `{"error":{"message":"`+tt.message+`"}}`))
+		if e := schemas.Visible(got.Err); e.Code != schemas.CodeUpstreamError || !strings.Contains(e.Message, "cannot call tools") {
+			t.Errorf("after %q: %s %q, want upstream_error about tools", tt.message, e.Code, e.Message)
+		}
 	}
 }
 

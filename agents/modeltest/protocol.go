@@ -46,6 +46,7 @@ func Protocol(t *testing.T, dial func(t *testing.T, d Dial) agents.Model) {
 	t.Run("bodies", p.bodies)
 	t.Run("statuses", p.statuses)
 	t.Run("retries", p.retries)
+	t.Run("refused tools", p.refusedTools)
 	t.Run("timers", p.timers)
 	t.Run("cancel", p.cancel)
 	t.Run("requests", p.requests)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -166,17 +167,18 @@ var tooLong = []string{
 	"`inputs` tokens", "`inputs` must have less", // servers of Hugging Face
 }
 
+// withoutTools are words of servers that refuse tools: Ollama, vLLM, llama.cpp, OpenRouter.
+var withoutTools = []string{"does not support tools", "--enable-auto-tool-choice", "tools param requires --jinja", "support tool use"}
+
+// has reports whether one of the words, in lower case, is in the fault.
+func (f *fault) has(words ...string) bool {
+	message := strings.ToLower(f.kind + " " + f.code + " " + f.message)
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(message, w) })
+}
+
 // category returns the error code of a fault.
 func (f *fault) category() schemas.Code {
-	message := strings.ToLower(f.kind + " " + f.code + " " + f.message)
-	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(message, w) {
-				return true
-			}
-		}
-		return false
-	}
+	has := f.has
 	status := f.status
 	if n, err := strconv.Atoi(f.code); status == 0 && err == nil {
 		status = n
@@ -217,8 +219,13 @@ var sentences = map[schemas.Code]string{
 func visible(err error) error {
 	code := category(err)
 	e := schemas.NewError(code, sentences[code])
-	if f, ok := errors.AsType[*fault](err); ok && code == schemas.CodeRateLimited && f.retryAfter > 0 {
-		e.RetryAfter = int((f.retryAfter + time.Second - 1) / time.Second)
+	if f, ok := errors.AsType[*fault](err); ok {
+		if code == schemas.CodeRateLimited && f.retryAfter > 0 {
+			e.RetryAfter = int((f.retryAfter + time.Second - 1) / time.Second)
+		}
+		if f.has(withoutTools...) {
+			e.Message = "the model, or its server as it is set up, cannot call tools"
+		}
 	}
 	return e.Because(err)
 }
