@@ -168,7 +168,7 @@ func (l *loop) take(ctx context.Context, step *turn.Step) bool {
 	if !l.runTools(ctx, *reply, results) {
 		return false
 	}
-	l.messages = append(l.messages, turn.Message{Role: turn.Assistant, Content: reply.Text, ToolCalls: reply.ToolCalls})
+	l.messages = append(l.messages, turn.Message{Role: turn.Assistant, Content: reply.Text, Reasoning: reply.Reasoning, ToolCalls: reply.ToolCalls})
 	for i, c := range reply.ToolCalls {
 		l.outcomes = append(l.outcomes, namedResult{name: c.Name, result: *results[i]})
 		l.messages = append(l.messages, turn.Message{Role: turn.ToolRole, Content: l.modelText(*results[i]), ToolCallID: c.ID, Data: resultData(results[i])})

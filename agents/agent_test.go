@@ -174,6 +174,20 @@ func TestRunTwoRounds(t *testing.T) {
 	}
 }
 
+// TestRunGivesBack tests that a model gets its reasoning and what its server gave with a
+// call back with the call's result.
+func TestRunGivesBack(t *testing.T) {
+	m := modeltest.NewScript(
+		modeltest.Then(modeltest.Raw(agents.Delta{Thinking: "hm"}, agents.Delta{Call: &agents.CallFragment{ID: "a", Name: "echo"}},
+			agents.Delta{Call: &agents.CallFragment{Arguments: "{}", Extra: `{"n":1}`}}), modeltest.Stop(schemas.EndTurn)),
+		modeltest.Say("Found."))
+	run(t.Context(), agents.New(m, agents.Options{}), request(echo))
+	want := turn.Message{Role: turn.Assistant, Reasoning: "hm", ToolCalls: []turn.ToolCall{{ID: "a", Name: "echo", Arguments: "{}", Extra: `{"n":1}`}}}
+	if diff := cmp.Diff(want, m.Requests()[1].Messages[1]); diff != "" {
+		t.Errorf("the message before the result (-want +got):\n%s", diff)
+	}
+}
+
 func TestRunMakesIDsUnique(t *testing.T) {
 	m := modeltest.NewScript(
 		modeltest.Ask("", ask("x", "echo", ""), ask("x", "echo", ""), ask("", "echo", ""), ask("call_1", "echo", "")),

@@ -71,10 +71,12 @@ type Delta struct {
 
 // CallFragment is a piece of a tool call. Index counts the reply's calls from 0
 // without gaps; ID and Name come with the first fragment of an index at the
-// latest (ID may be empty: the loop makes one) and Arguments are appended.
+// latest (ID may be empty: the loop makes one) and Arguments are appended. Extra
+// is turn.ToolCall's and comes with any fragment.
 type CallFragment struct {
 	Index     int
 	ID        string
 	Name      string
 	Arguments string
+	Extra     string
 }

@@ -16,6 +16,9 @@ const (
 	maxResultText = 8 << 20
 	// maxPayload is the largest payload, in bytes; a larger one is dropped.
 	maxPayload = 8 << 20
+	// minToolOutput is the length in characters to which outputs are cut at most, when a
+	// prompt is too long for the model.
+	minToolOutput = 500
 	// A plain summary has summaryResults results, and summaryText characters of
 	// each.
 	summaryResults = 20
@@ -75,6 +78,25 @@ func cut(s string, limit int) string {
 	}
 	front := room - room/3
 	return s[:text.Offset(s, front)] + note(total-room) + s[text.Offset(s, total-room+front):]
+}
+
+// shorten cuts the results of tools in the prompt, and those that will come, if the prompt is
+// why the call failed: it is too long for the model. False means that no more can be cut.
+func (l *loop) shorten(err error, reply *turn.Reply) bool {
+	if schemas.Visible(err).Code != schemas.CodeContextTooLong || reply.Text != "" || reply.Reasoning != "" || len(reply.ToolCalls) > 0 {
+		return false
+	}
+	shorter := false
+	for !shorter && l.req.ToolOutput > minToolOutput {
+		l.req.ToolOutput = max(l.req.ToolOutput/4, minToolOutput)
+		for i := len(l.req.Messages); i < len(l.messages); i++ {
+			m := &l.messages[i]
+			if m.Role == turn.ToolRole && utf8.RuneCountInString(m.Content) > l.req.ToolOutput {
+				m.Content, shorter = cut(m.Content, l.req.ToolOutput), true
+			}
+		}
+	}
+	return shorter
 }
 
 // summarize completes reply with a plain summary of the results instead of the

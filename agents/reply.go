@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -28,6 +29,9 @@ func (l *loop) ask(ctx context.Context, n int, reply *turn.Reply) bool {
 		return false
 	}
 	err := l.stream(ctx, reply)
+	for err != nil && !l.gone && ctx.Err() == nil && l.shorten(err, reply) {
+		err = l.stream(ctx, reply)
+	}
 	reply.Duration = time.Since(reply.StartedAt)
 	switch {
 	case l.gone:
@@ -173,6 +177,7 @@ func (l *loop) fragment(w *writing, reply *turn.Reply, f *CallFragment) error {
 	if call.Name == "" {
 		call.Name = text.Bytes(shown(f.Name), maxToolName)
 	}
+	call.Extra = cmp.Or(call.Extra, f.Extra)
 	w.arguments[f.Index].WriteString(f.Arguments)
 	l.emit(turn.ToolArguments{Index: index, ID: call.ID, Name: call.Name, Fragment: f.Arguments})
 	return nil

@@ -52,6 +52,50 @@ func TestStoredAnswerCountsAfterACancel(t *testing.T) {
 	check(t, run(ctx, agents.New(modeltest.NewScript(), agents.Options{}), req), "done end_turn 0")
 }
 
+// Results that make the prompt too long for the model are cut until it fits. If nothing is
+// left to cut, the answer fails.
+func TestResultsTooLongForTheModel(t *testing.T) {
+	long := tool("read", func(context.Context, *turn.Call) (turn.Result, error) {
+		return turn.Result{Text: strings.Repeat("x", 9_000)}, nil
+	})
+	tooLong := modeltest.Fail(schemas.NewError(schemas.CodeContextTooLong, "too long"))
+	calls := modeltest.Ask("", ask("a", "read", ""), ask("b", "echo", ""))
+	req := request(long, echo)
+	req.Messages = append(req.Messages, turn.Message{Role: turn.ToolRole, Content: strings.Repeat("y", 9_000)})
+	for _, tt := range []struct {
+		name  string
+		rest  []modeltest.Reply
+		sizes []int // of the long result in the requests
+		end   string
+	}{
+		{"once", []modeltest.Reply{tooLong, modeltest.Say("ok")}, []int{9_000, 4_000}, "done end_turn 24"},
+		{"a later result too", []modeltest.Reply{tooLong, modeltest.Ask("", ask("c", "read", "")), modeltest.Say("ok")}, []int{9_000, 4_000, 4_000}, "done end_turn 36"},
+		{"always", []modeltest.Reply{tooLong, tooLong, tooLong, tooLong}, []int{9_000, 4_000, 1_000, 499}, "error context_too_long"},
+		{"after text", []modeltest.Reply{modeltest.Then(modeltest.Deltas("So"), tooLong)}, []int{9_000}, "error context_too_long"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := modeltest.NewScript(append([]modeltest.Reply{calls}, tt.rest...)...)
+			events := run(t.Context(), agents.New(m, agents.Options{}), req)
+			if got := events[len(events)-1]; got != tt.end {
+				t.Errorf("the run ends with %q, want %q", got, tt.end)
+			}
+			var sizes []int
+			for _, r := range m.Requests()[1:] {
+				sizes = append(sizes, len([]rune(r.Messages[3].Content)))
+				if last := r.Messages[len(r.Messages)-1].Content; tt.name == "a later result too" && len(r.Messages) > 5 && len([]rune(last)) != 4_000 {
+					t.Errorf("the later result has %d characters", len(last))
+				}
+				if got := r.Messages[1].Content; len(got) != 9_000 {
+					t.Errorf("an earlier message has %d characters", len(got))
+				}
+			}
+			if diff := cmp.Diff(tt.sizes, sizes); diff != "" {
+				t.Errorf("sizes of the result (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // A page's answer to a call loses what a database cannot store. Its duration is the time that
 // the call has waited.
 func TestResultOfAWait(t *testing.T) {

@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,6 +118,10 @@ func (p protocol) statuses(t *testing.T) {
 		{"bad request", 400, errorBody(""), schemas.CodeUpstreamError, 1},
 		{"too long", 400, errorBody("context_length_exceeded"), schemas.CodeContextTooLong, 1},
 		{"too long, in words", 400, `{"message":"This model's maximum context length is 4096 tokens"}`, schemas.CodeContextTooLong, 1},
+		{"too long for Gemini", 400, `[{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`, schemas.CodeContextTooLong, 1},
+		{"too long for xAI", 400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, schemas.CodeContextTooLong, 1},
+		{"too long for Kimi", 400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 8192","type":"invalid_request_error"}}`, schemas.CodeContextTooLong, 1},
+		{"too long for a server behind a gateway", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"message\":\"This model's maximum context length is 4096 tokens\"}","provider_name":"P"}}}`, schemas.CodeContextTooLong, 1},
 		{"too large", 413, "", schemas.CodeContextTooLong, 1},
 		{"filtered", 400, errorBody("content_filter"), schemas.CodeContentFilter, 1},
 		{"no key", 401, errorBody("invalid_api_key"), schemas.CodeUpstreamAuth, 1},
@@ -144,6 +149,23 @@ func (p protocol) statuses(t *testing.T) {
 	}
 }
 
+// refusedTools has servers that refuse a request for its tools, and says so.
+func (p protocol) refusedTools(t *testing.T) {
+	for _, tt := range []struct {
+		status  int
+		message string
+	}{
+		{http.StatusBadRequest, "registry.ollama.ai/library/gemma2:2b does not support tools"},
+		{http.StatusBadRequest, `\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`},
+		{http.StatusNotFound, "No endpoints found that support tool use."},
+	} {
+		got := p.read(t, upstream.Status(tt.status, `{"error":{"message":"`+tt.message+`"}}`))
+		if e := schemas.Visible(got.Err); e.Code != schemas.CodeUpstreamError || !strings.Contains(e.Message, "cannot call tools") {
+			t.Errorf("after %q: %s %q, want upstream_error about tools", tt.message, e.Code, e.Message)
+		}
+	}
+}
+
 func (p protocol) retries(t *testing.T) {
 	busy := func(header ...string) upstream.Reply {
 		return upstream.Status(http.StatusTooManyRequests, `{"error":{"message":"upstream says wait"}}`, header...)
@@ -168,6 +190,8 @@ func (p protocol) retries(t *testing.T) {
 		{"Retry-After of 30 s", []upstream.Reply{busy("Retry-After", "30")}, hello, 2, 30 * time.Second, 31 * time.Second},
 		{"Retry-After too long", []upstream.Reply{busy("Retry-After", "31")}, Result{Code: schemas.CodeRateLimited}, 1, 0, 0},
 		{"error in the stream before text", []upstream.Reply{upstream.Open(upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))}, hello, 2, 0, time.Second},
+		{"a call that Gemini cannot read", []upstream.Reply{upstream.Open(upstream.Finish("function_call_filter: MALFORMED_FUNCTION_CALL"))}, hello, 2, 0, time.Second},
+		{"such a call after text", []upstream.Reply{upstream.Open(upstream.Say("So"), upstream.Finish("function_call_filter: MALFORMED_FUNCTION_CALL"))}, Result{Text: "So", Code: schemas.CodeUpstreamError}, 1, 0, 0},
 		{
 			"error in the stream after text",
 			[]upstream.Reply{upstream.Open(upstream.Say("So"), upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))},

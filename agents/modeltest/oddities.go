@@ -24,6 +24,9 @@ func (p protocol) oddities(t *testing.T) {
 	hello := Result{Text: "Hello", Stop: schemas.EndTurn}
 	paid := Result{Text: "Hello", Stop: schemas.EndTurn, Usage: counted}
 	said := func(text string) Result { return Result{Text: text, Stop: schemas.EndTurn} }
+	thought := func(thinking, text string) Result {
+		return Result{Thinking: thinking, Text: text, Stop: schemas.EndTurn}
+	}
 	called := func(id string) Result {
 		return Result{Stop: schemas.EndTurn, Calls: []turn.ToolCall{{ID: id, Name: "f", Arguments: `{"x":1}`}}}
 	}
@@ -65,9 +68,18 @@ func (p protocol) oddities(t *testing.T) {
 		{"refusal false", chunk(`{"refusal":false,"content":"Hello"}`, "null") + stop, hello},
 		{"reasoning in parts", chunk(`{"reasoning_content":[{"type":"text","text":"hm"}]}`, "null") + whole, Result{Text: "Hello", Thinking: "hm", Stop: schemas.EndTurn}},
 		{"reasoning true", chunk(`{"reasoning":true}`, "null") + whole, hello},
+		{"reasoning in tags", chunk(`{"content":"\n<think>\nhm < 1"}`, "null") + chunk(`{"content":"\n</think>\n\n"}`, "null") + chunk(`{"content":"\n"}`, "null") + whole, thought("\nhm < 1\n", "Hello")},
+		{"reasoning in tags that are cut", chunk(`{"content":"<th"}`, "null") + chunk(`{"content":"ink>hm</"}`, "null") + chunk(`{"content":"p></th"}`, "null") + chunk(`{"content":"ink>"}`, "null") + whole, thought("hm</p>", "Hello")},
+		{"reasoning in tags, in one chunk, decoded", chunk(`{"content":"<think>hm</think>Hello","x":1}`, "null") + stop, thought("hm", "Hello")},
+		{"reasoning in a tag that does not end", chunk(`{"content":"<think>hm</thi"}`, "null") + chunk(`{}`, `"length"`), Result{Thinking: "hm</thi", Stop: schemas.MaxTokens}},
+		{"reasoning in tags before a call", chunk(`{"content":"<think>hm</think>\n"}`, "null") + calls(`[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]`) + stop, Result{Thinking: "hm", Calls: called("a").Calls, Stop: schemas.EndTurn}},
+		{"a tag later in the text", chunk(`{"content":" Use <think>a</think>"}`, "null") + stop, said(" Use <think>a</think>")},
+		{"half a tag at the end", chunk(`{"content":"\n<thin"}`, "null") + stop, said("\n<thin")},
+		{"half a tag before other text", chunk(`{"content":" <"}`, "null") + chunk(`{"content":"b>a"}`, "null") + stop, said(" <b>a")},
 		{"finish_reason false", strings.ReplaceAll(hel+lo, `"finish_reason":null`, `"finish_reason":false`) + stop, hello},
 		{"finish_reason of a text generation server", hel + lo + chunk(`{}`, `"eos_token"`), hello},
 		{"finish_reason of another API", hel + lo + chunk(`{}`, `"SAFETY"`), Result{Text: "Hello", Stop: schemas.ContentFilter}},
+		{"finish_reason with a detail", hel + lo + chunk(`{}`, `"content_filter: RECITATION"`), Result{Text: "Hello", Stop: schemas.ContentFilter}},
 		{"finish_reason a number", hel + lo + chunk(`{}`, `7`), broken("Hello")},
 
 		{"id of a call is a number", calls(`[{"index":0,"id":7,"function":{"name":"f","arguments":"{\"x\":"}}]`) + calls(`[{"index":0,"id":7,"function":{"arguments":"1}"}}]`) + stop, called("7")},

@@ -46,6 +46,7 @@ func Protocol(t *testing.T, dial func(t *testing.T, d Dial) agents.Model) {
 	t.Run("bodies", p.bodies)
 	t.Run("statuses", p.statuses)
 	t.Run("retries", p.retries)
+	t.Run("refused tools", p.refusedTools)
 	t.Run("timers", p.timers)
 	t.Run("cancel", p.cancel)
 	t.Run("requests", p.requests)
@@ -214,6 +215,10 @@ func (p protocol) toolCalls(t *testing.T) {
 	}
 	a, b := turn.ToolCall{ID: "a", Name: "f", Arguments: `{"x":1}`}, turn.ToolCall{ID: "b", Name: "g", Arguments: `{"y":2}`}
 	anon := func(c turn.ToolCall) turn.ToolCall { c.ID = ""; return c }
+	signed := func(c turn.ToolCall) turn.ToolCall {
+		c.Extra = `{"google":{"thought_signature":"s"}}`
+		return c
+	}
 	none := turn.ToolCall{ID: "a", Name: "f"}
 	p.table(t, "text/event-stream", []row{
 		{"one call", record(upstream.Call(0, "a", "f", `{"x"`, `:1}`)) + end, want(a)},
@@ -234,6 +239,10 @@ func (p protocol) toolCalls(t *testing.T) {
 		{"no index, fragments with id", chunk(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"id":"a","function":{"arguments":":1}"}}`) + end, want(a)},
 		{"no index, id changes on the way", chunk(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"id":"z","function":{"arguments":":1}"}}`) + end, want(a)},
 		{"no index, name repeated", chunk(`{"function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"function":{"name":"f","arguments":":1}"}}`) + end, want(anon(a))},
+		{"extra content of a call", chunk(`{"index":0,"id":"a","extra_content":{"google":{"thought_signature":"s"}},"function":{"name":"f","arguments":"{\"x\":1}"}}`) + end, want(signed(a))},
+		{"extra content, id a number", chunk(`{"index":0,"id":7,"extra_content":{"google":{"thought_signature":"s"}},"function":{"name":"f","arguments":"{\"x\":1}"}}`) +
+			end, want(signed(turn.ToolCall{ID: "7", Name: "f", Arguments: `{"x":1}`}))},
+		{"extra content late", record(upstream.Call(0, "a", "f", `{"x":1}`)) + chunk(`{"index":0,"extra_content":{"google":{"thought_signature":"s"}}}`) + end, want(signed(a))},
 		{"no id", chunk(`{"index":0,"function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"index":0,"function":{"arguments":":1}"}}`) + end, want(anon(a))},
 		{"index null, id null", strings.ReplaceAll(chunk(`{"index":null,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`), `"type"`, `"t"`) + end, want(a)},
 		{"every call has index 0", chunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`) + chunk(`{"index":0,"id":"b","function":{"name":"g","arguments":"{\"y\":2}"}}`) + end, want(a, b)},

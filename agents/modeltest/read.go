@@ -71,4 +71,7 @@ func (r *Result) add(d agents.Delta) {
 		return
 	}
 	r.Calls[f.Index].Arguments += f.Arguments
+	if f.Extra != "" {
+		r.Calls[f.Index].Extra = f.Extra
+	}
 }

@@ -114,6 +114,66 @@ func (p protocol) requests(t *testing.T) {
 			t.Errorf("max_completion_tokens is %v, want 100", body["max_completion_tokens"])
 		}
 	})
+	t.Run("what a server wants back, from then on", func(t *testing.T) {
+		wants := []struct{ refusal, change string }{
+			{"", `"extra_content":{"google":{"thought_signature":"s"}}`},
+			{"thinking is enabled but reasoning_content is missing in assistant tool call message at index 2", `"role":"assistant","content":"Looking.","reasoning_content":"hm"`},
+			{"Missing `reasoning_content` field in the assistant message at message index 4", `"role":"assistant","content":"So.","reasoning_content":" "`},
+			{"Failed to deserialize the JSON body into the target type: messages[3]: missing field `content` at line 1 column 99", `"role":"assistant","content":"","tool_calls":[{"id":"d"`},
+			{"[{'type': 'missing', 'loc': ('body', 'messages', 3, 'content'), 'msg': 'Field required'}]", `"role":"assistant","content":"","tool_calls":[{"id":"d"`},
+			{"Function call is missing a thought_signature in functionCall parts", `"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}`},
+		}
+		for _, tt := range wants {
+			req := full()
+			req.Messages[1].Reasoning, req.Messages[1].ToolCalls[0].Extra = "hm", `{"google":{"thought_signature":"s"}}`
+			req.Messages = append(req.Messages, turn.Message{Role: turn.Assistant, Content: "So."},
+				turn.Message{Role: turn.Assistant, ToolCalls: []turn.ToolCall{{ID: "d", Name: "f"}}})
+			up := upstream.NewMemory()
+			if tt.refusal != "" {
+				up.Push(upstream.Status(http.StatusBadRequest, `[{"error":{"code":400,"message":"`+tt.refusal+`"}}]`))
+			}
+			up.On(upstream.Any, upstream.Text("ok"))
+			m := p.model(t, up)
+			for range 2 {
+				if got := Read(t.Context(), m, req); got.Err != nil {
+					t.Fatal(got.Err)
+				}
+			}
+			for i, r := range up.Requests() {
+				if want := i > 0 || tt.refusal == ""; strings.Contains(string(r.Body), tt.change) != want {
+					t.Errorf("after %q: request %d has %s: %t, want %t", tt.refusal, i, tt.change, !want, want)
+				}
+			}
+		}
+	})
+	t.Run("a user's message after a tool's result", func(t *testing.T) {
+		req := full()
+		req.Messages = append(req.Messages, turn.Message{Role: turn.User, Content: "Answer now."})
+		for _, refusal := range []upstream.Reply{
+			upstream.Status(http.StatusBadRequest, `{"object":"error","message":"Unexpected role 'user' after role 'tool'","type":"invalid_request_message_order","param":null,"code":"3230"}`),
+			upstream.Status(http.StatusInternalServerError, `{"error":{"code":500,"message":"Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results."}}`),
+		} {
+			sent := send(t, req, refusal)
+			if len(sent) != 2 {
+				t.Fatalf("%d requests, want 2", len(sent))
+			}
+			var roles []string
+			for _, m := range decode(t, sent[1].Body)["messages"].([]any) {
+				roles = append(roles, m.(map[string]any)["role"].(string))
+			}
+			if got, want := strings.Join(roles, " "), "system user assistant tool assistant user"; got != want {
+				t.Errorf("after a refusal the roles are %s, want %s", got, want)
+			}
+		}
+	})
+	t.Run("what another server gave", func(t *testing.T) {
+		req := full()
+		req.Messages[1].ToolCalls[0].Extra = `{"google":{"thought_signature":"s"}}`
+		sent := send(t, req, upstream.Status(http.StatusUnprocessableEntity, `{"detail":[{"type":"extra_forbidden","loc":["body","messages",2,"tool_calls",0,"extra_content"]}]}`))
+		if diff := cmp.Diff(decode(t, []byte(fullBody)), decode(t, sent[1].Body)); diff != "" {
+			t.Errorf("body after a refusal (-want +got):\n%s", diff)
+		}
+	})
 	t.Run("calls that no tool has", func(t *testing.T) {
 		accepted := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 		for _, call := range []turn.ToolCall{

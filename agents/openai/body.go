@@ -50,7 +50,7 @@ const emptySchema = `{"type":"object","properties":{}}`
 const memberFrame = 128
 
 // putRequest returns req with the placeholders replaced by the messages, the tools and the temperature of request.
-func putRequest(req *http.Request, request *agents.ModelRequest) (*http.Request, error) {
+func putRequest(req *http.Request, request *agents.ModelRequest, q quirks) (*http.Request, error) {
 	defer req.Body.Close() // the body is in memory
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -68,7 +68,7 @@ func putRequest(req *http.Request, request *agents.ModelRequest) (*http.Request,
 	for i := range request.Tools {
 		size += len(request.Tools[i].Name) + len(request.Tools[i].Description) + len(request.Tools[i].InputSchema) + memberFrame
 	}
-	whole := appendMessages(append(make([]byte, 0, size), head...), request)
+	whole := appendMessages(append(make([]byte, 0, size), head...), request, q)
 	if len(request.Tools) > 0 {
 		if head, rest, found = bytes.Cut(rest, toolsPlace); !found {
 			return nil, errors.New("the request has no place for tools")
@@ -90,13 +90,13 @@ func messageSize(m *turn.Message) int {
 		size += len(m.Images[i].Base64) + memberFrame
 	}
 	for i := range m.ToolCalls {
-		size += 2*len(m.ToolCalls[i].Arguments) + memberFrame
+		size += 2*len(m.ToolCalls[i].Arguments) + len(m.ToolCalls[i].Extra) + memberFrame
 	}
 	return size
 }
 
 // appendMessages appends the member messages of a request.
-func appendMessages(dst []byte, req *agents.ModelRequest) []byte {
+func appendMessages(dst []byte, req *agents.ModelRequest, q quirks) []byte {
 	dst = append(dst, `"messages":[`...)
 	if req.System != "" {
 		dst = append(dst, `{"role":"system","content":`...)
@@ -106,27 +106,41 @@ func appendMessages(dst []byte, req *agents.ModelRequest) []byte {
 		if i > 0 || req.System != "" {
 			dst = append(dst, ',')
 		}
-		dst = appendMessage(dst, &req.Messages[i])
+		if q.answeredResults && i > 0 && req.Messages[i].Role == turn.User && req.Messages[i-1].Role == turn.ToolRole {
+			dst = append(dst, betweenMessage...)
+		}
+		dst = appendMessage(dst, &req.Messages[i], q)
 	}
 	return append(dst, ']')
 }
 
-func appendMessage(dst []byte, m *turn.Message) []byte {
+// betweenMessage is an assistant's message for servers that want one after a tool's result.
+const betweenMessage = `{"role":"assistant","content":"I have the result."},`
+
+func appendMessage(dst []byte, m *turn.Message, q quirks) []byte {
 	dst = schemas.AppendField(append(dst, '{'), "role", string(m.Role))
 	switch {
 	case len(m.Images) > 0:
 		dst = appendParts(schemas.AppendKey(dst, "content"), m)
 	case m.Content != "" || len(m.ToolCalls) == 0:
 		dst = schemas.AppendField(dst, "content", cmp.Or(m.Content, " ")) // some servers refuse empty messages
+	case q.contentAlways:
+		dst = append(schemas.AppendKey(dst, "content"), `""`...)
+	}
+	if q.reasoningBack && m.Role == turn.Assistant {
+		dst = schemas.AppendField(dst, "reasoning_content", cmp.Or(m.Reasoning, " ")) // some servers refuse empty reasoning
 	}
 	if len(m.ToolCalls) > 0 {
-		dst = appendCalls(schemas.AppendKey(dst, "tool_calls"), m.ToolCalls)
+		dst = appendCalls(schemas.AppendKey(dst, "tool_calls"), m.ToolCalls, q)
 	}
 	dst = schemas.AppendField(dst, "tool_call_id", m.ToolCallID)
 	return append(dst, '}')
 }
 
-func appendCalls(dst []byte, calls []turn.ToolCall) []byte {
+// anySignature is what Gemini takes for the signature of a call that it did not make.
+const anySignature = `{"google":{"thought_signature":"skip_thought_signature_validator"}}`
+
+func appendCalls(dst []byte, calls []turn.ToolCall, q quirks) []byte {
 	dst = append(dst, '[')
 	for i, c := range calls {
 		if i > 0 {
@@ -139,7 +153,15 @@ func appendCalls(dst []byte, calls []turn.ToolCall) []byte {
 		dst = schemas.AppendString(append(dst, `{"id":`...), c.ID)
 		dst = schemas.AppendString(append(dst, `,"type":"function","function":{"name":`...), callName(c.Name))
 		dst = schemas.AppendString(append(dst, `,"arguments":`...), arguments)
-		dst = append(dst, "}}"...)
+		dst = append(dst, '}')
+		extra := c.Extra
+		if extra == "" && q.signedCalls {
+			extra = anySignature
+		}
+		if extra != "" && !q.noExtra {
+			dst = append(append(dst, `,"extra_content":`...), extra...)
+		}
+		dst = append(dst, '}')
 	}
 	return append(dst, ']')
 }

@@ -32,9 +32,10 @@ type piece struct {
 }
 
 type fragment struct {
-	Index    *int     `json:"index"`
-	ID       string   `json:"id"`
-	Function function `json:"function"`
+	Index    *int            `json:"index"`
+	ID       string          `json:"id"`
+	Function function        `json:"function"`
+	Extra    json.RawMessage `json:"extra_content"` // of Gemini, which wants it back
 }
 
 type function struct {
@@ -177,7 +178,8 @@ func storable(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") 
 
 // stopReason maps a finish_reason. False means that it is unknown.
 func stopReason(finish string) (schemas.StopReason, bool) {
-	switch strings.ToLower(finish) { // gateways to other servers write STOP
+	finish, _, _ = strings.Cut(strings.ToLower(finish), ": ") // Gemini writes "content_filter: RECITATION", gateways to other servers STOP
+	switch finish {
 	case "stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "tool_use", "eos", "eos_token", "complete":
 		return schemas.EndTurn, true
 	case "length", "max_tokens", "model_length":

@@ -41,7 +41,7 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errors.New("openai: the request's context has no exchange")
 	}
 	req.Header["Accept-Encoding"] = uncompressed // the header belongs to this one call
-	req, err := putRequest(req, x.request)
+	req, err := putRequest(req, x.request, x.quirks)
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +134,7 @@ func (f *fault) without(key string) *fault {
 // exchange is shared by a call and the round tripper.
 type exchange struct {
 	request *agents.ModelRequest
+	quirks  quirks
 	watch   *watch
 	reader  *reader // reader of the reply; set by the round tripper
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type fault struct {
 	param      string
 	message    string
 	retryAfter time.Duration
+	chance     bool // the next attempt may succeed
 }
 
 func (f *fault) Error() string {
@@ -48,6 +50,14 @@ var (
 
 	errUnreachable = errors.New("openai: the server cannot be reached")
 )
+
+// unknownFinish is the fault of a reply that ended for an unknown reason. Gemini ends a reply,
+// often an empty one, when it has written a call that it cannot read itself.
+func unknownFinish(reason string) *fault {
+	f := protocol("finish_reason %.100q", reason)
+	f.chance = strings.Contains(strings.ToLower(reason), "malformed_function_call")
+	return f
+}
 
 func protocol(format string, args ...any) *fault {
 	return &fault{message: fmt.Sprintf(format, args...)}
@@ -92,9 +102,18 @@ func errorBody(body []byte) (*fault, bool) {
 	}
 	switch {
 	case isSet(o.Error):
-		var inner errorFields
+		var inner struct {
+			errorFields
+			// Metadata has what a gateway got from the server behind it: its own message
+			// only says that there was an error.
+			Metadata json.RawMessage `json:"metadata"`
+		}
+		var behind struct {
+			Raw json.RawMessage `json:"raw"`
+		}
 		if json.Unmarshal(o.Error, &inner) == nil {
-			return inner.fault(cmp.Or(text(inner.Message), string(o.Error))), true
+			_ = json.Unmarshal(inner.Metadata, &behind) // without it nothing is known
+			return inner.fault(strings.TrimSpace(cmp.Or(text(inner.Message), string(o.Error)) + " " + text(behind.Raw))), true
 		}
 		return o.fault(text(o.Error)), true
 	case isSet(o.Choices):
@@ -137,24 +156,36 @@ func isSet(raw json.RawMessage) bool {
 	return true
 }
 
+// tooLong are words of servers that refuse a prompt for its length.
+var tooLong = []string{
+	"context_length", "context length", "context window", "context size", "context_size", "maximum context", "context limit", "prompt is too long", "input is too long",
+	"input token count",                          // Gemini
+	"maximum prompt length",                      // xAI
+	"exceeded model token limit",                 // Kimi
+	"range of input length",                      // Qwen
+	"prompt exceeds max length",                  // GLM
+	"`inputs` tokens", "`inputs` must have less", // servers of Hugging Face
+}
+
+// withoutTools are words of servers that refuse tools: Ollama, vLLM, llama.cpp, OpenRouter.
+var withoutTools = []string{"does not support tools", "--enable-auto-tool-choice", "tools param requires --jinja", "support tool use"}
+
+// has reports whether one of the words, in lower case, is in the fault.
+func (f *fault) has(words ...string) bool {
+	message := strings.ToLower(f.kind + " " + f.code + " " + f.message)
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(message, w) })
+}
+
 // category returns the error code of a fault.
 func (f *fault) category() schemas.Code {
-	message := strings.ToLower(f.kind + " " + f.code + " " + f.message)
-	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(message, w) {
-				return true
-			}
-		}
-		return false
-	}
+	has := f.has
 	status := f.status
 	if n, err := strconv.Atoi(f.code); status == 0 && err == nil {
 		status = n
 	}
 	refused := status == 0 || (status >= 400 && status < 500)
 	switch {
-	case refused && has("context_length", "context length", "context window", "context size", "context_size", "maximum context", "prompt is too long", "input is too long"):
+	case refused && has(tooLong...):
 		return schemas.CodeContextTooLong
 	case status == http.StatusRequestEntityTooLarge:
 		return schemas.CodeContextTooLong
@@ -188,8 +219,13 @@ var sentences = map[schemas.Code]string{
 func visible(err error) error {
 	code := category(err)
 	e := schemas.NewError(code, sentences[code])
-	if f, ok := errors.AsType[*fault](err); ok && code == schemas.CodeRateLimited && f.retryAfter > 0 {
-		e.RetryAfter = int((f.retryAfter + time.Second - 1) / time.Second)
+	if f, ok := errors.AsType[*fault](err); ok {
+		if code == schemas.CodeRateLimited && f.retryAfter > 0 {
+			e.RetryAfter = int((f.retryAfter + time.Second - 1) / time.Second)
+		}
+		if f.has(withoutTools...) {
+			e.Message = "the model, or its server as it is set up, cannot call tools"
+		}
 	}
 	return e.Because(err)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -13,6 +14,7 @@ import (
 	"github.com/chattray/chattray/agents/modeltest"
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/agents/openai"
+	"github.com/chattray/chattray/schemas"
 )
 
 // pieces answers every request with body, read in pieces of the given sizes in
@@ -117,6 +119,45 @@ func FuzzPlain(f *testing.F) {
 		decoded := readPieces(t, pieces{body: body(`{"unknown":1,` + chunk[1:])})
 		if diff := same(decoded, plain); diff != "" {
 			t.Errorf("%q (-decoded +plain):\n%s", content, diff)
+		}
+	})
+}
+
+// FuzzThoughts reads a text in one chunk and in two: what is text and what reasoning does not
+// depend on that, and nothing but tags and white space at their ends is lost.
+func FuzzThoughts(f *testing.F) {
+	for _, content := range []string{"<think>hm</think>\n\nSo.", " <think>a</thin</think> ", "<thi", "</think>", "<think><think>", "\t\n", " So <think>a</think>", strings.Repeat(" ", 70) + "<think>a"} {
+		f.Add(content, uint16(len(content)/2))
+	}
+	f.Fuzz(func(t *testing.T, content string, at uint16) {
+		content = strings.ReplaceAll(strings.ToValidUTF8(content, ""), "\x00", "")
+		if len(content) > 1<<10 {
+			return // beyond the limits
+		}
+		read := func(parts ...string) modeltest.Result {
+			body := ""
+			for _, part := range parts {
+				body += "data: " + upstream.Chunk(`{"content":`+string(schemas.AppendString(nil, part))+`}`, "null") + "\n\n"
+			}
+			return readPieces(t, pieces{body: body + "data: " + upstream.Chunk(`{}`, `"stop"`) + "\n\n"})
+		}
+		cut := min(int(at), len(content))
+		for cut > 0 && cut < len(content) && !utf8.RuneStart(content[cut]) {
+			cut--
+		}
+		whole := read(content)
+		if diff := same(whole, read(content[:cut], content[cut:])); diff != "" {
+			t.Errorf("%q cut at %d (-whole +cut):\n%s", content, cut, diff)
+		}
+		const space = " \t\r\n"
+		want := modeltest.Result{Text: content}
+		rest := strings.TrimLeft(content, space)
+		if thought, tagged := strings.CutPrefix(rest, "<think>"); tagged && len(content)-len(rest) <= 64 {
+			thought, text, _ := strings.Cut(thought, "</think>")
+			want = modeltest.Result{Thinking: thought, Text: strings.TrimLeft(text, space)}
+		}
+		if whole.Text != want.Text || whole.Thinking != want.Thinking {
+			t.Errorf("%q gives the text %q and the reasoning %q, want %q and %q", content, whole.Text, whole.Thinking, want.Text, want.Thinking)
 		}
 	})
 }

@@ -75,7 +75,7 @@ func loosePiece(raw json.RawMessage) (*piece, error) {
 		if err != nil {
 			return nil, err
 		}
-		call := fragment{ID: text(o["id"])}
+		call := fragment{ID: text(o["id"]), Extra: o["extra_content"]}
 		if f != nil {
 			call.Function = *f
 		}

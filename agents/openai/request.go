@@ -10,14 +10,19 @@ import (
 	"github.com/chattray/chattray/agents"
 )
 
-// quirks are options that a model's server does not accept. They are learned
-// from its refusals (and go-openai's) and kept for each model.
+// quirks are options that a model's server does not accept, and additions that it
+// wants. They are learned from its refusals (and go-openai's) and kept for each model.
 type quirks struct {
 	noStreamOptions  bool // without stream_options
 	completionTokens bool // max_completion_tokens instead of max_tokens
 	fixedTemperature bool // without temperature
 	reasoningOff     bool // tools only without reasoning
 	noToolChoice     bool // without tool_choice
+	reasoningBack    bool // with the reasoning of earlier replies
+	signedCalls      bool // with a signature for calls that have none
+	noExtra          bool // without what another server gave with a call
+	contentAlways    bool // with a content in every message, also beside calls
+	answeredResults  bool // with an assistant's message between a tool's result and a user's message
 }
 
 // after returns the quirks with the one that err reveals, and whether it is
@@ -32,9 +37,21 @@ func (q quirks) after(err error) (quirks, bool) {
 	case errors.Is(err, goopenai.ErrReasoningToolsRequireResponses):
 		q.reasoningOff = true
 	}
-	if f, ok := errors.AsType[*fault](err); ok && (f.status == 400 || f.status == 422) {
+	// llama.cpp answers with 500 when the model's template refuses the messages.
+	if f, ok := errors.AsType[*fault](err); ok && (f.status == 400 || f.status == 422 || f.status == 500) {
 		message := strings.ToLower(f.param + " " + f.message)
 		switch {
+		case strings.Contains(message, "after role 'tool'"), strings.Contains(message, "must alternate"): // Mistral
+			q.answeredResults = true
+		case f.status == 500:
+		case strings.Contains(message, "missing field `content`"), strings.Contains(message, "content") && strings.Contains(message, "field required"):
+			q.contentAlways = true
+		case strings.Contains(message, "reasoning_content"): // DeepSeek and Kimi
+			q.reasoningBack = true
+		case strings.Contains(message, "thought_signature"): // Gemini
+			q.signedCalls = true
+		case strings.Contains(message, "extra_content"):
+			q.noExtra = true
 		case strings.Contains(message, "stream_options"), strings.Contains(message, "include_usage"):
 			q.noStreamOptions = true
 		case strings.Contains(message, "max_completion_tokens"):

@@ -20,21 +20,20 @@ const (
 )
 
 // pause returns how long to wait before the next attempt, and whether there is
-// one: a busy or unreachable upstream may recover.
+// one: a busy or unreachable upstream may recover, and a fault may have a chance.
 func pause(err error, attempt, attempts int) (time.Duration, bool) {
 	if attempt >= attempts {
 		return 0, false
 	}
 	var after time.Duration
+	chance := false
 	if f, ok := errors.AsType[*fault](err); ok {
 		if f.code == "insufficient_quota" || f.kind == "insufficient_quota" {
 			return 0, false // waiting does not help
 		}
-		after = f.retryAfter
+		after, chance = f.retryAfter, f.chance
 	}
-	switch category(err) {
-	case schemas.CodeRateLimited, schemas.CodeUpstreamUnavailable:
-	default:
+	if code := category(err); !chance && code != schemas.CodeRateLimited && code != schemas.CodeUpstreamUnavailable {
 		return 0, false
 	}
 	if after > maxRetryAfter {

@@ -19,14 +19,15 @@ type modelCall struct {
 	shown bool // a token has been yielded
 	gone  bool // the consumer stopped reading
 
-	watch   *watch
-	tools   assembly
-	size    int
-	finish  schemas.StopReason
-	early   bool   // there was more after a finish_reason
-	half    []byte // the escape of half a character, with which the last text ended
-	refused bool
-	usage   schemas.Usage
+	watch    *watch
+	tools    assembly
+	size     int
+	finish   schemas.StopReason
+	early    bool // there was more after a finish_reason
+	thoughts thoughts
+	half     []byte // the escape of half a character, with which the last text ended
+	refused  bool
+	usage    schemas.Usage
 }
 
 // run makes the request and yields its reply. A nil error means that the whole
@@ -64,7 +65,8 @@ func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks)
 func (c *modelCall) take(object, text []byte) error {
 	if text != nil {
 		if text, ok := textOf(c.joined(text)); ok {
-			return c.give(agents.Delta{Text: text}, len(text))
+			words, thought := c.thoughts.split(text)
+			return c.give(agents.Delta{Text: words, Thinking: thought}, len(words)+len(thought))
 		}
 	}
 	return c.chunk(object)
@@ -73,7 +75,7 @@ func (c *modelCall) take(object, text []byte) error {
 // open makes the request. It drops go-openai's stream: the round tripper has given
 // the body to a reader.
 func (c *modelCall) open(ctx context.Context, req *agents.ModelRequest, q quirks) (*reader, error) {
-	x := &exchange{request: req, watch: c.watch}
+	x := &exchange{request: req, quirks: q, watch: c.watch}
 	err := concurrent.OnFreshStack(func() error {
 		_, err := c.client.CreateChatCompletionStream(context.WithValue(ctx, exchangeKey{}, x), c.request(req, q))
 		return err
@@ -146,7 +148,7 @@ func (c *modelCall) choice(ch *choice) error {
 	}
 	stop, ok := stopReason(*ch.FinishReason)
 	if !ok {
-		return protocol("finish_reason %.100q", *ch.FinishReason).without(c.cfg.APIKey)
+		return unknownFinish(*ch.FinishReason).without(c.cfg.APIKey)
 	}
 	c.finish = stop
 	if !c.early {
@@ -161,7 +163,8 @@ func (c *modelCall) piece(p *piece, full bool) error {
 	if !ok {
 		return protocol("content %.100q", p.Content).without(c.cfg.APIKey)
 	}
-	thought += p.thinking()
+	words, inText := c.thoughts.split(words)
+	thought += inText + p.thinking()
 	if p.Refusal != nil && *p.Refusal != "" {
 		c.refused = true
 		words += storable(*p.Refusal)
@@ -173,18 +176,29 @@ func (c *modelCall) piece(p *piece, full bool) error {
 	if p.FunctionCall != nil {
 		calls = append(calls, fragment{Index: new(int), Function: *p.FunctionCall})
 	}
+	if len(calls) > 0 {
+		if err := c.rest(); err != nil {
+			return err
+		}
+	}
 	for i := range calls {
 		f, err := c.tools.add(&calls[i], i == 0)
 		if err != nil {
 			return err
 		}
 		if f != nil {
-			if err := c.give(agents.Delta{Call: f}, len(f.ID)+len(f.Name)+len(f.Arguments)+1); err != nil {
+			if err := c.give(agents.Delta{Call: f}, len(f.ID)+len(f.Name)+len(f.Arguments)+len(f.Extra)+1); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// rest yields the text that was held back for a tag that did not come.
+func (c *modelCall) rest() error {
+	words, thought := c.thoughts.end()
+	return c.give(agents.Delta{Text: words, Thinking: thought}, len(words)+len(thought))
 }
 
 // end ends the reply. A reply with a finish_reason is complete, however the stream ended.
@@ -197,6 +211,9 @@ func (c *modelCall) end(err error) error {
 	}
 	if c.refused && c.finish == schemas.EndTurn {
 		c.finish = schemas.Refusal
+	}
+	if err := c.rest(); err != nil {
+		return err
 	}
 	if c.half != nil {
 		if err := c.give(agents.Delta{Text: "\uFFFD"}, 1); err != nil {

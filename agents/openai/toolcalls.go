@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/chattray/chattray/agents"
 )
@@ -19,6 +20,7 @@ type toolCall struct {
 	index     *int // the server's number
 	id, name  string
 	arguments []byte
+	extra     string
 	given     bool // a fragment with the name has been given
 }
 
@@ -44,14 +46,22 @@ func (a *assembly) add(f *fragment, first bool) (*agents.CallFragment, error) {
 		return nil, fmt.Errorf("%w: arguments of more than %d bytes", errTooLarge, a.limits.Arguments)
 	}
 	c.arguments = append(c.arguments, more...)
+	if isSet(f.Extra) {
+		c.extra = storable(strings.ToValidUTF8(string(f.Extra), "\uFFFD"))
+	}
 	switch {
 	case c.given:
-		return &agents.CallFragment{Index: n, Arguments: more}, nil
+		return &agents.CallFragment{Index: n, Arguments: more, Extra: c.extra}, nil
 	case c.name == "" || (n > 0 && !a.calls[n-1].given):
 		return nil, nil // the call waits for its name or for earlier calls
 	}
 	c.given = true
-	return &agents.CallFragment{Index: n, ID: c.id, Name: c.name, Arguments: string(c.arguments)}, nil
+	return c.whole(n), nil
+}
+
+// whole returns all of the call so far, as a fragment.
+func (c *toolCall) whole(n int) *agents.CallFragment {
+	return &agents.CallFragment{Index: n, ID: c.id, Name: c.name, Arguments: string(c.arguments), Extra: c.extra}
 }
 
 // find returns the position of the fragment's call; len(a.calls) means a new call.
@@ -97,7 +107,7 @@ func (a *assembly) nameless() []*agents.CallFragment {
 	for n, c := range a.calls {
 		if !c.given {
 			c.given = true
-			out = append(out, &agents.CallFragment{Index: n, ID: c.id, Name: c.name, Arguments: string(c.arguments)})
+			out = append(out, c.whole(n))
 		}
 	}
 	return out

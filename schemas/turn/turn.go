@@ -32,6 +32,8 @@ type Message struct {
 	// that a message of role tool answers.
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	// Reasoning is the reasoning of an assistant's message, for servers that want it back.
+	Reasoning string `json:"reasoning,omitempty"`
 	// Data is the JSON that a tool returned along with its text; nil for none.
 	// Adapters of real models do not send it.
 	Data json.RawMessage `json:"-"`
@@ -44,11 +46,13 @@ type Image struct {
 }
 
 // ToolCall is a call that the model asked for. Arguments is the text the model
-// wrote; it may be empty or invalid JSON.
+// wrote; it may be empty or invalid JSON. Extra is JSON that the model's server gave with
+// the call and wants back with it, such as a signature; "" for none.
 type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments,omitempty"`
+	Extra     string `json:"extra,omitempty"`
 }
 
 // Request is the work of one loop.

@@ -115,6 +115,7 @@ func (t *Titles) name(ctx context.Context, a record.FirstAnswer) error {
 // titleOf makes a title from a model's reply: its first line, without the
 // quotes and marks that models often add.
 func titleOf(reply string) string {
+	const marks = " \t\"'`*#._“”„«»"
 	first, _, _ := strings.Cut(strings.TrimSpace(reply), "\n")
-	return text.Line(strings.Trim(strings.TrimPrefix(strings.TrimSpace(first), "Title:"), " \t\"'`*#._“”„«»"), maxModelTitle)
+	return text.Line(strings.Trim(strings.TrimPrefix(strings.Trim(first, marks), "Title:"), marks), maxModelTitle)
 }

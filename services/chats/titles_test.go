@@ -62,6 +62,8 @@ func TestTitles(t *testing.T) {
 		"Base editing trials":        "Base editing trials",
 		"\n\"Quoted.\"\nand more":    "Quoted",
 		"Title: **Bold** ":           "Bold",
+		"**Title:** \"Bold\"":        "Bold",
+		"# Title: Bold":              "Bold",
 		strings.Repeat("word ", 100): strings.TrimSpace(strings.Repeat("word ", 12))[:59] + "…",
 		" \n":                        "",
 		"„Grüße“":                    "Grüße",

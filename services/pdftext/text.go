@@ -43,7 +43,11 @@ func textOf(file []byte, maxPages, maxText int) (text string, why Unreadable) {
 		if n > 1 {
 			b.WriteString("\n\n")
 		}
-		fmt.Fprintf(&b, "[page %d of %d]\n%s", n, pages, page)
+		missing := ""
+		if w.lost || w.inImage {
+			missing = ", a part of which cannot be read"
+		}
+		fmt.Fprintf(&b, "[page %d of %d%s]\n%s", n, pages, missing, page)
 		if b.Len() > maxText {
 			return "", Unreadable(fmt.Sprintf("has too much text: more than %d bytes", maxText))
 		}
@@ -71,8 +75,8 @@ func tidy(file []byte) []byte {
 }
 
 // page reads a page. An unreadable part ends the page: the text before it still
-// counts.
+// counts, and lost is set.
 func (w *walker) page(p pdf.Page) {
-	defer func() { _ = recover() }()
+	defer func() { w.lost = recover() != nil }()
 	w.content(p.V.Key("Contents"), p.Resources(), 0)
 }

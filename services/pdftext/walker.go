@@ -35,6 +35,10 @@ type walker struct {
 	lastY     float64
 	lastSize  float64
 	resources pdf.Value
+	lost      bool // a part of the page cannot be read
+	// inImage is true while the bytes of an image are read. The library takes them for
+	// operators: a bracket among them may hide the image's end, and all that follows.
+	inImage bool
 }
 
 // state is what the operators q and Q save and restore.
@@ -117,6 +121,8 @@ func (w *walker) form(args []pdf.Value, depth int) {
 // effect.
 func (w *walker) operator(op string, args []pdf.Value) {
 	switch op {
+	case "BI", "EI":
+		w.inImage = op == "BI"
 	case "q":
 		w.saved = append(w.saved, w.state)
 	case "Q":

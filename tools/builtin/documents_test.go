@@ -321,6 +321,18 @@ block_id: b6 (md, clean)
 	if err != nil || strings.Count(one.Text, "é") != 10_000 {
 		t.Errorf("one block has %d characters, %v", strings.Count(one.Text, "é"), err)
 	}
+	long := strings.Repeat("a", 11_999) + "\n" + strings.Repeat("é", 5_000)
+	d.document.Blocks[5].Current = &long
+	for arguments, want := range map[string]string{
+		`{"block_id":"b6"}`:                long[:12_000] + "\n(Characters 0 to 12000 of 17000. To read on, call again with start 12000.)",
+		`{"block_id":"b6","start":12000}`:  long[12_000:] + "\n(end of the block)",
+		`{"block_id":"b6","start":170000}`: "\n(end of the block)",
+	} {
+		part, _, err := d.use(t, "read_document", arguments, nil)
+		if want = "block_id: b6 (md, clean)\n" + want + "\n"; err != nil || part.Text != want {
+			t.Errorf("%s: %d bytes, %v, want %d that end with %q", arguments, len(part.Text), err, len(want), want[max(0, len(want)-80):])
+		}
+	}
 	if _, _, err := d.use(t, "read_document", `{"block_id":"b1"}`, nil); err == nil {
 		t.Error("a block that is marked as deleted is shown, want it left out")
 	}

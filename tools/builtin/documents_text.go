@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -61,13 +62,38 @@ func blockText(b *schemas.Block, limit int) string {
 	content := text.Cut(blockContent(b), limit, func(total int) string {
 		return fmt.Sprintf("\n(the first %s of %s characters; read_document with this block_id shows them all)", grouped(limit), grouped(total))
 	})
-	meta := ""
-	if m := cmp.Or(string(b.NewMeta), string(b.Meta)); m != "" && b.Type == schemas.BlockChart {
-		if heading, _ := plannedFor(b); heading == "" {
-			meta = "meta: " + text.Ellipsis(m, maxReadBlock) + "\n"
-		}
+	return framed(b, metaText(b)+strings.TrimRight(content, "\n")+"\n(end of the block)")
+}
+
+// blockPart shows a block from character start on, with a note that says where it continues.
+func blockPart(b *schemas.Block, start int) string {
+	content, meta := []rune(blockContent(b)), ""
+	if start == 0 {
+		meta = metaText(b)
 	}
-	return fmt.Sprintf("block_id: %s (%s, %s)\n%s%s\n(end of the block)\n", b.ID, b.Type, stateWord(b.State), meta, strings.TrimRight(content, "\n"))
+	from := min(start, len(content))
+	to := min(from+pagePart-utf8.RuneCountInString(meta), len(content))
+	shown, end := string(content[from:to]), "(end of the block)"
+	if to == len(content) {
+		shown = strings.TrimRight(shown, "\n")
+	} else {
+		end = fmt.Sprintf("(Characters %d to %d of %d. To read on, call again with start %d.)", from, to, len(content), to)
+	}
+	return framed(b, meta+shown+"\n"+end)
+}
+
+// framed returns text after the line that names a block.
+func framed(b *schemas.Block, text string) string {
+	return fmt.Sprintf("block_id: %s (%s, %s)\n%s\n", b.ID, b.Type, stateWord(b.State), text)
+}
+
+// metaText is the line with a chart's specification, empty for other blocks.
+func metaText(b *schemas.Block) string {
+	m := cmp.Or(string(b.NewMeta), string(b.Meta))
+	if heading, _ := plannedFor(b); m == "" || b.Type != schemas.BlockChart || heading != "" {
+		return ""
+	}
+	return "meta: " + text.Ellipsis(m, maxReadBlock) + "\n"
 }
 
 // blockData is a block in the data of a tool's result.

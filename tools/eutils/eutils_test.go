@@ -344,3 +344,33 @@ func FuzzFetch(f *testing.F) {
 		}
 	})
 }
+
+func FuzzSearch(f *testing.F) {
+	for _, body := range []string{
+		`{"esearchresult":{"count":"2","idlist":["31000001","x"],"errorlist":{"phrasesnotfound":["a"]},"warninglist":{"phrasesignored":["and","and"]}}}`,
+		`{"esearchresult":{"ERROR":"Empty term"}}`, `{"error":"API key invalid"}`, `{"esummaryresult":["Empty id list"]}`, `{"result":{"31000001":{"error":"cannot get document summary"}}}`,
+		`{"result":{"31000001":{"title":"[A &lt;i&gt;b&lt;/i&gt;].","authors":[{"name":"Doe J"}],"sortpubdate":"2021/03/04 00:00","elocationid":"doi: 10.1/x pii: 2"}}}`, "<html>", "{", "",
+	} {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		if strings.Contains(body, "rate limit") {
+			return // it would be asked again, after a while
+		}
+		found, err := client(t, &ncbi{answers: []reply{{body: body}}}, "").Search(t.Context(), nil, eutils.Query{Term: "a", Max: 5})
+		if err != nil && (len(found.IDs) > 0 || found.Total != 0) {
+			t.Errorf("got ids with error %v", err)
+		}
+		for _, id := range found.IDs {
+			if id == "" || strings.Trim(id, "0123456789") != "" {
+				t.Errorf("got the id %q", id)
+			}
+		}
+		got, _ := client(t, &ncbi{answers: []reply{{body: body}}}, "").Summaries(t.Context(), nil, []string{"31000001"})
+		for _, a := range got {
+			if a.PMID != "31000001" || a.Authors == nil || a.Title == "" {
+				t.Errorf("got %+v", a)
+			}
+		}
+	})
+}
