@@ -123,6 +123,7 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	return &http.Transport{
 		Proxy:               proxy,
 		ForceAttemptHTTP2:   true,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence},
 		MaxIdleConns:        maxIdle,
 		MaxIdleConnsPerHost: maxIdle,
 		IdleConnTimeout:     idleConnection,
@@ -137,6 +138,10 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 const (
 	maxIdle        = 1024
 	idleConnection = 90 * time.Second
+	// silence is how long a connection of HTTP/2 may be silent before it is asked for a sign
+	// of life, and how long that may take. Without it calls would use a dead one until the
+	// system gives it up, which takes a quarter of an hour.
+	silence = 15 * time.Second
 	// writeBuffer holds a request's head; a longer body is written directly.
 	writeBuffer = 1 << 10
 	// readBuffer holds as much as a stream of tokens delivers at once.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -117,7 +118,7 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int, waited *tim
 		return "", errCrowded
 	}
 	*waited += time.Since(began)
-	program, err := os.Executable()
+	program, err := itself()
 	if err != nil {
 		return "", fmt.Errorf("read a PDF file: %w", err)
 	}
@@ -150,6 +151,15 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int, waited *tim
 		return "", read.Unreadable
 	}
 	return read.Text, nil
+}
+
+// itself returns the path of this program. On Linux it is that of the running one, also after
+// an upgrade has put another one in its place.
+func itself() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
 }
 
 // bounded is a buffer with a limit of bytes. It is written to and never reads by itself, as

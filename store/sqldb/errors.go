@@ -106,6 +106,13 @@ func readOnly(err error) bool {
 	return ok && slices.Contains([]int{sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}, lite.Code()&0xff)
 }
 
+// broken reports whether err means that the system could not read or write the file, also
+// because it has made the disk read-only after an error.
+func broken(err error) bool {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && lite.Code()&0xff == sqlite3.SQLITE_IOERR
+}
+
 // Late reports whether err means that the time for a statement is over.
 func Late(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)

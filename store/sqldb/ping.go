@@ -107,7 +107,9 @@ func (d *DB) works(ctx context.Context) error {
 	case full(err):
 		return unwell(schemas.ErrNoRoom.Error(), err)
 	case readOnly(err):
-		return unwell("the database is read-only", err)
+		return unwell(readOnlyDatabase, err)
+	case broken(err):
+		return unwell("the disk of the database reports errors", err)
 	case locked(err):
 		return unwell("the database file is locked by another process", err)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -122,6 +124,9 @@ const (
 	probeInsert = `INSERT INTO journal (data) VALUES (?) RETURNING n`
 	probeDelete = `DELETE FROM journal WHERE n = ?`
 )
+
+// readOnlyDatabase is Ping's message about a server, or a disk, that takes no writes.
+const readOnlyDatabase = "the database is read-only"
 
 // unwell returns Ping's error.
 func unwell(message string, cause error) error {

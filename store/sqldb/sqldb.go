@@ -18,7 +18,6 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
-	"modernc.org/sqlite"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -156,9 +155,7 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 		if err == nil {
 			db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns), opts)
 		}
-		if _, ok := errors.AsType[*sqlite.Error](err); ok { // names no file
-			err = fmt.Errorf("%s: %w", rest, err)
-		}
+		err = named(rest, err)
 	case "postgres", "postgresql":
 		db, err = openPostgres(ctx, url, opts, logger)
 	default:

@@ -7,6 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // sqliteRoom is the least free space on the disk of a database file, in bytes.
@@ -54,6 +58,19 @@ func logUnread(path string) bool {
 	return log == nil && errors.Is(index, fs.ErrNotExist) && mayWrite(filepath.Dir(path)) != nil
 }
 
+// named adds the file to SQLite's error, which names none, and why its folder cannot be
+// written to if the file cannot be opened for that reason.
+func named(path string, err error) error {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return err
+	}
+	if cause := mayWrite(filepath.Dir(path)); cause != nil && lite.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
+		return fmt.Errorf("%s: its folder cannot be written to: %w: %w", path, cause, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
 // sqliteReadURL returns an existing file as an SQLite URI for reading.
 func sqliteReadURL(path string) string {
 	if frozen(path) {
@@ -76,7 +93,10 @@ func (d *sqliteDB) check() error {
 	if err := d.inPlace(); err != nil {
 		return err
 	}
-	if err := mayWrite(d.path); err != nil {
+	switch err := mayWrite(d.path); {
+	case errors.Is(err, syscall.EROFS):
+		return unwell(readOnlyDatabase, err)
+	case err != nil:
 		return unwell("the database file is read-only", err)
 	}
 	if free, known := freeSpace(filepath.Dir(d.path)); known && free < sqliteRoom {

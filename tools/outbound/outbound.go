@@ -32,10 +32,15 @@ const (
 	// NoTimeout is the Timeout of a client whose requests end only with their contexts.
 	NoTimeout time.Duration = -1
 
-	maxHeader        = 64 << 10
-	dialTimeout      = 10 * time.Second
-	tlsTimeout       = 10 * time.Second
-	idleTimeout      = 60 * time.Second
+	maxHeader   = 64 << 10
+	dialTimeout = 10 * time.Second
+	tlsTimeout  = 10 * time.Second
+	idleTimeout = 60 * time.Second
+
+	// silence is how long a connection of HTTP/2 may be silent before it is asked for a sign
+	// of life, and how long that may take.
+	silence = 10 * time.Second
+
 	maxIdle          = 32
 	maxIdleForAHost  = 4
 	defaultUserAgent = "chattray"
@@ -96,6 +101,7 @@ func New(c Config) *http.Client {
 			return guarded.DialContext(ctx, network, addr)
 		},
 		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence},
 		TLSHandshakeTimeout:    tlsTimeout,
 		ResponseHeaderTimeout:  headerWait,
 		IdleConnTimeout:        idleTimeout,

@@ -410,6 +410,15 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// A connection of HTTP/2 that has died without a word, for which an MCP server's stream is kept
+// open, is given up before the next exchange with the same server has ended.
+func TestDeadConnection(t *testing.T) {
+	client := outbound.New(outbound.Config{})
+	if found := outbound.FoundDead(client); found == 0 || found >= client.Timeout {
+		t.Errorf("a dead connection is found after %s, want less than the %s of an exchange", found, client.Timeout)
+	}
+}
+
 func TestExplain(t *testing.T) {
 	client := outbound.New(outbound.Config{Allow: loopback})
 	_, err := get(t, client, "http://10.0.0.1/?api_key=secret")
