@@ -19,7 +19,7 @@ export class RenderThrottle {
     if (this.waiting !== null) return
     const interval = Math.min(Math.max(this.cost * 2, INTERVALS.shortest), INTERVALS.longest)
     this.waiting = setTimeout(() => {
-      if (globalThis.document?.visibilityState === 'hidden' || typeof requestAnimationFrame === 'undefined') this.now()
+      if (globalThis.document?.hidden || !globalThis.requestAnimationFrame) this.now()
       else this.waiting = requestAnimationFrame(() => this.now())
     }, this.last + interval - performance.now())
   }
@@ -27,7 +27,7 @@ export class RenderThrottle {
   now(): void {
     if (this.waiting !== null) {
       clearTimeout(this.waiting)
-      if (typeof cancelAnimationFrame !== 'undefined') cancelAnimationFrame(this.waiting as number)
+      globalThis.cancelAnimationFrame?.(this.waiting as number)
       this.waiting = null
     }
     const start = (this.last = performance.now())

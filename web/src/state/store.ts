@@ -158,7 +158,7 @@ export class ChatStore extends WaitingChat {
     if (this.state.isLoading || moved) return this.wait(message, options, moved)
     const left = this.takeBack()
     const tools = this.clientTools.specs()
-    const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.state.model || this.options.model?.() })
+    const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.state.model || this.pageModel() })
     await this.ask({ message, options, request, key: options.key ?? newKey(), accepted: false }, left)
   }
 
