@@ -33,7 +33,9 @@ export function useDecision(payload: CustomPayload): Decision {
   const state = useChatState()
   const deciding = state.deciding.includes(id) || (own.id === id && own.deciding)
   const decide = useCallback(async (outcome: Decided, data?: unknown) => {
-    if (store.getSnapshot().deciding.includes(id) || payload.outcome) return false
+    // Another chat may be open when the handler has ended.
+    const chat = store.getSnapshot()
+    if (chat.deciding.includes(id) || payload.outcome) return false
     const handler = payloadHandlerFor(payload.type, handlers)
     const kept = done.get(store) ?? new Map<string, Decided>()
     done.set(store, kept)
@@ -46,7 +48,7 @@ export function useDecision(payload: CustomPayload): Decision {
       }
       if (id) {
         kept.set(id, outcome)
-        await store.resolve(id, outcome)
+        await store.resolve(id, outcome, chat)
         kept.delete(id)
       }
       announce(outcome === 'accepted' ? labels.accepted : labels.rejected)

@@ -9,7 +9,7 @@ import { Drafts } from './drafts'
 import { ConversationStorage } from './conversationStorage'
 import { RenderThrottle } from './renderThrottle'
 import { RunReplays } from './runReplays'
-import { CUT_ID, emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
+import { CUT_ID, emptied, emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
 import { emptyRun, text } from './run'
 import { questionOf, requestOf, type SendOptions } from './request'
 import { failureOf, STORE_LIMITS } from './keptChat'
@@ -74,7 +74,7 @@ export class ChatStore extends WaitingChat {
   /** The beginning of the keys in the browser's storage for this store, or for one tray of it; empty when nothing is stored. */
   keyOf(tray = ''): string {
     const name = this.options.storageKey
-    return name ? ['chattray', name, ...(tray ? [tray] : [])].join(':') : ''
+    return name ? `chattray:${name}${tray && `:${tray}`}` : ''
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -330,7 +330,7 @@ export class ChatStore extends WaitingChat {
     this.reader = reader
     const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
-    if (elsewhere) this.state = { ...emptyState, page: this.state.page, model: this.state.model, conversationId }
+    if (elsewhere) this.state = { ...emptied(this.state), conversationId }
     this.dispatch({ type: 'set', set: { isOpening: true, error: null } })
     const queue = elsewhere && this.readQueue(conversationId)
     try {
