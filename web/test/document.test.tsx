@@ -371,8 +371,8 @@ describe('a decision that is made twice at once', () => {
       if (path === '/api/documents/d') return json({ id: 'd', title: 'Gold', revision: 1, blocks: stored })
       if (method === 'GET') return json({}, 404)
       if (wait) await answer.opened
-      if (path.startsWith('/api/blocks') && path.endsWith('/accept')) {
-        if (stored[0]!.state === 'clean') return json({ detail: 'changed', code: 'conflict' }, 412)
+      if (path.endsWith('/accept')) {
+        if (stored[0]!.state === 'clean') return path.startsWith('/api/blocks') ? json({ detail: 'changed', code: 'conflict' }, 412) : new Response(null, { status: 204 })
         stored = [block('n', { revision: 2 }), block('b')]
       }
       if (method === 'DELETE') stored = [block('b')]
