@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { toJsxRuntime } from 'hast-util-to-jsx-runtime'
 import { isValidElement, type ReactNode } from 'react'
 import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
@@ -11,7 +10,6 @@ import { treeOf, type TreePlugin } from '../src/markdown/tree'
 
 const source = { number: 1, title: 'One', detail: '', url: 'https://example.com' }
 const texts: Record<string, string> = {
-  'every kind of block': readFileSync('e2e/rich.md', 'utf8'),
   'a table with alignments': '| a | b | c | d |\n|:--|--:|:-:|---|\n| 1 | **2** | `3` | |\n\n| only |\n|---|',
   'footnotes that are named twice': 'A[^x] and B[^x] and C[^y].\n\n[^x]: Once.\n\n[^y]: Twice\n\n    - a list\n',
   'lists with tasks and a start': '7. seven\n8. eight\n   - [x] done\n   - [ ] open\n\n     more\n- loose\n\n- list',
@@ -22,6 +20,7 @@ const texts: Record<string, string> = {
   'sources': 'One [1] two [1, 1] three',
   'HTML': 'a *b* <i onclick="x">c</i> &amp; &lt;d&gt;',
 }
+texts['all of them'] = Object.values(texts).join('\n\n')
 const plugins: Record<string, TreePlugin[]> = {
   'sources': [rehypeCitations({ sources: new Map([[1, source]]) })],
   'headings and quotes': [rehypeChanges({ before: wordsOfMarkdown('# A\n\nB\n\n> E\n\nG and H') })],
