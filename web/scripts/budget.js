@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** What an application imports, and the limit of its compressed size in bytes. */
 const budgets = [
-  { name: 'tray', code: "export * from './src/index.ts'", limit: 95 * 1024 },
+  { name: 'tray', code: "export * from './src/index.ts'", limit: 90 * 1024 },
   { name: 'headless', code: "export { ChatProvider, useChatContext, useChatState, useChatStore, useClientTool, useGeneralChat, sectionsOf } from './src/index.ts'", limit: 16 * 1024 },
 ]
 

@@ -15,12 +15,15 @@ let asked: { method: string; path: string; body: any }[]
 let draft: string | undefined
 /** The service answers reads only after it. */
 let gate: Promise<void> | undefined
+/** The service cannot store decisions. */
+let away = false
 const stored = () => ({ id: 'd', title: 'Gold', revision: 1, blocks: [{ id: 'b1', document_id: 'd', type: 'md', current: 'Old text', ...(draft !== undefined && { new: draft }), state: draft === undefined ? 'clean' : 'pending_edit', position: 'a', revision: 1 }] })
 
 beforeEach(() => {
   lines = []
   asked = []
   draft = gate = undefined
+  away = false
   vi.stubGlobal('WebSocket', class extends FakeLine {
     constructor(url: string) {
       super(url)
@@ -42,6 +45,7 @@ function service() {
         return json(stored())
       }
       if (call.path === '/api/documents/e') return json({ id: 'e', title: 'Silver', revision: 1, blocks: [] })
+      if (away && call.path.endsWith('/resolve')) return json({ detail: 'not today', code: 'unavailable', status: 503 }, 503)
       if (call.path === '/api/chat/runs/r1') return json({ run_id: 'r1', state: 'waiting' })
       return json({ run_id: 'r1', payload_id: 'p1', type: 'list', data: [] })
     },
@@ -204,6 +208,31 @@ describe('asking about a document over the socket', () => {
     give(line, { type: 'error', code: 'too_many_requests', content: 'too many requests', end: true, event_id: named(line, 'message')[0]!.id })
     await screen.findByRole('alert')
     expect((screen.getByPlaceholderText('Ask about this document') as HTMLTextAreaElement).value).toBe('Mine')
+  })
+
+  it('gives it back before what is typed by then', async () => {
+    const line = await shown()
+    const field = screen.getByPlaceholderText<HTMLTextAreaElement>('Ask about this document')
+    await userEvent.type(field, 'Mine{Enter}')
+    await userEvent.type(field, 'Next')
+    give(line, { type: 'error', code: 'too_many_requests', content: 'too many requests', end: true, event_id: named(line, 'message')[0]!.id })
+    await screen.findByRole('alert')
+    expect(field.value).toBe('Mine\nNext')
+  })
+
+  it('accepts a payload once, though storing that fails or its card is pressed twice', async () => {
+    const taken: unknown[] = []
+    const off = registerPayloadHandler<string[]>('list', { inline: (data, { onAccept }) => <button onClick={() => onAccept()}>{data.join(' and ')}</button>, onAccept: (data) => void taken.push(data), ownButtons: true })
+    away = true
+    const line = await shown()
+    give(line, begin, { type: 'payload', payload: { payload_id: 'p1', type: 'list', data: ['one', 'two'], summary: 'A list' }, seq: 4 })
+    await userEvent.dblClick(await screen.findByRole('button', { name: 'one and two' }))
+    await screen.findByText('not today')
+    away = false
+    await userEvent.click(screen.getByRole('button', { name: 'one and two' }))
+    await screen.findByText('Accepted', { selector: 'em' })
+    expect(taken).toEqual([['one', 'two']])
+    off()
   })
 
   it('asks for approval, with an input that can be changed, and answers over the socket', async () => {

@@ -1,8 +1,8 @@
-import { screen, waitFor } from '@testing-library/react'
+import { act, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
-import type { PayloadHandlers } from '../src'
-import { answerFrames, json, sse } from './fakes'
-import { posts, settled, show } from './shown'
+import { useChatStore, type ChatStore, type PayloadHandlers } from '../src'
+import { answerFrames, json, sse, type Call } from './fakes'
+import { chat, message, posts, settled, show, slow } from './shown'
 
 const proposal = { payload_id: 'p1', type: 'schema_proposal', data: { a: 1 }, summary: 'A proposal' }
 const apply = { label: 'Apply changes', action: 'apply_schema', handler: 'server', data: { stream_id: 1 }, payload_id: 'p1' }
@@ -65,5 +65,47 @@ describe('an action that accepts a payload', () => {
     expect(posts(calls)[1]).toMatchObject({ interaction_type: 'action_executed', action_metadata: { action_identifier: 'apply_schema', action_data: { stream_id: 1 }, payload_id: 'p1' } })
     await screen.findByText('Accepted', { selector: 'em' })
     expect(screen.queryByRole('button', { name: 'Apply changes' })).toBeNull()
+  })
+})
+
+describe('a decision whose handler takes its time', () => {
+  /** A tray with an answered proposal in chat 7, which was accepted but whose handler has not ended. */
+  async function deciding() {
+    const { response: ended, go } = slow()
+    const onAccept = vi.fn(async () => void (await ended))
+    const kept = (outcome?: string) => chat([message('a', 'assistant', 'x', { payloads: [{ ...proposal, outcome }] })])
+    sessionStorage.setItem('chattray:k:conversation', '7')
+    let store!: ChatStore
+    const Take = () => void (store = useChatStore())
+    let outcome: string | undefined
+    const shown = show(({ path }) => {
+      if (path.includes('/resolve')) return (outcome = 'accepted'), json({ ...proposal, outcome })
+      return path.startsWith('/api/chats/7?') ? kept(outcome) : path.startsWith('/api/chats/8?') ? chat([message('b', 'assistant', 'Eight.')], { conversation_id: 8 }) : undefined
+    }, { payloadHandlers: { schema_proposal: { inline: () => <p>card</p>, onAccept } }, components: { Header: Take } }, 'k')
+    await shown.user.click(await screen.findByRole('button', { name: 'Accept' }))
+    expect(onAccept).toHaveBeenCalledTimes(1)
+    return { ...shown, onAccept, end: () => act(async () => go(json({}))), store: () => store }
+  }
+  const resolved = (calls: Call[]) => calls.filter((c) => c.path.includes('/resolve')).map((c) => c.path)
+
+  it.each([['a new one', (store: ChatStore) => store.newChat()], ['another one', (store: ChatStore) => store.open(8)]])('is stored in its chat, also if %s is open by then', async (_, leave) => {
+    const { calls, end, store } = await deciding()
+    await act(async () => void (await leave(store())))
+    await end()
+    expect(resolved(calls)).toEqual(['/api/chats/7/payloads/p1/resolve'])
+    await act(() => store().open(7))
+    await screen.findByText('Accepted', { selector: 'em' })
+  })
+
+  it('is not made twice, though its chat was left and opened again', async () => {
+    const { user, calls, onAccept, end, store } = await deciding()
+    await act(() => store().open(8))
+    await act(() => store().open(7))
+    const again = await screen.findByRole<HTMLButtonElement>('button', { name: 'Accept' })
+    expect(again.disabled).toBe(true)
+    await user.click(again)
+    await end()
+    await screen.findByText('Accepted', { selector: 'em' })
+    expect([onAccept.mock.calls.length, resolved(calls).length]).toEqual([1, 1])
   })
 })

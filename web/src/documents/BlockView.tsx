@@ -174,7 +174,7 @@ export function EditBlock({ block, unsaved, save, close }: { block: Block; unsav
         if (done) end()
       })
     }}>
-      <textarea ref={field} className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus={!kept} dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => keyOf(e) === 'Escape' && content === begun && end()} />
+      <textarea ref={field} className="ct-input" value={content} readOnly={saving} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus={!kept} dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => keyOf(e) === 'Escape' && content === begun && end()} />
       {!saving && block.current !== undefined && block.current !== begun && (
         <>
           <p className="ct-composer-problem" role="alert">{labels.docStale}</p>

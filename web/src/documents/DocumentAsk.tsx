@@ -78,7 +78,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
     if (asked === '' || !documentId) return
     setQuestion('')
     const into: SocketQuestion = target === ANYWHERE ? { mode: 'agent' } : { mode: 'chat', ...(target !== NEW && { block_id: target }) }
-    if (!(await ask(asked, into))) setQuestion(store.drafts.read(place) || asked)
+    if (!(await ask(asked, into))) setQuestion([asked, store.drafts.read(place)].filter(Boolean).join('\n'))
   }
   const act = (action: SuggestedAction) => {
     if (action.handler !== 'server') return onClientAction?.(action)

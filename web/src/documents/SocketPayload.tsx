@@ -2,11 +2,9 @@ import { useMemo, useState } from 'react'
 import type { CustomPayload } from '../api/types'
 import { PanelIcon } from '../components/icons'
 import { DecisionButtons } from '../components/PayloadCard'
-import { problemWords } from '../labels/tray'
 import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
 import { isDecisive, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
-import { dataOf, type Decided } from '../payloads/useDecision'
-import { useChatStore } from '../state/context'
+import { useDecisionIn, type Decided } from '../payloads/useDecision'
 import { TrayContextProvider, useLabels, useTray } from '../state/tray'
 
 interface SocketPayloadProps {
@@ -24,30 +22,17 @@ interface SocketPayloadProps {
  */
 export function SocketPayload({ payload: given, conversationId, handlers = {}, alone }: SocketPayloadProps) {
   const labels = useLabels()
-  const { api } = useChatStore()
   const tray = useTray()
   const [chosen, setOpen] = useState<boolean | null>(null)
   const [outcome, setOutcome] = useState(given.outcome)
-  const [deciding, setDeciding] = useState(false)
-  const [problem, setProblem] = useState('')
   const handler = payloadHandlerFor(given.type, handlers)
   const [own, setOwn] = useOwnButtons(handler)
   const open = chosen ?? (alone || (isDecisive(handler) && !outcome))
   const payload = outcome ? { ...given, outcome } : given
   const value = useMemo(() => ({ ...tray, handlers }), [tray, handlers])
+  const { deciding, problem, decide: carryOut } = useDecisionIn(payload, handlers, conversationId ?? null)
   const decide = async (decision: Decided, data?: unknown) => {
-    setDeciding(true)
-    setProblem('')
-    try {
-      const value = data === undefined ? await dataOf(handler, payload.data) : data
-      await (decision === 'accepted' ? handler?.onAccept?.(value, payload) : handler?.onReject?.(value, payload))
-      if (conversationId !== undefined && payload.payload_id) await api.resolvePayload(conversationId, payload.payload_id, decision)
-      setOutcome(decision)
-    } catch (error) {
-      setProblem(problemWords(labels, error))
-    } finally {
-      setDeciding(false)
-    }
+    if (await carryOut(decision, data)) setOutcome(decision)
   }
   return (
     <TrayContextProvider value={value}>

@@ -83,7 +83,8 @@ export async function applyAll(api: DocumentApi, documentId: string, some: reado
 
 /** The proposals without some that were decided: what came after one of these comes after its block, or else where it was. */
 export function without(all: readonly Proposal[], decided: readonly Proposal[], ids: ReadonlyMap<string, string>): Proposal[] {
-  return all.filter((p) => !decided.includes(p)).map((p) => ({ ...p, after: placeOf(p.after, decided, ids) }))
+  // Another decision, which has ended meanwhile, may have made others of them.
+  return all.filter((p) => decided.every((d) => d.block.id !== p.block.id)).map((p) => ({ ...p, after: placeOf(p.after, decided, ids) }))
 }
 
 /** The proposals after a block has moved up before a new one, which only this page proposes. */

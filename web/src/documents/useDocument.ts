@@ -141,8 +141,14 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   const here = (block: Block) => proposals.find((p) => p.block.id === block.id && (document?.blocks ?? []).every((b) => b.id !== block.id || b.state === 'clean'))
   const pending = pendingOf(proposed?.blocks ?? [])
 
-  /** Decides and remembers it; proposals of this page are carried out here, the others by the service. */
-  const decide = (decision: Decision, service: (() => Promise<unknown>) | null) => act(async () => {
+  const deciding = useRef(new Set<string>())
+  /** Decides and remembers it, each change once; proposals of this page are carried out here, the others by the service. */
+  const decide = (decision: Decision, service: (() => Promise<unknown>) | null) => {
+    const ids = decision.proposals.map((p) => p.block.id)
+    ids.forEach((id) => deciding.current.add(id))
+    return carryOut(decision, service).finally(() => ids.forEach((id) => deciding.current.delete(id)))
+  }
+  const carryOut = (decision: Decision, service: (() => Promise<unknown>) | null) => act(async () => {
     const own = decision.proposals.flatMap((p) => here(p.block) ?? [])
     await service?.()
     const ids = new Map<string, string>()
@@ -160,12 +166,13 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   })
   const decideOne = (kind: Decision['kind'], block: Block) => {
     const one = pending.filter((p) => p.block.id === block.id)
+    if (deciding.current.has(block.id)) return Promise.resolve(false)
     return decide({ kind, proposals: one }, here(block) ? null : () => api[kind](block.id, block.revision))
   }
   const decideAll = (kind: Decision['kind']) => {
     const { title: old, new_title: next } = proposed ?? {}
     // An unfinished block cannot be proposed again.
-    const whole = pending.filter((p) => !writing.has(p.block.id))
+    const whole = pending.filter((p) => !writing.has(p.block.id) && !deciding.current.has(p.block.id))
     return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => (kind === 'accept' ? api.acceptAll(id ?? '') : api.revertAll(id ?? '')))
   }
   const undoing = useRef(false)

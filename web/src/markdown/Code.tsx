@@ -1,12 +1,10 @@
-import { toJsxRuntime } from 'hast-util-to-jsx-runtime'
 import { memo, useEffect, useRef, useState, type ReactNode } from 'react'
-import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import { ExpandIcon, WrapIcon } from '../components/icons'
 import { Boundary } from '../state/Boundary'
 import { useLabels } from '../state/tray'
 import { whenIdle } from '../state/whenIdle'
 import { CopyButton } from './copy'
-import { useMarkdownParts, usePlugin, type CodeProps, type Highlight, type RenderDiagram } from './plugins'
+import { useMarkdownParts, usePlugin, type CodeProps, type Elements, type Highlight, type RenderDiagram } from './plugins'
 import { Scroller } from './Scroller'
 import { Tool, Whole } from './TableFrame'
 
@@ -59,19 +57,22 @@ const MAX_DIAGRAM = 20_000
 const MAX_COLOURED = 40_000
 
 function Coloured({ language, code, streaming }: { language: string; code: string; streaming: boolean }) {
-  const highlight = usePlugin('highlight', language !== '' && code.length <= MAX_COLOURED)
+  const { plugins } = useMarkdownParts({})
+  const wanted = language !== '' && code.length <= MAX_COLOURED && plugins?.highlight !== false
+  const highlight = usePlugin('highlight', wanted)
+  const elements = usePlugin('elements', wanted)
   const [done, setDone] = useState(plain)
   const before = done.language === language && code.startsWith(done.code) ? done : plain
   const whole = streaming ? code.slice(0, code.lastIndexOf('\n') + 1) : code
-  const due = highlight !== null && code.length <= MAX_COLOURED && whole.length - before.code.length >= (streaming && before.code !== '' ? Math.max(120, before.code.length / 10) : 1)
+  const due = highlight !== null && elements !== null && code.length <= MAX_COLOURED && whole.length - before.code.length >= (streaming && before.code !== '' ? Math.max(120, before.code.length / 10) : 1)
   const latest = useRef(whole)
   useEffect(() => {
     latest.current = whole
   })
   useEffect(() => {
     if (!due) return
-    return whenIdle(() => setDone(colouredOf(highlight, latest.current, language)))
-  }, [due, highlight, language])
+    return whenIdle(() => setDone(colouredOf(highlight, elements, latest.current, language)))
+  }, [due, highlight, elements, language])
   return <>{before.shown}{code.slice(before.code.length)}</>
 }
 
@@ -87,9 +88,9 @@ const plain: Colours = { code: '', language: '', shown: null }
  * Code is coloured when the browser is idle, not while a frame is drawn. While code grows, only its complete lines are coloured, and
  * again when they have grown by a tenth, so that the cost stays proportional to the length.
  */
-function colouredOf(highlight: Highlight, code: string, language: string): Colours {
+function colouredOf(highlight: Highlight, elements: Elements, code: string, language: string): Colours {
   const tree = highlight(code, language)
-  return { code, language, shown: tree ? (toJsxRuntime(tree, { Fragment, jsx, jsxs, ignoreInvalidStyle: true }) as ReactNode) : code }
+  return { code, language, shown: tree ? elements(tree) : code }
 }
 
 /** A diagram, drawn when the browser is idle. */

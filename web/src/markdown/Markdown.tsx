@@ -1,12 +1,12 @@
 import type { Element } from 'hast'
-import { toJsxRuntime, type Components as AllComponents } from 'hast-util-to-jsx-runtime'
+import type { Components } from 'hast-util-to-jsx-runtime'
 import { createContext, memo, useContext, useMemo, useRef, useState, type MouseEvent, type ReactNode } from 'react'
-import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import remend from 'remend'
 import { ExternalIcon, ImageIcon } from '../components/icons'
 import { Boundary } from '../state/Boundary'
 import { useLabels } from '../state/tray'
 import { CodeBlock } from './Code'
+import { elementsOf } from './elements'
 import { OutsideLink } from './Link'
 import { markMath, texOf } from './math'
 import { Formula } from './Formula'
@@ -87,17 +87,15 @@ function Tree({ source, more }: { source: string; more: readonly TreePlugin[] })
   // Only footnotes have words. A function among the labels may be a new one at each render of the page.
   const words = hasFootnotes(source) ? labels.footnoteBack : undefined
   const tree = useMemo(() => treeOf(source, labels, [...more, rehypeCitations({ sources })]), [source, labels.footnotes, words, more, sources])
-  return toJsxRuntime(tree, { Fragment, jsx, jsxs, components: shown, ignoreInvalidStyle: true, passKeys: true, passNode: true }) as ReactNode
+  return elementsOf(tree, shown)
 }
 
 const nothing: readonly TreePlugin[] = []
 
-type Components = Partial<AllComponents>
-
 /** Whether more of a block will follow. The component stays the same at its end, so that nothing is built twice. */
 const Growing = createContext(false)
 
-const shown: Components = {
+const shown: Partial<Components> = {
   a: ({ href, id, children, node, 'aria-label': label }) => {
     if (!href) return <span className="ct-dead-link">{children}</span>
     if (href.startsWith('#')) return <a href={href} id={id} aria-label={label} onClick={follow}>{children}</a>

@@ -5,6 +5,8 @@ import { createContext, useContext, useEffect, useMemo, useState, type Component
 export type RenderMath = (tex: string, element: HTMLElement, display: boolean) => void
 /** The tree of coloured code, with classes as highlight.js names them; null for an unknown language. */
 export type Highlight = (code: string, language: string) => Root | null
+/** The elements of a tree of coloured code. */
+export type Elements = (tree: Root) => ReactNode
 /** A diagram as the text of an SVG. It throws when it cannot draw the source. */
 export type RenderDiagram = (source: string) => string | Promise<string>
 
@@ -45,10 +47,11 @@ export interface MarkdownComponents {
   Image?: ComponentType<ImageProps>
 }
 
-const bundled: Required<{ [K in keyof MarkdownPlugins]: Exclude<MarkdownPlugins[K], false> }> = {
+const bundled: Required<{ [K in keyof MarkdownPlugins]: Exclude<MarkdownPlugins[K], false> }> & { elements: () => Promise<Elements> } = {
   math: () => import('./mathml').then((m) => m.renderMath),
   highlight: () => import('./highlight').then((m) => m.highlight),
   diagram: () => import('./mermaid').then((m) => m.renderDiagram),
+  elements: () => import('./colours').then((m) => m.elements),
 }
 
 export interface MarkdownParts {
@@ -74,9 +77,9 @@ type Loader<T> = () => Promise<T>
 const loaded = new WeakMap<Loader<unknown>, { value?: unknown; coming?: Promise<unknown> }>()
 
 /** A plugin, loaded when it is first needed; null until then. If it cannot be loaded, the next part that needs it tries again. */
-export function usePlugin<K extends keyof MarkdownPlugins>(name: K, wanted: boolean): Awaited<ReturnType<(typeof bundled)[K]>> | null {
+export function usePlugin<K extends keyof typeof bundled>(name: K, wanted: boolean): Awaited<ReturnType<(typeof bundled)[K]>> | null {
   type Value = Awaited<ReturnType<(typeof bundled)[K]>>
-  const chosen = useContext(Context).plugins?.[name]
+  const chosen = (useContext(Context).plugins as MarkdownPlugins & { elements?: undefined } | undefined)?.[name]
   const load = chosen === false ? null : ((chosen ?? bundled[name]) as Loader<Value>)
   const [, again] = useState(0)
   useEffect(() => {

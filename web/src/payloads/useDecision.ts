@@ -4,7 +4,7 @@ import { problemWords } from '../labels/tray'
 import { useChatState, useChatStore } from '../state/context'
 import type { ChatStore } from '../state/store'
 import { useLabels, useTray } from '../state/tray'
-import { payloadHandlerFor, type PayloadHandler } from './registry'
+import { payloadHandlerFor, type PayloadHandler, type PayloadHandlers } from './registry'
 import { issueWords } from './standardSchema'
 
 export type Decided = 'accepted' | 'rejected'
@@ -25,7 +25,12 @@ const done = new WeakMap<ChatStore, Map<string, Decided>>()
 
 /** The decision about a payload. Wherever it is shown, it is decided once. */
 export function useDecision(payload: CustomPayload): Decision {
-  const { handlers, announce } = useTray()
+  return useDecisionIn(payload, useTray().handlers)
+}
+
+/** The same with the handlers of a place, and of a chat, null if it is not known; by default the one that is open. */
+export function useDecisionIn(payload: CustomPayload, handlers: PayloadHandlers, of?: number | null): Decision {
+  const { announce } = useTray()
   const labels = useLabels()
   const store = useChatStore()
   const id = payload.payload_id ?? ''
@@ -33,7 +38,9 @@ export function useDecision(payload: CustomPayload): Decision {
   const state = useChatState()
   const deciding = state.deciding.includes(id) || (own.id === id && own.deciding)
   const decide = useCallback(async (outcome: Decided, data?: unknown) => {
-    if (store.getSnapshot().deciding.includes(id) || payload.outcome) return false
+    // Another chat may be open when the handler has ended.
+    const chat = store.getSnapshot()
+    if (chat.deciding.includes(id) || payload.outcome) return false
     const handler = payloadHandlerFor(payload.type, handlers)
     const kept = done.get(store) ?? new Map<string, Decided>()
     done.set(store, kept)
@@ -46,7 +53,7 @@ export function useDecision(payload: CustomPayload): Decision {
       }
       if (id) {
         kept.set(id, outcome)
-        await store.resolve(id, outcome)
+        await store.resolve(id, outcome, of === undefined ? chat : { conversationId: of })
         kept.delete(id)
       }
       announce(outcome === 'accepted' ? labels.accepted : labels.rejected)
@@ -58,7 +65,7 @@ export function useDecision(payload: CustomPayload): Decision {
     } finally {
       store.deciding(id, false)
     }
-  }, [store, id, payload, handlers, announce, labels])
+  }, [store, id, payload, handlers, of, announce, labels])
   return { outcome: payload.outcome, deciding, problem: own.id === id ? own.problem : '', decide }
 }
 

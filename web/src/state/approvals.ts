@@ -1,5 +1,6 @@
 import type { ChatApi } from '../api/client'
 import type { Props } from '../api/types'
+import { keepList, keptList } from './keptList'
 import { text } from './run'
 
 /** The reason of an approval that the user may give once for a chat: the tool always asks. Approvals with other reasons are asked for each time. */
@@ -36,12 +37,7 @@ export class Approvals {
   allowAlways(conversationId: number, tool: string): void {
     const allowed = this.allowed(conversationId).add(tool)
     this.here.set(conversationId, allowed)
-    try {
-      const key = this.key(conversationId)
-      if (key) sessionStorage.setItem(key, JSON.stringify([...allowed]))
-    } catch {
-      // without storage it is remembered as long as the page
-    }
+    keepList('sessionStorage', this.key(conversationId), [...allowed])
   }
 
   isAllowed(conversationId: number, tool: string): boolean {
@@ -57,14 +53,6 @@ export class Approvals {
   }
 
   private allowed(conversationId: number): Set<string> {
-    const here = this.here.get(conversationId)
-    if (here) return here
-    try {
-      const key = this.key(conversationId)
-      const kept: unknown = key ? JSON.parse(sessionStorage.getItem(key) ?? '[]') : []
-      return new Set(Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : [])
-    } catch {
-      return new Set()
-    }
+    return this.here.get(conversationId) ?? new Set(keptList('sessionStorage', this.key(conversationId)).filter((name) => typeof name === 'string'))
   }
 }

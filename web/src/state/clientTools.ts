@@ -2,6 +2,7 @@ import type { ChatApi } from '../api/client'
 import { ApiError } from '../api/errors'
 import { pause, waitAfter } from '../api/stream'
 import type { ClientToolSpec, Props } from '../api/types'
+import { keepList, keptList } from './keptList'
 import { issueWords, type OutputOf, type StandardSchema } from '../payloads/standardSchema'
 
 /** Limits of the tools that a page runs. */
@@ -62,7 +63,8 @@ interface Outcome {
  */
 export class ClientTools {
   private readonly api: ChatApi
-  private readonly name: string
+  /** Where the answered calls are kept. */
+  private readonly key: string
   private readonly done?: () => void
   private readonly tools = new Set<ClientTool>()
   private readonly changed = new EventTarget()
@@ -72,7 +74,7 @@ export class ClientTools {
   constructor(api: ChatApi, name: string, done?: () => void) {
     this.api = api
     this.done = done
-    this.name = name
+    this.key = name && `chattray:${name}:answered`
   }
 
   /** Offers a tool from the next message on, until the function returned is called. Of several with one name the last one counts. */
@@ -173,22 +175,13 @@ export class ClientTools {
     return this.remembered().includes(keyOf(call.runId, call.id))
   }
 
+  /** Without storage only the run's state is checked. */
   private remember(call: Call): void {
-    if (!this.name) return
-    try {
-      localStorage.setItem(`chattray:${this.name}:answered`, JSON.stringify([...this.remembered(), keyOf(call.runId, call.id)].slice(-CLIENT_TOOL_LIMITS.remembered)))
-    } catch {
-      // without storage only the run's state is checked
-    }
+    keepList('localStorage', this.key, [...this.remembered(), keyOf(call.runId, call.id)].slice(-CLIENT_TOOL_LIMITS.remembered))
   }
 
   private remembered(): unknown[] {
-    try {
-      const kept: unknown = this.name ? JSON.parse(localStorage.getItem(`chattray:${this.name}:answered`) ?? '[]') : []
-      return Array.isArray(kept) ? kept : []
-    } catch {
-      return []
-    }
+    return keptList('localStorage', this.key)
   }
 }
 

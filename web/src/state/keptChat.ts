@@ -62,9 +62,8 @@ export abstract class KeptChat {
     this.dispatch({ type: 'set', set: { messages: this.state.messages.map((m) => stored(m.id, m.run_id) ?? m) } })
   }
 
-  /** Stores the decision about a payload. */
-  async resolve(payloadId: string, outcome: 'accepted' | 'rejected'): Promise<void> {
-    const { conversationId } = this.state
+  /** Stores the decision about a payload of a chat, by default the open one. */
+  async resolve(payloadId: string, outcome: 'accepted' | 'rejected', { conversationId } = this.state as Pick<ChatState, 'conversationId'>): Promise<void> {
     if (conversationId === null) return
     await this.api.resolvePayload(conversationId, payloadId, outcome)
     this.share(conversationId, { type: 'resolved', payloadId, outcome })

@@ -1,3 +1,4 @@
+import { keepList, keptList } from './keptList'
 import type { Queued } from './state'
 
 /** Messages that wait in a chat, at most. */
@@ -13,26 +14,15 @@ export class QueueMemory {
   }
 
   keep(conversationId: number | null, queue: readonly Queued[]): void {
-    if (!this.name || conversationId === null) return
-    try {
-      if (queue.length === 0) sessionStorage.removeItem(this.key(conversationId))
-      else sessionStorage.setItem(this.key(conversationId), JSON.stringify(queue))
-    } catch {
-      // what does not fit, or without storage, waits as long as the page lives
-    }
+    if (conversationId !== null) keepList('sessionStorage', this.key(conversationId), queue)
   }
 
   read(conversationId: number): Queued[] {
-    try {
-      const kept: unknown = JSON.parse((this.name && sessionStorage.getItem(this.key(conversationId))) || '[]')
-      return Array.isArray(kept) ? kept.filter(isQueued).slice(0, MAX_QUEUED + 1) : []
-    } catch {
-      return []
-    }
+    return keptList('sessionStorage', this.key(conversationId)).filter(isQueued).slice(0, MAX_QUEUED + 1)
   }
 
   private key(conversationId: number): string {
-    return `chattray:${this.name}:queue:${conversationId}`
+    return this.name && `chattray:${this.name}:queue:${conversationId}`
   }
 }
 

@@ -7,7 +7,8 @@ const INTERVALS = { shortest: 30, longest: 400 }
  */
 export class RenderThrottle {
   private readonly render: () => void
-  private waiting: ReturnType<typeof setTimeout> | number | null = null
+  /** Cancels the render that waits. A timer and a frame may have the same number. */
+  private cancel: (() => void) | undefined
   private last = 0
   private cost = 0
 
@@ -16,20 +17,19 @@ export class RenderThrottle {
   }
 
   soon(): void {
-    if (this.waiting !== null) return
+    if (this.cancel) return
     const interval = Math.min(Math.max(this.cost * 2, INTERVALS.shortest), INTERVALS.longest)
-    this.waiting = setTimeout(() => {
-      if (globalThis.document?.visibilityState === 'hidden' || typeof requestAnimationFrame === 'undefined') this.now()
-      else this.waiting = requestAnimationFrame(() => this.now())
+    const timer = setTimeout(() => {
+      if (globalThis.document?.hidden || !globalThis.requestAnimationFrame) return this.now()
+      const frame = requestAnimationFrame(() => this.now())
+      this.cancel = () => cancelAnimationFrame(frame)
     }, this.last + interval - performance.now())
+    this.cancel = () => clearTimeout(timer)
   }
 
   now(): void {
-    if (this.waiting !== null) {
-      clearTimeout(this.waiting)
-      if (typeof cancelAnimationFrame !== 'undefined') cancelAnimationFrame(this.waiting as number)
-      this.waiting = null
-    }
+    this.cancel?.()
+    this.cancel = undefined
     const start = (this.last = performance.now())
     this.render()
     // React renders, and the browser styles, lays out and paints, after this and before the next task.

@@ -93,7 +93,7 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
     case 'opened':
       return opened(state, event.chat)
     case 'reset':
-      return { ...emptyState, page: state.page, model: state.model }
+      return emptied(state)
     case 'send':
       return sent(state, event)
     case 'frame':
@@ -113,11 +113,16 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
   }
 }
 
+/** The state without a chat. What is being decided is decided in any chat. */
+export function emptied({ page, model, deciding }: ChatState): ChatState {
+  return { ...emptyState, page, model, deciding }
+}
+
 function opened(state: ChatState, chat: Chat): ChatState {
   const views = new Map(state.messages.filter((m) => m.view).map((m) => [m.id, m.view]))
   const messages = (chat.messages ?? []).map((m) => (views.has(m.id) && m.status === 'complete' ? { ...m, view: views.get(m.id) } : m))
   return {
-    ...emptyState, page: state.page, model: state.model, queue: state.queue, usage: chat.usage ?? null, decided: state.decided, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, messages, olderCursor: chat.next_cursor ?? null,
+    ...emptied(state), queue: state.queue, usage: chat.usage ?? null, decided: state.decided, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, messages, olderCursor: chat.next_cursor ?? null,
   }
 }
 

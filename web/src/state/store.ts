@@ -9,7 +9,7 @@ import { Drafts } from './drafts'
 import { ConversationStorage } from './conversationStorage'
 import { RenderThrottle } from './renderThrottle'
 import { RunReplays } from './runReplays'
-import { CUT_ID, emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
+import { CUT_ID, emptied, emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
 import { emptyRun, text } from './run'
 import { questionOf, requestOf, type SendOptions } from './request'
 import { failureOf, STORE_LIMITS } from './keptChat'
@@ -74,7 +74,7 @@ export class ChatStore extends WaitingChat {
   /** The beginning of the keys in the browser's storage for this store, or for one tray of it; empty when nothing is stored. */
   keyOf(tray = ''): string {
     const name = this.options.storageKey
-    return name ? ['chattray', name, ...(tray ? [tray] : [])].join(':') : ''
+    return name ? `chattray:${name}${tray && `:${tray}`}` : ''
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -154,11 +154,11 @@ export class ChatStore extends WaitingChat {
     const chat = this.state.conversationId
     if (this.state.isOpening) await this.opened()
     const { conversationId } = this.state
-    const moved = conversationId !== null && conversationId !== chat
+    const moved = conversationId !== chat && chat !== this.gone
     if (this.state.isLoading || moved) return this.wait(message, options, moved)
     const left = this.takeBack()
     const tools = this.clientTools.specs()
-    const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.state.model || this.options.model?.() })
+    const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.state.model || this.pageModel() })
     await this.ask({ message, options, request, key: options.key ?? newKey(), accepted: false }, left)
   }
 
@@ -172,7 +172,8 @@ export class ChatStore extends WaitingChat {
     await this.read((signal) => this.api.streamMessage(request, signal, { onConnection: this.linked, key }))
     await this.answeredAgain(options)
     if (conversationId === null) this.lookForTitle()
-    void this.sendQueued()
+    // After one that was stopped on its way, the others wait.
+    if (pending.accepted) void this.sendQueued()
   }
 
   /** The model that the page wants to use. */
@@ -247,7 +248,7 @@ export class ChatStore extends WaitingChat {
   /** The run was stopped in another tab, or its chat is being deleted: then it is gone a moment later. */
   private async openStopped(signal: AbortSignal): Promise<void> {
     await pause(STORE_LIMITS.deletion, signal)
-    if (!signal.aborted && this.state.conversationId !== null) await this.open(this.state.conversationId)
+    if (!signal.aborted) await this.open(this.state.conversationId!)
   }
 
   /** The run ended, but its end was not received: load the stored chat. */
@@ -275,7 +276,7 @@ export class ChatStore extends WaitingChat {
   async stop(): Promise<void> {
     const runId = this.state.run?.runId
     if (!this.state.isLoading) return
-    if (!runId && this.state.link === 'connecting' && !this.stopping) {
+    if (!runId && this.state.link !== 'reconnecting' && !this.stopping) {
       this.stopping = true
       return this.dispatch({ type: 'stopping' })
     }
@@ -308,19 +309,15 @@ export class ChatStore extends WaitingChat {
   async retry(): Promise<void> {
     const { pending, state: { conversationId } } = this
     if (pending && !pending.accepted && this.state.error) return this.sendAgain(pending)
-    if (conversationId !== null && !this.answered()) {
+    let last = this.state.messages.at(-1)
+    // Only an answer that is stored as failed is as the service has it.
+    if (conversationId !== null && (last?.status !== 'error' || last.id.startsWith(CUT_ID))) {
       await this.open(conversationId)
       if (this.state.error) return
+      last = this.state.messages.at(-1)
     }
-    const last = this.state.messages.at(-1)
     if (last?.role === 'user' && !this.state.isLoading) return this.sendMessage(last.content, { editMessageId: last.id })
     if (last?.status === 'error') return this.sendMessage('', { regenerateMessageId: last.id })
-  }
-
-  /** Whether the last message is an answer that the service has stored. */
-  private answered(): boolean {
-    const last = this.state.messages.at(-1)
-    return last?.role === 'assistant' && !last.id.startsWith(CUT_ID)
   }
 
   /** Opens a chat and follows its running answer, if there is one. An unsent message goes back to the composer. */
@@ -330,7 +327,7 @@ export class ChatStore extends WaitingChat {
     this.reader = reader
     const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
-    if (elsewhere) this.state = { ...emptyState, page: this.state.page, model: this.state.model, conversationId }
+    if (elsewhere) this.state = { ...emptied(this.state), conversationId }
     this.dispatch({ type: 'set', set: { isOpening: true, error: null } })
     const queue = elsewhere && this.readQueue(conversationId)
     try {
@@ -379,7 +376,7 @@ export class ChatStore extends WaitingChat {
 
   newChat(): void {
     this.disconnect()
-    this.pending = null
+    this.pending = this.leaving = null
     this.dispatch({ type: 'reset' })
     this.throttle.now()
     this.storage.keep(this.state.conversationId)

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { newKey } from '../api/client'
 import { ApiError } from '../api/errors'
 import { pause, waitAfter } from '../api/stream'
@@ -59,6 +59,7 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
   }, [unsent])
   // The page was left, or another chat opened, before it was known whether the message arrived.
   const latest = useLatest(bringBack)
+  const own = useRef('')
   const here = placeKey(place)
   useEffect(() => {
     const sent = busy || opening ? null : store.drafts.sent(place)
@@ -68,7 +69,8 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
       if (asking.signal.aborted) return
       store.drafts.arrived(sent.key)
       if (!run) latest.current(sent)
-      else if (chat === null) void store.open(run.conversation_id)
+      // One that this page has sent was left for a new chat.
+      else if (chat === null && sent.key !== own.current) void store.open(run.conversation_id)
     })
     return () => asking.abort()
   }, [store, here, busy, opening])
@@ -90,7 +92,7 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
       setText(left.message)
       bring(left.attachments)
     }
-    const key = newKey()
+    const key = (own.current = newKey())
     store.drafts.send(place, { message, attachments: [...files], key })
     void store.sendMessage(message, { attachments: files, key })
   }

@@ -25,7 +25,9 @@ export abstract class WaitingChat extends KeptChat {
   /** The last message that was sent. */
   protected pending: Pending | null = null
   /** The last message that waited and was sent. It is kept among those that wait until it has arrived. */
-  private leaving: Queued | null = null
+  protected leaving: Queued | null = null
+  /** The chat of the last visit, if it no longer exists. */
+  protected gone: number | null = null
 
   constructor(name: string) {
     super()
@@ -98,10 +100,11 @@ export abstract class WaitingChat extends KeptChat {
 
   /** Leaves the open chat, which was deleted elsewhere. Its messages that wait go back to the composer, after `unsent`. */
   protected leaveDeleted(unsent: Unsent | null, failure: Failure | null): void {
-    const all = [...(unsent ? [unsent] : []), ...this.state.queue]
+    const all = joined([unsent, ...this.state.queue])
+    if (!failure) this.gone = this.state.conversationId
     this.setQueue([])
     this.newChat()
-    this.giveBack(all[0] ? { message: all.map((m) => m.message).join('\n'), attachments: all.flatMap((m) => m.attachments) } : null, failure)
+    this.giveBack(all, failure)
   }
 
   /** Returns a message that could not be sent to the composer, once. */
@@ -132,7 +135,7 @@ export abstract class WaitingChat extends KeptChat {
   /** Queues a message. If too many wait, or another chat than the message's was opened, it goes to the composer. An action, and what changes an earlier message, cannot wait and is not sent. */
   protected wait(message: string, { action, editMessageId, regenerateMessageId, attachments = [], interactionType, key = '' }: SendOptions, moved: boolean): void {
     this.drafts.arrived(key)
-    if (!action && !editMessageId && !regenerateMessageId && (moved || !this.enqueue(message, attachments, interactionType))) this.giveBack({ message, attachments }, this.state.error)
+    if (!action && !editMessageId && !regenerateMessageId && (moved || !this.enqueue(message, attachments, interactionType))) this.giveBack(joined([this.state.unsent, { message, attachments }]), this.state.error)
   }
 
   /** Takes a message out of the queue and returns it. */
@@ -205,6 +208,12 @@ export abstract class WaitingChat extends KeptChat {
   protected forget(): void {
     clearTimeout(this.titleTimer)
   }
+}
+
+/** Messages as one. */
+function joined(all: readonly (Unsent | null)[]): Unsent | null {
+  const some = all.filter((m) => m !== null)
+  return some[0] ? { key: some[0].key, message: some.map((m) => m.message).join('\n'), attachments: some.flatMap((m) => m.attachments) } : null
 }
 
 /** Milliseconds after a first answer at which the title is asked for; it is asked for once more after four times as many. */

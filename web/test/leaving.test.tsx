@@ -1,0 +1,124 @@
+import { act, screen, waitFor } from '@testing-library/react'
+import { describe, expect, it, vi } from 'vitest'
+import { ChatStore } from '../src'
+import { answerFrames, event, fakeApi, json, sse } from './fakes'
+import { chat, input, live, message, posts, settled, show, slow } from './shown'
+
+const stored = [message('q', 'user', 'x'), message('a', 'assistant', 'Kept.')]
+const posting = ({ method, path }: { method: string; path: string }) => method === 'POST' && path.startsWith('/api/chat/stream')
+
+function storeOf(answer: Parameters<typeof fakeApi>[0], storageKey = '') {
+  const { api, calls } = fakeApi(answer)
+  return { store: new ChatStore({ api, storageKey }), calls }
+}
+
+describe('messages of the page while a chat is being opened', () => {
+  it.each([
+    ['begins a new chat', (store: ChatStore) => store.newChat(), null],
+    ['opens another chat', (store: ChatStore) => store.open(8), 8],
+  ])('all come back where the user %s', async (_, leave, left) => {
+    const { store, calls } = storeOf((call) => (posting(call) ? sse(answerFrames('New.')) : call.path.startsWith('/api/chats/7') ? slow().response : chat(stored, { conversation_id: 8 })))
+    void store.open(7)
+    const sending = [store.sendMessage('for seven'), store.sendMessage('too', { attachments: [{ name: 'f', mime: 'text/plain', content: 'f' }] })]
+    await leave(store)
+    await Promise.all(sending)
+    expect(posts(calls)).toEqual([])
+    expect(store.getSnapshot()).toMatchObject({ conversationId: left, queue: [], unsent: { message: 'for seven\ntoo', attachments: [{ name: 'f' }] } })
+  })
+
+  it('begin a new chat where the one of the last visit is gone', async () => {
+    sessionStorage.setItem('chattray:k:conversation', '7')
+    const { store, calls } = storeOf((call) => (posting(call) ? sse(answerFrames('New.')) : undefined), 'k')
+    const opening = store.restore()
+    await store.sendMessage('hello')
+    await opening
+    expect(posts(calls)).toMatchObject([{ message: 'hello' }])
+    expect(posts(calls)[0].conversation_id).toBeUndefined()
+  })
+
+  it('come back with the reason where the open chat was deleted elsewhere', async () => {
+    let gone = false
+    const { store, calls } = storeOf((call) => (posting(call) ? sse(answerFrames('New.')) : call.path.startsWith('/api/chats/7') && !gone ? chat(stored) : undefined))
+    await store.open(7)
+    gone = true
+    const opening = store.open(7)
+    await store.sendMessage('for seven')
+    await opening
+    expect(posts(calls)).toEqual([])
+    expect(store.getSnapshot()).toMatchObject({ conversationId: null, unsent: { message: 'for seven' }, error: { code: 'not_found' } })
+  })
+})
+
+it('a message that waits is not sent when the one before it is stopped on its way', async () => {
+  const { store, calls } = storeOf((call, signal) => (posting(call) ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))) : chat(stored)))
+  await store.open(7)
+  const sending = store.sendMessage('one')
+  await store.sendMessage('two')
+  await vi.waitFor(() => expect(posts(calls)).toHaveLength(1))
+  await store.stop() // as soon as it has an id
+  await store.stop() // now
+  await sending
+  expect(posts(calls).map((body) => body.message)).toEqual(['one'])
+  expect(store.getSnapshot()).toMatchObject({ unsent: { message: 'one' }, queue: [{ message: 'two' }] })
+})
+
+it('a message on its way in one chat does not wait in the next one', async () => {
+  const runs = [live('r1'), live('r2')]
+  let asked = 0
+  const { store } = storeOf((call) => (posting(call) ? [runs[0]!.response, slow().response, runs[1]!.response][asked++] : undefined), 'k')
+  void store.sendMessage('one')
+  runs[0]!.send([event('stream_start', { run_id: 'r1', conversation_id: 7 })])
+  await vi.waitFor(() => expect(store.getSnapshot().conversationId).toBe(7))
+  void store.sendMessage('two')
+  runs[0]!.send(answerFrames('One.').slice(1), true)
+  await vi.waitFor(() => expect(asked).toBe(2))
+  store.newChat()
+  void store.sendMessage('three')
+  runs[1]!.send([event('stream_start', { run_id: 'r2', conversation_id: 8 })])
+  await vi.waitFor(() => expect(store.getSnapshot().conversationId).toBe(8))
+  await store.sendMessage('four')
+  expect(JSON.parse(sessionStorage.getItem('chattray:k:queue:8')!)).toMatchObject([{ message: 'four' }])
+  expect(JSON.parse(sessionStorage.getItem('chattray:k:queue:7')!)).toMatchObject([{ message: 'two' }])
+})
+
+it('a question that the service has answered, but said nothing about yet, is stopped and not given back', async () => {
+  const run = live('r')
+  const { store, calls } = storeOf((call) => (posting(call) ? run.response : call.path.endsWith('/cancel') ? json({}) : undefined))
+  void store.sendMessage('one')
+  await vi.waitFor(() => expect(store.getSnapshot().link).toBe('live'))
+  await store.stop()
+  expect(store.getSnapshot()).toMatchObject({ isLoading: true, unsent: null })
+  run.send([event('stream_start', { run_id: 'r', conversation_id: 7 })])
+  await vi.waitFor(() => expect(calls.map((c) => c.path)).toContain('/api/chat/runs/r/cancel'))
+  run.send([event('stream_end', { status: 'cancelled' })], true)
+  await vi.waitFor(() => expect(store.getSnapshot()).toMatchObject({ isLoading: false, unsent: null }))
+})
+
+it('a chat that could not be read again is read when the user tries again', async () => {
+  let away = false
+  const answers = [...stored]
+  const { store } = storeOf(({ path }) => (!path.startsWith('/api/chats/7') ? undefined : away ? json({ detail: 'not today', code: 'unavailable', status: 503 }, 503) : chat(answers)))
+  await store.open(7)
+  away = true
+  await store.open(7)
+  expect(store.getSnapshot().error).toMatchObject({ message: 'not today' })
+  away = false
+  answers.push(message('q2', 'user', 'theirs'), message('a2', 'assistant', 'Theirs.'))
+  await store.retry()
+  expect(store.getSnapshot().error).toBeNull()
+  expect(store.getSnapshot().messages.at(-1)?.content).toBe('Theirs.')
+})
+
+it('a new chat stays open though the question that was on its way has begun another one', async () => {
+  const found = { items: [{ run_id: 'r', conversation_id: 7, chat_id: 'c', state: 'completed', attempt: 1, last_sequence: 9, created_at: '', usage: {} }] }
+  const { user, calls } = show((call) => (posting(call) ? slow().response : call.path.includes('idempotency_key=') ? json(found) : call.path.startsWith('/api/chats/7') ? chat(stored) : undefined), {}, 'k')
+  await user.type(input(), 'one{Enter}')
+  await screen.findByText('one', { selector: '.ct-bubble' })
+  await user.click(screen.getByRole('button', { name: 'New chat' }))
+  await settled()
+  await waitFor(() => expect(calls.some(({ path }) => path.includes('idempotency_key='))).toBe(true))
+  await waitFor(() => expect(sessionStorage.getItem('chattray:k:draft:["u"," sent",null]')).toBe(null))
+  await act(async () => undefined)
+  expect(calls.filter(({ path }) => path.startsWith('/api/chats/7'))).toEqual([])
+  expect([input().value, screen.queryByText('Kept.')]).toEqual(['', null])
+})
