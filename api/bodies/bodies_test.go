@@ -31,6 +31,7 @@ func TestBodiesAreCounted(t *testing.T) {
 		{"empty", strings.NewReader(""), 0, mib, 0, nil},
 		{"empty, not announced", strings.NewReader(""), -1, mib, 4096, nil},
 		{"too long", strings.NewReader(strings.Repeat("x", 5001)), -1, 5000, 0, bodies.ErrOverLimit},
+		{"too long, as announced", strings.NewReader(strings.Repeat("x", 5001)), 5001, 5000, 0, bodies.ErrOverLimit},
 		{"broken", iotest.ErrReader(io.ErrUnexpectedEOF), 5000, mib, 0, io.ErrUnexpectedEOF},
 		{"broken at its end", io.MultiReader(strings.NewReader(strings.Repeat("x", 5000)), iotest.ErrReader(io.ErrClosedPipe)), -1, 5000, 0, io.ErrClosedPipe},
 	} {

@@ -20,6 +20,7 @@ func TestGoodBodies(t *testing.T) {
 	for _, tt := range []struct{ name, body string }{
 		{"pair of surrogates", `{"message":"\ud83d\ude00 \\ud83d"}`},
 		{"unknown keys in context", `{"message":"hi","context":{"user_id":"x","Message":null,"a":{"b":[1,null]}}}`},
+		{"other members of earlier messages", `{"message":"hi","conversation_history":[{"role":"user","content":"x","id":"m","parts":[null]}]}`},
 		{"empty message to ask again", `{"message":"","conversation_id":1,"regenerate_message_id":"m"}`},
 		{"click", `{"message":"","interaction_type":"action_executed","action_metadata":{"action_identifier":"apply_schema","action_data":[1]}}`},
 		{"longest message", `{"message":"` + strings.Repeat("é", 100_000) + `"}`},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -19,6 +20,41 @@ func kept(events []runlog.Event) []runlog.Event {
 		list = append(list, e)
 	}
 	return list
+}
+
+// standing returns the events as they count for a run that ends instead of going on: it keeps
+// all text that it has shown. Its last attempt has that text, but says that it goes on from an
+// earlier event.
+func standing(events []runlog.Event) []runlog.Event {
+	for i := range events {
+		a, ok := events[i].Body.(*runlog.Attempt)
+		if !ok || i == 0 {
+			continue
+		}
+		before := kept(slices.Clone(events[:i]))
+		all := textOf(before)
+		first := slices.DeleteFunc(before, func(e runlog.Event) bool { return e.Seq > a.KeptThrough })
+		if a.Text == all && a.Text != textOf(first) {
+			again := *a
+			again.KeptThrough = events[i-1].Seq
+			events = slices.Clone(events)
+			events[i] = *with(&events[i], &again)
+		}
+	}
+	return events
+}
+
+// textOf returns the text that events show, with its markers.
+func textOf(events []runlog.Event) string {
+	var b strings.Builder
+	for i := range events {
+		if a, ok := events[i].Body.(*runlog.Attempt); ok {
+			b.Reset()
+			b.WriteString(a.Text)
+		}
+		b.WriteString(events[i].Visible())
+	}
+	return b.String()
 }
 
 // begin returns the number of the event after which the response begins to a request that

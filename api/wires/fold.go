@@ -78,7 +78,7 @@ func (f *fold) ready(batch []runlog.Event) []runlog.Event {
 	list := f.held
 	f.attempts(list)
 	if !f.keeps {
-		list = kept(slices.Clone(list))
+		list = kept(slices.Clone(standing(list)))
 	}
 	if f.given.Calls != nil {
 		f.after = begin(list, f.first, f.stays, f.given)

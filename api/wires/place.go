@@ -152,10 +152,10 @@ func Edited(chat schemas.Chat, have []schemas.Message, id, current string, asked
 		return Place{Edit: current}
 	}
 	again := Again(have, at, chat.ActiveRunID)
-	if again.Follow != "" {
+	if again.Regenerate == "" {
 		return again
 	}
-	if again.Regenerate != "" && have[at+1].Status == schemas.MessageComplete && have[at+1].RunID != "" {
+	if have[at+1].Status == schemas.MessageComplete && have[at+1].RunID != "" {
 		return Place{Follow: have[at+1].RunID}
 	}
 	return Place{Edit: current}

@@ -149,6 +149,22 @@ func (c *Call) StartLast(key string, chat schemas.Chat, req *schemas.ChatRequest
 			last.ID, req.MessageID = current, ""
 		}
 		at, err = place(chat, have, list)
-		return chat, at, err
+		return chat, c.Unanswered(have, at), err
 	})
+}
+
+// Unanswered returns the place of a message of the chat. A question that is asked again and
+// has no answer, because its run waits for its turn, follows that run.
+func (c *Call) Unanswered(have []schemas.Message, at Place) Place {
+	q := slices.IndexFunc(have, func(m schemas.Message) bool { return m.ID == at.Edit })
+	if at.KeepsFiles && q >= 0 && c.Unfinished(have[q].RunID) {
+		return Place{Follow: have[q].RunID}
+	}
+	return at
+}
+
+// Unfinished reports whether a run of the user has not ended.
+func (c *Call) Unfinished(id string) bool {
+	run, err := c.Service.Runs.Run(c.Context(), c.User, id)
+	return err == nil && !run.State.Terminal()
 }

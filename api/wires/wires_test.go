@@ -173,6 +173,9 @@ func TestPlaceOfAnEdit(t *testing.T) {
 			}
 		})
 	}
+	if got := wires.Edited(schemas.Chat{ChatID: "k", ActiveRunID: "r9"}, have, "old", "u3", ask("three")); got != (wires.Place{Edit: "u3", KeepsFiles: true}) {
+		t.Errorf("the same again before its run has its turn gives %+v, want the question without an answer", got)
+	}
 }
 
 func TestPointersOfTheClientsBody(t *testing.T) {

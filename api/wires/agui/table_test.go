@@ -88,3 +88,51 @@ func TestReplacedEventsAreTakenBack(t *testing.T) {
 		t.Errorf("the client gets\n%s\nwant the end of the open message before the messages", shown)
 	}
 }
+
+// TestOnlyTheAttemptThatReplacedTakesBack has a client that has seen the beginning of two
+// attempts: the messages come with the one that replaced what it has seen, and only with that.
+func TestOnlyTheAttemptThatReplacedTakesBack(t *testing.T) {
+	target := runlog.Target{MessageID: "a"}
+	table := build(wires.Params{Run: "run"}, client{thread: "T", run: "R"})
+	table.Replaced(2_000_001, nil)
+	for _, tt := range []struct {
+		body  runlog.Body
+		seq   int64
+		shows bool
+	}{
+		{&runlog.Started{Target: target}, 1, false},
+		{&runlog.Text{Text: "kept"}, 2, false},
+		{&runlog.Attempt{Target: target, Number: 2, KeptThrough: 2}, 1_000_001, false},
+		{&runlog.Attempt{Target: target, Number: 3, KeptThrough: 2}, 2_000_001, true},
+		{&runlog.Attempt{Target: target, Number: 4, KeptThrough: 2}, 3_000_001, false},
+	} {
+		var out wires.Frames
+		table.Event(&out, &runlog.Event{Seq: tt.seq, Body: tt.body})
+		if got := written(&out); strings.Contains(got, "MESSAGES_SNAPSHOT") != tt.shows || tt.shows && !strings.Contains(got, `"kept"`) {
+			t.Errorf("the event %d shows %q, want the messages so far: %t", tt.seq, got, tt.shows)
+		}
+	}
+}
+
+// TestCallsThatTheRequestAnswers shows a call to a page whose request answers it: the page is
+// not asked again, and gets an outcome only if it is not the one that it brought.
+func TestCallsThatTheRequestAnswers(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		given := wires.Given{Calls: map[int]bool{0: true}}
+		params := wires.Params{Run: "run"}
+		if other {
+			params.Answered = map[int]bool{0: true}
+		}
+		table := build(params, client{thread: "T", run: "R", given: given, brought: map[int]bool{0: true}})
+		var out wires.Frames
+		for _, b := range []runlog.Body{
+			&runlog.ClientToolCall{Tool: "pick", Input: []byte("{}")}, &runlog.ToolStart{Tool: "pick", Input: []byte("{}")}, &runlog.ToolComplete{Tool: "pick", Output: "Basel"},
+		} {
+			table.Event(&out, &runlog.Event{Seq: 1, Body: b})
+		}
+		got := written(&out)
+		if strings.Contains(got, "tool-input-available") || strings.Contains(got, `"Basel"`) != other {
+			t.Errorf("the page gets %q, want no call, and the outcome: %t", got, other)
+		}
+	}
+}

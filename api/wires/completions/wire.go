@@ -128,7 +128,7 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest, list []wires.Me
 	case next < 0:
 		return at, nil
 	case have[next].Content == req.Message && (len(req.Attachments) == 0 || wires.Same(have[next], req)):
-		return wires.Again(have, next, r.chat.ActiveRunID), nil
+		return c.Unanswered(have, wires.Again(have, next, r.chat.ActiveRunID)), nil
 	}
 	return wires.Place{Edit: have[next].ID}, nil
 }

@@ -143,7 +143,7 @@ func (c Content) Files(at string) (files []schemas.Attachment, pointers []string
 
 // data returns a file that is a data URL, or base64 with a type that its name tells.
 func data(content, name string, n int, pointer string) (schemas.Attachment, error) {
-	if !strings.HasPrefix(content, "data:") && !strings.Contains(content, ":") {
+	if !strings.Contains(content, ":") {
 		kind, _, _ := strings.Cut(mime.TypeByExtension(path.Ext(name)), ";")
 		content = "data:" + cmp.Or(kind, schemas.MediaPDF) + ";base64," + content
 	}

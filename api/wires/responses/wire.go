@@ -153,8 +153,8 @@ var errReplaced = &openaiwire.Refusal{
 // place returns the chat that the request continues, and puts it into the request. A
 // message after an answer that is not the chat's last edits the message there; an answer
 // that was replaced is not part of the chat, which is a conflict. If the run of that message
-// is live and the message is the same, the run is followed: a client that has seen no id of
-// the answer comes back by sending its request again.
+// has not ended and the message is the same, the run is followed: a client that has seen no
+// id of the answer comes back by sending its request again.
 func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.Chat, at wires.Place, err error) {
 	var run schemas.Run
 	switch {
@@ -186,18 +186,12 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest) (chat schemas.C
 	case question < 0:
 	case chat.ActiveRunID != "" && have[question].RunID == chat.ActiveRunID && wires.Same(have[question], req):
 		at.Follow = chat.ActiveRunID
-	case c.Behind && have[question].RunID != active && wires.Same(have[question], req) && waitsForTurn(c, have[question].RunID):
+	case have[question].RunID != active && wires.Same(have[question], req) && c.Unfinished(have[question].RunID):
 		at.Follow = have[question].RunID
 	case r.previous != "":
 		at.Edit = have[question].ID
 	}
 	return chat, at, nil
-}
-
-// waitsForTurn reports whether a run waits for its turn.
-func waitsForTurn(c *wires.Call, id string) bool {
-	run, err := c.Service.Runs.Run(c.Context(), c.User, id)
-	return err == nil && run.State == schemas.RunQueued
 }
 
 // questionBehind returns the index of the user's first message behind the last message of

@@ -96,3 +96,30 @@ func TestARefusedCallIsNotRunByThePage(t *testing.T) {
 		t.Errorf("the client gets\n%s\nwant the input of both calls, once", got)
 	}
 }
+
+// TestTheStepOfCallsGoesOnInALaterAttempt has a later attempt that goes on with a call of a
+// reply: the client looks for the call's part in its last step, so that no other one begins.
+func TestTheStepOfCallsGoesOnInALaterAttempt(t *testing.T) {
+	reply := &runlog.LevelStart{Depth: runlog.GroupLevel, Type: "llm"}
+	run := []runlog.Body{&runlog.ToolStart{Index: 0, Tool: "order", Input: []byte(`{}`)}, &runlog.ToolComplete{Index: 0, Tool: "order", Output: "done"}}
+	for _, tt := range []struct {
+		name   string
+		before []runlog.Body
+		steps  int
+	}{
+		{"it waits for the user", []runlog.Body{&runlog.ApprovalRequest{Index: 0, Tool: "order", Input: []byte(`{}`)}}, 1},
+		{"its input is not shown yet", nil, 1},
+		{"it has ended", run, 2},
+	} {
+		table := newTable(newest)(wires.Params{Run: "run", Answered: map[int]bool{0: true}})
+		var out wires.Frames
+		list := []runlog.Body{&runlog.Started{Target: runlog.Target{MessageID: "a"}}, reply, &runlog.Call{ID: "c0", Name: "order"}}
+		list = append(append(list, tt.before...), &runlog.Attempt{Number: 2}, reply)
+		for _, b := range append(list, run...) {
+			table.Event(&out, &runlog.Event{Seq: 1, Body: b})
+		}
+		if got := written(&out); strings.Count(got, `"start-step"`) != tt.steps {
+			t.Errorf("%s: the client gets\n%s\nwant %d steps", tt.name, got, tt.steps)
+		}
+	}
+}
