@@ -71,6 +71,8 @@ type Options struct {
 	Tools []turn.Tool
 	// Models carries the requests to model servers; nil uses the network.
 	Models http.RoundTripper
+	// Store changes how the database is opened; it may be nil.
+	Store func(*store.Options)
 	// Runs changes the options of runs; it may be nil.
 	Runs func(*runs.Options)
 }
@@ -109,7 +111,11 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 			err = errors.Join(err, s.store.Close())
 		}
 	}()
-	if s.store, err = openStore(ctx, c, storeOptions(c, log)); err != nil {
+	opening := storeOptions(c, log)
+	if with.Store != nil {
+		with.Store(&opening)
+	}
+	if s.store, err = openStore(ctx, c, opening); err != nil {
 		return nil, err
 	}
 	s.sockets, s.auth = newSockets(c, s.store), newAuthenticator(c)

@@ -164,7 +164,7 @@ func (c *Conversation) connect(ctx context.Context) (over bool, err error) {
 		return false, c.broken(p, err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusServiceUnavailable && c.Patient {
+	if c.Patient && (resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusConflict && resp.Header.Get("Retry-After") != "") {
 		c.pause(ctx)
 		return false, nil
 	}

@@ -12,11 +12,11 @@ var invariants = []struct{ name, breaks string }{
 	{"each accepted question has ended", `SELECT COUNT(*) FROM runs WHERE state IN ('queued', 'running', 'waiting')`},
 	{"a completed run has one answer", `SELECT COUNT(*) FROM runs WHERE state = 'completed' AND
 		1 <> (SELECT COUNT(*) FROM blocks WHERE chat_id = runs.chat_id AND run_id = runs.id AND role = 'assistant')`},
-	{"no run has two answers", `SELECT COUNT(*) FROM (SELECT run_id FROM blocks WHERE role = 'assistant' AND chat_id IS NOT NULL GROUP BY run_id HAVING COUNT(*) > 1) AS twice`},
+	{"no run has two answers", `SELECT COUNT(*) FROM (SELECT run_id FROM blocks WHERE role = 'assistant' AND chat_id IS NOT NULL AND run_id <> '' GROUP BY run_id HAVING COUNT(*) > 1) AS twice`},
 	{"the numbers of an attempt have no gap", `SELECT COUNT(*) FROM (SELECT first_seq, attempt, first_seq - 1 AS wanted,
 		lag(last_seq) OVER (PARTITION BY run_id, attempt ORDER BY first_seq) AS before FROM segments) AS s
-		WHERE first_seq <> COALESCE(before, GREATEST(attempt - 1, 0) * 1000000) + 1`},
-	{"numbers rise from attempt to attempt", `SELECT COUNT(*) FROM segments WHERE (first_seq - 1) / 1000000 + 1 <> GREATEST(attempt, 1) OR (last_seq - 1) / 1000000 + 1 <> GREATEST(attempt, 1)`},
+		WHERE first_seq <> COALESCE(before, CASE WHEN attempt > 1 THEN attempt - 1 ELSE 0 END * 1000000) + 1`},
+	{"numbers rise from attempt to attempt", `SELECT COUNT(*) FROM segments WHERE (first_seq - 1) / 1000000 + 1 <> COALESCE(NULLIF(attempt, 0), 1) OR (last_seq - 1) / 1000000 + 1 <> COALESCE(NULLIF(attempt, 0), 1)`},
 	{"the log ends with the run's last event", `SELECT COUNT(*) FROM runs WHERE last_seq <> (SELECT COALESCE(MAX(last_seq), 0) FROM segments WHERE run_id = runs.id)`},
 	{"nothing is of an attempt that is not the run's", `SELECT (SELECT COUNT(*) FROM tool_calls c JOIN runs r ON r.id = c.run_id WHERE c.attempt > r.attempt)
 		+ (SELECT COUNT(*) FROM segments s JOIN runs r ON r.id = s.run_id WHERE s.attempt > r.attempt)`},
@@ -24,8 +24,9 @@ var invariants = []struct{ name, breaks string }{
 	{"runs of a chat end in their order", `SELECT COUNT(*) FROM runs later JOIN runs earlier ON earlier.chat_id = later.chat_id AND earlier.place < later.place
 		WHERE earlier.ended_at > later.ended_at AND later.state <> 'cancelled' AND earlier.state <> 'cancelled'`},
 	{"no two runs share a place", `SELECT COUNT(*) - COUNT(DISTINCT place) FROM runs`},
-	{"an Idempotency-Key has one run", `SELECT COUNT(idempotency_key) - COUNT(DISTINCT (owner, idempotency_key)) FILTER (WHERE idempotency_key IS NOT NULL) FROM runs`},
-	{"nothing is left of a run that has ended", `SELECT (SELECT COUNT(*) FROM checkpoints) + (SELECT COUNT(*) FROM claims WHERE EXISTS (SELECT 1 FROM runs WHERE id = claims.run))`},
+	{"an Idempotency-Key has one run", `SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE idempotency_key IS NOT NULL GROUP BY owner, idempotency_key HAVING COUNT(*) > 1) AS twice`},
+	{"nothing is left of a run that has ended", `SELECT COUNT(*) FROM checkpoints`},
+	{"no claim is left of a run", `SELECT COUNT(*) FROM claims WHERE EXISTS (SELECT 1 FROM runs WHERE id = claims.run)`},
 	{"a run belongs to the user of its chat", `SELECT COUNT(*) FROM runs JOIN chats ON chats.id = runs.chat_id WHERE chats.owner <> runs.owner`},
 }
 
@@ -48,6 +49,9 @@ var invariants = []struct{ name, breaks string }{
 func CheckInvariants(t testing.TB, s *System) {
 	t.Helper()
 	for _, i := range invariants {
+		if strings.Contains(i.breaks, "FROM claims") && strings.HasPrefix(s.Database(), "sqlite:") {
+			continue // it has no such table
+		}
 		if n := s.Number(i.breaks); n > 0 {
 			t.Errorf("%d break the rule that %s, want none", n, i.name)
 		}

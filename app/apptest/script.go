@@ -87,7 +87,7 @@ func (s *System) reply(one Turn, results int, gate <-chan struct{}) upstream.Rep
 	var parts []upstream.Part
 	add := func(phase string, part ...upstream.Part) {
 		parts = append(parts, part...)
-		parts = append(parts, s.phasePart(phase), upstream.Delay(modelPause))
+		parts = append(parts, s.phasePart(phase), upstream.Delay(s.Pause))
 	}
 	for n, word := range strings.SplitAfter(one.Text+one.Tail, " ") {
 		if n == gateAfter {

@@ -47,6 +47,15 @@ http_tools:
     url: TOOLS/look?key={{.key}}
     payload: /found
     payload_type: finding
+actions:
+  - action: ship
+    description: Ships.
+    handler: server
+    http:
+      method: POST
+      url: TOOLS/book
+      body: '{"key": {{.key}}}'
+      input_schema: {type: object, required: [key], properties: {key: {type: string}}}
 payload_types:
   - name: finding
     source: tool
@@ -74,6 +83,7 @@ const (
 type System struct {
 	T        *testing.T
 	Seed     uint64
+	Pause    time.Duration // of the model between two words
 	Settings []string
 	Model    *upstream.Server
 	tools    *httptest.Server
@@ -119,7 +129,7 @@ type System struct {
 func NewSystem(t *testing.T, database string) *System {
 	t.Helper()
 	s := &System{
-		T: t, Seed: uint64(time.Now().UnixNano()), processChanged: make(chan struct{}),
+		T: t, Seed: uint64(time.Now().UnixNano()), Pause: modelPause, processChanged: make(chan struct{}),
 		kills: map[string]int{}, hooks: map[string]func(){}, toolCalls: map[string][]int{}, modelCalls: map[string][]ModelCall{},
 		Died:   make(chan struct{}, 1),
 		Client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}},

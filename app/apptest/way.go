@@ -22,8 +22,9 @@ type Way struct {
 	cut   bool
 	conns map[net.Conn]bool
 	// open are closed while bytes pass to the server, and to its client.
-	open  [2]chan struct{}
-	armed *armed // nil for nothing
+	open   [2]chan struct{}
+	armed  *armed  // nil for nothing
+	strike *strike // nil for nothing
 }
 
 // The directions of a way.
@@ -100,8 +101,9 @@ func (w *Way) serve(near net.Conn) {
 		return
 	}
 	done := make(chan struct{}, 2)
+	var ends atomic.Bool
 	pipe := func(to, from net.Conn, direction int) {
-		_, _ = io.Copy(stalled{to, w, direction, &scanner{way: w, server: direction == toServer}}, from) // ends when either side does
+		_, _ = io.Copy(stalled{to, w, direction, &scanner{way: w, server: direction == toServer}, &ends}, from) // ends when either side does
 		done <- struct{}{}
 	}
 	go pipe(near, far, toClient)
@@ -115,10 +117,14 @@ type stalled struct {
 	way       *Way
 	direction int
 	scanner   *scanner
+	ends      *atomic.Bool // its connection ends with the server's answer, see Strike
 }
 
 func (s stalled) Write(p []byte) (int, error) {
 	<-s.way.passing(s.direction)
+	if pass, err := s.struck(p); err != nil || !pass {
+		return len(p), err
+	}
 	s.scanner.pass(p)
 	return s.Conn.Write(p)
 }
@@ -153,6 +159,9 @@ func (w *Way) Stall(there, back bool) {
 func (w *Way) keep(conns ...net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.strike.refuses() {
+		return false
+	}
 	if w.cut {
 		w.tries.Add(1)
 		return false

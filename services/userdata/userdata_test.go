@@ -23,6 +23,7 @@ type shelf struct {
 	forgotten string
 	deletions int64
 	away      bool // the database is away after the first chat
+	gone      bool // it is away from the start
 	slow      bool // each chat takes a second to read
 	recent    int64
 }
@@ -30,6 +31,9 @@ type shelf struct {
 var errAway = errors.New("away")
 
 func (s *shelf) ChatsAfter(_ context.Context, _ string, id int64, limit int) (list []schemas.Chat, _ error) {
+	if s.gone {
+		return nil, errAway
+	}
 	for _, c := range s.chats {
 		if c > id && len(list) < min(limit, 2) { // small pages
 			list = append(list, schemas.Chat{ConversationID: c})
@@ -221,6 +225,17 @@ func TestExportBreaksOff(t *testing.T) {
 			t.Error(err)
 		}
 		break // a reader that has gone
+	}
+}
+
+// An export from a database that is away fails before its first line, so that it can be
+// answered with an error.
+func TestExportThatCannotBegin(t *testing.T) {
+	s := &shelf{gone: true}
+	for line, err := range data(s).Export(t.Context(), schemas.User{ID: "una"}) {
+		if line != nil || !errors.Is(err, errAway) {
+			t.Errorf("got %q and %v, want %v before any line", line, err, errAway)
+		}
 	}
 }
 

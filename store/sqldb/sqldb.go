@@ -53,6 +53,9 @@ type Options struct {
 	// ReadTimeout bounds a read, from the wait for a connection to its last
 	// row; 0 means defaultReadTimeout. A change may take changeTimes as long.
 	ReadTimeout time.Duration
+	// Driver is the registered name of the driver of SQLite; empty means its own. Tests
+	// have drivers that fail.
+	Driver string
 }
 
 // defaultReadTimeout is how long a read may take.

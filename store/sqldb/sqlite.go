@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -97,7 +98,8 @@ func openSQLite(ctx context.Context, path string, conns int, opts Options) (_ *s
 	d.behind.Store(true)
 	d.turn <- struct{}{}
 	d.frozen = opts.Existing && frozen(path)
-	if d.writers, err = sql.Open("sqlite", d.source(sqliteWriteCache, sqliteLook)); err != nil {
+	name := cmp.Or(opts.Driver, "sqlite")
+	if d.writers, err = sql.Open(name, d.source(sqliteWriteCache, sqliteLook)); err != nil {
 		return nil, err
 	}
 	d.writers.SetMaxOpenConns(1)
@@ -117,7 +119,7 @@ func openSQLite(ctx context.Context, path string, conns int, opts Options) (_ *s
 			}
 		}()
 	}
-	if d.readers, err = sql.Open("sqlite", d.source(sqliteReadCache, sqliteBusy)+"&_pragma=query_only(1)"); err != nil {
+	if d.readers, err = sql.Open(name, d.source(sqliteReadCache, sqliteBusy)+"&_pragma=query_only(1)"); err != nil {
 		return nil, errors.Join(err, d.writers.Close())
 	}
 	d.readers.SetMaxOpenConns(conns)
@@ -220,7 +222,9 @@ func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) err
 		return err
 	}
 	if err := d.begin(ctx); err != nil {
-		d.giveUp(err)
+		if !locked(err) && ctx.Err() == nil { // it may have begun
+			d.drop()
+		}
 		return err
 	}
 	begun = true
@@ -291,14 +295,8 @@ func (d *sqliteDB) rollback(ctx context.Context) {
 	}
 }
 
-// giveUp drops a broken connection.
-func (d *sqliteDB) giveUp(err error) {
-	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) {
-		d.drop()
-	}
-}
-
-// drop closes the writer; the next transaction opens another one.
+// drop closes the writer; the next transaction opens another one. The pool does not keep the
+// connection, which may have a transaction that has not ended.
 func (d *sqliteDB) drop() {
 	if d.writer == nil {
 		return
@@ -306,7 +304,7 @@ func (d *sqliteDB) drop() {
 	for _, st := range d.writer.statements {
 		_ = st.Close() // closing the connection ends it anyway
 	}
-	_ = d.writer.conn.Close()
+	_ = d.writer.conn.Raw(func(any) error { return driver.ErrBadConn }) // this closes it
 	d.writer = nil
 	d.file.forgetLog()
 }

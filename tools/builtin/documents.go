@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
@@ -126,6 +129,20 @@ type moveArguments struct {
 	AfterBlockID string `json:"after_block_id" jsonschema:"id of the block that it comes after; empty is the front"`
 }
 
+// How long a call waits while the database is away, and how often it tries.
+const holdFor, tryAgain = 30 * time.Second, 100 * time.Millisecond
+
+// held repeats what a call does while the database is away: its text, which the page has
+// shown, would be lost. That changes nothing a second time.
+func held[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	for until := time.Now().Add(holdFor); ; {
+		done, err := do()
+		if !errors.Is(err, record.ErrUnavailable) || !time.Now().Before(until) || concurrent.Pause(ctx, tryAgain) != nil {
+			return done, err
+		}
+	}
+}
+
 // target returns the id of a call's document.
 func target(call *tools.Call) (string, error) {
 	id := turn.DocumentID(call.Context, call.ConversationID)
@@ -169,7 +186,7 @@ func (d documentTools) read(ctx context.Context, call *tools.Call, in readArgume
 	if err != nil {
 		return tools.Result{}, err
 	}
-	doc, err := d.data.Get(ctx, call.User, id)
+	doc, err := held(ctx, func() (schemas.Document, error) { return d.data.Get(ctx, call.User, id) })
 	if err != nil && schemas.Visible(err).Code != schemas.CodeNotFound {
 		return tools.Result{}, err
 	}
@@ -204,7 +221,9 @@ func (d documentTools) plan(ctx context.Context, call *tools.Call, in planArgume
 		blocks[i] = record.NewBlock{ID: call.BlockID(i), Type: cmp.Or(p.Type, schemas.BlockMarkdown), Meta: meta}
 		lines[i] = fmt.Sprintf("%s (%s)", p.Heading, cmp.Or(p.Brief, "no brief"))
 	}
-	doc, err := d.data.Plan(ctx, call.User, id, strings.TrimSpace(in.Title), blocks)
+	doc, err := held(ctx, func() (schemas.Document, error) {
+		return d.data.Plan(ctx, call.User, id, strings.TrimSpace(in.Title), blocks)
+	})
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -252,7 +271,7 @@ func (d documentTools) put(ctx context.Context, call *tools.Call, w record.Block
 		return tools.Result{}, err
 	}
 	w.Title = call.Message
-	b, err := d.data.Write(ctx, call.User, id, w)
+	b, err := held(ctx, func() (schemas.Block, error) { return d.data.Write(ctx, call.User, id, w) })
 	if err != nil {
 		return tools.Result{}, noBlock(refused(err))
 	}
@@ -274,7 +293,7 @@ func (d documentTools) remove(ctx context.Context, call *tools.Call, in blockArg
 	if err != nil {
 		return tools.Result{}, err
 	}
-	out, err := d.data.Remove(ctx, call.User, id, in.BlockID)
+	out, err := held(ctx, func() (record.Settled, error) { return d.data.Remove(ctx, call.User, id, in.BlockID) })
 	if err != nil {
 		return tools.Result{}, noBlock(err)
 	}
@@ -292,7 +311,7 @@ func (d documentTools) move(ctx context.Context, call *tools.Call, in moveArgume
 	if err != nil {
 		return tools.Result{}, err
 	}
-	b, err := d.data.Move(ctx, call.User, id, in.BlockID, &in.AfterBlockID)
+	b, err := held(ctx, func() (schemas.Block, error) { return d.data.Move(ctx, call.User, id, in.BlockID, &in.AfterBlockID) })
 	if err != nil {
 		return tools.Result{}, noBlock(err)
 	}

@@ -3,10 +3,12 @@ package builtin_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,14 +24,23 @@ import (
 type desk struct {
 	document schemas.Document
 	fails    error
+	away     int // how many calls the database is away
 	asked    []any
 	id       string
 	removed  string // a planned block that the user has removed
 }
 
+func (d *desk) failure() error {
+	if d.away > 0 {
+		d.away--
+		return record.ErrUnavailable
+	}
+	return d.fails
+}
+
 func (d *desk) Get(_ context.Context, _ schemas.User, id string) (schemas.Document, error) {
 	d.id = id
-	return d.document, d.fails
+	return d.document, d.failure()
 }
 
 func (d *desk) Plan(_ context.Context, _ schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error) {
@@ -40,22 +51,22 @@ func (d *desk) Plan(_ context.Context, _ schemas.User, id, title string, blocks 
 			doc.Blocks = append(doc.Blocks, schemas.Block{ID: b.ID, Type: b.Type, State: schemas.BlockPendingNew})
 		}
 	}
-	return doc, d.fails
+	return doc, d.failure()
 }
 
 func (d *desk) Write(_ context.Context, _ schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
 	d.id, d.asked = document, append(d.asked, w)
-	return schemas.Block{ID: w.ID, Type: "md", New: &w.Content, State: schemas.BlockPendingNew, Revision: 4}, d.fails
+	return schemas.Block{ID: w.ID, Type: "md", New: &w.Content, State: schemas.BlockPendingNew, Revision: 4}, d.failure()
 }
 
 func (d *desk) Move(_ context.Context, _ schemas.User, document, id string, after *string) (schemas.Block, error) {
 	d.id, d.asked = document, append(d.asked, id, *after)
-	return schemas.Block{ID: id, Type: "md", Current: &id, State: schemas.BlockPendingMove}, d.fails
+	return schemas.Block{ID: id, Type: "md", Current: &id, State: schemas.BlockPendingMove}, d.failure()
 }
 
 func (d *desk) Remove(_ context.Context, _ schemas.User, document, id string) (record.Settled, error) {
 	d.id, d.asked = document, append(d.asked, id)
-	return record.Settled{Block: schemas.Block{ID: id, Type: "md", Current: &id, State: schemas.BlockPendingDelete}, Gone: id == "new"}, d.fails
+	return record.Settled{Block: schemas.Block{ID: id, Type: "md", Current: &id, State: schemas.BlockPendingDelete}, Gone: id == "new"}, d.failure()
 }
 
 // use calls a document tool as the loop does, and returns its progress too.
@@ -349,5 +360,30 @@ block_id: b6 (md, clean)
 	large, _, err := d.use(t, "read_document", `{}`, nil)
 	if err != nil || len(large.Text) > 300_000 || !strings.Contains(large.Text, "more blocks, not shown)") {
 		t.Errorf("a large document is %d bytes, %v", len(large.Text), err)
+	}
+}
+
+// A call waits while the database is away, for a while: its text is not lost in a failover.
+func TestDocumentToolsOutliveAnOutage(t *testing.T) {
+	for name, input := range map[string]string{
+		"read_document": `{}`,
+		"plan_document": `{"title":"T","blocks":[{"type":"md","heading":"H"}]}`,
+		"write_block":   `{"content":"text"}`,
+		"edit_block":    `{"block_id":"b","content":"text"}`,
+		"delete_block":  `{"block_id":"b"}`,
+		"move_block":    `{"block_id":"b","after_block_id":""}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &desk{away: 3}
+				if _, _, err := d.use(t, name, input, nil); err != nil || d.away > 0 {
+					t.Errorf("got %v, and the database would be away %d more times, want no error once it is back", err, d.away)
+				}
+				d.away = 1 << 20
+				if _, _, err := d.use(t, name, input, nil); !errors.Is(err, record.ErrUnavailable) {
+					t.Errorf("got %v, want an error while the database stays away", err)
+				}
+			})
+		})
 	}
 }
