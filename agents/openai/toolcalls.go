@@ -46,12 +46,14 @@ func (a *assembly) add(f *fragment, first bool) (*agents.CallFragment, error) {
 		return nil, fmt.Errorf("%w: arguments of more than %d bytes", errTooLarge, a.limits.Arguments)
 	}
 	c.arguments = append(c.arguments, more...)
+	extra := ""
 	if isSet(f.Extra) {
-		c.extra = storable(strings.ToValidUTF8(string(f.Extra), "\uFFFD"))
+		extra = storable(strings.ToValidUTF8(string(f.Extra), "\uFFFD"))
+		c.extra = extra
 	}
 	switch {
 	case c.given:
-		return &agents.CallFragment{Index: n, Arguments: more, Extra: c.extra}, nil
+		return &agents.CallFragment{Index: n, Arguments: more, Extra: extra}, nil
 	case c.name == "" || (n > 0 && !a.calls[n-1].given):
 		return nil, nil // the call waits for its name or for earlier calls
 	}
