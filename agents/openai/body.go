@@ -148,7 +148,7 @@ func appendCalls(dst []byte, calls []turn.ToolCall, q quirks) []byte {
 		}
 		arguments := c.Arguments
 		if !strings.HasPrefix(strings.TrimLeft(arguments, " \t\r\n"), "{") || !json.Valid([]byte(arguments)) {
-			arguments = "{}" // the model wrote no arguments or no object, which servers refuse in a later request
+			arguments = noArguments // the model wrote no arguments or no object, which servers refuse in a later request
 		}
 		dst = schemas.AppendString(append(dst, `{"id":`...), c.ID)
 		dst = schemas.AppendString(append(dst, `,"type":"function","function":{"name":`...), callName(c.Name))
