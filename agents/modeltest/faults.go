@@ -122,6 +122,7 @@ func (p protocol) statuses(t *testing.T) {
 		{"too long for xAI", 400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, schemas.CodeContextTooLong, 1},
 		{"too long for Kimi", 400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 8192","type":"invalid_request_error"}}`, schemas.CodeContextTooLong, 1},
 		{"too long for a server behind a gateway", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"message\":\"This model's maximum context length is 4096 tokens\"}","provider_name":"P"}}}`, schemas.CodeContextTooLong, 1},
+		{"too long for vLLM", 400, `{"error":{"message":"'max_tokens' or 'max_completion_tokens' is too large: 100. This model's maximum context length is 4096 tokens and your request has 4090 input tokens"}}`, schemas.CodeContextTooLong, 1},
 		{"too large", 413, "", schemas.CodeContextTooLong, 1},
 		{"filtered", 400, errorBody("content_filter"), schemas.CodeContentFilter, 1},
 		{"no key", 401, errorBody("invalid_api_key"), schemas.CodeUpstreamAuth, 1},

@@ -146,6 +146,42 @@ func (p protocol) requests(t *testing.T) {
 			}
 		}
 	})
+	t.Run("what servers behind one name refuse and want", func(t *testing.T) {
+		noReasoning := upstream.Status(http.StatusBadRequest, `{"error":{"message":"property 'reasoning_content' is unsupported"}}`)
+		noExtra := upstream.Status(http.StatusBadRequest, `{"error":{"message":"Extra inputs are not permitted, field: extra_content"}}`)
+		signature := upstream.Status(http.StatusBadRequest, `{"error":{"message":"Function call is missing a thought_signature"}}`)
+		reasoning := upstream.Status(http.StatusBadRequest, `{"error":{"message":"reasoning_content is missing"}}`)
+		ok := upstream.Text("ok")
+		for _, tt := range []struct {
+			name    string
+			replies []upstream.Reply
+			change  string // what the requests have
+			want    string // y for a request that has it; a space between calls
+		}{
+			{"one wants it, one refuses it", []upstream.Reply{reasoning, ok, noReasoning, ok, ok}, `"reasoning_content"`, "ny yn n"},
+			{"none takes it", []upstream.Reply{noReasoning, noReasoning, ok}, `"reasoning_content"`, "ny n"},
+			{"after it was learned, none takes it", []upstream.Reply{reasoning, ok, noReasoning, noReasoning, ok}, `"reasoning_content"`, "ny yn y"},
+			{"one refuses what another wants back", []upstream.Reply{noExtra, ok, signature, ok, ok}, `"thought_signature":"s"`, "yn ny y"},
+			{"each refuses the other's", []upstream.Reply{noExtra, signature, noExtra, ok}, `"thought_signature":"s"`, "ynn y"},
+		} {
+			req := full()
+			req.Messages[1].Reasoning, req.Messages[1].ToolCalls[0].Extra = "hm", `{"google":{"thought_signature":"s"}}`
+			up := upstream.NewMemory()
+			up.Push(tt.replies...)
+			m := p.model(t, up)
+			got, seen := "", 0
+			for range strings.Fields(tt.want) {
+				_ = Read(t.Context(), m, req) // some calls fail
+				for _, r := range up.Requests()[seen:] {
+					got += map[bool]string{true: "y", false: "n"}[strings.Contains(string(r.Body), tt.change)]
+				}
+				got, seen = got+" ", up.Calls()
+			}
+			if got = strings.TrimSpace(got); got != tt.want {
+				t.Errorf("%s: the requests have it: %s, want %s", tt.name, got, tt.want)
+			}
+		}
+	})
 	t.Run("a user's message after a tool's result", func(t *testing.T) {
 		req := full()
 		req.Messages = append(req.Messages, turn.Message{Role: turn.User, Content: "Answer now."})
