@@ -170,7 +170,7 @@ func (p protocol) requests(t *testing.T) {
 			up.Push(tt.replies...)
 			m := p.model(t, up)
 			got, seen := "", 0
-			for range strings.Fields(tt.want) {
+			for range strings.FieldsSeq(tt.want) {
 				_ = Read(t.Context(), m, req) // some calls fail
 				for _, r := range up.Requests()[seen:] {
 					got += map[bool]string{true: "y", false: "n"}[strings.Contains(string(r.Body), tt.change)]
@@ -208,6 +208,39 @@ func (p protocol) requests(t *testing.T) {
 		sent := send(t, req, upstream.Status(http.StatusUnprocessableEntity, `{"detail":[{"type":"extra_forbidden","loc":["body","messages",2,"tool_calls",0,"extra_content"]}]}`))
 		if diff := cmp.Diff(decode(t, []byte(fullBody)), decode(t, sent[1].Body)); diff != "" {
 			t.Errorf("body after a refusal (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("ids of calls that another model made", func(t *testing.T) {
+		accepted := regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+		for _, refusal := range []upstream.Reply{
+			upstream.Status(http.StatusBadRequest, `{"object":"error","message":"Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.","type":"invalid_function_call","code":"3280"}`),
+			upstream.Status(http.StatusInternalServerError, `{"error":{"code":500,"message":"Jinja Exception: Tool call IDs should be alphanumeric strings with length 9!"}}`),
+		} {
+			req := full()
+			calls := []turn.ToolCall{{ID: "call_1", Name: "f"}, {ID: "call_2", Name: "f"}, {ID: "D681PevKs", Name: "f"}}
+			req.Messages[1].ToolCalls, req.Messages[2].ToolCallID = calls, "call_2"
+			sent := send(t, req, refusal)
+			if len(sent) != 2 {
+				t.Fatalf("%d requests, want 2", len(sent))
+			}
+			var body struct {
+				Messages []struct {
+					Calls  []struct{ ID string } `json:"tool_calls"`
+					CallID string                `json:"tool_call_id"`
+				}
+			}
+			if err := json.Unmarshal(sent[1].Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			got := body.Messages[2].Calls
+			for _, c := range got {
+				if !accepted.MatchString(c.ID) {
+					t.Errorf("after a refusal an id is %q", c.ID)
+				}
+			}
+			if got[0].ID == got[1].ID || got[2].ID != "D681PevKs" || body.Messages[3].CallID != got[1].ID {
+				t.Errorf("after a refusal the calls are %v and the result is of %q", got, body.Messages[3].CallID)
+			}
 		}
 	})
 	t.Run("calls that no tool has", func(t *testing.T) {

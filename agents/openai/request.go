@@ -24,6 +24,7 @@ type quirks struct {
 	signedCalls      bool // with a signature for calls that have none
 	noExtra          bool // without what another server gave with a call
 	contentAlways    bool // with a content in every message, also beside calls
+	shortIDs         bool // with ids of calls that have 9 letters and digits
 	answeredResults  bool // with an assistant's message between a tool's result and a user's message
 }
 
@@ -47,6 +48,8 @@ func (q quirks) after(err error, first quirks) (quirks, bool) {
 		case f.category() == schemas.CodeContextTooLong: // vLLM names max_completion_tokens there
 		case strings.Contains(message, "after role 'tool'"), strings.Contains(message, "must alternate"): // Mistral
 			q.answeredResults = !first.answeredResults
+		case strings.Contains(message, "tool call id") && (strings.Contains(message, "length of 9") || strings.Contains(message, "length 9")): // Mistral
+			q.shortIDs = !first.shortIDs
 		case f.status == 500:
 		case strings.Contains(message, "missing field `content`"), strings.Contains(message, "content") && strings.Contains(message, "field required"):
 			q.contentAlways = !first.contentAlways
