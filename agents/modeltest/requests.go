@@ -151,6 +151,7 @@ func (p protocol) requests(t *testing.T) {
 		noExtra := upstream.Status(http.StatusBadRequest, `{"error":{"message":"Extra inputs are not permitted, field: extra_content"}}`)
 		signature := upstream.Status(http.StatusBadRequest, `{"error":{"message":"Function call is missing a thought_signature"}}`)
 		reasoning := upstream.Status(http.StatusBadRequest, `{"error":{"message":"reasoning_content is missing"}}`)
+		inStream := upstream.Open(upstream.Bytes(": PROCESSING\n\n"), upstream.Data(`{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"reasoning_content is missing"}}}`))
 		ok := upstream.Text("ok")
 		for _, tt := range []struct {
 			name    string
@@ -159,6 +160,8 @@ func (p protocol) requests(t *testing.T) {
 			want    string // y for a request that has it; a space between calls
 		}{
 			{"one wants it, one refuses it", []upstream.Reply{reasoning, ok, noReasoning, ok, ok}, `"reasoning_content"`, "ny yn n"},
+			{"it is told in the stream", []upstream.Reply{inStream, ok, ok}, `"reasoning_content"`, "ny y"},
+			{"none takes it, told in the stream", []upstream.Reply{inStream, inStream, ok}, `"reasoning_content"`, "ny n"},
 			{"none takes it", []upstream.Reply{noReasoning, noReasoning, ok}, `"reasoning_content"`, "ny n"},
 			{"after it was learned, none takes it", []upstream.Reply{reasoning, ok, noReasoning, noReasoning, ok}, `"reasoning_content"`, "ny yn y"},
 			{"one refuses what another wants back", []upstream.Reply{noExtra, ok, signature, ok, ok}, `"thought_signature":"s"`, "yn ny y"},

@@ -160,6 +160,9 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 			}
 			c := &modelCall{Model: m, yield: yield}
 			err := c.run(ctx, &req, q)
+			if err == nil || c.shown {
+				m.learn(req.Model, q)
+			}
 			switch {
 			case err == nil || c.gone:
 				return

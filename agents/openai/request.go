@@ -3,6 +3,7 @@ package openai
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -42,7 +43,7 @@ func (q quirks) after(err error, first quirks) (quirks, bool) {
 		q.reasoningOff = !first.reasoningOff
 	}
 	// llama.cpp answers with 500 when the model's template refuses the messages.
-	if f, ok := errors.AsType[*fault](err); ok && (f.status == 400 || f.status == 422 || f.status == 500) {
+	if f, ok := errors.AsType[*fault](err); ok && slices.Contains([]int{400, 422, 500}, f.answered()) {
 		message := strings.ToLower(f.param + " " + f.message)
 		switch {
 		case f.category() == schemas.CodeContextTooLong: // vLLM names max_completion_tokens there
@@ -50,7 +51,7 @@ func (q quirks) after(err error, first quirks) (quirks, bool) {
 			q.answeredResults = !first.answeredResults
 		case strings.Contains(message, "tool call id") && (strings.Contains(message, "length of 9") || strings.Contains(message, "length 9")): // Mistral
 			q.shortIDs = !first.shortIDs
-		case f.status == 500:
+		case f.answered() == 500:
 		case strings.Contains(message, "missing field `content`"), strings.Contains(message, "content") && strings.Contains(message, "field required"):
 			q.contentAlways = !first.contentAlways
 		case strings.Contains(message, "reasoning_content"): // DeepSeek and Kimi

@@ -41,7 +41,6 @@ func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks)
 		return reason(ctx, err)
 	}
 	defer r.Close() // a failing close loses nothing
-	c.learn(req.Model, q)
 	for !c.gone {
 		object, text, err := r.next()
 		if err == nil {
