@@ -119,6 +119,7 @@ func (p protocol) requests(t *testing.T) {
 			{"", `"extra_content":{"google":{"thought_signature":"s"}}`},
 			{"thinking is enabled but reasoning_content is missing in assistant tool call message at index 2", `"role":"assistant","content":"Looking.","reasoning_content":"hm"`},
 			{"Missing `reasoning_content` field in the assistant message at message index 4", `"role":"assistant","content":"So.","reasoning_content":" "`},
+			{"[{'type': 'missing', 'loc': ('body', 'messages', 2, 'reasoning_content'), 'msg': 'Field required'}]", `"role":"assistant","content":"Looking.","reasoning_content":"hm"`},
 			{"Failed to deserialize the JSON body into the target type: messages[3]: missing field `content` at line 1 column 99", `"role":"assistant","content":"","tool_calls":[{"id":"d"`},
 			{"[{'type': 'missing', 'loc': ('body', 'messages', 3, 'content'), 'msg': 'Field required'}]", `"role":"assistant","content":"","tool_calls":[{"id":"d"`},
 			{"Function call is missing a thought_signature in functionCall parts", `"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}`},

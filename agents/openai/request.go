@@ -52,10 +52,10 @@ func (q quirks) after(err error, first quirks) (quirks, bool) {
 		case strings.Contains(message, "tool call id") && (strings.Contains(message, "length of 9") || strings.Contains(message, "length 9")): // Mistral
 			q.shortIDs = !first.shortIDs
 		case f.answered() == 500:
-		case strings.Contains(message, "missing field `content`"), strings.Contains(message, "content") && strings.Contains(message, "field required"):
-			q.contentAlways = !first.contentAlways
 		case strings.Contains(message, "reasoning_content"): // DeepSeek and Kimi
 			q.reasoningBack = !first.reasoningBack
+		case strings.Contains(message, "missing field `content`"), strings.Contains(message, "content") && strings.Contains(message, "field required"):
+			q.contentAlways = !first.contentAlways
 		case strings.Contains(message, "thought_signature"): // Gemini
 			q.signedCalls = !first.signedCalls
 			q.noExtra = q.noExtra && !first.noExtra
