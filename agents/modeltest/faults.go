@@ -122,6 +122,7 @@ func (p protocol) statuses(t *testing.T) {
 		{"too long for xAI", 400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, schemas.CodeContextTooLong, 1},
 		{"too long for Kimi", 400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 8192","type":"invalid_request_error"}}`, schemas.CodeContextTooLong, 1},
 		{"too long for a server behind a gateway", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"message\":\"This model's maximum context length is 4096 tokens\"}","provider_name":"P"}}}`, schemas.CodeContextTooLong, 1},
+		{"too long for vLLM", 400, `{"error":{"message":"'max_tokens' or 'max_completion_tokens' is too large: 100. This model's maximum context length is 4096 tokens and your request has 4090 input tokens"}}`, schemas.CodeContextTooLong, 1},
 		{"too large", 413, "", schemas.CodeContextTooLong, 1},
 		{"filtered", 400, errorBody("content_filter"), schemas.CodeContentFilter, 1},
 		{"no key", 401, errorBody("invalid_api_key"), schemas.CodeUpstreamAuth, 1},
@@ -131,6 +132,7 @@ func (p protocol) statuses(t *testing.T) {
 		{"busy", 429, errorBody("rate_limit_exceeded"), schemas.CodeRateLimited, 3},
 		{"no money", 429, errorBody("insufficient_quota"), schemas.CodeRateLimited, 1},
 		{"no money, by its type", 429, `{"error":{"message":"upstream says no","type":"insufficient_quota"}}`, schemas.CodeRateLimited, 1},
+		{"no credit", 402, `{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}`, schemas.CodeRateLimited, 1},
 		{"broken", 500, "upstream says no", schemas.CodeUpstreamUnavailable, 3},
 		{"bad gateway", 502, "<html>upstream says no</html>", schemas.CodeUpstreamUnavailable, 3},
 		{"away", 503, "", schemas.CodeUpstreamUnavailable, 3},
@@ -190,6 +192,7 @@ func (p protocol) retries(t *testing.T) {
 		{"Retry-After of 30 s", []upstream.Reply{busy("Retry-After", "30")}, hello, 2, 30 * time.Second, 31 * time.Second},
 		{"Retry-After too long", []upstream.Reply{busy("Retry-After", "31")}, Result{Code: schemas.CodeRateLimited}, 1, 0, 0},
 		{"error in the stream before text", []upstream.Reply{upstream.Open(upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))}, hello, 2, 0, time.Second},
+		{"no credit, told in the stream", []upstream.Reply{upstream.Open(upstream.Data(`{"error":{"code":402,"message":"This request requires more credits"}}`))}, Result{Code: schemas.CodeRateLimited}, 1, 0, 0},
 		{"a call that Gemini cannot read", []upstream.Reply{upstream.Open(upstream.Finish("function_call_filter: MALFORMED_FUNCTION_CALL"))}, hello, 2, 0, time.Second},
 		{"such a call after text", []upstream.Reply{upstream.Open(upstream.Say("So"), upstream.Finish("function_call_filter: MALFORMED_FUNCTION_CALL"))}, Result{Text: "So", Code: schemas.CodeUpstreamError}, 1, 0, 0},
 		{

@@ -243,6 +243,15 @@ func (p protocol) toolCalls(t *testing.T) {
 		{"extra content, id a number", chunk(`{"index":0,"id":7,"extra_content":{"google":{"thought_signature":"s"}},"function":{"name":"f","arguments":"{\"x\":1}"}}`) +
 			end, want(signed(turn.ToolCall{ID: "7", Name: "f", Arguments: `{"x":1}`}))},
 		{"extra content late", record(upstream.Call(0, "a", "f", `{"x":1}`)) + chunk(`{"index":0,"extra_content":{"google":{"thought_signature":"s"}}}`) + end, want(signed(a))},
+		{"extra content beside a long call", chunk(`{"index":0,"id":"a","extra_content":"`+strings.Repeat("s", 1<<20)+`","function":{"name":"f","arguments":""}}`) +
+			strings.Repeat(chunk(`{"index":0,"function":{"arguments":" "}}`), 8) + chunk(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`) +
+			end, want(turn.ToolCall{ID: "a", Name: "f", Arguments: strings.Repeat(" ", 8) + `{"x":1}`, Extra: `"` + strings.Repeat("s", 1<<20) + `"`})},
+		{"empty arguments", chunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`) + chunk(`{"index":0,"function":{"arguments":" "}}`) +
+			record(upstream.Call(1, "b", "g", "{}")) + end, want(turn.ToolCall{ID: "a", Name: "f", Arguments: "{}"}, turn.ToolCall{ID: "b", Name: "g", Arguments: "{}"})},
+		{"empty arguments before the real ones", chunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`) +
+			chunk(`{"index":0,"function":{"arguments":"{\"x\""}}`) + chunk(`{"index":0,"function":{"arguments":":1}"}}`) + end, want(a)},
+		{"empty arguments, as an object, before the real ones and the name", chunk(`{"index":0,"id":"a","function":{"arguments":{}}}`) +
+			chunk(`{"index":0,"function":{"name":"f","arguments":"{\"x\":1}"}}`) + end, want(a)},
 		{"no id", chunk(`{"index":0,"function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"index":0,"function":{"arguments":":1}"}}`) + end, want(anon(a))},
 		{"index null, id null", strings.ReplaceAll(chunk(`{"index":null,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`), `"type"`, `"t"`) + end, want(a)},
 		{"every call has index 0", chunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`) + chunk(`{"index":0,"id":"b","function":{"name":"g","arguments":"{\"y\":2}"}}`) + end, want(a, b)},

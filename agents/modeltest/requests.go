@@ -119,6 +119,7 @@ func (p protocol) requests(t *testing.T) {
 			{"", `"extra_content":{"google":{"thought_signature":"s"}}`},
 			{"thinking is enabled but reasoning_content is missing in assistant tool call message at index 2", `"role":"assistant","content":"Looking.","reasoning_content":"hm"`},
 			{"Missing `reasoning_content` field in the assistant message at message index 4", `"role":"assistant","content":"So.","reasoning_content":" "`},
+			{"[{'type': 'missing', 'loc': ('body', 'messages', 2, 'reasoning_content'), 'msg': 'Field required'}]", `"role":"assistant","content":"Looking.","reasoning_content":"hm"`},
 			{"Failed to deserialize the JSON body into the target type: messages[3]: missing field `content` at line 1 column 99", `"role":"assistant","content":"","tool_calls":[{"id":"d"`},
 			{"[{'type': 'missing', 'loc': ('body', 'messages', 3, 'content'), 'msg': 'Field required'}]", `"role":"assistant","content":"","tool_calls":[{"id":"d"`},
 			{"Function call is missing a thought_signature in functionCall parts", `"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}`},
@@ -143,6 +144,45 @@ func (p protocol) requests(t *testing.T) {
 				if want := i > 0 || tt.refusal == ""; strings.Contains(string(r.Body), tt.change) != want {
 					t.Errorf("after %q: request %d has %s: %t, want %t", tt.refusal, i, tt.change, !want, want)
 				}
+			}
+		}
+	})
+	t.Run("what servers behind one name refuse and want", func(t *testing.T) {
+		noReasoning := upstream.Status(http.StatusBadRequest, `{"error":{"message":"property 'reasoning_content' is unsupported"}}`)
+		noExtra := upstream.Status(http.StatusBadRequest, `{"error":{"message":"Extra inputs are not permitted, field: extra_content"}}`)
+		signature := upstream.Status(http.StatusBadRequest, `{"error":{"message":"Function call is missing a thought_signature"}}`)
+		reasoning := upstream.Status(http.StatusBadRequest, `{"error":{"message":"reasoning_content is missing"}}`)
+		inStream := upstream.Open(upstream.Bytes(": PROCESSING\n\n"), upstream.Data(`{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"reasoning_content is missing"}}}`))
+		ok := upstream.Text("ok")
+		for _, tt := range []struct {
+			name    string
+			replies []upstream.Reply
+			change  string // what the requests have
+			want    string // y for a request that has it; a space between calls
+		}{
+			{"one wants it, one refuses it", []upstream.Reply{reasoning, ok, noReasoning, ok, ok}, `"reasoning_content"`, "ny yn n"},
+			{"it is told in the stream", []upstream.Reply{inStream, ok, ok}, `"reasoning_content"`, "ny y"},
+			{"none takes it, told in the stream", []upstream.Reply{inStream, inStream, ok}, `"reasoning_content"`, "ny n"},
+			{"none takes it", []upstream.Reply{noReasoning, noReasoning, ok}, `"reasoning_content"`, "ny n"},
+			{"after it was learned, none takes it", []upstream.Reply{reasoning, ok, noReasoning, noReasoning, ok}, `"reasoning_content"`, "ny yn y"},
+			{"one refuses what another wants back", []upstream.Reply{noExtra, ok, signature, ok, ok}, `"thought_signature":"s"`, "yn ny y"},
+			{"each refuses the other's", []upstream.Reply{noExtra, signature, noExtra, ok}, `"thought_signature":"s"`, "ynn y"},
+		} {
+			req := full()
+			req.Messages[1].Reasoning, req.Messages[1].ToolCalls[0].Extra = "hm", `{"google":{"thought_signature":"s"}}`
+			up := upstream.NewMemory()
+			up.Push(tt.replies...)
+			m := p.model(t, up)
+			got, seen := "", 0
+			for range strings.FieldsSeq(tt.want) {
+				_ = Read(t.Context(), m, req) // some calls fail
+				for _, r := range up.Requests()[seen:] {
+					got += map[bool]string{true: "y", false: "n"}[strings.Contains(string(r.Body), tt.change)]
+				}
+				got, seen = got+" ", up.Calls()
+			}
+			if got = strings.TrimSpace(got); got != tt.want {
+				t.Errorf("%s: the requests have it: %s, want %s", tt.name, got, tt.want)
 			}
 		}
 	})
@@ -172,6 +212,39 @@ func (p protocol) requests(t *testing.T) {
 		sent := send(t, req, upstream.Status(http.StatusUnprocessableEntity, `{"detail":[{"type":"extra_forbidden","loc":["body","messages",2,"tool_calls",0,"extra_content"]}]}`))
 		if diff := cmp.Diff(decode(t, []byte(fullBody)), decode(t, sent[1].Body)); diff != "" {
 			t.Errorf("body after a refusal (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("ids of calls that another model made", func(t *testing.T) {
+		accepted := regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+		for _, refusal := range []upstream.Reply{
+			upstream.Status(http.StatusBadRequest, `{"object":"error","message":"Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.","type":"invalid_function_call","code":"3280"}`),
+			upstream.Status(http.StatusInternalServerError, `{"error":{"code":500,"message":"Jinja Exception: Tool call IDs should be alphanumeric strings with length 9!"}}`),
+		} {
+			req := full()
+			calls := []turn.ToolCall{{ID: "call_1", Name: "f"}, {ID: "call_2", Name: "f"}, {ID: "D681PevKs", Name: "f"}}
+			req.Messages[1].ToolCalls, req.Messages[2].ToolCallID = calls, "call_2"
+			sent := send(t, req, refusal)
+			if len(sent) != 2 {
+				t.Fatalf("%d requests, want 2", len(sent))
+			}
+			var body struct {
+				Messages []struct {
+					Calls  []struct{ ID string } `json:"tool_calls"`
+					CallID string                `json:"tool_call_id"`
+				}
+			}
+			if err := json.Unmarshal(sent[1].Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			got := body.Messages[2].Calls
+			for _, c := range got {
+				if !accepted.MatchString(c.ID) {
+					t.Errorf("after a refusal an id is %q", c.ID)
+				}
+			}
+			if got[0].ID == got[1].ID || got[2].ID != "D681PevKs" || body.Messages[3].CallID != got[1].ID {
+				t.Errorf("after a refusal the calls are %v and the result is of %q", got, body.Messages[3].CallID)
+			}
 		}
 	})
 	t.Run("calls that no tool has", func(t *testing.T) {

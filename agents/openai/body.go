@@ -3,11 +3,14 @@ package openai
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
 	"math"
 	"net/http"
+	"regexp"
 	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -133,7 +136,9 @@ func appendMessage(dst []byte, m *turn.Message, q quirks) []byte {
 	if len(m.ToolCalls) > 0 {
 		dst = appendCalls(schemas.AppendKey(dst, "tool_calls"), m.ToolCalls, q)
 	}
-	dst = schemas.AppendField(dst, "tool_call_id", m.ToolCallID)
+	if m.ToolCallID != "" {
+		dst = schemas.AppendField(dst, "tool_call_id", callID(m.ToolCallID, q))
+	}
 	return append(dst, '}')
 }
 
@@ -148,9 +153,9 @@ func appendCalls(dst []byte, calls []turn.ToolCall, q quirks) []byte {
 		}
 		arguments := c.Arguments
 		if !strings.HasPrefix(strings.TrimLeft(arguments, " \t\r\n"), "{") || !json.Valid([]byte(arguments)) {
-			arguments = "{}" // the model wrote no arguments or no object, which servers refuse in a later request
+			arguments = noArguments // the model wrote no arguments or no object, which servers refuse in a later request
 		}
-		dst = schemas.AppendString(append(dst, `{"id":`...), c.ID)
+		dst = schemas.AppendString(append(dst, `{"id":`...), callID(c.ID, q))
 		dst = schemas.AppendString(append(dst, `,"type":"function","function":{"name":`...), callName(c.Name))
 		dst = schemas.AppendString(append(dst, `,"arguments":`...), arguments)
 		dst = append(dst, '}')
@@ -164,6 +169,19 @@ func appendCalls(dst []byte, calls []turn.ToolCall, q quirks) []byte {
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')
+}
+
+// shortID is the form of the ids of calls that Mistral takes.
+var shortID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+
+// callID returns the id of a call as the server accepts it. Other models, and the loop, make
+// ids of any form.
+func callID(id string, q quirks) string {
+	if !q.shortIDs || shortID.MatchString(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:])[:9]
 }
 
 // maxCallName is the length of a name that servers accept, in bytes.

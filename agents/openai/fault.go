@@ -176,13 +176,23 @@ func (f *fault) has(words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(message, w) })
 }
 
+// answered returns the status that the server answered with, or wrote into a stream as the
+// error's code; 0 for none.
+func (f *fault) answered() int {
+	if n, err := strconv.Atoi(f.code); f.status == 0 && err == nil {
+		return n
+	}
+	return f.status
+}
+
+// unpaid reports whether the service has no credit at the server: waiting does not help.
+func (f *fault) unpaid() bool {
+	return f.code == "insufficient_quota" || f.kind == "insufficient_quota" || f.answered() == http.StatusPaymentRequired
+}
+
 // category returns the error code of a fault.
 func (f *fault) category() schemas.Code {
-	has := f.has
-	status := f.status
-	if n, err := strconv.Atoi(f.code); status == 0 && err == nil {
-		status = n
-	}
+	has, status := f.has, f.answered()
 	refused := status == 0 || (status >= 400 && status < 500)
 	switch {
 	case refused && has(tooLong...):
@@ -193,7 +203,7 @@ func (f *fault) category() schemas.Code {
 		return schemas.CodeContentFilter
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == 0 && has("invalid_api_key", "authentication_error", "permission_error"):
 		return schemas.CodeUpstreamAuth
-	case status == http.StatusTooManyRequests, status == 0 && has("rate_limit", "insufficient_quota", "too many requests"):
+	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired, status == 0 && has("rate_limit", "insufficient_quota", "too many requests"):
 		return schemas.CodeRateLimited
 	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
 		return schemas.CodeUpstreamTimeout

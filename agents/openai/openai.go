@@ -151,7 +151,8 @@ const (
 // Stream makes one call, as agents.Model describes.
 func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[agents.Delta, error] {
 	return func(yield func(agents.Delta, error) bool) {
-		q := m.known(req.Model)
+		first := m.known(req.Model)
+		q := first
 		for attempt := 1; ; attempt++ {
 			if err := m.cfg.Before(ctx); err != nil {
 				yield(agents.Delta{}, fmt.Errorf("openai: the call was not made: %w", visible(err)))
@@ -159,6 +160,9 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 			}
 			c := &modelCall{Model: m, yield: yield}
 			err := c.run(ctx, &req, q)
+			if err == nil || c.shown {
+				m.learn(req.Model, q)
+			}
 			switch {
 			case err == nil || c.gone:
 				return
@@ -169,9 +173,9 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 				yield(agents.Delta{}, visible(err))
 				return
 			}
-			if better, ok := q.after(err); ok { // each quirk is learned once, so this ends
+			if better, ok := q.after(err, first); ok { // each quirk changes once, so this ends
 				q = better
-				m.learn(ctx, req.Model, q, err)
+				m.refused(ctx, req.Model, err)
 				attempt--
 				continue
 			}
@@ -188,12 +192,18 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 	}
 }
 
-// learn remembers an option that a model's server does not accept.
+// refused records that a model's server did not accept a request as it was.
 //
 //go:noinline
-func (m *Model) learn(ctx context.Context, model string, q quirks, err error) {
-	m.quirks.Store(model, q)
-	m.cfg.Logger.InfoContext(ctx, "the model's server refused an option of the request; retrying without it", "model", model, "error", err)
+func (m *Model) refused(ctx context.Context, model string, err error) {
+	m.cfg.Logger.InfoContext(ctx, "the model's server refused the form of the request; trying another one", "model", model, "error", err)
+}
+
+// learn remembers the quirks with which a model's server accepted a request.
+func (m *Model) learn(model string, q quirks) {
+	if q != m.known(model) {
+		m.quirks.Store(model, q)
+	}
 }
 
 // errNotNeeded ends a call whose reply nobody takes any longer.

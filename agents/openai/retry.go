@@ -28,8 +28,8 @@ func pause(err error, attempt, attempts int) (time.Duration, bool) {
 	var after time.Duration
 	chance := false
 	if f, ok := errors.AsType[*fault](err); ok {
-		if f.code == "insufficient_quota" || f.kind == "insufficient_quota" {
-			return 0, false // waiting does not help
+		if f.unpaid() {
+			return 0, false
 		}
 		after, chance = f.retryAfter, f.chance
 	}

@@ -182,14 +182,22 @@ func (c *modelCall) piece(p *piece, full bool) error {
 		}
 	}
 	for i := range calls {
-		f, err := c.tools.add(&calls[i], i == 0)
+		list, err := c.tools.add(&calls[i], i == 0)
 		if err != nil {
 			return err
 		}
-		if f != nil {
-			if err := c.give(agents.Delta{Call: f}, len(f.ID)+len(f.Name)+len(f.Arguments)+len(f.Extra)+1); err != nil {
-				return err
-			}
+		if err := c.called(list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// called yields fragments of calls.
+func (c *modelCall) called(list []*agents.CallFragment) error {
+	for _, f := range list {
+		if err := c.give(agents.Delta{Call: f}, len(f.ID)+len(f.Name)+len(f.Arguments)+len(f.Extra)+1); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -220,10 +228,8 @@ func (c *modelCall) end(err error) error {
 			return err
 		}
 	}
-	for _, f := range c.tools.nameless() {
-		if err := c.give(agents.Delta{Call: f}, 1); err != nil {
-			return err
-		}
+	if err := c.called(c.tools.end()); err != nil {
+		return err
 	}
 	c.gone = c.gone || !c.yield(agents.Delta{Stop: c.finish, Usage: c.usage}, nil)
 	return nil

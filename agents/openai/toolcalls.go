@@ -16,22 +16,27 @@ type assembly struct {
 	calls  []*toolCall
 }
 
+// noArguments are the arguments of a call that has none.
+const noArguments = "{}"
+
 type toolCall struct {
 	index     *int // the server's number
 	id, name  string
 	arguments []byte
+	empty     bool // the arguments are {} and not given: a gateway may write that before the real ones
 	extra     string
 	given     bool // a fragment with the name has been given
 }
 
 // add adds a fragment; first is true for the first one of its chunk. It returns
-// the fragment to yield, or nil while the call has no name.
-func (a *assembly) add(f *fragment, first bool) (*agents.CallFragment, error) {
+// what to yield: nothing while the call has no name.
+func (a *assembly) add(f *fragment, first bool) (out []*agents.CallFragment, err error) {
 	n := a.find(f, first)
 	if n == len(a.calls) {
 		if n == a.limits.Calls {
 			return nil, fmt.Errorf("%w: more than %d tool calls", errTooLarge, n)
 		}
+		out = a.settle()
 		a.calls = append(a.calls, &toolCall{index: f.Index})
 	}
 	c := a.calls[n]
@@ -45,23 +50,57 @@ func (a *assembly) add(f *fragment, first bool) (*agents.CallFragment, error) {
 	if len(c.arguments)+len(more) > a.limits.Arguments {
 		return nil, fmt.Errorf("%w: arguments of more than %d bytes", errTooLarge, a.limits.Arguments)
 	}
-	c.arguments = append(c.arguments, more...)
+	more = c.write(more)
+	extra := ""
 	if isSet(f.Extra) {
-		c.extra = storable(strings.ToValidUTF8(string(f.Extra), "\uFFFD"))
+		extra = storable(strings.ToValidUTF8(string(f.Extra), "\uFFFD"))
+		c.extra = extra
 	}
 	switch {
 	case c.given:
-		return &agents.CallFragment{Index: n, Arguments: more, Extra: c.extra}, nil
+		return append(out, &agents.CallFragment{Index: n, Arguments: more, Extra: extra}), nil
 	case c.name == "" || (n > 0 && !a.calls[n-1].given):
-		return nil, nil // the call waits for its name or for earlier calls
+		return out, nil // the call waits for its name or for earlier calls
 	}
 	c.given = true
-	return c.whole(n), nil
+	return append(out, c.whole(n)), nil
 }
 
-// whole returns all of the call so far, as a fragment.
+// settle returns the empty arguments of the last call, if no others follow.
+func (a *assembly) settle() (out []*agents.CallFragment) {
+	n := len(a.calls) - 1
+	if n >= 0 && a.calls[n].empty {
+		a.calls[n].empty = false
+		if a.calls[n].given {
+			out = append(out, &agents.CallFragment{Index: n, Arguments: noArguments})
+		}
+	}
+	return out
+}
+
+// write adds to the arguments and returns what of them can be given.
+func (c *toolCall) write(more string) string {
+	if c.empty {
+		if strings.TrimSpace(more) == "" {
+			return ""
+		}
+		c.arguments, c.empty = nil, false
+	}
+	c.empty = len(c.arguments) == 0 && more == noArguments
+	c.arguments = append(c.arguments, more...)
+	if c.empty {
+		return ""
+	}
+	return more
+}
+
+// whole returns all of the call so far that can be given, as a fragment.
 func (c *toolCall) whole(n int) *agents.CallFragment {
-	return &agents.CallFragment{Index: n, ID: c.id, Name: c.name, Arguments: string(c.arguments), Extra: c.extra}
+	f := &agents.CallFragment{Index: n, ID: c.id, Name: c.name, Extra: c.extra}
+	if !c.empty {
+		f.Arguments = string(c.arguments)
+	}
+	return f
 }
 
 // find returns the position of the fragment's call; len(a.calls) means a new call.
@@ -101,12 +140,11 @@ func (c *toolCall) another(f *fragment) bool {
 		(len(c.arguments) == 0 || json.Valid(c.arguments))
 }
 
-// nameless returns, at the end of the reply, the calls that were not yielded.
-func (a *assembly) nameless() []*agents.CallFragment {
-	var out []*agents.CallFragment
+// end returns, at the end of the reply, what was not yielded.
+func (a *assembly) end() []*agents.CallFragment {
+	out := a.settle()
 	for n, c := range a.calls {
 		if !c.given {
-			c.given = true
 			out = append(out, c.whole(n))
 		}
 	}

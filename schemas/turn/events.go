@@ -62,6 +62,14 @@ type Reply struct {
 	Synthetic bool `json:"synthetic,omitempty"`
 }
 
+// Extras returns how many bytes the model's server gave with the calls.
+func (r *Reply) Extras() (n int) {
+	for i := range r.ToolCalls {
+		n += len(r.ToolCalls[i].Extra)
+	}
+	return n
+}
+
 // ToolWaiting says that a call is about to wait; Request.Await runs after the yield
 // returns. Input is valid JSON that fits the tool's schema.
 type ToolWaiting struct {

@@ -179,8 +179,8 @@ func (wr *Writer) count(n int, inThread bool) bool {
 	return err == nil
 }
 
-// size is how many bytes of a model's text an event holds. Whole replies
-// count as 0: their text was counted before.
+// size is how many bytes of a model's text an event holds. The text of whole replies
+// was counted before.
 func size(event turn.Event) int {
 	switch e := event.(type) {
 	case turn.TextDelta:
@@ -191,6 +191,8 @@ func size(event turn.Event) int {
 		return len(e.Text)
 	case turn.ToolArguments:
 		return len(e.Fragment)
+	case turn.Reply:
+		return e.Extras()
 	default:
 		return 0
 	}

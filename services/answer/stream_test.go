@@ -329,3 +329,19 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 		})
 	}
 }
+
+// What a model's server gives with calls counts as text of the model.
+func TestExtrasCount(t *testing.T) {
+	wr := answer.New(t.Context(), answer.Run{ID: "run", Attempt: 1, Request: &schemas.ChatRequest{}}, answer.Deps{
+		Log: eventlog.New(1, func() int64 { return 1 }), Spent: usage.NewLedger(nil), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Text: modeltext.New(modeltext.Limits{Reply: 10, Run: 10, All: 10}).Count(), Clock: clock{}, FirstToken: func(time.Duration) {}, Idle: func(bool) {}, Stop: func(err error) { t.Error(err) },
+	})
+	wr.Use(&answer.Prepared{Filter: plainText{}})
+	if err := wr.Handle(turn.CallStart{}); err != nil {
+		t.Fatal(err)
+	}
+	reply := turn.Reply{ToolCalls: []turn.ToolCall{{Extra: "123456"}, {Extra: "12345"}}}
+	if err := wr.Handle(reply); err == nil {
+		t.Error("11 bytes beside calls are taken; the limit is 10")
+	}
+}

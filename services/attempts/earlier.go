@@ -250,7 +250,7 @@ func (e *Earlier) findKept() {
 func (e *Earlier) Written() (n int) {
 	for i := range e.Steps {
 		reply := &e.Steps[i].Reply
-		n += len(reply.Text) + len(reply.Reasoning)
+		n += len(reply.Text) + len(reply.Reasoning) + reply.Extras()
 		for _, c := range reply.ToolCalls {
 			n += len(c.Arguments)
 		}

@@ -149,7 +149,7 @@ func TestKept(t *testing.T) {
 // A continued run continues to count the model's text where its earlier
 // attempts ended: that of replies, and of threads.
 func TestWritten(t *testing.T) {
-	steps := []turn.Step{{Reply: turn.Reply{Text: "1234", Reasoning: "567", ToolCalls: []turn.ToolCall{{Arguments: "{}"}}}}}
+	steps := []turn.Step{{Reply: turn.Reply{Text: "12", Reasoning: "567", ToolCalls: []turn.ToolCall{{Arguments: "{}", Extra: "{}"}}}}}
 	events := []runlog.Event{{Body: &runlog.Text{Text: "1234"}}, {At: runlog.Level{Thread: 1}, Body: &runlog.ThreadText{Text: "x"}}}
 	n := attempts.EarlierOf(steps, nil, events).Written()
 	if n != 10 {
