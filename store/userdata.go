@@ -94,15 +94,17 @@ func (s *Store) RecentRuns(ctx context.Context, owner string, since time.Time) (
 	return n, s.db.Fault("recent runs", err)
 }
 
-// BeginDeletion notes that all data of an owner is being deleted, on a day (YYYY-MM-DD).
-// ForgetUser ends the deletion.
-func (s *Store) BeginDeletion(ctx context.Context, owner, day string) error {
-	return s.db.Fault("begin a deletion", s.db.Write(ctx, func(tx *gorm.DB) error { return noteDeletion(tx, owner, day) }))
+// BeginDeletion notes that all data of an owner is being deleted. ForgetUser ends the
+// deletion.
+func (s *Store) BeginDeletion(ctx context.Context, owner string) error {
+	return s.db.Fault("begin a deletion", s.db.Write(ctx, func(tx *gorm.DB) error { return noteDeletion(tx, owner, "") }))
 }
 
+// noteDeletion notes a step of a deletion. Only the last one has a day: the usage of an
+// owner whose deletion has failed midway stays.
 func noteDeletion(tx *gorm.DB, owner, day string) error {
-	return tx.Exec(`INSERT INTO forgotten (owner, day, deletions) VALUES (?, ?, 1)
-		ON CONFLICT (owner) DO UPDATE SET day = excluded.day, deletions = forgotten.deletions + 1`, owner, day).Error
+	return tx.Exec(`INSERT INTO forgotten (owner, day, deletions) VALUES (?, ?, 1) ON CONFLICT (owner) DO UPDATE
+		SET day = CASE WHEN excluded.day = '' THEN forgotten.day ELSE excluded.day END, deletions = forgotten.deletions + 1`, owner, day).Error
 }
 
 // Deletions returns a number that changes with each beginning and each end of a deletion of
@@ -153,18 +155,18 @@ func (s *Store) Forget(ctx context.Context) (more bool, err error) {
 }
 
 // forgetUsage deletes what forgotten users have used until the end of the day on which they
-// were forgotten, once it is over.
+// were forgotten, once it is over. A deletion that has not ended has no day.
 func (s *Store) forgetUsage(ctx context.Context) error {
 	today := time.Now().UTC().Format(time.DateOnly)
-	if n, err := sqldb.Number(s.db.Read(ctx), "SELECT COUNT(*) FROM forgotten WHERE day < ?", today); err != nil || n == 0 {
+	if n, err := sqldb.Number(s.db.Read(ctx), "SELECT COUNT(*) FROM forgotten WHERE day <> '' AND day < ?", today); err != nil || n == 0 {
 		return err
 	}
 	return s.db.Write(ctx, func(tx *gorm.DB) error {
-		err := tx.Exec(`DELETE FROM model_usage WHERE owner IN (SELECT owner FROM forgotten WHERE day < ?)
+		err := tx.Exec(`DELETE FROM model_usage WHERE owner IN (SELECT owner FROM forgotten WHERE day <> '' AND day < ?)
 			AND day <= (SELECT day FROM forgotten WHERE forgotten.owner = model_usage.owner)`, today).Error
 		if err != nil {
 			return err
 		}
-		return tx.Exec("DELETE FROM forgotten WHERE day < ?", today).Error
+		return tx.Exec("DELETE FROM forgotten WHERE day <> '' AND day < ?", today).Error
 	})
 }

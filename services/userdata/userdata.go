@@ -41,7 +41,7 @@ type Totals interface {
 	Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error)
 	// BeginDeletion and ForgetUser note the beginning and the end of a deletion; each
 	// changes the number of Deletions.
-	BeginDeletion(ctx context.Context, owner, day string) error
+	BeginDeletion(ctx context.Context, owner string) error
 	ForgetUser(ctx context.Context, owner, day string) error
 	Deletions(ctx context.Context, owner string) (int64, error)
 }
@@ -119,7 +119,7 @@ func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string
 	if !holds {
 		return size, schemas.NewError(schemas.CodeConflict, Warning(size)+"; to do it, repeat the request with confirm="+size.Confirm)
 	}
-	if err := u.totals.BeginDeletion(ctx, user.ID, today()); err != nil {
+	if err := u.totals.BeginDeletion(ctx, user.ID); err != nil {
 		return size, err
 	}
 	if err := u.deleteChats(ctx, user); err != nil {
@@ -128,10 +128,8 @@ func (u *UserData) Delete(ctx context.Context, user schemas.User, confirm string
 	if err := u.deleteDocuments(ctx, user); err != nil {
 		return size, err
 	}
-	return size, u.totals.ForgetUser(ctx, user.ID, today())
+	return size, u.totals.ForgetUser(ctx, user.ID, time.Now().UTC().Format(time.DateOnly))
 }
-
-func today() string { return time.Now().UTC().Format(time.DateOnly) }
 
 // confirmTime is how long a confirm stays valid while answers begin and end.
 const confirmTime = 10 * time.Minute

@@ -100,7 +100,7 @@ func (s *shelf) Usage(_ context.Context, _, from, to string) ([]schemas.UsageIte
 	return nil, nil
 }
 
-func (s *shelf) BeginDeletion(context.Context, string, string) error {
+func (s *shelf) BeginDeletion(context.Context, string) error {
 	s.deletions++
 	return nil
 }

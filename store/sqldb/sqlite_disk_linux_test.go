@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +39,7 @@ func TestPingOfABrokenDisk(t *testing.T) {
 // a start that fails there says why.
 func TestReadOnlyDisk(t *testing.T) {
 	folder := t.TempDir()
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=1m"); err != nil {
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=8m"); err != nil {
 		t.Skipf("a disk cannot be mounted: %v", err)
 	}
 	t.Cleanup(func() {
@@ -48,6 +49,14 @@ func TestReadOnlyDisk(t *testing.T) {
 	})
 	path := filepath.Join(folder, "data.db")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old, link := filepath.Join(folder, "old.db"), filepath.Join(t.TempDir(), "link.db")
+	before, err := Open(t.Context(), "sqlite:"+old, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(before.Upkeep().Close(), os.Symlink(old, link)); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
@@ -61,7 +70,9 @@ func TestReadOnlyDisk(t *testing.T) {
 	if err := d.check(); err == nil || !strings.Contains(err.Error(), readOnlyDatabase) {
 		t.Errorf("the check says %v, want %q", err, readOnlyDatabase)
 	}
-	if _, err := Open(t.Context(), "sqlite:"+filepath.Join(folder, "new.db"), Options{}); err == nil || !strings.Contains(err.Error(), "read-only file system") {
-		t.Errorf("a start says %v, want that the file system is read-only", err)
+	for _, name := range []string{filepath.Join(folder, "new.db"), link} {
+		if _, err := Open(t.Context(), "sqlite:"+name, Options{}); err == nil || !strings.Contains(err.Error(), "read-only file system") {
+			t.Errorf("a start with %s says %v, want that the file system is read-only", name, err)
+		}
 	}
 }

@@ -65,7 +65,7 @@ func named(path string, err error) error {
 	if !ok {
 		return err
 	}
-	if cause := mayWrite(filepath.Dir(path)); cause != nil && lite.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
+	if cause := mayWrite(filepath.Dir(linked(path))); cause != nil && lite.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
 		return fmt.Errorf("%s: its folder cannot be written to: %w: %w", path, cause, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)

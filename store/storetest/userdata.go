@@ -85,7 +85,7 @@ func testUserData(t *testing.T, url string) {
 		}
 	}
 	deletions(f.owner, 0)
-	must(f, f.store.BeginDeletion(f.ctx, f.owner, "2026-11-20"))
+	must(f, f.store.BeginDeletion(f.ctx, f.owner))
 	deletions(f.owner, 1)
 	must(f, f.store.ForgetUser(f.ctx, f.owner, "2026-11-20"))
 	deletions(f.owner, 2)
@@ -119,12 +119,20 @@ func testUserData(t *testing.T, url string) {
 		t.Errorf("the usage of the day is %+v, want that it still counts", used)
 	}
 	used(6)
+	stays := newFixture(t, f.store)
+	stays.mustCommit(stays.spend(time.Date(2024, 3, 5, 0, 0, 0, 0, time.UTC), record.ModelUsage{Model: "m", Runs: 1}))
+	must(f, f.store.BeginDeletion(f.ctx, stays.owner)) // and fails midway
 	for more := true; more; {
 		more, err = f.store.Forget(f.ctx)
 		must(f, err)
 	}
 	if used := f.usage("2024-01-01", "2024-12-31"); len(used) != 1 || used[0].Date != "2024-03-06" {
 		t.Errorf("the usage is %+v, want that of the next day", used)
+	}
+	deletions(f.owner, 0)
+	deletions(stays.owner, 1)
+	if used := stays.usage("2024-01-01", "2024-12-31"); len(used) != 1 {
+		t.Errorf("the usage is %+v, want it there: the deletion has not ended", used)
 	}
 	if left, err := other.store.DataSize(f.ctx, other.owner); err != nil || left.Chats != 1 || left.Messages != 2 || left.Bytes < int64(len("foreign")+len("e")) {
 		t.Errorf("another owner has %+v, %v, want everything", left, err)
