@@ -288,17 +288,20 @@ type pastMessage struct {
 }
 
 // summary returns the chat's running summary, or the zero value if none is valid. A
-// summary that covers a superseded message is not valid.
+// summary that covers a superseded message is not valid. The only error is that the
+// database is not available.
 func (h *History) summary(ctx context.Context, in HistoryInput) (record.Summary, error) {
 	s, err := h.store.Summary(ctx, in.Owner, in.ConversationID)
-	if err != nil || s.Text == "" || s.Through == "" || s.Through == in.UserMessageID {
+	if err == nil && s.Text != "" && s.Through != "" && s.Through != in.UserMessageID {
+		var last schemas.Message
+		if last, err = h.store.Message(ctx, in.Owner, in.ConversationID, s.Through); err == nil && last.Status != schemas.MessageSuperseded {
+			return s, nil
+		}
+	}
+	if errors.Is(err, record.ErrUnavailable) {
 		return record.Summary{}, err
 	}
-	last, err := h.store.Message(ctx, in.Owner, in.ConversationID, s.Through)
-	if errors.Is(err, schemas.ErrNotFound) || last.Status == schemas.MessageSuperseded {
-		return record.Summary{}, nil
-	}
-	return s, err
+	return record.Summary{}, nil
 }
 
 // split removes the message to answer from what was read, and users' messages

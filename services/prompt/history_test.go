@@ -29,12 +29,16 @@ type storedChat struct {
 	err      error
 	setErr   error
 	away     string // the read for which the database is away
+	damaged  string // the read of what cannot be read any more
 }
 
 // lost returns the error of a read.
 func (c *storedChat) lost(read string) error {
-	if c.away == read {
+	switch read {
+	case c.away:
 		return record.ErrUnavailable
+	case c.damaged:
+		return errDatabase
 	}
 	return nil
 }
@@ -170,7 +174,8 @@ func TestHistoryCountsTextsOfOneID(t *testing.T) {
 }
 
 // While the database is away, a conversation does not go on without its files or its summary,
-// as if they did not exist: the run waits for the database.
+// as if they did not exist: the run waits for the database. It goes on without those that are
+// damaged.
 func TestHistoryWithoutTheDatabase(t *testing.T) {
 	c := &storedChat{pageSize: 3, files: map[string][]schemas.Attachment{}}
 	for range 3 {
@@ -186,6 +191,14 @@ func TestHistoryWithoutTheDatabase(t *testing.T) {
 		list, _, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, ConversationID: 1, UserMessageID: c.last()})
 		if !errors.Is(err, want) || want == nil && !strings.Contains(conversation(list), "summary") {
 			t.Errorf("without %q: got %v and\n%s\nwant %v", read, err, conversation(list), want)
+		}
+	}
+	c.away = ""
+	for read, missing := range map[string]string{"files": "hi", "summary": "summary", "message": "summary"} {
+		c.damaged = read
+		list, _, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, ConversationID: 1, UserMessageID: c.last()})
+		if got := conversation(list); err != nil || strings.Contains(got, missing) || !strings.Contains(got, "now?") {
+			t.Errorf("with a damaged %s: got %v and\n%s\nwant the conversation without it", read, err, got)
 		}
 	}
 }

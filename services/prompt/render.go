@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -95,11 +96,12 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 }
 
 // showFiles adds an earlier message's files to msg, with at most so many images and a note about
-// those that are left out, or notes their names if they are not there or not valid. Hidden
-// reports whether images were left out that the current message does not have.
+// those that are left out, or notes their names if they cannot be read. Hidden reports whether
+// images were left out that the current message does not have. The only error is that the
+// database is not available.
 func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int, left string, current []turn.Image) (hidden bool, err error) {
 	files, err := h.store.Files(ctx, in.Owner, in.ConversationID, m.ID)
-	if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+	if errors.Is(err, record.ErrUnavailable) {
 		return false, err
 	}
 	if err != nil || attach(msg, files) != nil {

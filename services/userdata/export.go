@@ -53,10 +53,6 @@ func (u *UserData) Export(ctx context.Context, user schemas.User) iter.Seq2[[]by
 }
 
 func (e *export) all() error {
-	// A database that is away is reported instead of a file that breaks off.
-	if _, err := e.chats.ChatsAfter(e.ctx, e.user.ID, 0, 1); err != nil {
-		return err
-	}
 	for _, part := range []func() error{e.person, e.used, e.conversations, e.texts} {
 		if err := part(); err != nil {
 			return err

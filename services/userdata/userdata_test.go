@@ -31,9 +31,6 @@ type shelf struct {
 var errAway = errors.New("away")
 
 func (s *shelf) ChatsAfter(_ context.Context, _ string, id int64, limit int) (list []schemas.Chat, _ error) {
-	if s.gone {
-		return nil, errAway
-	}
 	for _, c := range s.chats {
 		if c > id && len(list) < min(limit, 2) { // small pages
 			list = append(list, schemas.Chat{ConversationID: c})
@@ -105,7 +102,12 @@ func (s *shelf) BeginDeletion(context.Context, string) error {
 	return nil
 }
 
-func (s *shelf) Deletions(context.Context, string) (int64, error) { return s.deletions, nil }
+func (s *shelf) Deletions(context.Context, string) (int64, error) {
+	if s.gone {
+		return 0, errAway
+	}
+	return s.deletions, nil
+}
 
 func (s *shelf) ForgetUser(_ context.Context, owner, day string) error {
 	s.forgotten, s.deletions = owner+" before "+day, s.deletions+1
