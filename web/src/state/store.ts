@@ -141,7 +141,7 @@ export class ChatStore extends WaitingChat {
   private turned(): void {
     queueMicrotask(() => {
       const page = text(this.getContext().current_page)
-      if (page !== this.state.page) this.dispatch({ type: 'set', set: { page } })
+      if (page !== this.state.page) this.set({ page })
     })
   }
 
@@ -183,7 +183,7 @@ export class ChatStore extends WaitingChat {
 
   private readonly linked: StreamOptions['onConnection'] = (link, _, now) => {
     this.connectNow = now
-    this.dispatch({ type: 'set', set: { link } })
+    this.set({ link })
     if (link === 'live' && this.stopping && this.state.run?.runId) void this.stop()
   }
 
@@ -328,7 +328,7 @@ export class ChatStore extends WaitingChat {
     const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
     if (elsewhere) this.state = { ...emptied(this.state), conversationId }
-    this.dispatch({ type: 'set', set: { isOpening: true, error: null } })
+    this.set({ isOpening: true, error: null })
     const queue = elsewhere && this.readQueue(conversationId)
     try {
       const [chat, arrived] = await Promise.all([this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal), !elsewhere && unsent?.key && this.runOf(unsent.key).catch(() => null)])
@@ -353,19 +353,19 @@ export class ChatStore extends WaitingChat {
 
   /** Follows a run of the open chat from its beginning. */
   async attach(runId: string): Promise<void> {
-    this.dispatch({ type: 'set', set: { run: { ...emptyRun, runId }, isLoading: true, link: 'connecting', error: null } })
+    this.set({ run: { ...emptyRun, runId }, isLoading: true, link: 'connecting', error: null })
     await this.read((signal) => this.api.followRun(runId, signal, { onConnection: this.linked }))
   }
 
   /** Checks whether the chat has a new run of another tab, or is deleted. */
   async refresh(): Promise<void> {
-    const { conversationId, isLoading, isOpening } = this.state
+    const { conversationId, isLoading, isOpening, title } = this.state
     if (conversationId === null || isLoading || isOpening) return
     const chat = await this.api.getChat(conversationId, { limit: 1 }).catch((error: Partial<ApiError>) => (error.status === 404 ? undefined : null))
     const known = this.state.messages.at(-1)?.id
     if (known?.startsWith(LOCAL_ID)) return
     if (chat === null || this.state.isLoading || this.state.conversationId !== conversationId) return
-    if (chat && chat.title !== this.state.title) this.dispatch({ type: 'set', set: { title: chat.title } })
+    this.titled(title, chat?.title)
     if (!chat || chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
   }
 
