@@ -103,7 +103,7 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
     case 'stopping':
       return { ...state, run: state.run && { ...state.run, status: statusLine('stopping', 'Stopping...') } }
     case 'settled':
-      return { ...state, run: null, isLoading: false, link: 'idle' }
+      return { ...state, run: null, isLoading: false, isOpening: false, link: 'idle' }
     case 'set':
       return { ...state, ...event.set }
     case 'message':

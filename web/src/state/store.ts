@@ -262,7 +262,7 @@ export class ChatStore extends WaitingChat {
     if (!(error instanceof ApiError)) console.error(error)
     const { conversationId } = this.state
     const changes = failure.code === 'busy' || (error instanceof ApiError && REFUSED_FOR_GOOD.has(error.status))
-    if (!this.pending || this.pending.accepted || !changes) return this.dispatch({ type: 'failed', failure })
+    if (!this.pending || this.pending.accepted || this.state.isOpening || !changes) return this.dispatch({ type: 'failed', failure })
     // Another tab's answer is under way and is followed, or retrying cannot succeed: the user gets the message back.
     const noted = { ...failure, unrelated: true }
     if (conversationId !== null) return this.open(conversationId, noted)
@@ -325,18 +325,23 @@ export class ChatStore extends WaitingChat {
     this.disconnect()
     const reader = new AbortController()
     this.reader = reader
-    const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
-    if (elsewhere) this.state = { ...emptied(this.state), conversationId }
+    if (elsewhere) {
+      this.pending = null
+      this.state = { ...emptied(this.state), conversationId }
+    }
+    // Until the chat is read, the message on its way can still be sent again.
+    const key = !this.pending?.accepted && this.pending?.key
     this.set({ isOpening: true, error: null })
     const queue = elsewhere && this.readQueue(conversationId)
     try {
-      const [chat, arrived] = await Promise.all([this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal), !elsewhere && unsent?.key && this.runOf(unsent.key).catch(() => null)])
+      const [chat, arrived] = await Promise.all([this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal), key && this.runOf(key).catch(() => null)])
       if (reader.signal.aborted) return
+      const unsent = this.takeBack()
       this.dispatch({ type: 'opened', chat })
       const following = chat.active_run_id && this.attach(chat.active_run_id)
       if (arrived) this.forgetSent(unsent?.key)
-      const back = elsewhere || arrived ? null : unsent
+      const back = arrived ? null : unsent
       if (failure || back) this.giveBack(back, failure)
       await Promise.all([following, queue])
       void this.sendQueued()
@@ -345,7 +350,7 @@ export class ChatStore extends WaitingChat {
       if (!(error instanceof ApiError) || error.status !== 404) return await this.refused(error)
       // At the start of a page, a chat that is gone is no error.
       const isMissed = !elsewhere || this.state.queue.length > 0
-      this.leaveDeleted(elsewhere ? null : unsent, failure ?? (isMissed ? { ...failureOf(error), unrelated: true } : null))
+      this.leaveDeleted(this.takeBack(), failure ?? (isMissed ? { ...failureOf(error), unrelated: true } : null))
     } finally {
       if (this.reader === reader) this.reader = null
     }
@@ -385,11 +390,11 @@ export class ChatStore extends WaitingChat {
   /** Continues what disconnect stopped; else opens the chat that this tab had open, or in a new tab the last one. */
   async restore(): Promise<void> {
     if (this.reader) return
-    const { conversationId, isLoading, isOpening } = this.state
-    if (isLoading && this.pending && !this.pending.accepted) return this.sendAgain(this.pending)
-    if (conversationId !== null) return isLoading || isOpening ? this.open(conversationId) : undefined
-    const id = this.storage.read()
-    if (id !== null) await this.open(id)
+    const { pending, stopping, state: { conversationId, isLoading, isOpening } } = this
+    const id = conversationId === null ? this.storage.read() : isLoading || isOpening ? conversationId : null
+    const going = isLoading && pending && !pending.accepted ? this.sendAgain(pending) : id !== null && this.open(id)
+    if (stopping) void this.stop()
+    await going
   }
 }
 
