@@ -74,27 +74,38 @@ const give = (line: FakeLine, ...chunks: SocketChunk[]) => act(() => {
 const begin: SocketChunk = { type: 'status', content: 'Thinking...', run_id: 'r1', chat_id: 'd', conversation_id: 7, message_id: 'm1', seq: 1 }
 const named = (line: FakeLine, name: string) => line.events.filter((e) => e.name === name)
 
-describe('asking about a document over the socket', () => {
-  it('keeps what is typed, and what could not be sent, with its document', async () => {
-    const Other = ({ id }: { id: string }) => {
-      const { socket, view } = useSocket()
-      const state = useDocument(id, view)
-      return <DocumentPane state={state} ask={<DocumentAsk state={state} socket={socket} view={view} />} />
-    }
-    const api = service()
-    const page = (id: string, name: string) => <ChatProvider api={api} storageKey={name}><Other id={id} /></ChatProvider>
-    const { rerender } = render(page('d', 'ada'))
-    const user = userEvent.setup()
-    const field = () => screen.findByRole<HTMLTextAreaElement>('textbox', { name: 'Ask about this document' })
-    await user.type(await field(), 'Is it gold?{Enter}')
-    await waitFor(() => expect(lines.some((l) => !l.closed)).toBe(true))
-    const line = lines.findLast((l) => !l.closed)!
-    act(() => line.accept())
-    await waitFor(() => expect(named(line, 'message')).toHaveLength(1))
-    rerender(page('e', 'ada'))
-    await screen.findByText('Silver')
+const Other = ({ id, beside }: { id: string; beside: boolean }) => {
+  const { socket, view } = useSocket()
+  const state = useDocument(id, view)
+  const ask = <DocumentAsk state={state} socket={socket} view={view} />
+  return <><DocumentPane state={state} ask={!beside && ask} />{beside && ask}</>
+}
+
+/** A page that shows Silver, where a question about Gold is on its way. */
+async function asking(beside = false) {
+  const api = service()
+  const page = (id: string, name: string) => <ChatProvider api={api} storageKey={name}><Other id={id} beside={beside} /></ChatProvider>
+  const { rerender } = render(page('d', 'ada'))
+  const user = userEvent.setup()
+  const field = () => screen.findByRole<HTMLTextAreaElement>('textbox', { name: 'Ask about this document' })
+  await user.type(await field(), 'Is it gold?{Enter}')
+  await waitFor(() => expect(lines.some((l) => !l.closed)).toBe(true))
+  const line = lines.findLast((l) => !l.closed)!
+  act(() => line.accept())
+  await waitFor(() => expect(named(line, 'message')).toHaveLength(1))
+  rerender(page('e', 'ada'))
+  await screen.findByText('Silver')
+  const refuse = async () => {
     give(line, { type: 'error', code: 'too_many_requests', content: 'too many requests', end: true, event_id: named(line, 'message')[0]!.id })
     await act(async () => undefined)
+  }
+  return { user, rerender, page, field, refuse }
+}
+
+describe('asking about a document over the socket', () => {
+  it('keeps what is typed, and what could not be sent, with its document', async () => {
+    const { user, rerender, page, field, refuse } = await asking()
+    await refuse()
     expect((await field()).value).toBe('')
     await user.type(await field(), 'Half a thought')
     rerender(page('d', 'ada'))
@@ -106,6 +117,15 @@ describe('asking about a document over the socket', () => {
     rerender(page('e', 'grace'))
     await screen.findByText('Silver')
     expect((await field()).value).toBe('')
+  })
+
+  it('says beside the pane why a question could not be sent, with its document and with no other', async () => {
+    const { rerender, page, refuse } = await asking(true)
+    await refuse()
+    expect(screen.queryByRole('alert')).toBeNull()
+    rerender(page('d', 'ada'))
+    await screen.findByText('Gold')
+    expect(screen.getAllByRole('alert')).toHaveLength(1)
   })
 
   it('opens one line in strict mode, and watches the document', async () => {

@@ -396,6 +396,16 @@ describe('a decision that is made twice at once', () => {
     expect([sent('/accept'), screen.queryByRole('alert')]).toEqual([1, null])
   })
 
+  it('is undone at once', async () => {
+    const { user, hold, answer } = await proposed()
+    hold()
+    await user.dblClick(screen.getByRole('button', { name: 'Accept all' }))
+    await answer()
+    await screen.findByText('Everything is decided.')
+    await user.click(screen.getByRole('button', { name: 'Undo accepting' }))
+    await screen.findByText('1 change waits for you')
+  })
+
   it.each(['Accept', 'Accept all'])('adds one block of this page, and not another one with %s', async (next) => {
     const { user, sent, reads, hold, answer } = await proposed()
     await user.click(screen.getByRole('button', { name: 'Accept' }))

@@ -122,3 +122,84 @@ it('a new chat stays open though the question that was on its way has begun anot
   expect(calls.filter(({ path }) => path.startsWith('/api/chats/7'))).toEqual([])
   expect([input().value, screen.queryByText('Kept.')]).toEqual(['', null])
 })
+
+describe('a message of the page that is on its way', () => {
+  /** A store whose chat 7 is open, and where a message waits for its first answer. */
+  async function sent() {
+    const service = { away: false }
+    const { store, calls } = storeOf((call) => {
+      if (posting(call)) return posts(calls).length === 1 ? slow().response : sse(answerFrames('One.'))
+      return !call.path.startsWith('/api/chats/7') ? undefined : service.away ? json({ detail: 'not today', code: 'unavailable', status: 503 }, 503) : chat(stored)
+    })
+    await store.open(7)
+    void store.sendMessage('one')
+    await vi.waitFor(() => expect(posts(calls)).toHaveLength(1))
+    return { service, store, calls }
+  }
+
+  it('comes back though its chat is opened twice', async () => {
+    const { store } = await sent()
+    void store.open(7)
+    await store.open(7)
+    expect(store.getSnapshot()).toMatchObject({ messages: stored, isLoading: false, unsent: { message: 'one' } })
+  })
+
+  it('can be sent again as the same one when its chat cannot be opened', async () => {
+    const { service, store, calls } = await sent()
+    service.away = true
+    await store.open(7)
+    expect(store.getSnapshot()).toMatchObject({ isLoading: false, isOpening: false, error: { message: 'not today' } })
+    await store.retry()
+    const [first, second] = calls.filter(posting)
+    expect(second).toEqual(first)
+    expect(store.getSnapshot().messages.map((m) => m.content)).toEqual(['x', 'Kept.', 'one', 'One.'])
+  })
+
+  it('comes back when it is stopped while its chat is opened', async () => {
+    const { store } = await sent()
+    void store.open(7)
+    await store.stop() // as soon as it has an id
+    await store.stop() // now
+    expect(store.getSnapshot()).toMatchObject({ isLoading: false, isOpening: false, unsent: { message: 'one' } })
+  })
+})
+
+describe('a stop is not forgotten when React leaves the provider’s effects and begins them again', () => {
+  const again = (store: ChatStore) => {
+    store.disconnect()
+    return store.restore()
+  }
+  const cancels = (calls: { path: string }[]) => calls.filter((c) => c.path.endsWith('/cancel')).length
+
+  it('before the run has an id', async () => {
+    const run = live('r')
+    const { store, calls } = storeOf((call) => (posting(call) ? (posts(calls).length === 1 ? slow().response : run.response) : call.path.endsWith('/cancel') ? json({}) : undefined))
+    void store.sendMessage('one')
+    await vi.waitFor(() => expect(posts(calls)).toHaveLength(1))
+    await store.stop()
+    void again(store)
+    expect(store.getSnapshot().run?.status?.code).toBe('stopping')
+    run.send([event('stream_start', { run_id: 'r', conversation_id: 7 })])
+    await vi.waitFor(() => expect(cancels(calls)).toBe(1))
+    run.send([event('stream_end', { status: 'cancelled' })], true)
+    await vi.waitFor(() => expect(store.getSnapshot().isLoading).toBe(false))
+  })
+
+  it('while the service cannot be reached', async () => {
+    const runs = [live('r'), live('r')]
+    const { store, calls } = storeOf((call) => {
+      if (posting(call)) return runs[0]!.response
+      if (call.path.endsWith('/cancel')) return cancels(calls) === 1 ? Promise.reject(new TypeError('offline')) : json({})
+      return call.path.startsWith('/api/chats/7') ? chat(stored, { active_run_id: 'r' }) : runs[1]!.response
+    })
+    void store.sendMessage('one')
+    runs[0]!.send([event('stream_start', { run_id: 'r', conversation_id: 7 })])
+    await vi.waitFor(() => expect(store.getSnapshot().run?.runId).toBe('r'))
+    await store.stop()
+    expect(cancels(calls)).toBe(1)
+    void again(store)
+    await vi.waitFor(() => expect(cancels(calls)).toBe(2))
+    runs[1]!.send([event('stream_start', { run_id: 'r', conversation_id: 7 }), event('stream_end', { status: 'cancelled', message_id: 'a2' })], true)
+    await vi.waitFor(() => expect(store.getSnapshot().isLoading).toBe(false))
+  })
+})

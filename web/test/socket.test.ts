@@ -247,6 +247,18 @@ describe('a socket', () => {
     expect(lines[1]!.events.map((e: SocketEvent) => e.name)).toEqual(['message'])
   })
 
+  it.each([['another chat', ['c1', 'c2']], ['a chat that it has watched', ['c2', 'c1']]])('continues to watch %s', async (_, [first, second]) => {
+    await connect()
+    socket.watch('c1')
+    lines[0]!.drop(1000)
+    socket.watch(second!)
+    socket.watch(first!)
+    await soon()
+    expect(lines).toHaveLength(2)
+    lines[1]!.accept()
+    expect(lines[1]!.events.map((e: SocketEvent) => e.chat_id).toSorted()).toEqual(['c1', 'c2'])
+  })
+
   it('can be closed and connected again, as by React in strict mode, and continues', async () => {
     await connect()
     socket.watch('c1')

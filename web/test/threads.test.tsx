@@ -187,3 +187,32 @@ it('a chat that is answered says so until the answer ends, in the open chat at o
     vi.useRealTimers()
   }
 })
+
+it('a page that fails after the search text has changed shows no error over the chats that were found', async () => {
+  const later = slow()
+  const { api } = fakeApi(({ path }) => {
+    if (!path.startsWith('/api/chats?')) return undefined
+    return path.includes('cursor=') ? later.response : path.includes('q=') ? json({ items: [chatOf(4)] }) : json({ items: [5, 4].map(chatOf), next_cursor: 'after 4' })
+  })
+  render(<ChatProvider api={api} storageKey=""><HistoryPanel /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.click(await more())
+  await user.type(screen.getByRole('searchbox'), '4')
+  await waitFor(() => expect(titles()).toEqual(['chat 4']))
+  await act(async () => later.go(json({ detail: 'not today', code: 'unavailable', status: 503 }, 503)))
+  expect(titles()).toEqual(['chat 4'])
+  expect(screen.queryByRole('alert')).toBeNull()
+})
+
+it('a page that failed and is asked for again takes its error away', async () => {
+  const { pages, user, give } = listed()
+  await user.click(await more())
+  await waitFor(() => expect(pages).toHaveLength(1))
+  await act(async () => pages[0]!.go(json({ detail: 'not today', code: 'unavailable', status: 503 }, 503)))
+  expect(screen.getAllByRole('alert')).toHaveLength(1)
+  await user.click(await more())
+  await waitFor(() => expect(pages).toHaveLength(2))
+  await give(1, [3])
+  await screen.findByText('chat 3')
+  expect(screen.queryByRole('alert')).toBeNull()
+})

@@ -112,9 +112,10 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
     streamMessage: (request, signal, o = {}) => stream<MessageFrame>('messages', request, signal, o, isStreamEnd),
     streamChatEvents: (request, signal, o = {}) => stream<ChatEventFrame>('chat', request, signal, o, (e) => terminal.has(e.type)),
     async *followRun(runId, signal, o = {}) {
+      const reopen = (cursor: string, s: AbortSignal) => openRun(runId, 'messages', cursor || o.after || '', s)
       yield* follow<MessageFrame>({
-        open: (s) => openRun(runId, 'messages', o.after ?? '', s),
-        reopen: (cursor, s) => openRun(runId, 'messages', cursor || o.after || '', s),
+        open: (s) => reopen('', s),
+        reopen,
         isTerminal: isStreamEnd,
         signal,
         onConnection: o.onConnection,

@@ -42,8 +42,10 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
   const field = useRef<HTMLTextAreaElement>(null)
   const [, draw] = useState(0)
   const [target, setTarget] = useState(ANYWHERE)
-  const [problem, setProblem] = useState('')
   const documentId = state.document?.id ?? ''
+  const [failed, setFailed] = useState({ documentId, problem: '' })
+  const problem = failed.documentId === documentId ? failed.problem : ''
+  const setProblem = useCallback((problem: string) => setFailed({ documentId, problem }), [documentId])
   // Each document has its own draft. A question that could not be sent goes back to it, also if another document is shown by then.
   const place = { user: '', tray: `ask ${documentId}`, chat: null }
   const question = store.drafts.read(place)
@@ -56,10 +58,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
   useEffect(() => {
     if (documentId) socket.watch(documentId)
   }, [socket, documentId])
-  useEffect(() => {
-    setTarget(ANYWHERE)
-    setProblem('')
-  }, [documentId])
+  useEffect(() => setTarget(ANYWHERE), [documentId])
   const run = view.runs.findLast((r) => r.chat_id === documentId)
   const busy = run !== undefined && underWay(run)
   useClientCalls(run)
@@ -69,7 +68,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
       setProblem(problemWords(labels, error))
       return false
     })
-  }, [labels])
+  }, [labels, setProblem])
   const ask = (content: string, more: SocketQuestion = {}) => tried(socket.message(content, {
     document_id: documentId, chat_id: documentId, context: { ...store.getContext(), document_id: documentId }, client_tools: store.clientTools.specs(), ...more,
   }))

@@ -162,7 +162,9 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     } finally {
       if (wanted.current === place) setProposals((all) => without(all, done, ids))
     }
-    if (wanted.current === place) setDecisions((all) => [...all, renamed(decision, ids)].slice(-MAX_DECISIONS))
+    // A second click may decide about nothing more, which cannot be undone.
+    const decides = decision.proposals.length > 0 || decision.title !== undefined
+    if (decides && wanted.current === place) setDecisions((all) => [...all, renamed(decision, ids)].slice(-MAX_DECISIONS))
   })
   const decideOne = (kind: Decision['kind'], block: Block) => {
     const one = pending.filter((p) => p.block.id === block.id)

@@ -180,10 +180,16 @@ class Socket implements ChatSocket {
     void this.open()
   }
 
+  /** Opens a connection for what is asked of the socket. */
+  private need(): void {
+    if (!this.attempt) this.reconnect()
+  }
+
   watch(chatId: string): void {
-    if (this.chats.has(chatId)) return
-    this.note(chatId)
-    if (this.state.link === 'live') this.resume(chatId)
+    const watched = this.chats.has(chatId)
+    if (!watched) this.note(chatId)
+    if (this.state.link !== 'live') return this.need()
+    if (!watched) this.resume(chatId)
   }
 
   private note(chatId: string): void {
@@ -227,7 +233,7 @@ class Socket implements ChatSocket {
       if (!this.awaits()) this.listen()
       this.pending.set(id, { event, frame, resolve, reject })
       if (this.state.link === 'live') this.line?.send(frame)
-      else if (!this.attempt) this.reconnect()
+      else this.need()
     })
   }
 

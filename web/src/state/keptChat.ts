@@ -22,18 +22,24 @@ export abstract class KeptChat {
   abstract newChat(): void
   protected abstract tell(message: TabMessage): void
 
+  protected set(set: Partial<ChatState>): void {
+    this.dispatch({ type: 'set', set })
+  }
+
   /** Stores the user's rating of an answer instead of an earlier one; null removes it. */
   async feedback(messageId: string, judgement: Feedback | null): Promise<void> {
     const { conversationId } = this.state
     if (conversationId === null) return
-    const before = this.state.messages.find((m) => m.id === messageId)?.feedback
-    const event: ChatEvent = { type: 'message', messageId, set: { feedback: judgement ?? undefined } }
+    const given = () => this.state.messages.find((m) => m.id === messageId)?.feedback
+    const [before, feedback] = [given(), judgement ?? undefined]
+    const event: ChatEvent = { type: 'message', messageId, set: { feedback } }
     this.dispatch(event)
     try {
       await (judgement ? this.api.postFeedback(conversationId, messageId, judgement) : this.api.deleteFeedback(conversationId, messageId))
       this.share(conversationId, event)
     } catch (error) {
-      this.dispatch({ type: 'message', messageId, set: { feedback: before } })
+      // Another one may have been given meanwhile.
+      if (given() === feedback) this.dispatch({ type: 'message', messageId, set: { feedback: before } })
       this.note(error)
       throw error
     }
@@ -45,7 +51,7 @@ export abstract class KeptChat {
     try {
       const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize, cursor: olderCursor })
       if (this.state.conversationId === conversationId && this.state.olderCursor === olderCursor) {
-        this.dispatch({ type: 'set', set: { messages: [...(chat.messages ?? []), ...this.state.messages], olderCursor: chat.next_cursor ?? null } })
+        this.set({ messages: [...(chat.messages ?? []), ...this.state.messages], olderCursor: chat.next_cursor ?? null })
       }
     } catch (error) {
       this.note(error)
@@ -59,7 +65,7 @@ export abstract class KeptChat {
     const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }).catch(() => null)
     if (this.state.conversationId !== conversationId) return
     const stored = (id: string, run?: string) => (id.startsWith(CUT_ID) ? chat?.messages?.find((m) => m.run_id === run) : undefined)
-    this.dispatch({ type: 'set', set: { messages: this.state.messages.map((m) => stored(m.id, m.run_id) ?? m) } })
+    this.set({ messages: this.state.messages.map((m) => stored(m.id, m.run_id) ?? m) })
   }
 
   /** Stores the decision about a payload of a chat, by default the open one. */
@@ -71,7 +77,7 @@ export abstract class KeptChat {
 
   /** Marks a payload as being decided: meanwhile its actions are disabled. */
   deciding(payloadId: string, on: boolean): void {
-    this.dispatch({ type: 'set', set: { deciding: this.state.deciding.filter((id) => id !== payloadId).concat(on ? payloadId : []) } })
+    this.set({ deciding: this.state.deciding.filter((id) => id !== payloadId).concat(on ? payloadId : []) })
   }
 
   async rename(conversationId: number, title: string): Promise<void> {
@@ -116,7 +122,7 @@ export abstract class KeptChat {
 
   /** Shows an error that does not belong to the last question. */
   note(error: unknown): void {
-    this.dispatch({ type: 'set', set: { error: { ...failureOf(error), unrelated: true } } })
+    this.set({ error: { ...failureOf(error), unrelated: true } })
   }
 }
 

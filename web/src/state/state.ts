@@ -103,7 +103,7 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
     case 'stopping':
       return { ...state, run: state.run && { ...state.run, status: statusLine('stopping', 'Stopping...') } }
     case 'settled':
-      return { ...state, run: null, isLoading: false, link: 'idle' }
+      return { ...state, run: null, isLoading: false, isOpening: false, link: 'idle' }
     case 'set':
       return { ...state, ...event.set }
     case 'message':
@@ -119,8 +119,7 @@ export function emptied({ page, model, deciding }: ChatState): ChatState {
 }
 
 function opened(state: ChatState, chat: Chat): ChatState {
-  const views = new Map(state.messages.filter((m) => m.view).map((m) => [m.id, m.view]))
-  const messages = (chat.messages ?? []).map((m) => (views.has(m.id) && m.status === 'complete' ? { ...m, view: views.get(m.id) } : m))
+  const messages = (chat.messages ?? []).map((m) => (m.status === 'complete' ? { ...m, view: state.messages.find(({ id }) => id === m.id)?.view } : m))
   return {
     ...emptied(state), queue: state.queue, usage: chat.usage ?? null, decided: state.decided, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, messages, olderCursor: chat.next_cursor ?? null,
   }
@@ -213,7 +212,7 @@ export function liveMessage(run: RunView, decided: ChatState['decided'] = {}): G
 
 /** A message whose payloads have the decisions about them. */
 function withOutcomes(message: GeneralChatMessage, decided: ChatState['decided']): GeneralChatMessage {
-  const outcomeOf = (p: CustomPayload) => (p.payload_id !== undefined && Object.hasOwn(decided, p.payload_id) ? decided[p.payload_id] : undefined)
+  const outcomeOf = ({ payload_id: id = '' }: CustomPayload) => (Object.hasOwn(decided, id) ? decided[id] : undefined)
   const change = (p: CustomPayload): CustomPayload => (outcomeOf(p) ? { ...p, outcome: outcomeOf(p) } : p)
   const { payloads, custom_payload: last } = message
   if (!payloads?.some(outcomeOf) && !(last && outcomeOf(last))) return message

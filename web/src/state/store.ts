@@ -141,7 +141,7 @@ export class ChatStore extends WaitingChat {
   private turned(): void {
     queueMicrotask(() => {
       const page = text(this.getContext().current_page)
-      if (page !== this.state.page) this.dispatch({ type: 'set', set: { page } })
+      if (page !== this.state.page) this.set({ page })
     })
   }
 
@@ -183,7 +183,7 @@ export class ChatStore extends WaitingChat {
 
   private readonly linked: StreamOptions['onConnection'] = (link, _, now) => {
     this.connectNow = now
-    this.dispatch({ type: 'set', set: { link } })
+    this.set({ link })
     if (link === 'live' && this.stopping && this.state.run?.runId) void this.stop()
   }
 
@@ -262,7 +262,7 @@ export class ChatStore extends WaitingChat {
     if (!(error instanceof ApiError)) console.error(error)
     const { conversationId } = this.state
     const changes = failure.code === 'busy' || (error instanceof ApiError && REFUSED_FOR_GOOD.has(error.status))
-    if (!this.pending || this.pending.accepted || !changes) return this.dispatch({ type: 'failed', failure })
+    if (!this.pending || this.pending.accepted || this.state.isOpening || !changes) return this.dispatch({ type: 'failed', failure })
     // Another tab's answer is under way and is followed, or retrying cannot succeed: the user gets the message back.
     const noted = { ...failure, unrelated: true }
     if (conversationId !== null) return this.open(conversationId, noted)
@@ -325,18 +325,23 @@ export class ChatStore extends WaitingChat {
     this.disconnect()
     const reader = new AbortController()
     this.reader = reader
-    const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
-    if (elsewhere) this.state = { ...emptied(this.state), conversationId }
-    this.dispatch({ type: 'set', set: { isOpening: true, error: null } })
+    if (elsewhere) {
+      this.pending = null
+      this.state = { ...emptied(this.state), conversationId }
+    }
+    // Until the chat is read, the message on its way can still be sent again.
+    const key = !this.pending?.accepted && this.pending?.key
+    this.set({ isOpening: true, error: null })
     const queue = elsewhere && this.readQueue(conversationId)
     try {
-      const [chat, arrived] = await Promise.all([this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal), !elsewhere && unsent?.key && this.runOf(unsent.key).catch(() => null)])
+      const [chat, arrived] = await Promise.all([this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal), key && this.runOf(key).catch(() => null)])
       if (reader.signal.aborted) return
+      const unsent = this.takeBack()
       this.dispatch({ type: 'opened', chat })
       const following = chat.active_run_id && this.attach(chat.active_run_id)
       if (arrived) this.forgetSent(unsent?.key)
-      const back = elsewhere || arrived ? null : unsent
+      const back = arrived ? null : unsent
       if (failure || back) this.giveBack(back, failure)
       await Promise.all([following, queue])
       void this.sendQueued()
@@ -345,7 +350,7 @@ export class ChatStore extends WaitingChat {
       if (!(error instanceof ApiError) || error.status !== 404) return await this.refused(error)
       // At the start of a page, a chat that is gone is no error.
       const isMissed = !elsewhere || this.state.queue.length > 0
-      this.leaveDeleted(elsewhere ? null : unsent, failure ?? (isMissed ? { ...failureOf(error), unrelated: true } : null))
+      this.leaveDeleted(this.takeBack(), failure ?? (isMissed ? { ...failureOf(error), unrelated: true } : null))
     } finally {
       if (this.reader === reader) this.reader = null
     }
@@ -353,19 +358,19 @@ export class ChatStore extends WaitingChat {
 
   /** Follows a run of the open chat from its beginning. */
   async attach(runId: string): Promise<void> {
-    this.dispatch({ type: 'set', set: { run: { ...emptyRun, runId }, isLoading: true, link: 'connecting', error: null } })
+    this.set({ run: { ...emptyRun, runId }, isLoading: true, link: 'connecting', error: null })
     await this.read((signal) => this.api.followRun(runId, signal, { onConnection: this.linked }))
   }
 
   /** Checks whether the chat has a new run of another tab, or is deleted. */
   async refresh(): Promise<void> {
-    const { conversationId, isLoading, isOpening } = this.state
+    const { conversationId, isLoading, isOpening, title } = this.state
     if (conversationId === null || isLoading || isOpening) return
     const chat = await this.api.getChat(conversationId, { limit: 1 }).catch((error: Partial<ApiError>) => (error.status === 404 ? undefined : null))
     const known = this.state.messages.at(-1)?.id
     if (known?.startsWith(LOCAL_ID)) return
     if (chat === null || this.state.isLoading || this.state.conversationId !== conversationId) return
-    if (chat && chat.title !== this.state.title) this.dispatch({ type: 'set', set: { title: chat.title } })
+    this.titled(title, chat?.title)
     if (!chat || chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
   }
 
@@ -385,11 +390,11 @@ export class ChatStore extends WaitingChat {
   /** Continues what disconnect stopped; else opens the chat that this tab had open, or in a new tab the last one. */
   async restore(): Promise<void> {
     if (this.reader) return
-    const { conversationId, isLoading, isOpening } = this.state
-    if (isLoading && this.pending && !this.pending.accepted) return this.sendAgain(this.pending)
-    if (conversationId !== null) return isLoading || isOpening ? this.open(conversationId) : undefined
-    const id = this.storage.read()
-    if (id !== null) await this.open(id)
+    const { pending, stopping, state: { conversationId, isLoading, isOpening } } = this
+    const id = conversationId === null ? this.storage.read() : isLoading || isOpening ? conversationId : null
+    const going = isLoading && pending && !pending.accepted ? this.sendAgain(pending) : id !== null && this.open(id)
+    if (stopping) void this.stop()
+    await going
   }
 }
 

@@ -125,13 +125,19 @@ export function useThreads(): ThreadsState {
     addEventListener('online', reload)
     return () => removeEventListener('online', reload)
   }, [reload])
+  const end = useLatest(cursor)
   const loadMore = useCallback(() => {
     store.api.listChats({ q: query.trim(), limit: THREADS.page, cursor, ...(archived && { archived: 'true' }) }).then(
       // A page counts once, and only while the list ends where it begins. A chat that was moved meanwhile may be in it again.
-      (list) => setList((before) => (before.cursor !== cursor ? before : {
-        items: [...before.items, ...list.items.filter((c) => before.items.every((b) => b.conversation_id !== c.conversation_id))], cursor: list.next_cursor,
-      })),
-      failed,
+      (list) => {
+        setList((before) => (before.cursor !== cursor ? before : {
+          items: [...before.items, ...list.items.filter((c) => before.items.every((b) => b.conversation_id !== c.conversation_id))], cursor: list.next_cursor,
+        }))
+        if (end.current === cursor) setStatus((now) => (now === 'error' ? 'ready' : now))
+      },
+      (problem: unknown) => {
+        if (end.current === cursor) failed(problem)
+      },
     )
   }, [store, query, archived, cursor])
   // All that was listed is archived or deleted: the next page takes its place.

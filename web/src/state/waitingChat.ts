@@ -49,7 +49,7 @@ export abstract class WaitingChat extends KeptChat {
 
   /** Hides the error. A message that was not sent goes back to the composer. */
   dismissError(): void {
-    this.dispatch({ type: 'set', set: { error: null } })
+    this.set({ error: null })
     const unsent = this.state.isLoading ? null : this.takeBack()
     if (unsent) this.giveBack(unsent)
   }
@@ -88,7 +88,7 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   protected giveBack(unsent: Unsent | null, failure: Failure | null = null): void {
-    this.dispatch({ type: 'set', set: { error: failure, unsent } })
+    this.set({ error: failure, unsent })
   }
 
   /** Ends a request that never became a run; its message goes back to the composer. */
@@ -110,7 +110,7 @@ export abstract class WaitingChat extends KeptChat {
   /** Returns a message that could not be sent to the composer, once. */
   takeUnsent(): Unsent | null {
     const { unsent } = this.state
-    if (unsent) this.dispatch({ type: 'set', set: { unsent: null } })
+    if (unsent) this.set({ unsent: null })
     this.forgetSent(unsent?.key)
     return unsent
   }
@@ -146,7 +146,7 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   private setQueue(queue: readonly Queued[]): void {
-    this.dispatch({ type: 'set', set: { queue } })
+    this.set({ queue })
     this.queues.keep(this.state.conversationId, [...(this.leaving ? [this.leaving] : []), ...queue])
   }
 
@@ -166,13 +166,13 @@ export abstract class WaitingChat extends KeptChat {
   protected async readQueue(conversationId: number): Promise<void> {
     this.leaving = null
     const queue = this.queues.read(conversationId)
-    this.dispatch({ type: 'set', set: { queue } })
+    this.set({ queue })
     if (queue[0] && (await this.runOf(queue[0].id).catch(() => null)) && this.state.conversationId === conversationId) this.unqueue(queue[0].id)
   }
 
   /** Uses another model from the next message on; empty means the page's model, or the service's default. */
   chooseModel(model: string): void {
-    this.dispatch({ type: 'set', set: { model } })
+    this.set({ model })
     try {
       if (this.keyOf()) localStorage.setItem(`${this.keyOf()}:model`, model)
     } catch {
@@ -186,12 +186,18 @@ export abstract class WaitingChat extends KeptChat {
     this.titleTimer = setTimeout(() => void this.readTitle(after), after)
   }
 
+  /** Shows the title that was read of the open chat, unless it had another one before by then. */
+  protected titled(before: string, read = before): void {
+    if (this.state.title === before && read !== before) this.set({ title: read })
+  }
+
   private async readTitle(after: number): Promise<void> {
     const { conversationId, title } = this.state
     if (conversationId === null) return
     const chat = await this.api.getChat(conversationId, { limit: 1 }).catch(() => null)
-    if (chat && chat.title !== title && this.state.conversationId === conversationId) this.dispatch({ type: 'set', set: { title: chat.title } })
-    else if (after === TITLE_AFTER) this.lookForTitle(4 * after)
+    if (this.state.conversationId !== conversationId) return
+    this.titled(title, chat?.title)
+    if (this.state.title === title && after === TITLE_AFTER) this.lookForTitle(4 * after)
   }
 
   /** After another version was requested: loads the list of versions; if there was no answer, the previous version is shown again. */
