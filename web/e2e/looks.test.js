@@ -334,6 +334,26 @@ test('in text from right to left the columns of a table are under their heads, a
   await page.done()
 })
 
+test('each paragraph of a text reads in its own direction', async () => {
+  const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Two languages' })
+  await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: '# Heading\n\nمرحبا بالعالم.\n\n- Item.\n- بند.' })
+  const page = await chromium.open(`${server.url}/#/document/${id}`)
+  await page.locator('.ct-block .ct-md li').last().waitFor()
+  const [whole, heading, arabic, item, last] = await page.locator('.ct-block .ct-md').first().evaluate((text) => [text, ...text.querySelectorAll('h1, p, li')].map((e) => {
+    const range = document.createRange()
+    range.selectNodeContents(e)
+    const all = range.getBoundingClientRect()
+    if (e.lastChild instanceof Text) range.setStart(e.lastChild, e.lastChild.length - 1)
+    return { left: all.left, right: all.right, box: e.getBoundingClientRect().toJSON(), end: range.getBoundingClientRect().left }
+  }))
+  assert.ok(heading.left - whole.box.left < 2 && whole.box.right - arabic.right < 2, 'a paragraph begins at the side of its text')
+  for (const text of [arabic, last]) assert.ok(text.end - text.left < 2, 'the full stop is at the end of a text from right to left')
+  assert.ok(item.end > item.left && last.left - last.box.left < 2, 'an item is beside its marker')
+  await page.shot('two-directions')
+  assert.deepEqual(page.bad, [])
+  await page.done()
+})
+
 test('sizes follow the browser’s font, corners and colours the tokens, and themes are files', async () => {
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.hasText('How can I help?')
