@@ -126,6 +126,8 @@ var scenarios = map[string]func(s *scene){
 				s.Errorf("GET %s: %.300s, want %s in it", path, got, whole)
 			}
 		}
+		// The next export of the user has no more to read than this one.
+		s.checks = append(s.checks, func() { s.do("DELETE", fmt.Sprintf("/api/chats/%d", chatOf(c)), nil, 204) })
 	},
 	"deletion of a chat": func(s *scene) {
 		c := s.question(s.chat, "reject", nil)
