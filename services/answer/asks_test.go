@@ -133,6 +133,53 @@ func TestWaitOfALaterAttempt(t *testing.T) {
 	})
 }
 
+// unsteady is the stored wait of a call, which may not be available.
+type unsteady struct {
+	answer.Store
+	mu   sync.Mutex
+	wait record.Wait
+	err  error
+}
+
+func (u *unsteady) Waits(context.Context, string) ([]record.Wait, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return []record.Wait{u.wait}, u.err
+}
+
+func (u *unsteady) set(a schemas.WaitAnswer, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.wait.Answer, u.err = a, err
+}
+
+// A call that is woken while the database is away does not end the attempt: it gets the answer
+// once the database is back.
+func TestAwaitedAnswerDuringAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &unsteady{wait: record.Wait{Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(time.Hour)}}
+		tool, bells := turn.Tool{Name: "order", Confirm: true}, new(answer.Wakeups)
+		_, req, _ := again(t, tool, nil, func(d *answer.Deps) { d.Store, d.Wakeups = store, bells })
+		approved := make(chan bool, 1)
+		go func() {
+			got, err := req.Await(t.Context(), &turn.Call{Name: "order"})
+			approved <- err == nil && got.Approved
+		}()
+		synctest.Wait()
+		store.set("", record.ErrUnavailable)
+		bells.Ring(0)
+		select {
+		case <-approved:
+			t.Fatal("the call waits no longer while the database is away")
+		case <-time.After(30 * time.Second):
+		}
+		store.set(schemas.WaitApproved, nil)
+		if !<-approved {
+			t.Error("the call is not approved")
+		}
+	})
+}
+
 // sharedWaits are the stored waits of a run. They expire by a clock that is ahead of this
 // process's.
 type sharedWaits struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
@@ -22,6 +23,9 @@ const maxToolWait = time.Minute
 // clockWait prolongs a wait that has expired by the clock of this process and
 // not by the database's.
 const clockWait = time.Second
+
+// lookAgain is how often a call looks for its answer while the database is away.
+const lookAgain = time.Second / 2
 
 // DefaultApprovalTimeout is how long a call waits for the user or for the page.
 const DefaultApprovalTimeout = 15 * time.Minute
@@ -292,16 +296,14 @@ func (wr *Writer) await(ctx context.Context, c *turn.Call) (turn.Verdict, error)
 	}
 }
 
-// answerTo returns the wait of a call once it has an answer.
+// answerTo returns the wait of a call once it has an answer. A call that is woken while the
+// database is away looks again: who woke it may have met the same.
 func (wr *Writer) answerTo(ctx context.Context, index int) (record.Wait, error) {
 	bell := wr.deps.Wakeups.of(index)
 	defer wr.deps.Wakeups.wait()()
 	latest := time.Now().Add(wr.deps.ApprovalTimeout)
-	for {
-		w, err := wr.wait(ctx, index)
-		if err != nil || w.Answer != "" {
-			return w, err
-		}
+	w, err := wr.wait(ctx, index)
+	for err == nil && w.Answer == "" {
 		left := w.ExpiresAt.Sub(wr.deps.Now())
 		if wr.deps.SharedNow != nil {
 			left = min(left, time.Until(latest)) // the clock of this process may be behind
@@ -321,7 +323,12 @@ func (wr *Writer) answerTo(ctx context.Context, index int) (record.Wait, error) 
 			return w, context.Cause(ctx)
 		}
 		timer.Stop()
+		w, err = wr.wait(ctx, index)
+		for errors.Is(err, record.ErrUnavailable) && concurrent.Pause(ctx, lookAgain) == nil {
+			w, err = wr.wait(ctx, index)
+		}
 	}
+	return w, err
 }
 
 // wait reads the wait of a call.

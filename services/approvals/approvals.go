@@ -154,7 +154,8 @@ func (a *Approvals) waitsOf(ctx context.Context, user schemas.User, runID string
 }
 
 // settle stores the answers to calls that have none, and says for each answer why its call
-// does not have it. The first answer counts. Wake wakes the calls.
+// does not have it. The first answer counts. Wake wakes the calls, also after an error: what
+// failed may be stored.
 func (a *Approvals) settle(ctx context.Context, run *record.Run, waits []record.Wait, answers []record.CallAnswer) (errs []error, wake func(), err error) {
 	errs = make([]error, len(answers))
 	wanted := make(map[int]*record.Wait) // what the answer i means
@@ -183,9 +184,14 @@ func (a *Approvals) settle(ctx context.Context, run *record.Run, waits []record.
 			given = append(given, w)
 		}
 	}
+	wake = func() {
+		for _, w := range given {
+			a.runs.Wake(w.RunID, w.Index)
+		}
+	}
 	stored, err := a.store.AnswerWaits(ctx, given)
 	if err != nil {
-		return errs, func() {}, err
+		return errs, wake, err
 	}
 	var early []record.Wait // by the clock that counts, the database's
 	for _, want := range wanted {
@@ -196,18 +202,14 @@ func (a *Approvals) settle(ctx context.Context, run *record.Run, waits []record.
 	if len(early) > 0 {
 		again, err := a.store.AnswerWaits(ctx, early)
 		if err != nil {
-			return errs, func() {}, err
+			return errs, wake, err
 		}
 		stored = append(again, stored...)
 	}
 	for i, want := range wanted {
 		errs[i] = missed(want, cmp.Or(find(stored, want.Index), find(waits, want.Index)))
 	}
-	return errs, func() {
-		for _, w := range given {
-			a.runs.Wake(w.RunID, w.Index)
-		}
-	}, nil
+	return errs, wake, nil
 }
 
 func find(list []record.Wait, index int) *record.Wait {

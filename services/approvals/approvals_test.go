@@ -22,6 +22,7 @@ type oneRun struct {
 	over   bool
 	behind time.Duration // of the database's clock
 	writes int
+	lost   bool // what a write has done
 	woken  []int
 }
 
@@ -39,6 +40,10 @@ func (r *oneRun) AnswerWaits(_ context.Context, answers []record.Wait) ([]record
 			*w = a
 		}
 		stored[i] = *w
+	}
+	if r.lost {
+		r.lost = false
+		return nil, record.ErrUnavailable
 	}
 	return stored, nil
 }
@@ -125,6 +130,16 @@ func TestAnswerToAnEndedRun(t *testing.T) {
 	_, err := approvals.New(r, r, nil, nil).Approve(t.Context(), schemas.User{ID: "u"}, "r", "p", schemas.ApprovalAnswer{Approved: true})
 	if e, ok := errors.AsType[*schemas.Error](err); !ok || e.Code != schemas.CodeConflict || e.Message != "the run has ended" {
 		t.Errorf("got %v, want a conflict", err)
+	}
+}
+
+// An answer is stored, and the database is away before it says so. The call looks for it:
+// nobody may give it again, because it is there.
+func TestAnswerWhoseStoringHasNoAnswer(t *testing.T) {
+	r := &oneRun{lost: true, waits: []record.Wait{{RunID: "r", Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(time.Hour)}}}
+	_, err := approvals.New(r, r, nil, nil).Approve(t.Context(), schemas.User{ID: "u"}, "r", "p", schemas.ApprovalAnswer{Approved: true})
+	if !errors.Is(err, record.ErrUnavailable) || r.waits[0].Answer != schemas.WaitApproved || !slices.Equal(r.woken, []int{0}) {
+		t.Errorf("got %v, the answer %q, and %v woken, want %v, an approval and call 0", err, r.waits[0].Answer, r.woken, record.ErrUnavailable)
 	}
 }
 
