@@ -104,8 +104,8 @@ func errorBody(body []byte) (*fault, bool) {
 	case isSet(o.Error):
 		var inner struct {
 			errorFields
-			// Metadata has what a gateway got from the server behind it: its own message
-			// only says that there was an error.
+			// Metadata has the error of the model's server if a gateway answers. The
+			// gateway's own message only says that there was an error.
 			Metadata json.RawMessage `json:"metadata"`
 		}
 		var behind struct {

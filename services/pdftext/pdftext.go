@@ -118,7 +118,7 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int, waited *tim
 		return "", errCrowded
 	}
 	*waited += time.Since(began)
-	program, err := itself()
+	program, err := executable()
 	if err != nil {
 		return "", fmt.Errorf("read a PDF file: %w", err)
 	}
@@ -153,9 +153,9 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int, waited *tim
 	return read.Text, nil
 }
 
-// itself returns the path of this program. On Linux it is that of the running one, also after
-// an upgrade has put another one in its place.
-func itself() (string, error) {
+// executable returns a path of this program. On Linux that is the program that runs, even if
+// an upgrade has replaced its file.
+func executable() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil
 	}

@@ -1,12 +1,16 @@
 package prompt
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 )
 
@@ -81,4 +85,21 @@ func compactInput(past historyRead, older []historyTurn, limit int) string {
 	slices.Reverse(parts)
 	writeData(&b, "conversation", strings.Join(parts, "\n"))
 	return b.String()
+}
+
+// summary returns the chat's running summary, or the zero value if none is valid. A
+// summary that covers a superseded message is not valid. The only error is that the
+// database is not available.
+func (h *History) summary(ctx context.Context, in HistoryInput) (record.Summary, error) {
+	s, err := h.store.Summary(ctx, in.Owner, in.ConversationID)
+	if err == nil && s.Text != "" && s.Through != "" && s.Through != in.UserMessageID {
+		var last schemas.Message
+		if last, err = h.store.Message(ctx, in.Owner, in.ConversationID, s.Through); err == nil && last.Status != schemas.MessageSuperseded {
+			return s, nil
+		}
+	}
+	if errors.Is(err, record.ErrUnavailable) {
+		return record.Summary{}, err
+	}
+	return record.Summary{}, nil
 }

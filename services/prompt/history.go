@@ -3,7 +3,6 @@ package prompt
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -285,23 +284,6 @@ func (r *historyRead) unanswered() bool {
 type pastMessage struct {
 	schemas.Message
 	place int
-}
-
-// summary returns the chat's running summary, or the zero value if none is valid. A
-// summary that covers a superseded message is not valid. The only error is that the
-// database is not available.
-func (h *History) summary(ctx context.Context, in HistoryInput) (record.Summary, error) {
-	s, err := h.store.Summary(ctx, in.Owner, in.ConversationID)
-	if err == nil && s.Text != "" && s.Through != "" && s.Through != in.UserMessageID {
-		var last schemas.Message
-		if last, err = h.store.Message(ctx, in.Owner, in.ConversationID, s.Through); err == nil && last.Status != schemas.MessageSuperseded {
-			return s, nil
-		}
-	}
-	if errors.Is(err, record.ErrUnavailable) {
-		return record.Summary{}, err
-	}
-	return record.Summary{}, nil
 }
 
 // split removes the message to answer from what was read, and users' messages

@@ -58,16 +58,7 @@ func TestBackupWithoutRoom(t *testing.T) {
 	}
 	check(path, string(out), "file too large")
 
-	folder := t.TempDir()
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=4m"); err != nil {
-		t.Skipf("a small disk cannot be mounted: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(folder, 0); err != nil {
-			t.Error(err)
-		}
-	})
-	path = filepath.Join(folder, "copy.db")
+	path = filepath.Join(sqldb.MountDisk(t, "4m"), "copy.db")
 	_, err = sqldb.Backup(t.Context(), url, path)
 	check(path, fmt.Sprint(err), "no space left on device")
 }

@@ -35,11 +35,12 @@ func TestPingOfABrokenDisk(t *testing.T) {
 	}
 }
 
-// A disk that is mounted read-only is not taken for a file without the right to write, and
-// a start that fails there says why.
-func TestReadOnlyDisk(t *testing.T) {
+// MountDisk returns the folder of a disk of that size, which is there until the test ends. A
+// test that may not mount one is skipped.
+func MountDisk(t *testing.T, size string) string {
+	t.Helper()
 	folder := t.TempDir()
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=8m"); err != nil {
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size="+size); err != nil {
 		t.Skipf("a disk cannot be mounted: %v", err)
 	}
 	t.Cleanup(func() {
@@ -47,6 +48,13 @@ func TestReadOnlyDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return folder
+}
+
+// A disk that is mounted read-only is not taken for a file without the right to write, and
+// a start that fails there says why.
+func TestReadOnlyDisk(t *testing.T) {
+	folder := MountDisk(t, "8m")
 	path := filepath.Join(folder, "data.db")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)

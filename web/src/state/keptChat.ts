@@ -14,6 +14,9 @@ export const STORE_LIMITS = {
   deletion: 1_000,
 }
 
+/** Statuses of requests that the service would refuse again: malformed, not found, too large, not allowed. */
+export const REFUSED_FOR_GOOD = new Set([400, 404, 413, 422])
+
 /** Stored chats: older messages, and changes of feedback, decisions about payloads and titles. */
 export abstract class KeptChat {
   abstract readonly api: ChatApi

@@ -12,7 +12,7 @@ import { RunReplays } from './runReplays'
 import { CUT_ID, emptied, emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
 import { emptyRun, text } from './run'
 import { questionOf, requestOf, type SendOptions } from './request'
-import { failureOf, STORE_LIMITS } from './keptChat'
+import { failureOf, REFUSED_FOR_GOOD, STORE_LIMITS } from './keptChat'
 import { PageContextStore } from './pageContextStore'
 import { Tabs, type TabMessage } from './tabs'
 import { WaitingChat, type Pending } from './waitingChat'
@@ -397,6 +397,3 @@ export class ChatStore extends WaitingChat {
     await going
   }
 }
-
-/** Statuses of requests that the service would refuse again: malformed, not found, too large, not allowed. */
-const REFUSED_FOR_GOOD = new Set([400, 404, 413, 422])
