@@ -162,6 +162,16 @@ var rooms = map[string][]string{
 	"views":            {"trace"},
 }
 
+// agentRooms are the packages of agents and what of agents each may import.
+var agentRooms = map[string][]string{
+	"agents":                    {},
+	"agents/demo":               {"agents"},
+	"agents/modeltest":          {"agents", "agents/modeltest/upstream"},
+	"agents/modeltest/upstream": {},
+	"agents/openai":             {"agents", "agents/openai/thoughts"},
+	"agents/openai/thoughts":    {},
+}
+
 // toolRooms says which packages of tools each of them may import. The rooms of mcp do not
 // import one another, and its transports know no tools.
 var toolRooms = map[string][]string{
@@ -241,6 +251,8 @@ func TestRoomsOfServices(t *testing.T) {
 }
 
 func TestRoomsOfTools(t *testing.T) { checkRooms(t, "tools", toolRooms) }
+
+func TestRoomsOfAgents(t *testing.T) { checkRooms(t, "agents", agentRooms) }
 
 func TestRoomsOfStore(t *testing.T) { checkRooms(t, "store", storeRooms) }
 

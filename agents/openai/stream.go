@@ -8,6 +8,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/openai/thoughts"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 )
@@ -24,7 +25,7 @@ type modelCall struct {
 	size     int
 	finish   schemas.StopReason
 	early    bool // there was more after a finish_reason
-	thoughts thoughts
+	thoughts thoughts.Splitter
 	half     []byte // the escape of half a character, with which the last text ended
 	refused  bool
 	usage    schemas.Usage
@@ -65,7 +66,7 @@ func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks)
 func (c *modelCall) take(object, text []byte) error {
 	if text != nil {
 		if text, ok := textOf(c.joined(text)); ok {
-			words, thought := c.thoughts.split(text)
+			words, thought := c.thoughts.Split(text)
 			return c.give(agents.Delta{Text: words, Thinking: thought}, len(words)+len(thought))
 		}
 	}
@@ -163,7 +164,7 @@ func (c *modelCall) piece(p *piece, full bool) error {
 	if !ok {
 		return protocol("content %.100q", p.Content).without(c.cfg.APIKey)
 	}
-	words, inText := c.thoughts.split(words)
+	words, inText := c.thoughts.Split(words)
 	thought += inText + p.thinking()
 	if p.Refusal != nil && *p.Refusal != "" {
 		c.refused = true
@@ -205,7 +206,7 @@ func (c *modelCall) called(list []*agents.CallFragment) error {
 
 // rest yields the text that was held back for a tag that did not come.
 func (c *modelCall) rest() error {
-	words, thought := c.thoughts.end()
+	words, thought := c.thoughts.End()
 	return c.give(agents.Delta{Text: words, Thinking: thought}, len(words)+len(thought))
 }
 

@@ -1,19 +1,21 @@
-package openai
+// Package thoughts separates the reasoning that a model's server leaves in the text, in
+// <think> tags, from the rest.
+package thoughts
 
 import "strings"
 
-// thoughts separates the reasoning that a server leaves in the text, in <think> tags, from
-// the rest. Only a reply that begins with the tag, perhaps after white space, has such
-// reasoning. The result does not depend on how the text is split over chunks.
-type thoughts struct {
-	phase thoughtPhase
+// Splitter reads the text of one reply. Only a reply that begins with the tag, perhaps after
+// white space, has such reasoning. The result does not depend on how the text is split over
+// chunks. The zero value is ready.
+type Splitter struct {
+	phase phase
 	held  string // text that is not decided yet
 }
 
-type thoughtPhase byte
+type phase byte
 
 const (
-	beforeThoughts thoughtPhase = iota // in white space at the beginning
+	beforeThoughts phase = iota // in white space at the beginning
 	inThoughts
 	afterThoughts // in white space after them
 	inWords
@@ -26,8 +28,8 @@ const (
 	maxBlank = 64
 )
 
-// split takes the next text of a reply and returns what of it is decided.
-func (t *thoughts) split(text string) (words, thought string) {
+// Split takes the next text of a reply and returns what of it is decided.
+func (t *Splitter) Split(text string) (words, thought string) {
 	if t.phase == inWords || text == "" {
 		return text, ""
 	}
@@ -62,8 +64,8 @@ func (t *thoughts) split(text string) (words, thought string) {
 	return text, thought
 }
 
-// end returns the text that was held back when the reply ends.
-func (t *thoughts) end() (words, thought string) {
+// End returns the text that was held back when the reply ends.
+func (t *Splitter) End() (words, thought string) {
 	words, t.held = t.held, ""
 	if t.phase == inThoughts {
 		return "", words
