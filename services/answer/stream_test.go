@@ -228,12 +228,18 @@ func TestTargetThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = data.Close() })
+	wrote := &attempts.Earlier{Log: []runlog.Event{{Body: &runlog.BlockReset{Place: runlog.Place{DocumentID: "doc1", BlockIDs: "b"}}}}}
 	for name, page := range map[string]schemas.Object{
-		"in a document": {turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)},
-		"in the chat":   {turn.ContextBlocks: []byte(`"message,b"`)},
+		"in a document":                    {turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)},
+		"in the chat":                      {turn.ContextBlocks: []byte(`"message,b"`)},
+		"what an earlier attempt has done": nil,
 	} {
 		var stopped error
-		wr := answer.New(t.Context(), answer.Run{ID: "run", Attempt: 1, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message", Request: &schemas.ChatRequest{Context: page}},
+		earlier := wrote
+		if page != nil {
+			earlier = nil
+		}
+		wr := answer.New(t.Context(), answer.Run{ID: "run", Attempt: 1, Earlier: earlier, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message", Request: &schemas.ChatRequest{Context: page}},
 			answer.Deps{
 				Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: documents.New(data, data, unread{data}, data),
 				Now: time.Now, Logger: slog.New(slog.DiscardHandler), Stop: func(err error) { stopped = err },

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -37,19 +36,21 @@ func (wr *Writer) lookForWithdrawals() {
 }
 
 // lookForRejected notes the blocks of documents that earlier attempts wrote and that the
-// user has rejected or deleted since, while no process worked on the run.
+// user has rejected or deleted since, while no process worked on the run. A run whose blocks
+// cannot be read is stopped: it would write again what the user does not want.
 func (wr *Writer) lookForRejected(ctx context.Context) {
 	if wr.run.Earlier == nil || wr.deps.Drafts == nil {
 		return
 	}
 	for _, t := range wr.run.Earlier.BlockTexts() {
-		b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, t.Place.BlockIDs)
-		pending := found && (b.New != nil || b.State != schemas.BlockClean)
-		whole := cmp.Or(t.Text, standing(wr.run.Earlier.Text()))
-		if t.Place.DocumentID == "" || err != nil || pending {
+		if t.Place.DocumentID == "" {
 			continue
 		}
-		if _, refused := wr.refused(ctx, t.Place.BlockIDs, whole); !refused {
+		b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, t.Place.BlockIDs)
+		wr.stopUnread(err)
+		pending := found && (b.New != nil || b.State != schemas.BlockClean)
+		whole := cmp.Or(t.Text, standing(wr.run.Earlier.Text()))
+		if err != nil || pending || found && !refuses(&b, whole) {
 			continue
 		}
 		wr.run.Earlier.Withdrawn[t.Place.BlockIDs] = true
@@ -111,15 +112,18 @@ func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) (re
 // refused block no longer exists, or has nothing pending and none of the text. If the user
 // accepted a part of the text, the block's content is a prefix of the whole.
 func (wr *Writer) refused(ctx context.Context, id, whole string) (schemas.Block, bool) {
-	b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
+	b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, id)
+	return b, err == nil && (!found || refuses(&b, whole))
+}
+
+// refuses is refused for a block that exists.
+func refuses(b *schemas.Block, whole string) bool {
 	switch {
-	case errors.Is(err, schemas.ErrNotFound):
-		return b, true
-	case err != nil, b.New != nil, b.State == schemas.BlockPendingDelete:
-		return b, false
+	case b.New != nil, b.State == schemas.BlockPendingDelete:
+		return false
 	case b.Current == nil:
-		return b, true
+		return true
 	}
 	whole = fences.Whole(b.Type, whole)
-	return b, *b.Current != whole && (*b.Current == "" || !strings.HasPrefix(whole, *b.Current))
+	return *b.Current != whole && (*b.Current == "" || !strings.HasPrefix(whole, *b.Current))
 }
