@@ -239,7 +239,7 @@ func (b *batch) execute(ctx context.Context, c *call, clock *clock, late turn.Re
 		}
 	}
 	asked := &turn.Call{
-		ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input),
+		ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input), Output: b.req.ToolOutput,
 		Report: c.progress.report, Clock: clock.pause,
 	}
 	if !b.inThread {

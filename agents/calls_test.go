@@ -402,7 +402,12 @@ func TestOutputIsCutForTheModel(t *testing.T) {
 		{"nothing", " \n", 0, 25, "(the tool gave no output)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			long := tool("long", func(context.Context, *turn.Call) (turn.Result, error) { return turn.Result{Text: tt.text}, nil })
+			long := tool("long", func(_ context.Context, c *turn.Call) (turn.Result, error) {
+				if want := tt.limit; c.Output != want && (want != 0 || c.Output != 16_000) {
+					t.Errorf("the tool is told that the model gets %d characters, want %d", c.Output, want)
+				}
+				return turn.Result{Text: tt.text}, nil
+			})
 			m := modeltest.NewScript(modeltest.Ask("", ask("a", "long", "")), modeltest.Say("ok"))
 			req := request(long)
 			req.ToolOutput = tt.limit

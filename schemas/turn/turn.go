@@ -195,6 +195,8 @@ type Call struct {
 	Index int
 	Name  string
 	Input json.RawMessage
+	// Output is how many characters of the output the model gets; 0 is no limit.
+	Output int
 
 	// Package services sets User, ConversationID, RunID, Context and Message,
 	// which is the user's message that the run answers.

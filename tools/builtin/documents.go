@@ -23,8 +23,8 @@ import (
 )
 
 // Limits of the document tools. Reading a whole document shows at most
-// maxReadBlock of each block and maxReadDocument in total; a single block is
-// shown in parts of at most pagePart, with its meta.
+// maxReadBlock of each block and about maxReadDocument in total, and less if the model
+// gets less; a single block is shown in parts, with its meta.
 const (
 	maxPlanText     = 500 // characters of a heading or a brief
 	maxReadBlock    = 6_000
@@ -62,7 +62,7 @@ func Documents(data documents) []turn.Tool {
 	}
 	return []turn.Tool{
 		tools.New("read_document", "Read the document on the user's page, as it will be when all that is pending is accepted: each block with its id, type, state and content. "+
-			"Long blocks are shortened; pass a block_id to read one whole, a very long one in parts: pass start to read on.", d.read, tools.Words("Read the document", "Read the document|Read the document {n} times"), tools.Idempotent(), tools.Untrusted(), tools.Retold(),
+			"Long blocks are shortened; pass a block_id to read one whole. What is very long comes in parts: pass start to read on.", d.read, tools.Words("Read the document", "Read the document|Read the document {n} times"), tools.Idempotent(), tools.Untrusted(), tools.Retold(),
 			tools.Refine(func(s *jsonschema.Schema) { id(s, "block_id"); atLeast(s, 0, "start") })),
 		tools.New("plan_document", "Plan a new document, or the whole document again: its title and its blocks in order, to be filled with write_block afterwards, one after the other. "+
 			"Everything that the document has now is marked as deleted; the user decides.", d.plan, tools.Words("Plan the document", "Planned the document|Planned {n} documents"), tools.Idempotent(), tools.Serial(), tools.Retold(), tools.Document(), tools.Replans(),
@@ -91,7 +91,7 @@ type documentTools struct{ data documents }
 
 type readArguments struct {
 	BlockID string `json:"block_id,omitempty" jsonschema:"only this block, whole"`
-	Start   int    `json:"start,omitempty" jsonschema:"with block_id: character at which to start, from the note at the end of an earlier part"`
+	Start   int    `json:"start,omitempty" jsonschema:"character at which to start, from the note at the end of an earlier part"`
 }
 
 type planArguments struct {
@@ -194,7 +194,7 @@ func (d documentTools) read(ctx context.Context, call *tools.Call, in readArgume
 	if in.BlockID != "" {
 		for i := range blocks {
 			if blocks[i].ID == in.BlockID {
-				return withBlocks(blockPart(&blocks[i], in.Start), blocks[i:i+1])
+				return withBlocks(blockPart(call, &blocks[i], in.Start), blocks[i:i+1])
 			}
 		}
 		return tools.Result{}, noBlock(schemas.ErrNotFound)
@@ -202,7 +202,7 @@ func (d documentTools) read(ctx context.Context, call *tools.Call, in readArgume
 	if len(blocks) == 0 {
 		return tools.Text("The document has no blocks yet. Plan it with plan_document, or add blocks with write_block."), nil
 	}
-	return withBlocks(documentText(&doc, blocks), blocks)
+	return withBlocks(documentPart(call, &doc, blocks, in.Start), blocks)
 }
 
 func (d documentTools) plan(ctx context.Context, call *tools.Call, in planArguments) (tools.Result, error) {

@@ -66,20 +66,16 @@ func blockText(b *schemas.Block, limit int) string {
 }
 
 // blockPart shows a block from character start on, with a note that says where it continues.
-func blockPart(b *schemas.Block, start int) string {
-	content, meta := []rune(blockContent(b)), ""
+func blockPart(call *tools.Call, b *schemas.Block, start int) string {
+	meta := ""
 	if start == 0 {
 		meta = metaText(b)
 	}
-	from := min(start, len(content))
-	to := min(from+pagePart-utf8.RuneCountInString(meta), len(content))
-	shown, end := string(content[from:to]), "(end of the block)"
-	if to == len(content) {
-		shown = strings.TrimRight(shown, "\n")
-	} else {
-		end = fmt.Sprintf("(Characters %d to %d of %d. To read on, call again with start %d.)", from, to, len(content), to)
+	shown, note := part(call, blockContent(b), start, framed(b, meta))
+	if note == "" {
+		shown, note = strings.TrimRight(shown, "\n"), "(end of the block)"
 	}
-	return framed(b, meta+shown+"\n"+end)
+	return framed(b, meta+shown+"\n"+note)
 }
 
 // framed returns text after the line that names a block.
@@ -119,16 +115,32 @@ func withBlocks(shown string, blocks []schemas.Block) (tools.Result, error) {
 	return tools.Result{Text: shown, Data: raw}, err
 }
 
-// documentText shows a document. If it is too long, only the names of the later
-// blocks are shown.
-func documentText(d *schemas.Document, blocks []schemas.Block) string {
+// documentPart shows a document. Its blocks are shortened until the model gets all of them;
+// a document with too many is shown in parts, as a block is.
+func documentPart(call *tools.Call, d *schemas.Document, blocks []schemas.Block, start int) string {
+	longest := maxReadBlock
+	shown := documentText(d, blocks, longest)
+	for call.Output > 0 && utf8.RuneCountInString(shown) > call.Output {
+		if longest == maxBeginning {
+			shown, note := part(call, shown, start, "")
+			return shown + "\n" + note
+		}
+		longest = max(longest/2, maxBeginning)
+		shown = documentText(d, blocks, longest)
+	}
+	return shown
+}
+
+// documentText shows a document with at most longest characters of each block. If it is
+// too long, only the beginnings of the later blocks are shown.
+func documentText(d *schemas.Document, blocks []schemas.Block, longest int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Title: %s\nBlocks: %d\n", text.OneLine(cmp.Or(d.NewTitle, d.Title)), len(blocks))
 	if going := len(d.Blocks) - len(blocks); going > 0 {
 		fmt.Fprintf(&b, "Blocks marked as deleted, not shown: %d\n", going)
 	}
 	for i := range blocks {
-		limit := max(maxBeginning, min(maxReadBlock, maxReadDocument-b.Len()))
+		limit := max(maxBeginning, min(longest, maxReadDocument-b.Len()))
 		if b.Len() > 2*maxReadDocument {
 			fmt.Fprintf(&b, "\n(%d more blocks, not shown)\n", len(blocks)-i)
 			break

@@ -22,10 +22,6 @@ import (
 // typeWebPage is the payload type of fetch_webpage.
 const typeWebPage = "webpage_content"
 
-// pagePart is how many characters of a page the model gets at a time. It is
-// below the loop's limit for a tool's output.
-const pagePart = 12_000
-
 // FetchConfig configures fetch_webpage.
 type FetchConfig struct {
 	// Allow are networks that are exempt from the rules for addresses and ports
@@ -82,29 +78,27 @@ func (f fetcher) fetch(ctx context.Context, call *tools.Call, in pageRequest) (t
 		return tools.Result{}, err
 	}
 	call.Progress("read", "Read "+cmp.Or(page.Title, page.URL), 1, nil)
-	return tools.WithPayload(pageText(page, in.Start), typeWebPage, pageContent(page))
+	return tools.WithPayload(pageText(call, page, in.Start), typeWebPage, pageContent(page))
 }
 
 // pageText returns the part of the page from character start on, and a note
 // that says where it continues.
-func pageText(page webpage.Page, start int) string {
+func pageText(call *tools.Call, page webpage.Page, start int) string {
 	var b strings.Builder
 	if page.Title != "" {
 		b.WriteString("Title: " + page.Title + "\n")
 	}
 	b.WriteString("URL: " + page.URL + "\n\n")
-	runes := []rune(page.Content)
-	from := min(start, len(runes))
-	to := min(from+pagePart, len(runes))
+	shown, note := part(call, page.Content, start, b.String())
 	switch {
-	case len(runes) == 0:
+	case page.Content == "":
 		b.WriteString("(The page has no text.)")
-	case from == len(runes):
-		fmt.Fprintf(&b, "(The page ends at character %d.)", len(runes))
+	case shown == "":
+		fmt.Fprintf(&b, "(The page ends at character %d.)", utf8.RuneCountInString(page.Content))
 	}
-	b.WriteString(string(runes[from:to]))
-	if to < len(runes) {
-		fmt.Fprintf(&b, "\n\n(Characters %d to %d of %d. To read on, call again with start %d.)", from, to, utf8.RuneCountInString(page.Content), to)
+	b.WriteString(shown)
+	if note != "" {
+		b.WriteString("\n\n" + note)
 	} else if page.Truncated {
 		b.WriteString("\n\n(The page is longer; the rest cannot be read.)")
 	}

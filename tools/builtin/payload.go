@@ -24,7 +24,7 @@ func Payloads(store payloads) []turn.Tool {
 	if store == nil {
 		return nil
 	}
-	get := func(ctx context.Context, call *tools.Call, in payloadID) (string, error) {
+	get := func(ctx context.Context, call *tools.Call, in payloadPart) (string, error) {
 		p, err := store.Payload(ctx, call.User.ID, call.ConversationID, in.PayloadID)
 		if errors.Is(err, schemas.ErrNotFound) {
 			return "", schemas.NewError(schemas.CodeNotFound, "this chat has no payload "+in.PayloadID).Because(err)
@@ -39,12 +39,21 @@ func Payloads(store payloads) []turn.Tool {
 		if p.Outcome != "" {
 			text += " (" + p.Outcome + " by the user)"
 		}
-		return text + "\n" + string(p.Data), nil
+		text += "\n"
+		shown, note := part(call, string(p.Data), in.Start, text)
+		if note != "" {
+			note = "\n" + note
+		}
+		return text + shown + note, nil
 	}
-	return []turn.Tool{tools.NewText("get_payload", "Get the whole data of an earlier payload of this chat by its id.", get,
-		tools.Words("Look at earlier data", "Looked at earlier data|Looked at earlier data {n} times"), tools.Global(), tools.Idempotent(), tools.InChat(), tools.Retold(), tools.Refine(func(s *jsonschema.Schema) { s.Properties["payload_id"].Pattern = "^[0-9a-f]{8}$" }))}
+	return []turn.Tool{tools.NewText("get_payload", "Get the whole data of an earlier payload of this chat by its id. Long data comes in parts: pass start to read on.", get,
+		tools.Words("Look at earlier data", "Looked at earlier data|Looked at earlier data {n} times"), tools.Global(), tools.Idempotent(), tools.InChat(), tools.Retold(), tools.Refine(func(s *jsonschema.Schema) {
+			s.Properties["payload_id"].Pattern = "^[0-9a-f]{8}$"
+			atLeast(s, 0, "start")
+		}))}
 }
 
-type payloadID struct {
+type payloadPart struct {
 	PayloadID string `json:"payload_id" jsonschema:"the payload's id, 8 hex digits"`
+	Start     int    `json:"start,omitempty" jsonschema:"character at which to start, from the note at the end of an earlier part"`
 }
