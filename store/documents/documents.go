@@ -261,7 +261,7 @@ func (t *Tables) RenameDocument(ctx context.Context, owner, id, title string, ma
 }
 
 // DeleteDocument deletes the document with its blocks. If its versions are large, they go
-// first, some in each transaction, also when ctx ends.
+// first, some in each transaction, also when ctx ends or the document is changed in between.
 func (t *Tables) DeleteDocument(ctx context.Context, owner, id string, match record.Match) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	for more := true; more && err == nil; {
@@ -284,6 +284,7 @@ func (t *Tables) DeleteDocument(ctx context.Context, owner, id string, match rec
 			}
 			return d.exec("DELETE FROM documents WHERE owner = ? AND id = ?", owner, id)
 		})
+		match = nil // it was met
 	}
 	return t.db.Fault("delete document", err)
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 func init() { //nolint:gochecknoinits // the list of the suite, continued beside what it lists
 	ownTests["rows written"] = testRowsWritten
 	ownTests["closed documents"] = testClosedDocuments
+	ownTests["deletion of a document with large versions"] = testDeleteLargeVersions
 }
 
 // largeDocument is the number of blocks of a large document. One of openTries
@@ -46,33 +48,73 @@ func fill(t testing.TB, s *store.Store, owner string, n int) string {
 // blocks, and returns a function that returns the count since its last call.
 func countRows(t *testing.T, url string) func() int {
 	t.Helper()
-	driver, name := "pgx", url
-	function := `CREATE FUNCTION count_written() RETURNS trigger LANGUAGE plpgsql AS
-		$$ BEGIN INSERT INTO written VALUES (1); RETURN NULL; END $$`
-	trigger := "CREATE TRIGGER count_%[2]s_%[1]s AFTER %[2]s ON %[1]s FOR EACH ROW EXECUTE FUNCTION count_written()"
-	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		driver, name, function = "sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path), "SELECT 1"
-		trigger = "CREATE TRIGGER count_%[2]s_%[1]s AFTER %[2]s ON %[1]s BEGIN INSERT INTO written VALUES (1); END"
-	}
-	db, err := sql.Open(driver, name)
-	must(t, err)
-	t.Cleanup(func() { must(t, db.Close()) })
-	exec := func(statement string) {
-		_, err := db.ExecContext(t.Context(), statement)
-		must(t, err)
-	}
-	exec("CREATE TABLE written (n INTEGER)")
-	exec(function)
+	db := openRaw(t, url)
+	db.exec("CREATE TABLE written (n INTEGER)")
 	for _, table := range []string{"documents", "blocks"} {
 		for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
-			exec(fmt.Sprintf(trigger, table, event))
+			db.after(event, table, "INSERT INTO written VALUES (1)")
 		}
 	}
 	return func() int {
 		var n int
 		must(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM written").Scan(&n))
-		exec("DELETE FROM written")
+		db.exec("DELETE FROM written")
 		return n
+	}
+}
+
+// rawDatabase is a database without the store.
+type rawDatabase struct {
+	*sql.DB
+	t      *testing.T
+	sqlite bool
+}
+
+func openRaw(t *testing.T, url string) rawDatabase {
+	t.Helper()
+	path, sqlite := strings.CutPrefix(url, "sqlite:")
+	driver, name := "pgx", url
+	if sqlite {
+		driver, name = "sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
+	}
+	db, err := sql.Open(driver, name)
+	must(t, err)
+	t.Cleanup(func() { must(t, db.Close()) })
+	return rawDatabase{db, t, sqlite}
+}
+
+func (db rawDatabase) exec(statement string) {
+	db.t.Helper()
+	_, err := db.ExecContext(db.t.Context(), statement)
+	must(db.t, err)
+}
+
+// after makes the database do what a statement says for each row that the event changes.
+func (db rawDatabase) after(event, table, does string) {
+	db.t.Helper()
+	if name := event + "_" + table; db.sqlite {
+		db.exec("CREATE TRIGGER after_" + name + " AFTER " + event + " ON " + table + " BEGIN " + does + "; END")
+	} else {
+		db.exec("CREATE FUNCTION does_" + name + "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + does + "; RETURN NULL; END $$")
+		db.exec("CREATE TRIGGER after_" + name + " AFTER " + event + " ON " + table + " FOR EACH ROW EXECUTE FUNCTION does_" + name + "()")
+	}
+}
+
+// A document that is changed while its versions are deleted is deleted with them.
+func testDeleteLargeVersions(t *testing.T, url string) {
+	s, db := open(t, url), openRaw(t, url)
+	const owner = "ann"
+	id := fill(t, s, owner, 1)
+	for revision := range 3 {
+		db.exec(fmt.Sprintf(`INSERT INTO document_versions (owner, document_id, revision, title, reason, blocks, content, size, created_at)
+			VALUES ('%s', '%s', %d, 'Large', 'edited', 0, '[]', %d, 1)`, owner, id, 1000+revision, 15<<20))
+	}
+	db.after("DELETE", "document_versions", "UPDATE documents SET revision = revision + 1000 WHERE id = OLD.document_id")
+	d, err := s.Document(t.Context(), owner, id)
+	must(t, err)
+	must(t, s.DeleteDocument(t.Context(), owner, id, record.Match{d.Revision}))
+	if _, err := s.Document(t.Context(), owner, id); !errors.Is(err, schemas.ErrNotFound) {
+		t.Errorf("the deleted document is %v, want not found", err)
 	}
 }
 
