@@ -51,14 +51,18 @@ func shared(c settings.Config, data *store.Store) *replicas.Table {
 	return nil
 }
 
-// share lets the replicas find what users do at any of them, and connects them.
+// share lets the replicas find what users do at any of them, and connects them. Postgres has
+// a clock of its own, by which calls expire that wait, also for a process that is alone.
 func (s *Service) share(ctx context.Context, c settings.Config, o *runs.Options, log *slog.Logger) error {
+	if postgres := s.store.Replicas(); postgres != nil {
+		o.SharedNow = postgres.Now
+	}
 	table := shared(c, s.store)
 	if table == nil {
 		return nil
 	}
 	s.documents.Share(table, func() string { return s.runs.Replica() })
-	o.Tail, o.Acts, o.Starts, o.SharedNow = table, acts.Stores{Open: table, Reading: table}, s.sockets, table.Now
+	o.Tail, o.Acts, o.Starts = table, acts.Stores{Open: table, Reading: table}, s.sockets
 	if c.NATS.URL == "" {
 		return nil
 	}

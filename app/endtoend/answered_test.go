@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/services/runs"
 )
 
 // TestAnotherAnswerOnWires answers a call of the page twice, with different outcomes, as two
@@ -189,5 +191,20 @@ func TestRefusedAnswersOnWires(t *testing.T) {
 		if got.Status != http.StatusUnprocessableEntity && got.Status != http.StatusBadRequest || !strings.Contains(got.Body, tt.pointer+`"`) && !strings.Contains(got.Body, tt.pointer+" ") {
 			t.Errorf("%s: got %d %s, want an error at %s", tt.name, got.Status, got.Body, tt.pointer)
 		}
+	}
+}
+
+// Calls that wait expire by the clock of the database, if it has one, also where one process
+// serves it.
+func TestClockOfTheDatabase(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			shares := false
+			c := apptest.ServeOn(t, d, app.Options{Runs: func(o *runs.Options) { shares = o.SharedNow != nil }}, apptest.Scripted())
+			c.Ask("ann", http.MethodGet, "/api/me", "", nil)
+			if want := d.Name == "postgres"; shares != want {
+				t.Errorf("the clock is the database's: %t, want %t", shares, want)
+			}
+		})
 	}
 }

@@ -207,6 +207,23 @@ func (w *sharedWaits) AnswerWait(ctx context.Context, answer record.Wait) (recor
 	return answer, nil
 }
 
+// A call waits no longer if the clock is set back.
+func TestWaitExpiresAlthoughTheClockIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var back time.Duration
+		tool := turn.Tool{Name: "order", Confirm: true}
+		wait := record.Wait{Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(time.Minute)}
+		_, req, _ := again(t, tool, nil, func(d *answer.Deps) {
+			d.Store, d.Wakeups, d.Now = &sharedWaits{waited: waited{list: []record.Wait{wait}}}, new(answer.Wakeups), func() time.Time { return time.Now().Add(-back) }
+		})
+		began := time.Now()
+		back = time.Hour
+		if _, err := req.Await(t.Context(), &turn.Call{ID: "c", Name: "order"}); err != nil || time.Since(began) != time.Minute {
+			t.Errorf("it ended after %v, %v; want a minute", time.Since(began), err)
+		}
+	})
+}
+
 // What a call waits for expires by the clock that all processes share, however far this
 // process's own is behind or ahead of it.
 func TestWaitsExpireBySharedClock(t *testing.T) {

@@ -304,10 +304,7 @@ func (wr *Writer) answerTo(ctx context.Context, index int) (record.Wait, error) 
 	latest := time.Now().Add(wr.deps.ApprovalTimeout)
 	w, err := wr.wait(ctx, index)
 	for err == nil && w.Answer == "" {
-		left := w.ExpiresAt.Sub(wr.deps.Now())
-		if wr.deps.SharedNow != nil {
-			left = min(left, time.Until(latest)) // the clock of this process may be behind
-		}
+		left := min(w.ExpiresAt.Sub(wr.deps.Now()), time.Until(latest)) // the clock of this process may be behind, or set back
 		if left <= 0 {
 			if w, err = wr.expire(ctx, w); !errors.Is(err, record.ErrEarly) {
 				return w, err
