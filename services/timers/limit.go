@@ -12,6 +12,7 @@ type Limit struct {
 	since time.Time     // when the timer was started
 	total time.Duration
 	waits int
+	over  bool // it has expired
 }
 
 // Restore sets the time that earlier attempts have used, before Start.
@@ -39,9 +40,7 @@ func (l *Limit) Used() time.Duration {
 func (l *Limit) Pause() {
 	if l.waits == 0 {
 		l.used = l.Used()
-		if !l.timer.Stop() {
-			l.used = max(l.used, l.total)
-		}
+		l.over = l.over || !l.timer.Stop()
 	}
 	l.waits++
 }
@@ -52,7 +51,7 @@ func (l *Limit) Resume() {
 		return
 	}
 	l.since = time.Now()
-	if left := l.total - l.used; left > 0 {
-		l.timer.Reset(left)
+	if !l.over {
+		l.timer.Reset(max(l.total-l.used, 0))
 	}
 }

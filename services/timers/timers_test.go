@@ -111,3 +111,24 @@ func TestGraces(t *testing.T) {
 		}
 	})
 }
+
+// A limit that is up when the run begins to wait, but has not said so, says it when the run
+// continues.
+func TestLimitThatIsUpAsItPauses(t *testing.T) {
+	for range 100 { // mostly Pause comes before the timer has run
+		var l timers.Limit
+		expired := make(chan struct{}, 2)
+		l.Restore(time.Minute)
+		l.Start(time.Minute, func() { expired <- struct{}{} })
+		l.Pause()
+		l.Resume()
+		select {
+		case <-expired:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the limit has not expired, want that it has")
+		}
+		if len(expired) > 0 {
+			t.Error("the limit has expired twice, want once")
+		}
+	}
+}
