@@ -34,7 +34,7 @@ func testNames(t *testing.T) map[string]bool {
 				known[m[1]] = true
 			}
 			known[d.Name()] = true
-		case strings.HasSuffix(path, ".test.tsx"):
+		case strings.HasSuffix(path, ".test.ts"), strings.HasSuffix(path, ".test.tsx"):
 			known[d.Name()] = true
 		}
 		return nil

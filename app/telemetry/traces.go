@@ -94,7 +94,7 @@ func (t *Telemetry) startRequest(r *http.Request) (*http.Request, trace.Span) {
 		name, method = "HTTP", "_OTHER" // the conventions' words for what a caller made up
 	}
 	ctx, span := t.tracer.Start(propagated.Extract(r.Context(), propagation.HeaderCarrier(r.Header)), name,
-		trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", r.URL.Path)))
+		trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", strings.ToValidUTF8(r.URL.Path, "\uFFFD"))))
 	return r.WithContext(ctx), span
 }
 

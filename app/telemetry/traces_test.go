@@ -1,12 +1,15 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -109,5 +112,31 @@ func TestSpansAreBounded(t *testing.T) {
 	got := telemetrytest.Attributes(tracetest.SpanStubFromReadOnlySpan(span))
 	if path := got["url.path"]; got["http.request.method"] != "_OTHER" || len(path) != maxAttribute || !strings.HasPrefix("/api/"+long, path) {
 		t.Errorf("the method is %.20q and the path has %d bytes, want _OTHER and the first %d", got["http.request.method"], len(path), maxAttribute)
+	}
+}
+
+// The path of a request need not be UTF-8. An export is, or all its spans would be lost.
+func TestSpansOfAnyPathAreExported(t *testing.T) {
+	var exported []byte
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		exported, _ = io.ReadAll(r.Body)
+	}))
+	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	telemetry, err := New(t.Context(), Options{Environ: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/chats", "/api/%ff%fe", "/api/x" + strings.Repeat("%C3%BC", 5_000)} {
+		_, span := telemetry.startRequest(httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		span.End()
+	}
+	if err := telemetry.stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/chats", "/api/\uFFFD", "/api/xü"} {
+		if !bytes.Contains(exported, []byte(path)) {
+			t.Errorf("the collector has %q, want the span of %q", exported, path)
+		}
 	}
 }

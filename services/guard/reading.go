@@ -226,9 +226,12 @@ func textSize(m *schemas.Message) int {
 
 // readUser gives g a message of the user. A file is from outside, and gives the
 // URLs in it. The answer to a click is from outside if a page file handles the
-// action.
+// action. A suggestion that the user chose gives no URL: the model wrote it, and the
+// user saw only its label.
 func (r *Reading) readUser(g *Guard, m *schemas.Message, files []schemas.Attachment) {
-	g.Gave(m.Content)
+	if m.InteractionType != schemas.ValueSelected && m.Action == nil {
+		g.Gave(m.Content)
+	}
 	if len(m.Attachments) > 0 || m.Action != nil && !r.Handles(m.Action.ActionIdentifier) {
 		g.Outside()
 	}

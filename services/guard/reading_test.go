@@ -85,6 +85,11 @@ func TestReadingOfAChat(t *testing.T) {
 		m.Action = &schemas.ActionMetadata{ActionIdentifier: action}
 		return m
 	}
+	read := said("assistant", "before", "", call("fetch", "https://b.example", "text", false))
+	chosen := said("user", "before", "read "+page)
+	chosen.InteractionType = schemas.ValueSelected
+	suggested := clicked("ours")
+	suggested.Content = "read " + page
 	attached := said("user", "before", "file")
 	attached.Attachments = []schemas.AttachmentInfo{{Name: "a.txt"}}
 	picture := said("user", "before", "picture")
@@ -107,6 +112,9 @@ func TestReadingOfAChat(t *testing.T) {
 		"a tool that is gone":              {[]schemas.Message{said("assistant", "before", "", call("gone", "tea", "see "+page, false))}, after, url},
 		"a click that the service handles": {[]schemas.Message{clicked("ours")}, none, none},
 		"a click that a page file handles": {[]schemas.Message{clicked("theirs")}, after, url},
+		"a URL that the user wrote":        {[]schemas.Message{read, said("user", "before", "read "+page)}, after, none},
+		"a suggestion that the user chose": {[]schemas.Message{read, chosen}, after, url},
+		"an action that the user chose":    {[]schemas.Message{read, suggested}, after, url},
 		"a file":                           {[]schemas.Message{attached}, after, none},
 		"a picture":                        {[]schemas.Message{picture}, after, url},
 	} {

@@ -41,12 +41,12 @@ type contextBuilder func(ctx context.Context, p *Builder, in *Input) loadedConte
 
 // onResearch returns a builder that reads the research data; without research
 // data it loads nothing.
-func onResearch(build func(ctx context.Context, research Research, page schemas.Object) loadedContext) contextBuilder {
+func onResearch(build func(ctx context.Context, research Research, in *Input) loadedContext) contextBuilder {
 	return func(ctx context.Context, p *Builder, in *Input) loadedContext {
 		if p.research == nil {
 			return loadedContext{}
 		}
-		return build(ctx, p.research, in.Context)
+		return build(ctx, p.research, in)
 	}
 }
 
@@ -86,12 +86,12 @@ func (l *loadedContext) note(format string, args ...any) {
 
 // reportContext loads the report under report_id with its first articles, and
 // its stream; without a report the stream under stream_id.
-func reportContext(ctx context.Context, research Research, page schemas.Object) loadedContext {
-	id := page.Int("report_id")
+func reportContext(ctx context.Context, research Research, in *Input) loadedContext {
+	id := in.Context.Int("report_id")
 	if id == 0 {
 		var l loadedContext
-		if page.Int("stream_id") != 0 {
-			l = streamContext(ctx, research, page)
+		if in.Context.Int("stream_id") != 0 {
+			l = streamContext(ctx, research, in)
 		}
 		l.note("no report is open")
 		return l
@@ -108,15 +108,14 @@ func reportContext(ctx context.Context, research Research, page schemas.Object) 
 		l.note("%s", missing("stream", report.StreamID, err))
 		return l
 	}
-	l.add(fmt.Sprintf("stream %d", stream.StreamID), streamText(&stream, false))
-	l.instructions = stream.Instructions
+	l.addStream(&stream, in.Owner, false)
 	return l
 }
 
 // streamContext loads the stream under stream_id with its schema.
-func streamContext(ctx context.Context, research Research, page schemas.Object) loadedContext {
+func streamContext(ctx context.Context, research Research, in *Input) loadedContext {
 	var l loadedContext
-	id := page.Int("stream_id")
+	id := in.Context.Int("stream_id")
 	if id == 0 {
 		l.note("no stream is open")
 		return l
@@ -126,9 +125,16 @@ func streamContext(ctx context.Context, research Research, page schemas.Object) 
 		l.note("%s", missing("stream", id, err))
 		return l
 	}
-	l.add(fmt.Sprintf("stream %d", stream.StreamID), streamText(&stream, true))
-	l.instructions = stream.Instructions
+	l.addStream(&stream, in.Owner, true)
 	return l
+}
+
+// addStream adds a stream and its instructions. Those of another user's stream are text from
+// outside: its owner may change them at any time.
+func (l *loadedContext) addStream(s *schemas.Stream, user string, withSchema bool) {
+	l.add(fmt.Sprintf("stream %d", s.StreamID), streamText(s, withSchema))
+	l.instructions = s.Instructions
+	l.outside = s.Owner != "" && s.Owner != user
 }
 
 func missing(what string, id int64, err error) string {

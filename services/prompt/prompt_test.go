@@ -364,3 +364,23 @@ func FuzzDataKeepsItsPlace(f *testing.F) {
 		}
 	})
 }
+
+// The text of a stream that another user owns is text from outside, and no other stream's.
+func TestStreamsOfOthersAreOutside(t *testing.T) {
+	for _, tt := range []struct {
+		builder, context, user string
+		want                   bool
+	}{
+		{"stream", `{"stream_id": 1}`, "alice", false},
+		{"stream", `{"stream_id": 1}`, "bob", true},
+		{"stream", `{"stream_id": 2}`, "bob", false}, // the operator's
+		{"report", `{"report_id": 7}`, "alice", false},
+		{"report", `{"report_id": 7}`, "bob", true},
+		{"report", `{"stream_id": 1}`, "bob", true},
+	} {
+		in := prompt.Input{Offer: pages.Offer{ContextBuilder: tt.builder}, Context: object(t, tt.context), Owner: tt.user}
+		if _, outside := prompt.NewBuilder(testResearch(), nil, prompt.Options{Now: clock}).Build(t.Context(), in); outside != tt.want {
+			t.Errorf("%s %s for %s: text from outside %t, want %t", tt.builder, tt.context, tt.user, outside, tt.want)
+		}
+	}
+}

@@ -133,15 +133,18 @@ func openSQLite(ctx context.Context, path string, conns int, opts Options) (_ *s
 	return d, nil
 }
 
-// createSQLite makes a new file with pages of sqlitePage, and leaves an existing one as
-// it is; that of another program is an error. In WAL mode the size of the pages could no
-// longer be chosen.
+// createSQLite makes a new file with pages of sqlitePage, which only its owner can read, and
+// leaves an existing one as it is; that of another program is an error. In WAL mode the size
+// of the pages could no longer be chosen. SQLite gives its other files the mode of this one.
 func createSQLite(ctx context.Context, path string) error {
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		if err := existing(ctx, path); errors.Is(err, errForeign) {
 			return err
 		}
 		return nil
+	}
+	if file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err == nil { //nolint:gosec // the operator names the file
+		_ = file.Close() // it is empty; SQLite tells what is wrong with it or its folder
 	}
 	db, err := sql.Open("sqlite", sqliteFileURL(path)+"?_pragma=page_size("+sqlitePage+")")
 	if err != nil {

@@ -37,7 +37,7 @@ func TestWhatToolsDeclare(t *testing.T) {
 	const outside, own, writes = "global idempotent read-only untrusted", "idempotent read-only", "document idempotent retold serial"
 	want := map[string]string{
 		"search_pubmed": outside, "get_pubmed_article": outside, "web_search": outside, "fetch_webpage": outside,
-		"search_articles": "global " + own, "list_reports": own, "get_report": own, "list_streams": own, "get_stream": own,
+		"search_articles": "global " + own, "list_reports": own, "get_report": own, "list_streams": own + " untrusted", "get_stream": own + " untrusted",
 		"read_document": "idempotent retold untrusted", "plan_document": writes, "write_block": writes, "edit_block": writes,
 		"delete_block": writes, "move_block": writes,
 		"research": "idempotent in-chat retold untrusted", "compare_models": "idempotent in-chat retold untrusted",

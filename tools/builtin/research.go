@@ -48,7 +48,8 @@ type research interface {
 
 // Research returns the tools over the research data: search_articles,
 // list_reports, get_report, list_streams and get_stream; none without data. Ids
-// that a call leaves out are taken from the page's context.
+// that a call leaves out are taken from the page's context. What streams say is text
+// from outside: users write it.
 func Research(data research) []turn.Tool {
 	if data == nil {
 		return nil
@@ -70,9 +71,9 @@ func Research(data research) []turn.Tool {
 		tools.New("get_report", "Get a research report with its summary and articles. Without an id: the report on the user's page.", r.getReport,
 			tools.Words("Read a report", "Read a report|Read {n} reports"), tools.ReadOnly(), tools.PayloadType(typeReportSummary), tools.Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "report_id") })),
 		tools.New("list_streams", "List the research streams with their purpose.", r.listStreams,
-			tools.Words("List the streams", "Listed the streams|Listed streams {n} times"), tools.ReadOnly(), tools.PayloadType(typeStreamList)),
+			tools.Words("List the streams", "Listed the streams|Listed streams {n} times"), tools.ReadOnly(), tools.Untrusted(), tools.PayloadType(typeStreamList)),
 		tools.New("get_stream", "Get a research stream: purpose, schema, instructions and reports. Without an id: the stream on the user's page.", r.getStream,
-			tools.Words("Read a stream", "Read a stream|Read {n} streams"), tools.ReadOnly(), tools.PayloadType(typeStreamDetails), tools.Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "stream_id") })),
+			tools.Words("Read a stream", "Read a stream|Read {n} streams"), tools.ReadOnly(), tools.Untrusted(), tools.PayloadType(typeStreamDetails), tools.Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "stream_id") })),
 	}
 }
 

@@ -139,6 +139,21 @@ describe('the SVG of a diagram', () => {
     host.remove()
   })
 
+  it('loads nothing, however its styles name what they would load', () => {
+    const host = document.createElement('div')
+    for (const loads of ['u\\72l(https://example.com/a#b)', 'URL(https://example.com/a)', 'image-set("https://example.com/a" 1x)', '-webkit-image-set("#a" 1x, "https://example.com/a" 2x)', 'cross-fade(url(#a), url(https://example.com/a))', 'src("https://example.com/a")']) {
+      const inAttribute = loads.replaceAll('"', '&quot;')
+      const sheets = vi.spyOn(CSSStyleSheet.prototype, 'replaceSync')
+      showSvg(host, `<svg xmlns="http://www.w3.org/2000/svg"><style>svg{background:${loads}}</style><rect fill="${inAttribute}" width="1"/><rect style="fill:red;background:${inAttribute}"/></svg>`)
+      const css = [...host.shadowRoot!.querySelectorAll('*')].flatMap((e) => e.getAttributeNames().map((name) => e.getAttribute(name))).concat(sheets.mock.calls.map(([sheet]) => sheet)).join('\n')
+      expect(css, loads).not.toMatch(/\\|(?:url|src|image|image-set|cross-fade)\((?!#)/i)
+      sheets.mockRestore()
+    }
+    showSvg(host, '<svg xmlns="http://www.w3.org/2000/svg"><path marker-end="url(#arrow)" style="fill:url(\'#light\')"/></svg>')
+    const path = host.shadowRoot!.querySelector('path')!
+    expect([path.getAttribute('marker-end'), path.getAttribute('style')]).toEqual(['url(#arrow)', expect.stringContaining('#light')])
+  })
+
   it('is drawn where the page allows no policy for it but takes texts, as with a default policy', () => {
     vi.stubGlobal('trustedTypes', { createPolicy: () => { throw new TypeError('Policy with name "chattray" disallowed.') } })
     onTestFinished(() => void vi.unstubAllGlobals())

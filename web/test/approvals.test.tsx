@@ -96,6 +96,27 @@ describe('an approval', () => {
     }
   })
 
+  it('shows and sends fields as they are, whatever the model calls them', async () => {
+    const { card, user, calls } = await waiting({ input: { constructor: 'x', toString: 7, prototype: { a: 1 }, valueOf: true } })
+    expect(['Constructor', 'To string', 'Prototype'].map((label) => within(card).getByLabelText<HTMLInputElement>(label).value)).toEqual(['x', '7', '{\n  "a": 1\n}'])
+    fireEvent.change(within(card).getByLabelText('To string'), { target: { value: '8' } })
+    await user.click(within(card).getByRole('button', { name: 'Approve with changes' }))
+    expect(JSON.stringify(answers(calls))).toBe('[{"approved":true,"input":{"constructor":"x","toString":8,"prototype":{"a":1},"valueOf":true}}]')
+  })
+
+  it('escapes characters that are invisible or change the order of others', async () => {
+    const input = { to: 'ann\u202e4321', host: 'exam\u200bple.com', tags: ['a\u2066b', '\u{e0041}'], line: 'a\rb', name: '\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 👩‍💻 ❤️', text: 'a\r\nb\tc' }
+    const { card, user, calls } = await waiting({ input })
+    const shown = (label: string) => within(card).getByLabelText<HTMLInputElement>(label).value
+    expect(['To', 'Host', 'Line'].map(shown)).toEqual(['"ann\\u202e4321"', '"exam\\u200bple.com"', '"a\\rb"'])
+    expect(JSON.parse(shown('Tags'))).toEqual(input.tags)
+    expect(shown('Tags')).toContain('"a\\u2066b",\n  "\\udb40\\udc41"')
+    expect([shown('Name'), shown('Text')]).toEqual([input.name, input.text])
+    fireEvent.change(within(card).getByLabelText('To'), { target: { value: '"ann\\u202e432"' } })
+    await user.click(within(card).getByRole('button', { name: 'Approve with changes' }))
+    expect(answers(calls)).toEqual([{ approved: true, input: { ...input, to: 'ann\u202e432' } }])
+  })
+
   it('keeps what was changed while the tray shows something else, until it is answered', async () => {
     const { card, user, calls } = await waiting()
     fireEvent.change(within(card).getByLabelText('Note'), { target: { value: 'changed' } })

@@ -11,6 +11,7 @@ describe('an answer as HTML', () => {
   it.each([
     ['# Gold\n\nThe **price** *fell*.\nBy `4 %`.', '<h1>Gold</h1><p>The <strong>price</strong> <em>fell</em>.<br>\nBy <code>4 %</code>.</p>'],
     ['| a | b |\n|---|--:|\n| 1 | <2 |', '<table><thead><tr><th>a</th><th align="right">b</th></tr></thead><tbody><tr><td>1</td><td align="right">&lt;2</td></tr></tbody></table>'],
+    ['| =f(1) | -/- |\n|---|---|\n| **=g(2)** | 1 |', "<table><thead><tr><th>'=f(1)</th><th>-/-</th></tr></thead><tbody><tr><td>'<strong>=g(2)</strong></td><td>1</td></tr></tbody></table>"],
     ['3. c\n4. d', '<ol start="3"><li>c</li><li>d</li></ol>'],
     ['- [x] done\n- [ ] open', '<ul><li>☑  done</li><li>☐  open</li></ul>'],
     ['```js\na < b\n```', '<pre><code>a &lt; b\n</code></pre>'],

@@ -53,6 +53,17 @@ describe('a flowchart', () => {
   })
 })
 
+it('with too many parts is not drawn: the page would stand still', () => {
+  const list = (n: number, one: (i: number) => string, between = '\n') => Array.from({ length: n }, (_, i) => one(i)).join(between)
+  const all = (n: number) => `graph TD\n${list(n, (i) => `a${i}`, '&')} --> ${list(n, (i) => `b${i}`, '&')}`
+  expect(plainSource(all(15)).match(/-->/g)).toHaveLength(225)
+  const large = [
+    all(16), all(2_000), `graph TD\n${list(251, (i) => `a${i}-->b`)}`, `graph TD\n${list(401, (i) => `a${i}`)}`, `graph TD\n${list(401, (i) => `subgraph s${i}\na\nend`)}`,
+    `stateDiagram-v2\n${list(251, (i) => `a${i} --> b`)}`, `classDiagram\n${list(251, (i) => `A${i} <|-- B`)}`, `erDiagram\n${list(251, (i) => `A${i} ||--o{ B : has`)}`, `erDiagram\n${list(401, (i) => `A${i}`)}`,
+  ]
+  for (const source of large) expect(() => plainSource(source), source.slice(0, 60)).toThrow('too many parts')
+})
+
 describe('a sequence diagram', () => {
   it('has every message, whatever its participants are called', async () => {
     const found = texts(await drawing('sequenceDiagram\nautonumber\nparticipant options as The options\nparser->>options: read\noptions-->>Alice Smith: a: b\nAlice Smith-xparser: no\nalt is it so\nandroid-)parser: go\nelse not\nparser->>parser: self\nend\nbox Aqua Group\nparticipant Z\nend\nactivate Z\nNote over Alice Smith,Z: thoughts'))

@@ -12,6 +12,14 @@ describe('tables', () => {
     expect([isNumeric([['1'], ['–'], ['2']], 0), isNumeric([['1'], ['x']], 0), isNumeric([['']], 0)]).toEqual([true, false, false])
   })
 
+  it('hold no formula that loads or starts something where they are pasted, whatever is before it', () => {
+    const formulas = ['=IMPORTXML("https://example.com","//a")', '@SUM(A1)', "+cmd|' /C x'!A0", '-HYPERLINK("x")', '\r\n=1', ' =1', '＝1', '＋f(1)']
+    expect([...toHtml([[], formulas]).matchAll(/<td>(.)/g)].map(([, first]) => first)).toEqual(formulas.map(() => "'"))
+    expect(formulas.map((cell) => toCsv([[cell]]).replace(/^"/, '')[0])).toEqual(formulas.map(() => "'"))
+    const data = ['-5', '+1,200.5 %', '-/-', '+ strand', 'a = b']
+    expect(toHtml([[], data])).toBe(`<table><thead><tr></tr></thead><tbody><tr>${data.map((cell) => `<td>${cell}</td>`).join('')}</tr></tbody></table>`)
+  })
+
   it('are CSV that no spreadsheet runs, and HTML that holds no tags of their own', () => {
     expect(toCsv([['a', 'b,"c"'], ['=1+1', '-5'], ['@x', '+SUM(A1)'], ['x\ny', '']])).toBe('a,"b,""c"""\r\n\'=1+1,-5\r\n\'@x,\'+SUM(A1)\r\n"x\ny",')
     expect(toHtml([['<b>'], ['a & b']])).toBe('<table><thead><tr><th>&lt;b&gt;</th></tr></thead><tbody><tr><td>a &amp; b</td></tr></tbody></table>')

@@ -185,7 +185,8 @@ func forbidden(key string) bool {
 	return key == "__proto__" || key == "constructor" || key == "prototype"
 }
 
-// safe refuses what must not become a key, at any depth.
+// safe refuses values that are too deep, or have a key that is none for some readers. The
+// other keys that paths may not have are names like any in data.
 func safe(v any, depth int) error {
 	if depth > MaxDepth {
 		return refuse("the value is deeper than %d", MaxDepth)
@@ -193,7 +194,7 @@ func safe(v any, depth int) error {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, inner := range v {
-			if forbidden(key) {
+			if key == "__proto__" {
 				return refuse("the key %q is not allowed", key)
 			}
 			if err := safe(inner, depth+1); err != nil {

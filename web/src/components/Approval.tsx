@@ -28,8 +28,8 @@ export default function Approval({ approval, runId, send, className, children }:
   const [texts, setTexts, forget] = useTexts(`${runId}:${approval.id}`)
   const [always, setAlways] = useState(false)
   const [shown, setShown] = useState(MOST_FIELDS)
-  const values = fields.map((field) => valueOf(field, texts[field.key] ?? field.text))
-  const changed = fields.some((field) => (texts[field.key] ?? field.text) !== field.text)
+  const values = fields.map((field) => valueOf(field, texts.get(field.key) ?? field.text))
+  const changed = fields.some((field) => (texts.get(field.key) ?? field.text) !== field.text)
   const exact = isExact(approval.input)
   const digits = useChatState((state) => (exact ? null : writtenBy(state.run, approval)))
   const wrongWords = (value: unknown) => (value === undefined ? labels.approvalNoJson : isExact(value) ? '' : labels.approvalRounds)
@@ -52,7 +52,7 @@ export default function Approval({ approval, runId, send, className, children }:
       {fields.length > 0 && (
         <fieldset disabled={sending || !exact}>
           <legend className="ct-sr">{labels.approvalInput}</legend>
-          {fields.slice(0, shown).map((field, i) => <FieldRow key={field.key} field={field} text={texts[field.key] ?? digits?.[i] ?? field.text} wrong={wrongWords(values[i])} onText={(text) => setTexts({ ...texts, [field.key]: text })} />)}
+          {fields.slice(0, shown).map((field, i) => <FieldRow key={field.key} field={field} text={texts.get(field.key) ?? digits?.[i] ?? field.text} wrong={wrongWords(values[i])} onText={(text) => setTexts(new Map(texts).set(field.key, text))} />)}
           {fields.length > shown && <button type="button" className="ct-more" onClick={() => setShown(Infinity)}>{labels.showMore} ({fields.length - shown})</button>}
         </fieldset>
       )}
@@ -68,15 +68,18 @@ export default function Approval({ approval, runId, send, className, children }:
 }
 
 /** Texts that were changed in inputs and not sent; a card is removed with the tray that shows it. */
-const changes = new WeakMap<ChatStore, Map<string, Record<string, string>>>()
+const changes = new WeakMap<ChatStore, Map<string, Texts>>()
+
+/** Texts by the keys of their fields, which the model may have chosen. */
+type Texts = ReadonlyMap<string, string>
 
 /** The changed texts of one input, by their fields. They exist until the call is answered: `forget` is called with whether it was. */
-function useTexts(key: string): [Record<string, string>, (texts: Record<string, string>) => void, (answered: boolean) => void] {
+function useTexts(key: string): [Texts, (texts: Texts) => void, (answered: boolean) => void] {
   const store = useChatStore()
-  const kept = changes.get(store) ?? new Map<string, Record<string, string>>()
+  const kept = changes.get(store) ?? new Map<string, Texts>()
   changes.set(store, kept)
-  const [texts, setTexts] = useState(kept.get(key) ?? {})
-  const change = (next: Record<string, string>) => {
+  const [texts, setTexts] = useState(kept.get(key) ?? new Map<string, string>())
+  const change = (next: Texts) => {
     setTexts(next)
     kept.set(key, next)
   }
@@ -107,12 +110,20 @@ interface Field {
 
 function fieldsOf(input: unknown): Field[] {
   if (input === undefined || input === null) return []
-  if (typeof input !== 'object' || Array.isArray(input)) return [{ key: '', kind: 'json', text: JSON.stringify(input, null, 2) }]
+  if (typeof input !== 'object' || Array.isArray(input)) return [{ key: '', kind: 'json', text: jsonOf(input) }]
   return Object.entries(input).map(([key, value]) => {
-    if (typeof value === 'string') return { key, kind: 'text', text: value }
+    if (typeof value === 'string' && value.search(HIDDEN) < 0) return { key, kind: 'text', text: value }
     if (typeof value === 'number' || typeof value === 'boolean') return { key, kind: typeof value as 'number' | 'boolean', text: String(value) }
-    return { key, kind: 'json', text: JSON.stringify(value, null, 2) }
+    return { key, kind: 'json', text: jsonOf(value) }
   })
+}
+
+/** Characters that are invisible or change the order of others, so that a text is not what it seems to be. Those that words and emoji need are not among them. */
+const HIDDEN = /(?![\n\t\u061c\u200c-\u200f]|[\ufe00-\ufe0f]|\r\n)[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu
+
+/** JSON in which hidden characters are escaped. */
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(HIDDEN, (hidden) => hidden.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''))
 }
 
 /** The value of a field's text; undefined if it has none. */

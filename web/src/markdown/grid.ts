@@ -24,17 +24,25 @@ export function numberOf(cell: string): number | null {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(plain) ? Number(plain) : null
 }
 
-/** The rows as CSV (RFC 4180). A cell that a spreadsheet would run as a formula gets an apostrophe in front. */
+/** Cells that a spreadsheet runs as a formula. */
+const FORMULA = /^\s*[=@＝＠]|^\t|^\s*[-+－＋](?![\d.,\s]*%?$)/
+/** Formulas that may load or start something. */
+export const CALL = /^\s*(?:[=@＝＠]|[-+－＋].*[(|!])/s
+
+/** A cell that matches gets an apostrophe in front, which makes it a text for spreadsheets. */
+const inert = (cell: string, formula: RegExp) => (formula.test(cell) ? `'${cell}` : cell)
+
+/** The rows as CSV (RFC 4180). No cell is a formula. */
 export function toCsv(rows: Rows): string {
   return rows.map((row) => row.map((cell) => {
-    const safe = /^[=@\t]|^[-+](?![\d.,\s]*%?$)/.test(cell) ? `'${cell}` : cell
+    const safe = inert(cell, FORMULA)
     return /[",\n\r]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe
   }).join(',')).join('\r\n')
 }
 
-/** The rows as an HTML table, for word processors and spreadsheets. */
+/** The rows as an HTML table, for word processors and spreadsheets. No cell is a formula that may load or start something; others, such as -/-, stay as they are. */
 export function toHtml([head = [], ...body]: Rows): string {
-  const row = (cells: string[], tag: string) => `<tr>${cells.map((c) => `<${tag}>${escaped(c)}</${tag}>`).join('')}</tr>`
+  const row = (cells: string[], tag: string) => `<tr>${cells.map((c) => `<${tag}>${escaped(inert(c, CALL))}</${tag}>`).join('')}</tr>`
   return `<table><thead>${row(head, 'th')}</thead><tbody>${body.map((r) => row(r, 'td')).join('')}</tbody></table>`
 }
 

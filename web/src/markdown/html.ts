@@ -1,5 +1,5 @@
 import type { Element, ElementContent, RootContent } from 'hast'
-import { escaped } from './grid'
+import { CALL, escaped } from './grid'
 import { markMath, texOf } from './math'
 import { definitionsOf, emptySplit, hasFootnotes, MAX_WHOLE, splitMarkdown, tooMuch } from './split'
 import { treeOf, type TreeWords } from './tree'
@@ -24,7 +24,8 @@ function written(node: RootContent | ElementContent): string {
   if (tag === 'a') return link(href, inner)
   const tex = tag === 'code' ? texOf(textIn(node)) : null
   if (tex) return escaped(tex.display ? `$$${tex.tex}$$` : `$${tex.tex}$`)
-  return `<${tag}${attribute('start', start)}${attribute('align', align)}>${inner}</${tag}>`
+  const formula = /^t[dh]$/.test(tag) && CALL.test(textIn(node)) // a spreadsheet would run it
+  return `<${tag}${attribute('start', start)}${attribute('align', align)}>${formula ? "'" : ''}${inner}</${tag}>`
 }
 
 function link(to: unknown, inner: string): string {
@@ -37,4 +38,4 @@ function link(to: unknown, inner: string): string {
 
 const attribute = (name: string, value: unknown) => (value === undefined || value === null ? '' : ` ${name}="${escaped(String(value)).replace(/"/g, '&quot;')}"`)
 
-const textIn = (node: Element) => node.children.map((child) => (child.type === 'text' ? child.value : '')).join('')
+const textIn = (node: Element): string => node.children.map((child) => (child.type === 'text' ? child.value : child.type === 'element' ? textIn(child) : '')).join('')

@@ -19,7 +19,7 @@ export function showSvg(host: HTMLElement, text: string): void {
   const width = Number.parseFloat(svg.getAttribute('width') ?? '')
   if (width > 0) svg.style.minWidth = `${Math.round(width * MIN_SCALE)}px`
   const sheet = new CSSStyleSheet()
-  sheet.replaceSync(styles.join('\n').replace(/@import[^;]*;/gi, '').replace(/url\(\s*(?!["']?#)[^)]*\)/gi, 'none'))
+  sheet.replaceSync(harmless(styles.join('\n').replace(/@import[^;]*;/gi, '')))
   const own = new CSSStyleSheet()
   own.replaceSync(':host { display: block } svg { display: block; max-width: 100%; height: auto; margin-inline: auto; font-family: inherit } text { font-family: inherit }')
   root.adoptedStyleSheets = [sheet, own]
@@ -57,8 +57,8 @@ function copy(from: Element, document: Document, depth = 0): SVGElement | null {
   if (from.namespaceURI !== SVG || !elements.has(from.localName) || depth > MAX_DEPTH) return null
   const made = document.createElementNS(SVG, from.localName)
   for (const { name, value } of from.attributes) {
-    if (name === 'data-ct-css') made.style.cssText = value.replace(/url\(\s*(?!["']?#)[^)]*\)/gi, 'none')
-    else if (/^(?:on|xmlns|href$|xlink:)/i.test(name) || /url\(\s*(?!["']?#)/i.test(value)) continue
+    if (name === 'data-ct-css') made.style.cssText = harmless(value)
+    else if (/^(?:on|xmlns|href$|xlink:)/i.test(name) || harmless(value) !== value) continue
     else made.setAttribute(name, value)
   }
   for (const child of from.childNodes) {
@@ -69,6 +69,11 @@ function copy(from: Element, document: Document, depth = 0): SVGElement | null {
     }
   }
   return made
+}
+
+/** CSS that loads nothing: without functions that may, except for parts of the drawing itself, and without escapes, with which their names can be written. */
+function harmless(css: string): string {
+  return css.replace(/\\/g, '').replace(/(?:url\(\s*(?!["']?#)|(?:src|image|image-set|cross-fade)\()[^)]*\)?/gi, 'none')
 }
 
 function unescaped(css: string): string {

@@ -1,4 +1,4 @@
-import { hiddenWords, Names, Undrawable } from './words'
+import { checkSize, hiddenWords, Names, Undrawable } from './words'
 
 interface Node {
   text: string
@@ -32,6 +32,7 @@ class Reader {
   private readonly steps: Step[] = []
   private readonly names = new Names('n')
   private readonly classes = new Names('c')
+  private links = 0
   private depth = 0
   private isHidden = false
 
@@ -47,6 +48,7 @@ class Reader {
       if (this.at < this.source.length && !this.take(/[ \t]*(?=[\n;])/y)) throw new Undrawable(`this cannot be read: ${this.source.slice(this.at, this.at + 40)}`)
     }
     if (this.depth > 0) throw new Undrawable('a group has no end')
+    checkSize(this.links, this.nodes.size + this.steps.filter((step) => step.kind === 'begin').length)
     const direction = { '>': 'LR', '<': 'RL', '^': 'BT', v: 'TD' }[head[1] ?? ''] ?? head[1]?.toUpperCase() ?? 'TD'
     return [`flowchart ${direction}`, ...this.lines()].join('\n')
   }
@@ -69,6 +71,7 @@ class Reader {
       if (!link) return
       this.take(/\s*/y)
       const to = this.group()
+      checkSize((this.links += from.length * to.length), this.nodes.size)
       for (const a of from) for (const b of to) this.steps.push({ kind: 'edge', from: a, to: b, ...link })
       from = to
     }

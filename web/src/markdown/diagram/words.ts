@@ -29,6 +29,14 @@ const ESCAPED: Record<string, string> = { '"': '&quot;', '&': '&amp;', '<': '&lt
 /** Thrown for a source that cannot be drawn whole; it is shown as text instead. */
 export class Undrawable extends Error {}
 
+/** The most links of a diagram, and of its other parts. The time to draw one grows faster than they do, the page stands still meanwhile, and a short source may have many. */
+export const MOST = { links: 250, others: 400 }
+
+/** Throws for a diagram with too many parts. */
+export function checkSize(links: number, others: number): void {
+  if (links > MOST.links || others > MOST.others) throw new Undrawable('it has too many parts')
+}
+
 /** Names for what a source names, which every rule of the renderer reads as one name. */
 export class Names {
   private readonly known = new Map<string, string>()
