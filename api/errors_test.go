@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -174,6 +176,44 @@ func TestAccessLog(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "whisper") || strings.Contains(log.String(), "Bearer") {
 		t.Errorf("the log has content: %s", log.String())
+	}
+}
+
+// TestAccessLogSaysWhyATokenIsRefused checks that the operator reads what the client does not,
+// and nobody reads the token.
+func TestAccessLogSaysWhyATokenIsRefused(t *testing.T) {
+	const secret = "the secret of this test"
+	now := time.Now()
+	for name, tt := range map[string]struct{ secret, audience, want string }{
+		"key":      {"another secret", "tray", "signature is invalid"},
+		"audience": {secret, "other", `aud ["other"] does not have "tray"`},
+		"long":     {secret, strings.Repeat("o", 5_000), `aud ["ooo`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
+				o.Log, o.Auth = slog.New(slog.NewJSONHandler(&log, nil)), auth.NewHS256(secret, "tray")
+			})
+			token, err := auth.SignToken(tt.secret, tt.audience, alice, now, now.Add(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := send(t, ts.URL, "GET", "/api/me", "", "Authorization", "Bearer "+token)
+			ts.Close()
+			if p := got.problem(t); p.Status != http.StatusUnauthorized || p.Detail != "the bearer token is not valid" {
+				t.Errorf("the client reads %d %s", p.Status, p.Detail)
+			}
+			var line struct{ Refused string }
+			if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+				t.Fatalf("not one line: %v in %s", err, log.String())
+			}
+			if !strings.Contains(line.Refused, tt.want) || len(line.Refused) > 300 {
+				t.Errorf("the log says %q, want %q", line.Refused, tt.want)
+			}
+			if strings.Contains(log.String(), token[:20]) {
+				t.Errorf("the log has the token: %s", log.String())
+			}
+		})
 	}
 }
 

@@ -74,6 +74,9 @@ func (s *server) logAccess(c echo.Context, start time.Time) {
 	if run := c.Response().Header().Get("X-Run-Id"); run != "" {
 		attrs = append(attrs, slog.String("run_id", run))
 	}
+	if why, ok := c.Get(refusedKey).(error); ok {
+		attrs = append(attrs, slog.String("refused", text.Bytes(why.Error(), maxLogged)))
+	}
 	s.Log.LogAttrs(c.Request().Context(), level, "request", attrs...)
 }
 
@@ -220,9 +223,13 @@ func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	}
 	if seen.Code == schemas.CodeUnauthorized {
 		c.Response().Header().Set(echo.HeaderWWWAuthenticate, s.challenge(c.Request(), sent))
+		c.Set(refusedKey, err)
 	}
 	return err
 }
+
+// refusedKey has why a request's token was refused, which only the operator may know.
+const refusedKey = "refused"
 
 // bearer returns the token of the one Authorization header; several headers or
 // another scheme are no token.

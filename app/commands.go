@@ -182,6 +182,11 @@ func (p *program) configCommand() *cobra.Command {
 				if err = errors.Join(err, wrong); err != nil {
 					return err
 				}
+				for _, warning := range c.Warnings() {
+					if _, err := fmt.Fprintln(p.Stdout, "warning:", warning); err != nil {
+						return err
+					}
+				}
 				_, err = fmt.Fprintln(p.Stdout, "the settings are valid")
 				return err
 			},

@@ -32,6 +32,7 @@ func TestCommands(t *testing.T) {
 		{"print", []string{"CHATTRAY_MODEL=m"}, []string{"config", "print"}, []string{"environment CHATTRAY_MODEL"}},
 		{"flags of settings", nil, []string{"config", "print", "--limits-body=2MiB"}, []string{"flag --limits-body"}},
 		{"check", nil, []string{"config", "check"}, []string{"valid"}},
+		{"check of settings with a warning", []string{"CHATTRAY_OIDC_ISSUER=https://id.example"}, []string{"config", "check"}, []string{"warning: auth.audience is not set", "the settings are valid"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -30,14 +30,16 @@ type mcpParts struct {
 // newMCP makes the parts without starting anything. From then on pages may name
 // tools of the servers.
 func newMCP(c settings.Config, registry *tools.Registry, data *store.Store, log *slog.Logger) (*mcpParts, error) {
+	for _, s := range c.MCPServers { // pages may also name tools of a disabled one
+		if err := registry.Reserve(s.Name); err != nil {
+			return nil, err
+		}
+	}
 	var servers []mcp.Server
 	for _, s := range enabledMCP(c) {
 		env := c.ChildEnv
 		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 			env = append(slices.Clip(env), name+"="+s.Env[name])
-		}
-		if err := registry.Reserve(s.Name); err != nil {
-			return nil, err
 		}
 		servers = append(servers, mcpServer(s, env))
 	}

@@ -134,7 +134,7 @@ func (c claims) user(audience string) (schemas.User, time.Time, error) {
 	case c.IssuedAt != nil && now.Add(clockSkew).Before(c.IssuedAt.Time):
 		return none, time.Time{}, errors.New("iat is in the future")
 	case audience != "" && !slices.Contains(c.Audience, audience):
-		return none, time.Time{}, fmt.Errorf("aud %q is not ours", []string(c.Audience))
+		return none, time.Time{}, fmt.Errorf("aud %q does not have %q", []string(c.Audience), audience)
 	case !isName(c.Subject) || c.Subject == "":
 		return none, time.Time{}, errors.New("sub is missing, too long or not plain text")
 	case !isName(c.Issuer) || strings.Contains(c.Issuer, "|"):

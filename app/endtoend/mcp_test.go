@@ -280,6 +280,18 @@ func TestChangedForeignToolIsOffUntilAccepted(t *testing.T) {
 	}
 }
 
+// A server can be switched off alone: page files may still name its tools.
+func TestPageThatNamesAToolOfADisabledServer(t *testing.T) {
+	pages := t.TempDir()
+	if err := os.WriteFile(filepath.Join(pages, "desk.yaml"), []byte("tools: [clock__now, clock__*]\narguments: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := "--config=" + settingsFile(t, "pages: "+pages+"\nmcp_servers: [{name: clock, command: x, pages: [desk], disabled: true}]")
+	if out, err := apptest.Command(t, nil, config, "config", "check"); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 func TestMCPCommandsKnowServersWithoutTools(t *testing.T) {
 	environ := []string{"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "c.db")}
 	if _, err := apptest.Command(t, environ, "migrate", "up"); err != nil {

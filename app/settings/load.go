@@ -15,6 +15,8 @@ import (
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 	yamlv3 "go.yaml.in/yaml/v3"
+
+	schematext "github.com/chattray/chattray/schemas/text"
 )
 
 // Error lists everything that is wrong with the settings, one sentence each.
@@ -172,7 +174,7 @@ func envLayer(environ []string) (layer, []string) {
 	var wrong []string
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if strings.HasPrefix(name, "CHATTRAY_") && !known[name] && !serviceLink(name, set) {
-			wrong = append(wrong, "unknown environment variable "+name)
+			wrong = append(wrong, "unknown environment variable "+name+variableMeant(name))
 		}
 	}
 	k := koanf.New(".")
@@ -205,11 +207,11 @@ func fileLayer(path string) (layer, []string) {
 		return l, nil
 	}
 	content, err := readLimited(path, maxConfigFile)
-	if err == nil {
-		err = k.Load(content, oneDocument{yaml.Parser()})
-	}
 	if err != nil {
 		return l, sentences("--config", err)
+	}
+	if err := k.Load(content, oneDocument{yaml.Parser()}); err != nil {
+		return l, []string{path + ": " + err.Error() + schematext.YAMLHint(err.Error())}
 	}
 	known := map[string]bool{}
 	var open, sections []string
@@ -222,6 +224,7 @@ func fileLayer(path string) (layer, []string) {
 			sections = append(sections, section)
 		}
 	}
+	lines := linesOf(content)
 	var wrong []string
 	for _, key := range k.Keys() {
 		inOpen := slices.ContainsFunc(open, func(prefix string) bool { // with dots alone the value would not be found
@@ -233,10 +236,35 @@ func fileLayer(path string) (layer, []string) {
 		case slices.Contains(sections, key):
 			wrong = append(wrong, fmt.Sprintf("%s: must be a section with keys (%s)", key, path))
 		default:
-			wrong = append(wrong, fmt.Sprintf("unknown key %s (%s)", key, path))
+			wrong = append(wrong, fmt.Sprintf("unknown key %s%s (%s:%d)", key, meant(key), path, lines[key]))
 		}
 	}
 	return l, wrong
+}
+
+// meant says which setting has the name of an unknown key in another section, if it is only one.
+func meant(key string) string {
+	name := func(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+	var found []string
+	for _, s := range table {
+		if name(s.key) == name(key) {
+			found = append(found, s.key)
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return "; the setting is " + found[0]
+}
+
+// variableMeant says which variable has a setting, for one whose name is made from the key.
+func variableMeant(name string) string {
+	for _, s := range table {
+		if name == "CHATTRAY_"+strings.ToUpper(strings.ReplaceAll(s.key, ".", "_")) {
+			return "; the variable of " + s.key + " is " + s.env[0]
+		}
+	}
+	return ""
 }
 
 // oneDocument is a parser of YAML that refuses a document without keys, a second document, of
@@ -265,10 +293,7 @@ func (p oneDocument) Unmarshal(raw []byte) (map[string]any, error) {
 // unambiguous returns an error if a key is given both in a section and with dots, as
 // limits.body, or if it has a value and is a section too.
 func unambiguous(document *yamlv3.Node) error {
-	lines := map[string]int{}
-	for _, n := range document.Content {
-		leaves(n, "", func(key string, line int) { lines[key] = max(lines[key], line) })
-	}
+	lines := lastLines(document)
 	given := map[string]int{}
 	for _, n := range document.Content {
 		leaves(n, "", func(key string, _ int) {
@@ -286,6 +311,22 @@ func unambiguous(document *yamlv3.Node) error {
 		}
 	}
 	return nil
+}
+
+// linesOf returns the lines of the keys of a document that can be read.
+func linesOf(content []byte) map[string]int {
+	var document yamlv3.Node
+	_ = yamlv3.Unmarshal(content, &document) // it has been read before
+	return lastLines(&document)
+}
+
+// lastLines returns the last line on which each key of a document is given.
+func lastLines(document *yamlv3.Node) map[string]int {
+	lines := map[string]int{}
+	for _, n := range document.Content {
+		leaves(n, "", func(key string, line int) { lines[key] = max(lines[key], line) })
+	}
+	return lines
 }
 
 // leaves calls do with the keys below n that have a value, joined with dots.

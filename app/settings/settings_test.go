@@ -254,6 +254,29 @@ func TestErrorsSayWhatIsAccepted(t *testing.T) {
 	}
 }
 
+// An error about the file has its name and the line, and says what to write instead.
+func TestErrorsOfTheFile(t *testing.T) {
+	for file, want := range map[string]string{
+		"limits:\n\tbody: 1MiB\n":              "chattray.yaml: yaml: line 2: found character that cannot start any token; indent with spaces, not tabs",
+		"addr: localhost:1\n model: x\n":       "the keys of one mapping have the same indentation",
+		"limits:\n  message: 5\n  bdy: 1MiB\n": "unknown key limits.bdy (",
+		"limit:\n  body: 1MiB\n":               "unknown key limit.body; the setting is limits.body (",
+		"a: 1\njwt_secret: x\n":                "unknown key jwt_secret; the setting is auth.jwt_secret (",
+	} {
+		_, _, err := sources{file: file}.load(t)
+		reportsAll(t, err, want)
+	}
+	_, _, err := sources{file: "limits:\n  message: 5\n  bdy: 1MiB\n"}.load(t)
+	reportsAll(t, err, "chattray.yaml:3)")
+}
+
+// The names of variables are not those of the keys, from which they are guessed.
+func TestVariablesNamedLikeTheirKeys(t *testing.T) {
+	_, _, err := sources{environ: []string{"CHATTRAY_LIMITS_BODY=1MiB", "CHATTRAY_AUTH_JWT_SECRET=hunter2"}}.load(t)
+	reportsAll(t, err, "unknown environment variable CHATTRAY_LIMITS_BODY; the variable of limits.body is CHATTRAY_MAX_BODY",
+		"unknown environment variable CHATTRAY_AUTH_JWT_SECRET; the variable of auth.jwt_secret is CHATTRAY_JWT_SECRET")
+}
+
 // What the start refuses, the check refuses too.
 func TestDatabaseInMemory(t *testing.T) {
 	_, _, err := sources{environ: []string{"CHATTRAY_DATABASE_URL=sqlite::memory:"}}.load(t)
@@ -325,6 +348,9 @@ func TestPostgresURLs(t *testing.T) {
 		"h/db?sslmode=verify-ca&sslrootcert=/dev/zero": "/dev/zero is not a regular file",
 		"h/db?passfile=/dev/zero":                      "/dev/zero is not a regular file",
 		"h/db?a;b":                                     "cannot be read",
+		"h:port/db":                                    "a port is a number",
+		"x@h/db":                                       "@ as %40",
+		"h/db#x":                                       "# as %23",
 	} {
 		_, _, err := sources{environ: []string{"CHATTRAY_DATABASE_URL=postgres://me:hunter2@" + query}}.load(t)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -333,6 +359,29 @@ func TestPostgresURLs(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: the error shows the password: %v", query, err)
 		}
+	}
+}
+
+// A password with characters that mean something in a URL is the usual reason why one cannot be read.
+func TestPasswordsInPostgresURLs(t *testing.T) {
+	for password, ok := range map[string]bool{
+		"hunter2%23": true, "hunter2#": false, "1234#hunter2": false, "hunter2/": false, "hunter2%": false, "hunter2@": false, "hunter2?": false, "hunter2%40%2f": true,
+	} {
+		_, _, err := sources{environ: []string{"CHATTRAY_DATABASE_URL=postgres://me:" + password + "@h/db"}}.load(t)
+		if ok && err != nil {
+			t.Errorf("%s: %v", password, err)
+		}
+		if !ok {
+			reportsAll(t, err, "database_url: the URL of the database cannot be read", "# as %23")
+		}
+	}
+}
+
+// No pattern matches an origin, so one would let no page call, without a word.
+func TestPatternsOfOrigins(t *testing.T) {
+	for _, pattern := range []string{"*", "https://*.example.com", "https://app.example.com:*"} {
+		_, _, err := sources{environ: []string{"CHATTRAY_CORS_ORIGINS=" + pattern}}.load(t)
+		reportsAll(t, err, "cors_origins:", "is a pattern; each origin must be named")
 	}
 }
 

@@ -43,11 +43,12 @@ func database(c *Config, raw any) error {
 		return err
 	}
 	path, isFile := strings.CutPrefix(s, "sqlite:")
-	switch u, err := url.Parse(s); {
+	scheme, _, _ := strings.Cut(s, ":")
+	switch {
 	case isFile && strings.HasPrefix(path, ":memory:"):
 		return errors.New("must be the path of a file: a database in memory is not supported")
 	case isFile && path != "":
-	case err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"):
+	case strings.EqualFold(scheme, "postgres"), strings.EqualFold(scheme, "postgresql"):
 		if err := sqldb.CheckURL(s); err != nil {
 			return err
 		}
@@ -85,7 +86,10 @@ func origins(field func(*Config) *[]string) binder {
 		var found []string
 		for _, s := range list {
 			origin, ok := originOf(s)
-			if !ok {
+			switch {
+			case strings.Contains(s, "*"):
+				return fmt.Errorf("%q is a pattern; each origin must be named, such as https://app.example.com", s)
+			case !ok:
 				return fmt.Errorf("%q is not an origin such as https://app.example.com", s)
 			}
 			found = append(found, origin)

@@ -228,6 +228,15 @@ func (l *pageLoader) fillSecrets(f *pageFile, line int, value string) string {
 	})
 }
 
+// noServer says, of an unknown tool named like one of an MCP server, that there is no such server.
+func noServer(tool string) string {
+	server, _, ok := strings.Cut(tool, ofGroups)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("; mcp_servers in the settings has no server %q", server)
+}
+
 // lookUp resolves what a level names.
 func (l *pageLoader) lookUp(f *pageFile, level *pageLevel, d pageDeclared) {
 	for _, w := range level.tools {
@@ -237,7 +246,7 @@ func (l *pageLoader) lookUp(f *pageFile, level *pageLevel, d pageDeclared) {
 		case l.parts.Tools.Has(w.text):
 			level.registryTools = append(level.registryTools, w.text)
 		default:
-			l.wrong(f.file, w.line, "unknown tool %q", w.text)
+			l.wrong(f.file, w.line, "unknown tool %q%s", w.text, noServer(w.text))
 		}
 	}
 	for _, t := range level.newTools {

@@ -166,7 +166,7 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 	files := fstest.MapFS{
 		"a.yaml": {Data: []byte(`identiy: typo
 aliases: [b, b]
-tools: [no_tool, get_report, get_report]
+tools: [no_tool, get_report, get_report, trakcer__close]
 payloads:
   - no_payload
 context:
@@ -216,6 +216,7 @@ arguments: {get_report: all}
 		`a.yaml:1: unknown key "identiy" in page; it may have actions, aliases, arguments, context, http_tools, identity, page, payload_types, payloads, tabs, tools`,
 		`a.yaml:2: alias "b" is a name or an alias of the page in`,
 		`a.yaml:3: unknown tool "no_tool"`,
+		`a.yaml:3: unknown tool "trakcer__close"; mcp_servers in the settings has no server "trakcer"`,
 		`a.yaml:3: tool "get_report" is given twice`,
 		`a.yaml:5: unknown payload type "no_payload"`,
 		`a.yaml:7: unknown context builder "nobody"; there are: document, report, stream`,
@@ -251,8 +252,8 @@ arguments: {get_report: all}
 			t.Errorf("not reported: %s", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 33 {
-		t.Errorf("got %d mistakes, want 33:\n%s", n, got)
+	if n := strings.Count(got, "\n") + 1; n != 34 {
+		t.Errorf("got %d mistakes, want 34:\n%s", n, got)
 	}
 	if strings.Contains(got, "s3cret") {
 		t.Error("the error has a secret in it, want none")

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Limits of page files.
@@ -176,25 +178,11 @@ func (l *pageLoader) parseYAML(content []byte, shown string) (*yaml.Node, bool) 
 }
 
 func (l *pageLoader) yamlMistake(shown string, err error) {
-	text := err.Error()
+	said := err.Error()
 	line := 0
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
+	if m := yamlLine.FindStringSubmatch(said); m != nil {
 		line, _ = strconv.Atoi(m[1])
-		text = strings.TrimPrefix(text, m[0])
+		said = strings.TrimPrefix(said, m[0])
 	}
-	for part, hint := range yamlHints {
-		if strings.Contains(text, part) {
-			text += "; " + hint
-		}
-	}
-	l.wrong(shown, line, "is not valid YAML: %s", text)
-}
-
-// yamlHints say what to write instead, by a part of the library's error. No error has two of
-// the parts.
-var yamlHints = map[string]string{
-	"mapping values are not allowed":    `a text with ": " in it needs quotation marks, and the keys of one mapping have the same indentation`,
-	"found character that cannot start": "indent with spaces, not tabs; a text that begins with @, % or ` needs quotation marks",
-	"did not find expected":             "the entries of one mapping or list have the same indentation; each bracket and quotation mark needs its end",
-	"unknown anchor":                    "a text that begins with * needs quotation marks",
+	l.wrong(shown, line, "is not valid YAML: %s%s", said, text.YAMLHint(said))
 }

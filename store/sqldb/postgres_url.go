@@ -28,8 +28,9 @@ func CheckURL(from string) error {
 // the URL. Whether the server knows a parameter, it says itself.
 func parsePostgres(from string) (*pgx.ConnConfig, error) {
 	u, err := url.Parse(from)
-	if err != nil {
-		return nil, errors.New("the URL of the database is not a URL")
+	if err != nil || u.Fragment != "" || strings.Count(authority(from), "@") > 1 { // the driver takes the first @
+		return nil, errors.New("the URL of the database cannot be read; a port is a number, and in a user or a password " +
+			"% is written as %25, / as %2F, ? as %3F, # as %23 and @ as %40")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -53,6 +54,15 @@ func parsePostgres(from string) (*pgx.ConnConfig, error) {
 		return nil, errors.New("a parameter of the database's URL, or of a PG variable of the environment, has a wrong value")
 	}
 	return config, nil
+}
+
+// authority returns the part of a URL that has the user and the host.
+func authority(from string) string {
+	_, rest, _ := strings.Cut(from, "//")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return rest
 }
 
 // hasPort reports whether host has a port that is one, or none.

@@ -71,9 +71,18 @@ func (c *client) run(ctx context.Context) {
 		c.mu.Lock()
 		c.failed = reason(err)
 		c.mu.Unlock()
-		c.log.WarnContext(ctx, "MCP server is not connected", "error", reason(err), "retry_in", delay)
+		c.log.WarnContext(ctx, "MCP server is not connected", append([]any{"error", reason(err), "retry_in", delay}, c.said(err)...)...)
 		_ = concurrent.Pause(ctx, delay) // the loop ends with ctx
 	}
+}
+
+// said returns what a local server wrote before it failed to start, as an attribute of the log.
+func (c *client) said(err error) []any {
+	failed, ok := errors.AsType[*transport.NotStarted](err)
+	if !ok || len(failed.Said) == 0 {
+		return nil
+	}
+	return []any{"said", c.secrets.Replace(strings.Join(failed.Said, "\n"))}
 }
 
 // wasListed closes listed, unless the last list could not be compared. Only run uses it.

@@ -96,6 +96,22 @@ func TestServersThatAreDownDoNotStopTheStart(t *testing.T) {
 	}
 }
 
+// The log says why a program does not come up: its exit status, and what it wrote.
+func TestProgramThatFailsAtItsStart(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newTestEnv(t, nil, mcp.Server{
+		Name: "srv", Command: shell, Env: []string{"API_KEY=of-the-operator"},
+		Args: []string{"-c", `echo "Error: $API_KEY is refused" >&2; echo "at line 7" >&2; exit 3`},
+	})
+	line := w.await("MCP server is not connected", "the program ended with exit status 3", "is refused\nat line 7")
+	if strings.Contains(line, "of-the-operator") {
+		t.Errorf("a secret is in the log: %s", line)
+	}
+}
+
 func TestProcessesEndWithTheService(t *testing.T) {
 	w := newTestEnv(t, nil, local(t, "srv"))
 	pids := strings.Fields(w.text("srv__child", ""))

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -25,6 +27,10 @@ const (
 	maxLogLine = 1_000
 	logBurst   = 100
 	logRate    = 5
+	// lastLines is how many lines of its error output say why it did not start, each of at
+	// most maxLastLine characters.
+	lastLines   = 20
+	maxLastLine = 200
 )
 
 // process is a local server. It ends with the service. On Unix, so does
@@ -33,7 +39,9 @@ type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    io.ReadCloser
+	errors *lineLog
 	exited chan struct{}
+	killed bool // by stop
 }
 
 // startProcess runs a command that speaks the protocol over its input and
@@ -51,7 +59,8 @@ func startProcess(command string, args, env []string, log *slog.Logger) (*proces
 	p := &process{cmd: exec.Command(command, args...), in: in, out: out, exited: make(chan struct{})} //nolint:gosec,noctx // the operator names the command; stop ends it
 	p.cmd.Env = append([]string{}, env...)                                                            // never nil, which would mean our own environment
 	p.cmd.Stdin, p.cmd.Stdout = theirIn, theirOut
-	p.cmd.Stderr = &lineLog{log: log, says: "MCP server says", limit: rate.NewLimiter(logRate, logBurst)}
+	p.errors = &lineLog{log: log, says: "MCP server says", limit: rate.NewLimiter(logRate, logBurst)}
+	p.cmd.Stderr = p.errors
 	p.cmd.WaitDelay = stopWait
 	ownGroup(p.cmd)
 	started := make(chan error)
@@ -93,10 +102,33 @@ func (p *process) stop() {
 		case <-p.exited:
 			return
 		case <-time.After(stopWait):
+			p.killed = true
 			next(p.cmd)
 		}
 	}
 	<-p.exited
+}
+
+// NotStarted is the error of a local server whose handshake failed.
+type NotStarted struct {
+	error
+	// Said is the end of its error output, which usually has the cause.
+	Said []string
+}
+
+// Unwrap returns the error of the handshake.
+func (e *NotStarted) Unwrap() error { return e.error }
+
+// explain adds to the error of a failed handshake what the process, which has been stopped,
+// leaves behind. A nil process is allowed.
+func (p *process) explain(err error) error {
+	if p == nil {
+		return err
+	}
+	if end := p.cmd.ProcessState; end != nil && !end.Success() && !p.killed {
+		err = fmt.Errorf("the program ended with %s: %w", end, err)
+	}
+	return &NotStarted{err, p.errors.end()}
 }
 
 // lineLog logs what is written to it, line by line.
@@ -106,6 +138,25 @@ type lineLog struct {
 	limit   *rate.Limiter
 	line    []byte
 	dropped int
+
+	mu   sync.Mutex
+	last []string
+}
+
+// end returns the last lines that were written.
+func (l *lineLog) end() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.last)
+}
+
+func (l *lineLog) keep(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.last) == lastLines {
+		l.last = append(l.last[:0], l.last[1:]...)
+	}
+	l.last = append(l.last, line)
 }
 
 // Write implements io.Writer. It never fails.
@@ -123,8 +174,11 @@ func (l *lineLog) Write(p []byte) (int, error) {
 
 func (l *lineLog) flush() {
 	defer func() { l.line = l.line[:0] }()
+	if len(bytes.TrimSpace(l.line)) == 0 {
+		return
+	}
+	l.keep(text.Printable(string(l.line), maxLastLine))
 	switch {
-	case len(bytes.TrimSpace(l.line)) == 0:
 	case !l.limit.Allow():
 		l.dropped++
 	default:

@@ -56,6 +56,7 @@ func Connect(ctx context.Context, o Options) (_ *Link, err error) {
 		if err != nil {
 			caught.close()
 			l.process.stop()
+			err = l.process.explain(err)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)

@@ -53,6 +53,7 @@ function ArticleList({ data }: { data: Articles }) {
   )
 }
 
+/** An article with its authors, journal and abstract. */
 export function ArticleCard({ article: a }: { article: Partial<Article> }) {
   const labels = useAllLabels()
   const url = a.url ?? (a.pmid ? `https://pubmed.ncbi.nlm.nih.gov/${a.pmid}/` : a.doi ? `https://doi.org/${a.doi}` : '')

@@ -96,6 +96,7 @@ export interface SocketFold {
   steps: number
 }
 
+/** The state before the first chunk. */
 export const emptySocketFold: SocketFold = { current: '', runs: [], blocks: {}, steps: 0 }
 
 /** The types of chunks without content of a block. */

@@ -36,6 +36,7 @@ export interface Fold {
   last: number
 }
 
+/** The state before the first frame. */
 export const emptyFold: Fold = { messages: [], last: 0 }
 
 /** Adds a frame. It throws Refused when the frame breaks the rules. */

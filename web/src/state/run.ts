@@ -71,6 +71,7 @@ export interface Withdrawn {
   again: boolean
 }
 
+/** A run before its first event. */
 export const emptyRun: RunView = {
   runId: '', attempt: 1, status: null, fold: emptyFold, blocks: [], threads: [], active: null, recovering: false, refused: 0, outcome: null, withdrawn: [],
 }

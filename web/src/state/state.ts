@@ -70,6 +70,7 @@ export interface ChatState {
   usage: Usage | null
 }
 
+/** The state before anything is known. */
 export const emptyState: ChatState = {
   conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, unsent: null, olderCursor: null, page: '', deciding: [], decided: {},
   queue: [], model: '', usage: null,
