@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	goopenai "github.com/sashabaranov/go-openai"
+
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/modeltest"
 	"github.com/chattray/chattray/agents/modeltest/upstream"
@@ -122,7 +124,7 @@ func TestLimits(t *testing.T) {
 // TestReasoningModels calls models whose names make go-openai itself refuse
 // parameters.
 func TestReasoningModels(t *testing.T) {
-	for _, model := range []string{"o1", "o3-mini", "gpt-5", "gpt-6-sol"} {
+	for _, model := range []string{"o1", "o3-mini", "gpt-5", "gpt-6-sol", goopenai.GPT6Astra, goopenai.GPT6Dot1Sol} {
 		up := upstream.NewMemory()
 		up.On(upstream.Any, upstream.Text("ok"))
 		m := dial(t, modeltest.Dial{BaseURL: up.URL(), Transport: up.Transport()})
@@ -132,8 +134,8 @@ func TestReasoningModels(t *testing.T) {
 		if got.Err != nil || got.Text != "ok" {
 			t.Errorf("%s: %q, %v; want ok", model, got.Text, got.Err)
 		}
-		if up.Calls() != 1 || !strings.Contains(string(up.Requests()[0].Body), `"max_completion_tokens":50`) {
-			t.Errorf("%s: %d calls, want 1 with max_completion_tokens", model, up.Calls())
+		if up.Calls() != 1 || !strings.Contains(string(up.Requests()[0].Body), `"max_completion_tokens":50`) || !strings.Contains(string(up.Requests()[0].Body), `"model":"`+model+`"`) {
+			t.Errorf("%s: %d calls, want 1 with the model and max_completion_tokens", model, up.Calls())
 		}
 	}
 }
