@@ -23,6 +23,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/openai/thoughts"
 	"github.com/chattray/chattray/schemas/concurrent"
 )
 
@@ -158,9 +159,10 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 				yield(agents.Delta{}, fmt.Errorf("openai: the call was not made: %w", visible(err)))
 				return
 			}
-			c := &modelCall{Model: m, yield: yield}
+			c := &modelCall{Model: m, yield: yield, thoughts: thoughts.Splitter{Within: q.withinThoughts}}
 			err := c.run(ctx, &req, q)
 			if err == nil || c.shown {
+				q.withinThoughts = c.thoughts.Within
 				m.learn(req.Model, q)
 			}
 			switch {

@@ -140,6 +140,21 @@ func TestReasoningModels(t *testing.T) {
 	}
 }
 
+// A model whose prompt begins its reasoning, such as DeepSeek-R1 or QwQ through vLLM, only
+// writes the tag that ends it. Its first reply shows that; the others have their reasoning.
+func TestReasoningThatThePromptBegins(t *testing.T) {
+	up := upstream.NewMemory()
+	up.On(upstream.Any, upstream.Text("Hm.", "\n</think>\n\n", "Yes."))
+	m := dial(t, modeltest.Dial{BaseURL: up.URL(), Transport: up.Transport()})
+	_ = modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "r1"})
+	if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "r1"}); got.Text != "Yes." || got.Thinking != "Hm.\n" {
+		t.Errorf("text %q, reasoning %q, %v; want Yes. after Hm.", got.Text, got.Thinking, got.Err)
+	}
+	if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "other"}); got.Thinking != "" {
+		t.Errorf("another model has the reasoning %q", got.Thinking)
+	}
+}
+
 func TestConnectionIsKept(t *testing.T) {
 	up := upstream.New()
 	defer up.Close()

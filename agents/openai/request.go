@@ -12,9 +12,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// quirks are options that a model's server does not accept, and additions that it
-// wants. They are learned from its refusals (and go-openai's) and kept for each model once
-// it has accepted them.
+// quirks are options that a model's server does not accept, additions that it wants, and
+// how it replies. They are learned from its refusals (and go-openai's) and kept for each model
+// once it has accepted them.
 type quirks struct {
 	noStreamOptions  bool // without stream_options
 	completionTokens bool // max_completion_tokens instead of max_tokens
@@ -27,6 +27,7 @@ type quirks struct {
 	contentAlways    bool // with a content in every message, also beside calls
 	shortIDs         bool // with ids of calls that have 9 letters and digits
 	unchecked        bool // with a model that go-openai believes to take no tools
+	withinThoughts   bool // its replies begin within reasoning
 	answeredResults  bool // with an assistant's message between a tool's result and a user's message
 }
 
