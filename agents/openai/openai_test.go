@@ -62,6 +62,7 @@ func TestBaseURLIsUsedAsGiven(t *testing.T) {
 		{"https://api.example.com/v1/", "https://api.example.com/v1/chat/completions", "Bearer k", ""},
 		{"http://127.0.0.1:8080", "http://127.0.0.1:8080/chat/completions", "Bearer k", ""},
 		{"https://x.openai.azure.com/openai/deployments/d?api-version=2024-10-21", "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21", "", "k"},
+		{"https://x.openai.azure.us/openai/deployments/d?api-version=2024-10-21", "https://x.openai.azure.us/openai/deployments/d/chat/completions?api-version=2024-10-21", "", "k"},
 		{"https://azure.com.example.com/v1?a=b", "https://azure.com.example.com/v1/chat/completions?a=b", "Bearer k", ""},
 	} {
 		up := upstream.NewMemory()
