@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -58,6 +59,36 @@ func TestQuestionEditedInTheQueue(t *testing.T) {
 			}
 			if want := []string{"Which ones?", "Busy?", "Which ones?", "Order 3."}; !slices.Equal(questions, want) {
 				t.Errorf("the model was asked %q, want %q", questions, want)
+			}
+		})
+	}
+}
+
+// A question that cancels what is under way cancels the questions that wait as well: the
+// model is not asked them in between.
+func TestQuestionInsteadOfTheQueue(t *testing.T) {
+	for i := range 10 { // it depends on who is first
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			up := upstream.NewMemory()
+			c := apptest.ServeOn(t, apptest.Databases()[0], app.Options{Models: up.Transport()}, apptest.Scripted())
+			asked := make(chan struct{})
+			up.Push(upstream.Open(upstream.Signal(asked), upstream.Hang()))
+			up.On(upstream.Any, upstream.Text("Done."))
+			ask := func(message, ifBusy string) *http.Response { // returns when the run is stored
+				answer := c.Open(http.MethodPost, "/api/chat/stream", map[string]any{"chat_id": "one", "message": message, "if_busy": ifBusy})
+				t.Cleanup(func() { answer.Body.Close() })
+				return answer
+			}
+			streams := []*http.Response{ask("Busy?", "queue")}
+			<-asked
+			streams = append(streams, ask("Order 2.", "queue"), ask("Order 3.", "queue"), ask("Order 4.", "cancel"))
+			for i, want := range []string{`"type":"cancelled"`, `"type":"cancelled"`, `"type":"cancelled"`, `"type":"complete"`} {
+				if body, err := io.ReadAll(streams[i].Body); err != nil || !strings.Contains(string(body), want) {
+					t.Errorf("stream %d (%v) has no %s:\n%s", i, err, want, body)
+				}
+			}
+			if r := up.Requests()[1]; !strings.HasSuffix(r.Last("user").Text(), "Order 4.") {
+				t.Errorf("the model was asked %q before the last question", r.Last("user").Text())
 			}
 		})
 	}
