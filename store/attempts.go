@@ -73,23 +73,25 @@ func (s *Store) Held(ctx context.Context, replica string) ([]record.Taken, error
 // is running or waiting, otherwise the error is record.ErrBusy; its own
 // question then moves after the messages that were answered in the meantime.
 func (s *Store) BeginAttempt(ctx context.Context, id string, attempt int, replica string) error {
-	_, err := s.beginAttempt(ctx, id, attempt, replica, nil)
-	return err
+	err := s.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
+		_, err := beginAttempt(ctx, tx, id, attempt, replica, nil)
+		return err
+	})
+	return s.db.Fault("begin an attempt", err)
 }
 
 // BeginQueued is BeginAttempt for the first attempt of a queued run. Names are the
 // ids that the client has chosen for its answer, see Begin.Reserve; what they belong
-// to is decided now. Those that belong to something else by now are Lost.
-func (s *Store) BeginQueued(ctx context.Context, id, replica string, names []string) (record.Begun, error) {
-	return s.beginAttempt(ctx, id, 1, replica, names)
-}
-
-func (s *Store) beginAttempt(ctx context.Context, id string, attempt int, replica string, names []string) (begun record.Begun, err error) {
+// to is decided now. Those that belong to something else by now are Lost. If the run's
+// question has been replaced meanwhile, the error is record.ErrReplaced.
+func (s *Store) BeginQueued(ctx context.Context, id, replica string, names []string) (begun record.Begun, err error) {
 	err = s.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
-		begun, err = beginAttempt(ctx, tx, id, attempt, replica, names)
-		return err
+		if begun, err = beginAttempt(ctx, tx, id, 1, replica, names); err != nil {
+			return err
+		}
+		return tx.Query(ctx, selectReplacedQuestion, [][]any{{id}}, func(sqldb.Scanner) error { return record.ErrReplaced })
 	})
-	return begun, s.db.Fault("begin an attempt", err)
+	return begun, s.db.Fault("begin a queued run", err)
 }
 
 func beginAttempt(ctx context.Context, tx sqldb.Session, id string, attempt int, replica string, names []string) (begun record.Begun, err error) {

@@ -192,7 +192,9 @@ const (
 	selectQueued  = `SELECT message_id, user_message_id, created_at FROM runs WHERE id = ?`
 	currentAnswer = `SELECT b.id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.chat_id = ? AND b.role = 'assistant' AND b.status <> 'superseded'
 		AND b.seq > COALESCE((SELECT q.seq FROM blocks q WHERE q.owner = ? AND q.id = ?), 0) AND r.user_message_id = ? AND r.id <> ? ORDER BY b.seq LIMIT 1`
-	supersedeAnswered = supersedeMessages + ` AND id NOT IN (SELECT user_message_id FROM runs WHERE runs.chat_id = blocks.chat_id AND state = 'queued' AND ` + tables.OpenStates + `)`
+	supersedeAnswered      = supersedeMessages + ` AND id NOT IN (SELECT user_message_id FROM runs WHERE runs.chat_id = blocks.chat_id AND state = 'queued' AND ` + tables.OpenStates + `)`
+	selectReplacedQuestion = `SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
+		WHERE runs.id = ? AND asked.status = 'superseded'`
 	renameAnswer      = `UPDATE runs SET message_id = ? WHERE id = ?`
 	beginAttemptOfRun = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`
 	moveUserMessage   = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?

@@ -194,6 +194,10 @@ func (p protocol) retries(t *testing.T) {
 		{"error in the stream before text", []upstream.Reply{upstream.Open(upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))}, hello, 2, 0, time.Second},
 		{"no credit, told in the stream", []upstream.Reply{upstream.Open(upstream.Data(`{"error":{"code":402,"message":"This request requires more credits"}}`))}, Result{Code: schemas.CodeRateLimited}, 1, 0, 0},
 		{"a call that Gemini cannot read", []upstream.Reply{upstream.Open(upstream.Finish("function_call_filter: MALFORMED_FUNCTION_CALL"))}, hello, 2, 0, time.Second},
+		{"a call that Groq cannot read", []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=f>"}}`)}, hello, 2, 0, time.Second},
+		{"such a call, told in the stream", []upstream.Reply{upstream.Open(upstream.Bytes("event: error\n"), upstream.Data(`{"error":{"message":"Failed to call a function.","code":"tool_use_failed","status_code":400}}`))}, hello, 2, 0, time.Second},
+		{"a reply that ends for lack of resources", []upstream.Reply{upstream.Open(upstream.Finish("insufficient_system_resource"))}, hello, 2, 0, time.Second},
+		{"such an end after text", []upstream.Reply{upstream.Open(upstream.Say("So"), upstream.Finish("network_error"))}, Result{Text: "So", Code: schemas.CodeUpstreamUnavailable}, 1, 0, 0},
 		{"such a call after text", []upstream.Reply{upstream.Open(upstream.Say("So"), upstream.Finish("function_call_filter: MALFORMED_FUNCTION_CALL"))}, Result{Text: "So", Code: schemas.CodeUpstreamError}, 1, 0, 0},
 		{
 			"error in the stream after text",

@@ -79,6 +79,8 @@ func (p protocol) oddities(t *testing.T) {
 		{"finish_reason false", strings.ReplaceAll(hel+lo, `"finish_reason":null`, `"finish_reason":false`) + stop, hello},
 		{"finish_reason of a text generation server", hel + lo + chunk(`{}`, `"eos_token"`), hello},
 		{"finish_reason of another API", hel + lo + chunk(`{}`, `"SAFETY"`), Result{Text: "Hello", Stop: schemas.ContentFilter}},
+		{"finish_reason of GLM's filter", hel + lo + chunk(`{}`, `"sensitive"`), Result{Text: "Hello", Stop: schemas.ContentFilter}},
+		{"finish_reason of a full context", hel + lo + chunk(`{}`, `"model_context_window_exceeded"`), Result{Text: "Hello", Stop: schemas.MaxTokens}},
 		{"finish_reason with a detail", hel + lo + chunk(`{}`, `"content_filter: RECITATION"`), Result{Text: "Hello", Stop: schemas.ContentFilter}},
 		{"finish_reason a number", hel + lo + chunk(`{}`, `7`), broken("Hello")},
 

@@ -114,6 +114,24 @@ func (p protocol) requests(t *testing.T) {
 			t.Errorf("max_completion_tokens is %v, want 100", body["max_completion_tokens"])
 		}
 	})
+	t.Run("options that one refusal names together", func(t *testing.T) {
+		up := upstream.NewMemory()
+		refuses := func(r upstream.Request) bool {
+			return strings.Contains(string(r.Body), "stream_options") || strings.Contains(string(r.Body), "temperature") || strings.Contains(string(r.Body), `"tool_choice"`)
+		}
+		up.On(refuses, upstream.Status(http.StatusBadRequest, `{"error":{"message":"Unsupported parameters: stream_options, temperature, tool_choice"}}`))
+		up.On(upstream.Any, upstream.Text("ok"))
+		m, req := p.model(t, up), full()
+		req.ToolsForbidden = true
+		for range 2 {
+			if got := Read(t.Context(), m, req); got.Text != "ok" {
+				t.Fatalf("%q, %v; want ok", got.Text, got.Err)
+			}
+		}
+		if up.Calls() != 5 {
+			t.Errorf("%d calls, want 4 for the first reply and 1 for the second", up.Calls())
+		}
+	})
 	t.Run("what a server wants back, from then on", func(t *testing.T) {
 		wants := []struct{ refusal, change string }{
 			{"", `"extra_content":{"google":{"thought_signature":"s"}}`},

@@ -29,6 +29,9 @@ var (
 		Type:     goopenai.ToolTypeFunction,
 		Function: &goopenai.FunctionDefinition{Name: "tools", Parameters: json.RawMessage("{}")},
 	}}
+	// go-openai refuses some requests by the name of their model.
+	placeholderModel = "model"
+	modelPlace       = member("model", placeholderModel)
 	// The placeholders cannot occur inside a JSON string, where their quotes
 	// would be escaped.
 	messagesPlace, toolsPlace = member("messages", placeholderMessages), member("tools", placeholderTools)
@@ -60,6 +63,9 @@ func putRequest(req *http.Request, request *agents.ModelRequest, q quirks) (*htt
 		return nil, err
 	}
 	body = bytes.Replace(body, leastTemperature, zeroTemperature, 1)
+	if q.unchecked {
+		body = bytes.Replace(body, modelPlace, member("model", request.Model), 1)
+	}
 	head, rest, found := bytes.Cut(body, messagesPlace)
 	if !found {
 		return nil, errors.New("the request has no place for messages")

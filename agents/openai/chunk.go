@@ -182,9 +182,9 @@ func stopReason(finish string) (schemas.StopReason, bool) {
 	switch finish {
 	case "stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "tool_use", "eos", "eos_token", "complete":
 		return schemas.EndTurn, true
-	case "length", "max_tokens", "model_length":
+	case "length", "max_tokens", "model_length", "model_context_window_exceeded":
 		return schemas.MaxTokens, true
-	case "content_filter", "safety", "recitation", "blocklist", "prohibited_content":
+	case "content_filter", "sensitive", "safety", "recitation", "blocklist", "prohibited_content":
 		return schemas.ContentFilter, true
 	case "refusal":
 		return schemas.Refusal, true

@@ -136,7 +136,9 @@ type errorFields struct {
 
 func (e errorFields) fault(message string) *fault {
 	short := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxErrorText)], "\uFFFD") }
-	return &fault{kind: short(text(e.Type)), code: short(text(e.Code)), param: short(text(e.Param)), message: short(message)}
+	f := &fault{kind: short(text(e.Type)), code: short(text(e.Code)), param: short(text(e.Param)), message: short(message)}
+	f.chance = f.code == "tool_use_failed" // Groq cannot read a call that the model has written
+	return f
 }
 
 // text returns a JSON string's value, and any other JSON unchanged.
@@ -165,6 +167,13 @@ var tooLong = []string{
 	"range of input length",                      // Qwen
 	"prompt exceeds max length",                  // GLM
 	"`inputs` tokens", "`inputs` must have less", // servers of Hugging Face
+}
+
+// unavailable are words of servers that cannot answer now, also as the reason why a reply has ended.
+var unavailable = []string{
+	"overloaded", "service_unavailable", "unavailable_error",
+	"insufficient_system_resource", // DeepSeek
+	"network_error",                // GLM
 }
 
 // withoutTools are words of servers that refuse tools: Ollama, vLLM, llama.cpp, OpenRouter.
@@ -207,7 +216,7 @@ func (f *fault) category() schemas.Code {
 		return schemas.CodeRateLimited
 	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
 		return schemas.CodeUpstreamTimeout
-	case status >= 500, status == 0 && has("overloaded", "service_unavailable", "unavailable_error"):
+	case status >= 500, status == 0 && has(unavailable...):
 		return schemas.CodeUpstreamUnavailable
 	}
 	return schemas.CodeUpstreamError

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/openai/thoughts"
 	"github.com/chattray/chattray/schemas/concurrent"
 )
 
@@ -30,7 +32,7 @@ import (
 type Config struct {
 	// BaseURL is used as given, up to /chat/completions: as in
 	// https://host/v1, with a query if the server needs one. Required. A host
-	// under azure.com gets the key as api-key.
+	// of Azure gets the key as api-key.
 	BaseURL string
 	APIKey  string
 	// Transport carries the requests; NewTransport(nil) when nil.
@@ -72,6 +74,10 @@ const (
 	defaultCalls      = 128
 )
 
+// azure are the ends of the hosts of Azure's clouds: the public one, that of the US
+// government and that of China.
+var azure = []string{".azure.com", ".azure.us", ".azure.cn"}
+
 // Model calls the models of one server. It is safe for concurrent use.
 type Model struct {
 	cfg    Config
@@ -106,9 +112,7 @@ func New(cfg Config) (*Model, error) {
 		cfg.Before = func(context.Context) error { return nil }
 	}
 	t := &cleaning{next: cfg.Transport, limits: cfg.Limits, query: base.RawQuery, key: cfg.APIKey, before: cfg.Before}
-	if host := base.Hostname(); strings.HasSuffix(host, ".azure.com") {
-		t.azure = true
-	}
+	t.azure = slices.ContainsFunc(azure, func(cloud string) bool { return strings.HasSuffix(base.Hostname(), cloud) })
 	base.RawQuery, base.Fragment = "", ""
 	cc := goopenai.DefaultConfig(cfg.APIKey)
 	cc.BaseURL = base.String()
@@ -158,9 +162,10 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 				yield(agents.Delta{}, fmt.Errorf("openai: the call was not made: %w", visible(err)))
 				return
 			}
-			c := &modelCall{Model: m, yield: yield}
+			c := &modelCall{Model: m, yield: yield, thoughts: thoughts.Splitter{Within: q.withinThoughts}}
 			err := c.run(ctx, &req, q)
 			if err == nil || c.shown {
+				q.withinThoughts = c.thoughts.Within
 				m.learn(req.Model, q)
 			}
 			switch {

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	goopenai "github.com/sashabaranov/go-openai"
+
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/modeltest"
 	"github.com/chattray/chattray/agents/modeltest/upstream"
@@ -60,6 +62,7 @@ func TestBaseURLIsUsedAsGiven(t *testing.T) {
 		{"https://api.example.com/v1/", "https://api.example.com/v1/chat/completions", "Bearer k", ""},
 		{"http://127.0.0.1:8080", "http://127.0.0.1:8080/chat/completions", "Bearer k", ""},
 		{"https://x.openai.azure.com/openai/deployments/d?api-version=2024-10-21", "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21", "", "k"},
+		{"https://x.openai.azure.us/openai/deployments/d?api-version=2024-10-21", "https://x.openai.azure.us/openai/deployments/d/chat/completions?api-version=2024-10-21", "", "k"},
 		{"https://azure.com.example.com/v1?a=b", "https://azure.com.example.com/v1/chat/completions?a=b", "Bearer k", ""},
 	} {
 		up := upstream.NewMemory()
@@ -122,7 +125,7 @@ func TestLimits(t *testing.T) {
 // TestReasoningModels calls models whose names make go-openai itself refuse
 // parameters.
 func TestReasoningModels(t *testing.T) {
-	for _, model := range []string{"o1", "o3-mini", "gpt-5", "gpt-6-sol"} {
+	for _, model := range []string{"o1", "o3-mini", "gpt-5", "gpt-6-sol", goopenai.GPT6Astra, goopenai.GPT6Dot1Sol} {
 		up := upstream.NewMemory()
 		up.On(upstream.Any, upstream.Text("ok"))
 		m := dial(t, modeltest.Dial{BaseURL: up.URL(), Transport: up.Transport()})
@@ -132,9 +135,24 @@ func TestReasoningModels(t *testing.T) {
 		if got.Err != nil || got.Text != "ok" {
 			t.Errorf("%s: %q, %v; want ok", model, got.Text, got.Err)
 		}
-		if up.Calls() != 1 || !strings.Contains(string(up.Requests()[0].Body), `"max_completion_tokens":50`) {
-			t.Errorf("%s: %d calls, want 1 with max_completion_tokens", model, up.Calls())
+		if up.Calls() != 1 || !strings.Contains(string(up.Requests()[0].Body), `"max_completion_tokens":50`) || !strings.Contains(string(up.Requests()[0].Body), `"model":"`+model+`"`) {
+			t.Errorf("%s: %d calls, want 1 with the model and max_completion_tokens", model, up.Calls())
 		}
+	}
+}
+
+// A model whose prompt begins its reasoning, such as DeepSeek-R1 or QwQ through vLLM, only
+// writes the tag that ends it. Its first reply shows that; the others have their reasoning.
+func TestReasoningThatThePromptBegins(t *testing.T) {
+	up := upstream.NewMemory()
+	up.On(upstream.Any, upstream.Text("Hm.", "\n</think>\n\n", "Yes."))
+	m := dial(t, modeltest.Dial{BaseURL: up.URL(), Transport: up.Transport()})
+	_ = modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "r1"})
+	if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "r1"}); got.Text != "Yes." || got.Thinking != "Hm.\n" {
+		t.Errorf("text %q, reasoning %q, %v; want Yes. after Hm.", got.Text, got.Thinking, got.Err)
+	}
+	if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "other"}); got.Thinking != "" {
+		t.Errorf("another model has the reasoning %q", got.Thinking)
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// quirks are options that a model's server does not accept, and additions that it
-// wants. They are learned from its refusals (and go-openai's) and kept for each model once
-// it has accepted them.
+// quirks are options that a model's server does not accept, additions that it wants, and
+// how it replies. They are learned from its refusals (and go-openai's) and kept for each model
+// once it has accepted them.
 type quirks struct {
 	noStreamOptions  bool // without stream_options
 	completionTokens bool // max_completion_tokens instead of max_tokens
@@ -26,52 +26,57 @@ type quirks struct {
 	noExtra          bool // without what another server gave with a call
 	contentAlways    bool // with a content in every message, also beside calls
 	shortIDs         bool // with ids of calls that have 9 letters and digits
+	unchecked        bool // with a model that go-openai believes to take no tools
+	withinThoughts   bool // its replies begin within reasoning
 	answeredResults  bool // with an assistant's message between a tool's result and a user's message
 }
 
-// after returns the quirks with the one changed that err reveals, and whether it was not
-// changed yet in the call, which began with first. One that was learned may be wrong: the
-// message only named it, or several servers that differ have the model's name.
+// after returns the quirks with one changed that err reveals, and whether there is one that
+// was not changed yet in the call, which began with first. One that was learned may be wrong:
+// the message only named it, or several servers that differ have the model's name. A message
+// that names several changes the next one each time.
 func (q quirks) after(err error, first quirks) (quirks, bool) {
-	old := q
-	switch {
-	case errors.Is(err, goopenai.ErrReasoningModelMaxTokensDeprecated):
-		q.completionTokens = !first.completionTokens
-	case errors.Is(err, goopenai.ErrReasoningModelLimitationsOther), errors.Is(err, goopenai.ErrReasoningSamplingUnsupported):
-		q.fixedTemperature = !first.fixedTemperature
-	case errors.Is(err, goopenai.ErrReasoningToolsRequireResponses):
-		q.reasoningOff = !first.reasoningOff
+	var message string
+	f, refused := errors.AsType[*fault](err)
+	if refused = refused && slices.Contains([]int{400, 422, 500}, f.answered()); refused {
+		message = strings.ToLower(f.param + " " + f.message)
 	}
-	// llama.cpp answers with 500 when the model's template refuses the messages.
-	if f, ok := errors.AsType[*fault](err); ok && slices.Contains([]int{400, 422, 500}, f.answered()) {
-		message := strings.ToLower(f.param + " " + f.message)
-		switch {
-		case f.category() == schemas.CodeContextTooLong: // vLLM names max_completion_tokens there
-		case strings.Contains(message, "after role 'tool'"), strings.Contains(message, "must alternate"): // Mistral
-			q.answeredResults = !first.answeredResults
-		case strings.Contains(message, "tool call id") && (strings.Contains(message, "length of 9") || strings.Contains(message, "length 9")): // Mistral
-			q.shortIDs = !first.shortIDs
-		case f.answered() == 500:
-		case strings.Contains(message, "reasoning_content"): // DeepSeek and Kimi
-			q.reasoningBack = !first.reasoningBack
-		case strings.Contains(message, "missing field `content`"), strings.Contains(message, "content") && strings.Contains(message, "field required"):
-			q.contentAlways = !first.contentAlways
-		case strings.Contains(message, "thought_signature"): // Gemini
-			q.signedCalls = !first.signedCalls
-			q.noExtra = q.noExtra && !first.noExtra
-		case strings.Contains(message, "extra_content"):
-			q.noExtra = !first.noExtra
-		case strings.Contains(message, "stream_options"), strings.Contains(message, "include_usage"):
-			q.noStreamOptions = !first.noStreamOptions
-		case strings.Contains(message, "max_completion_tokens"):
-			q.completionTokens = !first.completionTokens
-		case strings.Contains(message, "temperature"):
-			q.fixedTemperature = !first.fixedTemperature
-		case strings.Contains(message, "tool_choice"):
-			q.noToolChoice = !first.noToolChoice
+	if refused && f.category() == schemas.CodeContextTooLong { // vLLM names max_completion_tokens there
+		return q, false
+	}
+	has := func(words ...string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(message, w) })
+	}
+	// llama.cpp answers with 500 when the model's template refuses the messages; no other word is looked for then.
+	says := func(words ...string) bool { return refused && f.answered() != 500 && has(words...) }
+	for _, c := range []struct {
+		quirk         *bool
+		before, named bool
+	}{
+		{&q.reasoningOff, first.reasoningOff, errors.Is(err, goopenai.ErrReasoningToolsRequireResponses)},
+		{&q.unchecked, first.unchecked, errors.Is(err, goopenai.ErrReasoningEffortUnsupported)},
+		{&q.answeredResults, first.answeredResults, has("after role 'tool'") || has("must alternate")},       // Mistral
+		{&q.shortIDs, first.shortIDs, has("tool call id", "length of 9") || has("tool call id", "length 9")}, // Mistral
+		{&q.reasoningBack, first.reasoningBack, says("reasoning_content")},                                   // DeepSeek and Kimi
+		{&q.contentAlways, first.contentAlways, says("missing field `content`") || says("content", "field required")},
+		{&q.signedCalls, first.signedCalls, says("thought_signature")}, // Gemini
+		{&q.noExtra, first.noExtra, says("extra_content")},
+		{&q.noStreamOptions, first.noStreamOptions, says("stream_options") || says("include_usage")},
+		{&q.completionTokens, first.completionTokens, says("max_completion_tokens") || errors.Is(err, goopenai.ErrReasoningModelMaxTokensDeprecated)},
+		{&q.fixedTemperature, first.fixedTemperature, says("temperature") || errors.Is(err, goopenai.ErrReasoningModelLimitationsOther) ||
+			errors.Is(err, goopenai.ErrReasoningSamplingUnsupported)},
+		{&q.noToolChoice, first.noToolChoice, says("tool_choice")},
+	} {
+		if !c.named || *c.quirk != c.before {
+			continue
 		}
+		*c.quirk = !c.before
+		if c.quirk == &q.signedCalls {
+			q.noExtra = q.noExtra && !first.noExtra
+		}
+		return q, true
 	}
-	return q, q != old
+	return q, false
 }
 
 // request maps a request to the wire. The round tripper puts in the messages,
@@ -97,7 +102,9 @@ func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatComplet
 	if len(req.Tools) > 0 {
 		out.Tools = placeholderTools
 	}
-	if len(req.Tools) > 0 && q.reasoningOff {
+	if q.unchecked {
+		out.Model = placeholderModel
+	} else if len(req.Tools) > 0 && q.reasoningOff {
 		out.ReasoningEffort = goopenai.ReasoningEffortNone
 	}
 	if len(req.Tools) > 0 && req.ToolsForbidden && !q.noToolChoice {

@@ -178,7 +178,7 @@ func (c *modelCall) piece(p *piece, full bool) error {
 		calls = append(calls, fragment{Index: new(int), Function: *p.FunctionCall})
 	}
 	if len(calls) > 0 {
-		if err := c.rest(); err != nil {
+		if err := c.rest(false); err != nil {
 			return err
 		}
 	}
@@ -205,8 +205,8 @@ func (c *modelCall) called(list []*agents.CallFragment) error {
 }
 
 // rest yields the text that was held back for a tag that did not come.
-func (c *modelCall) rest() error {
-	words, thought := c.thoughts.End()
+func (c *modelCall) rest(cut bool) error {
+	words, thought := c.thoughts.End(cut)
 	return c.give(agents.Delta{Text: words, Thinking: thought}, len(words)+len(thought))
 }
 
@@ -221,7 +221,7 @@ func (c *modelCall) end(err error) error {
 	if c.refused && c.finish == schemas.EndTurn {
 		c.finish = schemas.Refusal
 	}
-	if err := c.rest(); err != nil {
+	if err := c.rest(c.finish == schemas.MaxTokens); err != nil {
 		return err
 	}
 	if c.half != nil {

@@ -143,9 +143,13 @@ func TestSettings(t *testing.T) {
 		},
 		{
 			"structures in the environment",
-			sources{environ: []string{`CHATTRAY_MODELS=[{"name":"a","api_key":"k"}]`, `CHATTRAY_SECRETS={"A.B":"x y","N":7}`}},
+			sources{environ: []string{
+				`CHATTRAY_MODELS=[{"name":"a","api_key":"k"}]`, `CHATTRAY_SECRETS={"A.B":"x y","N":7}`,
+				`CHATTRAY_FALLBACK=[]`, `CHATTRAY_CORS_ORIGINS=["https://a.example", https://b.example:8443]`,
+			}},
 			func(c *Config) {
 				c.Model, c.Models = "a", []Model{{Name: "a", APIKey: "k"}}
+				c.CORSOrigins = []string{"https://a.example", "https://b.example:8443"}
 				c.Secrets = map[string]string{"A.B": "x y", "N": "7"}
 			},
 		},

@@ -52,8 +52,14 @@ func scalarText(raw any) (string, error) {
 	}
 }
 
-// texts returns a raw value as a list: one of YAML, or a string with commas.
+// texts returns a raw value as a list: one of YAML, also in a string, or a string with commas.
 func texts(raw any) ([]string, error) {
+	if s, ok := raw.(string); ok && strings.HasPrefix(strings.TrimSpace(s), "[") {
+		var err error
+		if raw, err = structured(s); err != nil {
+			return nil, err
+		}
+	}
 	items, ok := raw.([]any)
 	if !ok {
 		s, err := scalarText(raw)

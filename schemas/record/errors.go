@@ -22,6 +22,9 @@ var ErrDuplicate = errors.New("record: the owner has used this idempotency key b
 // ErrNotCurrent is for a Begin that replaces a message which is replaced already.
 var ErrNotCurrent = errors.New("record: the message is replaced already")
 
+// ErrReplaced is for a queued run whose question has been replaced while it waited.
+var ErrReplaced = errors.New("record: the question of the queued run is replaced")
+
 // ErrBusy is for a Begin in a chat that has an unfinished run.
 var ErrBusy = errors.New("record: the chat has an unfinished run")
 

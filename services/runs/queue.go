@@ -7,6 +7,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
 )
@@ -77,7 +78,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 	switch {
 	case err == nil:
 		run.attempt, run.messageID, run.replaces, run.lost = 1, begun.MessageID, begun.Replaces, begun.Lost
-	case errors.Is(err, record.ErrBusy):
+	case errors.Is(err, record.ErrBusy), errors.Is(err, record.ErrReplaced):
 		run.starting = false
 	}
 	r.mu.Unlock()
@@ -91,6 +92,9 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		case r.acts == nil && !r.worksOn(run.conversationID): // the run before it has ended meanwhile, or is another process's
 			r.noteUnpolled(run.conversationID)
 		}
+	case errors.Is(err, record.ErrReplaced):
+		run.stop(answer.ErrCancelled)
+		r.endQueued(run)
 	case errors.Is(err, record.ErrFenced):
 		attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
 		r.abandon(run)

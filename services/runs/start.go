@@ -91,8 +91,14 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			started = true
 			return r.startedView(run, q.Begin), nil
 		case errors.Is(err, record.ErrBusy):
-			if err := r.busy(ctx, q.BusyRun, q.Cancels, "this chat has an answer under way"); err != nil {
-				return schemas.Run{}, err
+			busy := []string{q.BusyRun}
+			if q.Cancels { // those that wait first, so that none begins
+				busy = append(q.Waiting, q.BusyRun)
+			}
+			for _, id := range busy {
+				if err := r.busy(ctx, id, q.Cancels, "this chat has an answer under way"); err != nil {
+					return schemas.Run{}, err
+				}
 			}
 		case errors.Is(err, record.ErrDuplicate):
 			return r.repeated(ctx, user, o)

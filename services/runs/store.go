@@ -67,7 +67,7 @@ type QueueStore interface {
 	// of its chat is running or waiting.
 	BeginAttempt(ctx context.Context, id string, attempt int, replica string) error
 	// BeginQueued is BeginAttempt for the first attempt of a queued run, whose answer
-	// gets these ids.
+	// gets these ids. If its question has been replaced, it is record.ErrReplaced.
 	BeginQueued(ctx context.Context, id, replica string, names []string) (record.Begun, error)
 }
 

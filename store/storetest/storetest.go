@@ -72,6 +72,7 @@ var sharedTests = map[string]func(f *fixture){
 	"versions within versions":                   testNestedVersions,
 	"versions of a chat at work":                 testVersionsBusy,
 	"versions in the queue":                      testVersionsQueued,
+	"a question replaced in the queue":           testReplacedQueued,
 	"a run from begin to finish":                 testWholeRun,
 	"a run in one write":                         testWholeRunOneWrite,
 	"a failed run keeps its error":               testFailedRun,

@@ -175,3 +175,24 @@ func testVersionsQueued(f *fixture) {
 	slices.Sort(all)
 	equal(f, "nothing is lost", strings.Join(all, " "), "-a2 -q2 a1 a2b q1 q2b")
 }
+
+// testReplacedQueued has a question that is replaced while it waits for its turn: its run
+// does not begin, and stays queued until it ends.
+func testReplacedQueued(f *fixture) {
+	first := f.begin("q1")
+	f.mustCommit(first)
+	chat := first.Begin.Run.ConversationID
+	waiting := f.begin("q2", in(chat), queued)
+	f.mustCommit(waiting)
+	edited := f.begin("q2b", in(chat), queued, supersede(waiting.Begin.Run.UserMessageID))
+	f.mustCommit(edited)
+	f.mustCommit(f.finish(first, "a1"))
+	_, err := f.store.BeginQueued(f.ctx, waiting.RunID, "", nil)
+	fails(f, "a replaced question", err, record.ErrReplaced)
+	run, err := f.store.Run(f.ctx, waiting.RunID)
+	must(f, err)
+	equal(f, "its run", []any{run.State, run.Attempt}, []any{schemas.RunQueued, 0})
+	f.begins(edited)
+	f.mustCommit(f.finish(edited, "a2b"))
+	equal(f, "answered", f.current(chat), "q1 a1 q2b a2b")
+}
