@@ -40,6 +40,8 @@ type documents interface {
 	Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error)
 	Move(ctx context.Context, user schemas.User, document, id string, after *string) (schemas.Block, error)
 	Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error)
+	// Removed returns which of these ids blocks of the user had that were removed.
+	Removed(ctx context.Context, user schemas.User, ids []string) (map[string]int64, error)
 }
 
 // Documents returns the tools that read and write the document of the page:
@@ -294,6 +296,14 @@ func (d documentTools) remove(ctx context.Context, call *tools.Call, in blockArg
 		return tools.Result{}, err
 	}
 	out, err := held(ctx, func() (record.Settled, error) { return d.data.Remove(ctx, call.User, id, in.BlockID) })
+	if errors.Is(err, schemas.ErrNotFound) { // an earlier try, whose answer was lost, may have removed it
+		removed, unread := held(ctx, func() (map[string]int64, error) { return d.data.Removed(ctx, call.User, []string{in.BlockID}) })
+		if _, gone := removed[in.BlockID]; gone {
+			seen(call, "Removed a block", turn.BlockProgress{BlockID: in.BlockID, DocumentID: id, Gone: true})
+			return tools.Text(fmt.Sprintf("The block %s is gone.", in.BlockID)), nil
+		}
+		err = cmp.Or(unread, err)
+	}
 	if err != nil {
 		return tools.Result{}, noBlock(err)
 	}
