@@ -29,7 +29,7 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 		if end.State == schemas.RunCompleted {
 			wr.lookForWithdrawals()
 		}
-		wr.answer.end(wr)
+		wr.answer.end(wr, end.State == schemas.RunCompleted)
 	}
 	wr.restore(end.State)
 	if end.State != schemas.RunCompleted {

@@ -152,7 +152,7 @@ func (a *answerDraft) add(wr *Writer, text string) {
 	defer done()
 	for _, b := range a.drafts {
 		if err := b.draft.Write(ctx, piece, nil); err != nil && !errors.Is(err, record.ErrUnavailable) {
-			b.end(wr)
+			b.end(ctx, wr)
 		}
 	}
 }
@@ -241,8 +241,9 @@ func (a *answerDraft) replied(wr *Writer) {
 	}
 }
 
-// end stores the held text.
-func (a *answerDraft) end(wr *Writer) {
+// end stores the held text. If that cannot be stored now, a later attempt writes all blocks of
+// an answer that is complete again; another answer says what is missing.
+func (a *answerDraft) end(wr *Writer, complete bool) {
 	switch {
 	case a.opened:
 	case a.text.Len() > 0:
@@ -250,9 +251,15 @@ func (a *answerDraft) end(wr *Writer) {
 	case wr.run.Earlier != nil:
 		a.showStored(wr)
 	}
+	waiting, done := wr.written.Storing()
+	defer done()
 	for _, b := range a.drafts {
-		if !b.end(wr) {
-			break // a later attempt writes all blocks again
+		switch there := b.end(waiting, wr); {
+		case there:
+		case complete:
+			return
+		default:
+			wr.warn("The end of the answer is not in the block " + b.id + ": the database was away.")
 		}
 	}
 }
@@ -305,7 +312,7 @@ func (b *targetDraft) withdrawn(wr *Writer) {
 
 // end stores the held text, once. If not all of it could be stored, the user is
 // told. It reports false if the database was away for so long that nothing more is tried.
-func (b *targetDraft) end(wr *Writer) (there bool) {
+func (b *targetDraft) end(waiting context.Context, wr *Writer) (there bool) {
 	if b.ended {
 		return true
 	}
@@ -314,7 +321,7 @@ func (b *targetDraft) end(wr *Writer) (there bool) {
 	shown := func() {
 		wr.watch.Note(&runlog.BlockContent{Place: b.place, Revision: b.since, Text: b.answer.text.String()[b.answer.header:]})
 	}
-	whole, err := wr.written.EndDraft(b.draft, shown, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since})
+	whole, err := wr.written.EndDraft(waiting, b.draft, shown, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since})
 	switch {
 	case err != nil:
 		wr.unstored = err
