@@ -92,6 +92,7 @@ type Writer struct {
 	answer  answerDraft
 	// unstored is why not all of the answer is in its blocks: the database was away.
 	unstored error
+	unread   error // see Unread
 	// rejected withdraw the blocks that the user has rejected between two attempts.
 	rejected []*runlog.BlockReset
 

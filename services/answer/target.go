@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // answerDraft is the text of an answer that goes into blocks of a document. Its zero
@@ -39,8 +40,11 @@ type answerDraft struct {
 
 // Target finds out where the answer of a run goes. In the chat, the answer's
 // message has the id of the first block. A run whose blocks cannot be read is stopped: it would
-// take a table for text, and a block that is there for a new one.
+// take a table for text, a block that is there for a new one, and a rejected one for its own.
+// Unread returns the error then. One that was stopped before reads them too, to end.
 func (wr *Writer) Target(ctx context.Context) runlog.Target {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
+	defer done()
 	wr.lookForRejected(ctx)
 	document, blocks := turn.Answer(wr.run.Request.Context)
 	t := runlog.Target{Place: runlog.Place{DocumentID: document}, MessageID: wr.run.MessageID, Awaited: document != "" && len(blocks) > 0}
@@ -83,9 +87,13 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 
 func (wr *Writer) stopUnread(err error) {
 	if err != nil {
+		wr.unread = err
 		wr.deps.Stop(err)
 	}
 }
+
+// Unread returns why Target could not read the blocks of the answer, nil if it has.
+func (wr *Writer) Unread() error { return wr.unread }
 
 // clear clears the blocks of an answer in the chat that pages may show already: an
 // earlier answer, or a block that was removed. The answer counts as later than those.

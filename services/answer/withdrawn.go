@@ -43,13 +43,13 @@ func (wr *Writer) lookForRejected(ctx context.Context) {
 		return
 	}
 	for _, t := range wr.run.Earlier.BlockTexts() {
-		b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, t.Place.BlockIDs)
-		pending := found && (b.New != nil || b.State != schemas.BlockClean)
-		whole := cmp.Or(t.Text, standing(wr.run.Earlier.Text()))
-		if t.Place.DocumentID == "" || err != nil || pending {
+		if t.Place.DocumentID == "" {
 			continue
 		}
-		if _, refused := wr.refused(ctx, t.Place.BlockIDs, whole); !refused {
+		b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, t.Place.BlockIDs)
+		wr.stopUnread(err)
+		pending := found && (b.New != nil || b.State != schemas.BlockClean)
+		if err != nil || pending || found && !refuses(&b, cmp.Or(t.Text, standing(wr.run.Earlier.Text()))) {
 			continue
 		}
 		wr.run.Earlier.Withdrawn[t.Place.BlockIDs] = true
@@ -112,14 +112,20 @@ func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) (re
 // accepted a part of the text, the block's content is a prefix of the whole.
 func (wr *Writer) refused(ctx context.Context, id, whole string) (schemas.Block, bool) {
 	b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
+	if err != nil {
+		return b, errors.Is(err, schemas.ErrNotFound)
+	}
+	return b, refuses(&b, whole)
+}
+
+// refuses is refused for a block that is there.
+func refuses(b *schemas.Block, whole string) bool {
 	switch {
-	case errors.Is(err, schemas.ErrNotFound):
-		return b, true
-	case err != nil, b.New != nil, b.State == schemas.BlockPendingDelete:
-		return b, false
+	case b.New != nil, b.State == schemas.BlockPendingDelete:
+		return false
 	case b.Current == nil:
-		return b, true
+		return true
 	}
 	whole = fences.Whole(b.Type, whole)
-	return b, *b.Current != whole && (*b.Current == "" || !strings.HasPrefix(whole, *b.Current))
+	return *b.Current != whole && (*b.Current == "" || !strings.HasPrefix(whole, *b.Current))
 }
