@@ -92,7 +92,8 @@ type Writer struct {
 	answer  answerDraft
 	// unstored is why not all of the answer is in its blocks: the database was away.
 	unstored error
-	unread   error // see Unread
+	// unread and unrestored are the errors of Unread and Unrestored.
+	unread, unrestored error
 	// rejected withdraw the blocks that the user has rejected between two attempts.
 	rejected []*runlog.BlockReset
 

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -49,6 +50,10 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 // was not available for a block or its end. A later attempt writes the block again.
 func (wr *Writer) Unstored() error { return wr.unstored }
 
+// Unrestored returns record.ErrUnavailable if the database was away for so long that it is not
+// known which answers the run has replaced: a later attempt ends it, and shows them again.
+func (wr *Writer) Unrestored() error { return wr.unrestored }
+
 // restore shows the earlier answers again whose blocks the run has cleared, if it has
 // brought nothing in their place.
 func (wr *Writer) restore(state schemas.RunState) {
@@ -57,8 +62,11 @@ func (wr *Writer) restore(state schemas.RunState) {
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(wr.ctx), eventlog.CommitWait)
 	defer done()
-	list, err := wr.deps.Store.Replaced(ctx, wr.run.ID)
-	if err != nil {
+	list, err := record.Persist(ctx, func() ([]record.Replaced, error) { return wr.deps.Store.Replaced(ctx, wr.run.ID) })
+	switch {
+	case errors.Is(err, record.ErrUnavailable):
+		wr.unrestored = err
+	case err != nil:
 		wr.deps.Logger.Warn("could not read the answers that a run has replaced", "run_id", wr.run.ID, "error", err)
 	}
 	for _, r := range list {

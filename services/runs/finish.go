@@ -18,6 +18,9 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 	if err := wr.Unstored(); err != nil && end.State == schemas.RunCompleted {
 		return err
 	}
+	if err := wr.Unrestored(); err != nil {
+		return err
+	}
 	if end.Err != nil && end.State == schemas.RunFailed {
 		r.Logger.Warn("a run failed", "run_id", run.id, "user", run.owner.ID, "code", schemas.Visible(end.Err).Code, "error", end.Err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
@@ -106,6 +107,51 @@ func TestEndOfARunWhoseBlocksCannotBeRead(t *testing.T) {
 					t.Errorf("the run ends as %q, %v; want %q", end.State, end.Err, tt.want)
 				}
 			})
+		})
+	}
+}
+
+// forgetful is a database that says only after some tries which answers a run has replaced.
+type forgetful struct {
+	answer.Store
+	tries int
+}
+
+func (f *forgetful) Replaced(context.Context, string) ([]record.Replaced, error) {
+	if f.tries--; f.tries >= 0 {
+		return nil, record.ErrUnavailable
+	}
+	return []record.Replaced{{ID: "earlier", Text: "The earlier answer."}}, nil
+}
+
+// An answer that is written again is stopped before it has any text, while the database is away:
+// the earlier one is shown again when it is back. If that takes long, the run has not ended.
+func TestEarlierAnswersOfAStoppedRun(t *testing.T) {
+	for tries, want := range map[int]error{3: nil, 1_000_000: record.ErrUnavailable} {
+		inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+			r.Store.Answer = &forgetful{tries: tries}
+			run := r.reads(t, "r", 1)
+			run.replaces = true
+			run.limit.Start(defaultRunTimeout, func() {})
+			defer run.limit.Stop()
+			if err := r.finish(run, r.writer(run), answer.Outcome{State: schemas.RunCancelled, Err: answer.ErrCancelled}); !errors.Is(err, want) {
+				t.Fatalf("got %v, want %v", err, want)
+			}
+			if want != nil {
+				return
+			}
+			shown := ""
+			tail := run.log.Tail(0)
+			for events, _ := tail.Next(); len(events) > 0; events, _ = tail.Next() {
+				for i := range events {
+					if b, ok := events[i].Body.(*runlog.BlockContent); ok {
+						shown += b.Place.BlockIDs + ": " + b.Text
+					}
+				}
+			}
+			if shown != "earlier: The earlier answer." {
+				t.Errorf("readers see %q, want the earlier answer", shown)
+			}
 		})
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
@@ -131,18 +130,15 @@ type moveArguments struct {
 	AfterBlockID string `json:"after_block_id" jsonschema:"id of the block that it comes after; empty is the front"`
 }
 
-// How long a call waits while the database is away, and how often it tries.
-const holdFor, tryAgain = 30 * time.Second, 100 * time.Millisecond
+// holdFor is how long a call waits while the database is away.
+const holdFor = 30 * time.Second
 
 // held repeats what a call does while the database is away: its text, which the page has
 // shown, would be lost. That changes nothing a second time.
 func held[T any](ctx context.Context, do func() (T, error)) (T, error) {
-	for until := time.Now().Add(holdFor); ; {
-		done, err := do()
-		if !errors.Is(err, record.ErrUnavailable) || !time.Now().Before(until) || concurrent.Pause(ctx, tryAgain) != nil {
-			return done, err
-		}
-	}
+	waiting, done := context.WithTimeout(ctx, holdFor)
+	defer done()
+	return record.Persist(waiting, do)
 }
 
 // target returns the id of a call's document.
