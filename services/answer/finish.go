@@ -46,18 +46,19 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 	return fin, runlog.Event{Body: wr.terminal(end, fin)}, &d
 }
 
-// Unstored returns why a run that has come to its end is not complete, after End: the database
-// was not available for a block or its end. A later attempt writes the block again.
+// Unstored returns record.ErrUnavailable if the run cannot end in this attempt, after End: the
+// database was away for so long that not all of a complete answer is in its blocks, or that
+// the answers are not known which the run has replaced for nothing.
 func (wr *Writer) Unstored() error { return wr.unstored }
-
-// Unrestored returns record.ErrUnavailable if the database was away for so long that it is not
-// known which answers the run has replaced: a later attempt ends it, and shows them again.
-func (wr *Writer) Unrestored() error { return wr.unrestored }
 
 // restore shows the earlier answers again whose blocks the run has cleared, if it has
 // brought nothing in their place.
 func (wr *Writer) restore(state schemas.RunState) {
-	if state == schemas.RunCompleted || wr.visible.Worded() || len(wr.payloads.All()) > 0 || !wr.run.Replaces && wr.run.Earlier == nil {
+	if state == schemas.RunCompleted {
+		return
+	}
+	wr.unstored = nil // warnings say what its blocks lack
+	if wr.visible.Worded() || len(wr.payloads.All()) > 0 || !wr.run.Replaces && wr.run.Earlier == nil {
 		return
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(wr.ctx), eventlog.CommitWait)
@@ -65,7 +66,7 @@ func (wr *Writer) restore(state schemas.RunState) {
 	list, err := record.Persist(ctx, func() ([]record.Replaced, error) { return wr.deps.Store.Replaced(ctx, wr.run.ID) })
 	switch {
 	case errors.Is(err, record.ErrUnavailable):
-		wr.unrestored = err
+		wr.unstored = err
 	case err != nil:
 		wr.deps.Logger.Warn("could not read the answers that a run has replaced", "run_id", wr.run.ID, "error", err)
 	}

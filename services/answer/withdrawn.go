@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/argstream"
@@ -49,7 +47,7 @@ func (wr *Writer) lookForRejected(ctx context.Context) {
 		b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, t.Place.BlockIDs)
 		wr.stopUnread(err)
 		pending := found && (b.New != nil || b.State != schemas.BlockClean)
-		if err != nil || pending || found && !refuses(&b, cmp.Or(t.Text, standing(wr.run.Earlier.Text()))) {
+		if err != nil || pending || found && !documents.Refuses(&b, cmp.Or(t.Text, standing(wr.run.Earlier.Text()))) {
 			continue
 		}
 		wr.run.Earlier.Withdrawn[t.Place.BlockIDs] = true
@@ -107,25 +105,12 @@ func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) (re
 	return refused, ok
 }
 
-// refused returns a block, and whether the user has refused the text, which is whole. A
-// refused block no longer exists, or has nothing pending and none of the text. If the user
-// accepted a part of the text, the block's content is a prefix of the whole.
+// refused returns a block, and whether the user has refused the text, which is whole: the
+// block no longer exists, or refuses it.
 func (wr *Writer) refused(ctx context.Context, id, whole string) (schemas.Block, bool) {
 	b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
 	if err != nil {
 		return b, errors.Is(err, schemas.ErrNotFound)
 	}
-	return b, refuses(&b, whole)
-}
-
-// refuses is refused for a block that is there.
-func refuses(b *schemas.Block, whole string) bool {
-	switch {
-	case b.New != nil, b.State == schemas.BlockPendingDelete:
-		return false
-	case b.Current == nil:
-		return true
-	}
-	whole = fences.Whole(b.Type, whole)
-	return *b.Current != whole && (*b.Current == "" || !strings.HasPrefix(whole, *b.Current))
+	return b, documents.Refuses(&b, whole)
 }
