@@ -121,6 +121,26 @@ var scenarios = map[string]func(s *scene){
 		s.ended(c, schemas.TypeComplete)
 		s.called(c, 1)
 	},
+	"action of a card": func(s *scene) {
+		asks := s.question(s.chat, "reject", nil)
+		s.await(asks.Start(s.T))
+		card := s.answer(asks).Payloads[0].PayloadID
+		c := s.question(s.chat, "reject", [][]string{{"book"}})
+		c.MarkScripted()
+		c.Body["interaction_type"] = "action_executed"
+		c.Body["action_metadata"] = map[string]any{"action_identifier": "ship", "action_data": map[string]any{"key": c.Keys()[0]}, "payload_id": card}
+		s.await(c.Start(s.T))
+		s.checks = append(s.checks, func() {
+			// Nobody knows who has accepted the card when the answer to that was lost.
+			last := c.Frames[len(c.Frames)-1].Event
+			if last.Code == schemas.CodeEffectUnknown && strings.Contains(strings.ToLower(strings.Join(s.failed, " ")), "commit") {
+				s.called(c, 0)
+				return
+			}
+			s.ended(c, schemas.TypeComplete)
+			s.called(c, 1)
+		})
+	},
 	"export": func(s *scene) {
 		c := s.ask([][]string{{"look"}})
 		for path, whole := range map[string]string{fmt.Sprintf("/api/chats/%d/export", chatOf(c)): c.Turns[1].Text, "/api/me/export": `{"kind":"end"`} {
