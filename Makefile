@@ -87,7 +87,7 @@ postgres-service:
 crash-test:
 	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/crash -args -kills 500
 	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/replicas -args -kills 300
-	.ci/with-postgres go test -count=1 -timeout 60m -run TestFaults ./app/outage -args -faults 1
+	.ci/with-postgres go test -parallel 8 -count=1 -timeout 90m -run TestFaults ./app/outage -args -faults 1
 
 # An earlier program that can be one of several processes: two releases serve one database.
 EARLIER ?= b7eccc26

@@ -125,7 +125,10 @@ func (s *Store) ResolvePayload(ctx context.Context, owner string, id int64, payl
 // payload that is decided in any way is an error of code conflict.
 func (s *Store) ResolvePayloadOnce(ctx context.Context, owner string, id int64, payloadID, outcome string) error {
 	p, first, err := s.decidePayload(ctx, owner, id, payloadID, outcome)
-	if err == nil && !first {
+	switch {
+	case first: // also if it could not be read afterwards
+		return nil
+	case err == nil:
 		return errDecided(p.Outcome)
 	}
 	return err

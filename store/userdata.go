@@ -155,9 +155,11 @@ func (s *Store) Forget(ctx context.Context) (more bool, err error) {
 }
 
 // forgetUsage deletes what forgotten users have used until the end of the day on which they
-// were forgotten, once it is over. A deletion that has not ended has no day.
+// were forgotten, once it is over. A deletion that has not ended has no day. Their number of
+// deletions stays for another day: an export over midnight would take its end for a deletion.
 func (s *Store) forgetUsage(ctx context.Context) error {
-	today := time.Now().UTC().Format(time.DateOnly)
+	now := time.Now().UTC()
+	today, yesterday := now.Format(time.DateOnly), now.AddDate(0, 0, -1).Format(time.DateOnly)
 	if n, err := sqldb.Number(s.db.Read(ctx), "SELECT COUNT(*) FROM forgotten WHERE day <> '' AND day < ?", today); err != nil || n == 0 {
 		return err
 	}
@@ -167,6 +169,6 @@ func (s *Store) forgetUsage(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return tx.Exec("DELETE FROM forgotten WHERE day <> '' AND day < ?", today).Error
+		return tx.Exec("DELETE FROM forgotten WHERE day <> '' AND day < ?", yesterday).Error
 	})
 }

@@ -113,6 +113,29 @@ type faultyConn struct {
 	faults *Faults
 }
 
+// BeginTx begins a transaction whose end can fail.
+func (c *faultyConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.connection.BeginTx(ctx, o)
+	return &faultyTx{tx, c.faults}, err
+}
+
+type faultyTx struct {
+	driver.Tx
+	faults *Faults
+}
+
+func (t *faultyTx) Commit() error {
+	kind := t.faults.fault("COMMIT")
+	if kind == Refused {
+		return errors.Join(errFault, t.Rollback())
+	}
+	err := t.Tx.Commit()
+	if err == nil && kind == Lost {
+		err = errFault
+	}
+	return err
+}
+
 func (c *faultyConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	return execute(c.faults, query, func() (driver.Result, error) { return c.connection.ExecContext(ctx, query, args) })
 }

@@ -22,46 +22,77 @@ import (
 // no others, and returns its URL.
 func ServeWith(t *testing.T, environ []string, with app.Options) string {
 	t.Helper()
-	c, _, err := settings.Load(nil, environ, "")
+	address, err := TryServe(t, environ, with)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return address
+}
+
+// TryServe is ServeWith for a start that may fail.
+func TryServe(t *testing.T, environ []string, with app.Options) (address string, err error) {
+	t.Helper()
+	c, _, err := settings.Load(nil, environ, "")
+	if err != nil {
+		return "", err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			cancel()
+		}
+	}()
 	log := telemetry.NewLogger(io.Discard, c.LogLevel, c.LogFormat)
 	watch, err := telemetry.New(ctx, telemetry.Options{Environ: environ})
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	s, err := app.Build(ctx, c, with, watch, log)
 	if err != nil {
-		t.Fatal(err)
+		return "", errors.Join(err, watch.Close(ctx))
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
+	address = "http://" + listener.Addr().String()
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.Answer(ctx, c, listener, log) }()
+	end := func() error { return errors.Join(<-stopped, s.Close(), watch.Close(context.Background())) }
+	if resp, err := http.Get(address + "/healthz"); err != nil { // the service has closed its listener
+		return "", end()
+	} else if err := resp.Body.Close(); err != nil {
+		t.Error(err)
+	}
 	t.Cleanup(func() {
 		cancel()
-		if err := errors.Join(<-stopped, s.Close(), watch.Close(context.Background())); err != nil {
+		if err := end(); err != nil {
 			t.Errorf("the service stopped with %v, want no error", err)
 		}
 	})
-	return "http://" + listener.Addr().String()
+	return address, nil
 }
 
 // ServeHere starts the service of the system in this process.
 func (s *System) ServeHere(with app.Options) {
 	s.T.Helper()
+	if err := s.TryServeHere(with); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// TryServeHere is ServeHere for a start that may fail.
+func (s *System) TryServeHere(with app.Options) error {
+	s.T.Helper()
 	var environ []string
 	for _, setting := range s.Settings {
 		environ = append(environ, "CHATTRAY_"+setting)
 	}
-	s.setProcess(&Process{t: s.T, URL: ServeWith(s.T, environ, with)})
-	if status, err := s.Call(s.T.Context(), http.MethodGet, "/healthz", nil); err != nil || status != http.StatusOK {
-		s.T.Fatalf("/healthz: status %d, %v, want 200", status, err)
+	address, err := TryServe(s.T, environ, with)
+	if err == nil {
+		s.setProcess(&Process{t: s.T, URL: address})
 	}
+	return err
 }
 
 // Serve starts the service with its defaults, except that the demo model does

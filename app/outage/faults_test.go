@@ -17,12 +17,14 @@ import (
 
 var everyFault = flag.Int("faults", 61, "TestFaults makes each n-th statement of a scenario fail; 1 is all")
 
-// faultModes are the ways in which statements fail: how, and how many one after the other.
-var faultModes = []struct {
+// faultMode is a way in which statements fail: how, and how many one after the other.
+type faultMode struct {
 	name string
 	kind apptest.FaultKind
 	n    int
-}{
+}
+
+var faultModes = []faultMode{
 	{"refused", apptest.Refused, 1},
 	{"lost", apptest.Lost, 1},
 	{"away", apptest.Refused, 4},
@@ -57,30 +59,47 @@ func TestFaults(t *testing.T) {
 				t.Run(d.Name+"/"+name+"/"+mode.name, func(t *testing.T) {
 					t.Parallel()
 					system, faults := serveFaulty(t, d)
-					first := fnv.New32()
-					_, _ = first.Write([]byte(t.Name())) // so that scenarios do not all fail at the same statements
-					for after, failed := int(first.Sum32())%*everyFault, true; failed; after += *everyFault {
-						var what []string
-						if !t.Run(strconv.Itoa(after), func(t *testing.T) {
-							s := &scene{T: t, system: system, chat: fmt.Sprintf("chat-%d", after)}
-							faults.Arm(mode.kind, after, mode.n)
-							defer faults.Disarm()
-							scenario(s)
-							what = faults.Disarm()
-							s.check()
-						}) {
-							t.Fatalf("with this failing after %d others: %.300q", after, what)
-						}
-						failed = len(what) > 0
-					}
+					onEveryStatement(t, system, faults, mode, scenario)
 				})
 			}
 		}
 	}
 }
 
-// serveFaulty starts the service on a database that can fail.
-func serveFaulty(t *testing.T, d apptest.Database) (*apptest.System, faulty) {
+// onEveryStatement plays a scenario again and again, until all of its statements have failed.
+func onEveryStatement(t *testing.T, system *apptest.System, faults faulty, mode faultMode, scenario func(s *scene)) {
+	t.Helper()
+	everyStatement(t, *everyFault, func(t *testing.T, after int) []string {
+		s := &scene{T: t, system: system, chat: fmt.Sprintf("chat-%s-%d", mode.name, after)}
+		faults.Arm(mode.kind, after, mode.n)
+		defer func() {
+			if what := faults.Disarm(); t.Failed() {
+				t.Logf("this has failed: %.300q", append(what, s.failed...))
+			}
+		}()
+		scenario(s)
+		s.failed = faults.Disarm()
+		s.check()
+		return s.failed
+	})
+}
+
+// everyStatement calls a test, which returns the statements that have failed, until there are
+// none. The number is how many succeed before.
+func everyStatement(t *testing.T, step int, test func(t *testing.T, after int) []string) {
+	t.Helper()
+	first := fnv.New32()
+	_, _ = first.Write([]byte(t.Name())) // so that scenarios do not all fail at the same statements
+	for after, failed := int(first.Sum32())%step, true; failed; after += step {
+		failed = false
+		if !t.Run(strconv.Itoa(after), func(t *testing.T) { failed = len(test(t, after)) > 0 }) {
+			t.FailNow()
+		}
+	}
+}
+
+// faultySystem makes a system on a database that can fail.
+func faultySystem(t *testing.T, d apptest.Database) (*apptest.System, faulty, app.Options) {
 	t.Helper()
 	var faults faulty
 	var with app.Options
@@ -93,10 +112,18 @@ func serveFaulty(t *testing.T, d apptest.Database) (*apptest.System, faulty) {
 		way := apptest.NewWay(t, address)
 		address, faults = way.URL, faultyWay{way}
 	}
-	with.Runs = func(o *runs.Options) { o.Hold = longHold }
 	system := apptest.NewSystem(t, address)
-	system.Settings = append(system.Settings, "DRAIN=5s", "DATABASE_CONNS=4")
+	system.Settings = append(system.Settings, "DATABASE_CONNS=4")
 	system.Pause = time.Millisecond
+	return system, faults, with
+}
+
+// serveFaulty starts the service on a database that can fail.
+func serveFaulty(t *testing.T, d apptest.Database) (*apptest.System, faulty) {
+	t.Helper()
+	system, faults, with := faultySystem(t, d)
+	system.Settings = append(system.Settings, "DRAIN=5s")
+	with.Runs = func(o *runs.Options) { o.Hold = longHold }
 	system.ServeHere(with)
 	return system, faults
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ type scene struct {
 	asked  []*apptest.Conversation // which are checked once nothing fails any longer
 	checks []func()                // which are made then
 	tried  []string                // requests that had to be repeated
+	failed []string                // statements that have failed
 }
 
 // scenarios are what users do. Each leaves what it says in asked and checks.
@@ -119,6 +121,26 @@ var scenarios = map[string]func(s *scene){
 		s.ended(c, schemas.TypeComplete)
 		s.called(c, 1)
 	},
+	"action of a card": func(s *scene) {
+		asks := s.question(s.chat, "reject", nil)
+		s.await(asks.Start(s.T))
+		card := s.answer(asks).Payloads[0].PayloadID
+		c := s.question(s.chat, "reject", [][]string{{"book"}})
+		c.MarkScripted()
+		c.Body["interaction_type"] = "action_executed"
+		c.Body["action_metadata"] = map[string]any{"action_identifier": "ship", "action_data": map[string]any{"key": c.Keys()[0]}, "payload_id": card}
+		s.await(c.Start(s.T))
+		s.checks = append(s.checks, func() {
+			// Nobody knows who has accepted the card when the answer to that was lost.
+			last := c.Frames[len(c.Frames)-1].Event
+			if last.Code == schemas.CodeEffectUnknown && strings.Contains(strings.ToLower(strings.Join(s.failed, " ")), "commit") {
+				s.called(c, 0)
+				return
+			}
+			s.ended(c, schemas.TypeComplete)
+			s.called(c, 1)
+		})
+	},
 	"export": func(s *scene) {
 		c := s.ask([][]string{{"look"}})
 		for path, whole := range map[string]string{fmt.Sprintf("/api/chats/%d/export", chatOf(c)): c.Turns[1].Text, "/api/me/export": `{"kind":"end"`} {
@@ -128,6 +150,32 @@ var scenarios = map[string]func(s *scene){
 		}
 		// The next export of the user has no more to read than this one.
 		s.checks = append(s.checks, func() { s.do("DELETE", fmt.Sprintf("/api/chats/%d", chatOf(c)), nil, 204) })
+	},
+	"reads": func(s *scene) {
+		document, block := "d-"+s.chat, "b-"+s.chat
+		s.do("POST", "/api/documents", map[string]any{"id": document, "title": "T"}, 200, 409)
+		s.do("POST", "/api/documents/"+document+"/blocks", map[string]any{"id": block, "type": "md", "content": "Old"}, 200, 409)
+		s.do("PATCH", "/api/blocks/"+block, map[string]any{"content": "New"}, 200)
+		c := s.ask([][]string{{"look"}})
+		chat, run, m := fmt.Sprintf("/api/chats/%d", chatOf(c)), "/api/chat/runs/"+c.RunID, s.answer(c)
+		paths := []string{
+			"/api/chats?limit=5", "/api/chats?q=" + url.QueryEscape(c.Question), chat, chat + "/export", chat + "/payloads/" + m.Payloads[0].PayloadID,
+			chat + "/messages/" + m.ID + "/versions", run, run + "/waits", run + "/diagnostics", run + "/tools/0", "/api/chat/runs?idempotency_key=" + c.Key,
+			"/api/documents?limit=5", "/api/documents/" + document, "/api/documents/" + document + "/versions", "/api/documents/" + document + "/export", "/api/blocks/" + block,
+			"/api/me/data", "/api/usage", "/api/streams", "/api/streams/1", "/api/reports", "/api/reports?q=heart", "/api/reports/10",
+			"/api/admin/runs?limit=5", "/api/admin/runs/" + c.RunID + "/timeline", "/api/admin/runs/" + c.RunID + "/events", "/api/admin/runs/" + c.RunID + "/diagnostics",
+		}
+		got := make(map[string]string)
+		for _, path := range paths {
+			got[path] = string(s.do("GET", path, nil, 200))
+		}
+		s.checks = append(s.checks, func() {
+			for _, path := range paths {
+				if want := string(s.do("GET", path, nil, 200)); got[path] != want {
+					s.Errorf("GET %s: %.400s, want, as later, %.400s", path, got[path], want)
+				}
+			}
+		})
 	},
 	"deletion of a chat": func(s *scene) {
 		c := s.question(s.chat, "reject", nil)

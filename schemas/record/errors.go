@@ -1,10 +1,12 @@
 package record
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 )
 
 // ErrFenced is for a write by an attempt that is no longer the run's current
@@ -53,4 +55,18 @@ func ErrManyRequests(again time.Duration) *schemas.Error {
 	e := schemas.NewError(schemas.CodeTooManyRequests, "too many requests in a minute; wait a little")
 	e.RetryAfter = max(int((again+time.Second-1)/time.Second), 1)
 	return e
+}
+
+// againAfter is the pause of Persist.
+const againAfter = 100 * time.Millisecond
+
+// Persist calls do again, with pauses, as long as the database is not available and ctx has not
+// ended. What do changes must change nothing a second time.
+func Persist[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	for {
+		done, err := do()
+		if !errors.Is(err, ErrUnavailable) || concurrent.Pause(ctx, againAfter) != nil {
+			return done, err
+		}
+	}
 }

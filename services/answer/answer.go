@@ -87,11 +87,10 @@ type Writer struct {
 	// markedIdle is the value in the stored mark of this attempt, see markIdle.
 	markedIdle bool
 
-	written *written.Calls   // nil without drafts
-	watch   *documents.Watch // nil without drafts
-	answer  answerDraft
-	// unstored is why not all of the answer is in its blocks: the database was away.
-	unstored error
+	written          *written.Calls   // nil without drafts
+	watch            *documents.Watch // nil without drafts
+	answer           answerDraft
+	unstored, unread error // see Unstored and Unread
 	// rejected withdraw the blocks that the user has rejected between two attempts.
 	rejected []*runlog.BlockReset
 

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -29,7 +30,7 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 		if end.State == schemas.RunCompleted {
 			wr.lookForWithdrawals()
 		}
-		wr.answer.end(wr)
+		wr.answer.end(wr, end.State == schemas.RunCompleted)
 	}
 	wr.restore(end.State)
 	if end.State != schemas.RunCompleted {
@@ -45,20 +46,28 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 	return fin, runlog.Event{Body: wr.terminal(end, fin)}, &d
 }
 
-// Unstored returns why a run that has come to its end is not complete, after End: the database
-// was not available for a block or its end. A later attempt writes the block again.
+// Unstored returns record.ErrUnavailable if the run cannot end in this attempt, after End: the
+// database was away for so long that not all of a complete answer is in its blocks, or that
+// the answers are not known which the run has replaced for nothing.
 func (wr *Writer) Unstored() error { return wr.unstored }
 
 // restore shows the earlier answers again whose blocks the run has cleared, if it has
 // brought nothing in their place.
 func (wr *Writer) restore(state schemas.RunState) {
-	if state == schemas.RunCompleted || wr.visible.Worded() || len(wr.payloads.All()) > 0 || !wr.run.Replaces && wr.run.Earlier == nil {
+	if state == schemas.RunCompleted {
+		return
+	}
+	wr.unstored = nil // warnings say what its blocks lack
+	if wr.visible.Worded() || len(wr.payloads.All()) > 0 || !wr.run.Replaces && wr.run.Earlier == nil {
 		return
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(wr.ctx), eventlog.CommitWait)
 	defer done()
-	list, err := wr.deps.Store.Replaced(ctx, wr.run.ID)
-	if err != nil {
+	list, err := record.Persist(ctx, func() ([]record.Replaced, error) { return wr.deps.Store.Replaced(ctx, wr.run.ID) })
+	switch {
+	case errors.Is(err, record.ErrUnavailable):
+		wr.unstored = err
+	case err != nil:
 		wr.deps.Logger.Warn("could not read the answers that a run has replaced", "run_id", wr.run.ID, "error", err)
 	}
 	for _, r := range list {

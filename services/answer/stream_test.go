@@ -287,10 +287,15 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 		text           string
 		want           error
 		more           string // blocks after the first one
+		state          schemas.RunState
+		warnings       int
 	}{
-		"short": {3, 0, "All of it.", nil, ""}, "long": {1_000_000, 0, "All ", record.ErrUnavailable, ""},
-		"short, from its beginning": {0, 3, "All of it.", nil, ""}, "long, from its beginning": {0, 1_000_000, "", record.ErrUnavailable, ""},
-		"long, for four blocks": {1_000_000, 0, "All ", record.ErrUnavailable, ",c,d,e"},
+		"short": {3, 0, "All of it.", nil, "", schemas.RunCompleted, 0}, "long": {1_000_000, 0, "All ", record.ErrUnavailable, "", schemas.RunCompleted, 0},
+		"short, from its beginning":        {0, 3, "All of it.", nil, "", schemas.RunCompleted, 0},
+		"long, from its beginning":         {0, 1_000_000, "", record.ErrUnavailable, "", schemas.RunCompleted, 1},
+		"long, for four blocks":            {1_000_000, 0, "All ", record.ErrUnavailable, ",c,d,e", schemas.RunCompleted, 0},
+		"long, for four of a stopped run":  {1_000_000, 0, "All ", nil, ",c,d,e", schemas.RunCancelled, 4},
+		"short, for four of a stopped run": {3, 0, "All of it.", nil, ",c,d,e", schemas.RunCancelled, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "c.db")
@@ -317,7 +322,10 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 					}
 				}
 				began := time.Now()
-				wr.End(answer.Outcome{State: schemas.RunCompleted})
+				fin, _, _ := wr.End(answer.Outcome{State: tt.state})
+				if n := len(fin.Message.Warnings); n != tt.warnings {
+					t.Errorf("the answer has the warnings %q, want %d", fin.Message.Warnings, tt.warnings)
+				}
 				if took := time.Since(began); took > eventlog.CommitWait+time.Second {
 					t.Errorf("the end took %v, want at most %v", took, eventlog.CommitWait)
 				}

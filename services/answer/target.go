@@ -9,15 +9,14 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // answerDraft is the text of an answer that goes into blocks of a document. Its zero
@@ -38,9 +37,11 @@ type answerDraft struct {
 }
 
 // Target finds out where the answer of a run goes. In the chat, the answer's
-// message has the id of the first block. A run whose blocks cannot be read is stopped: it would
-// take a table for text, and a block that is there for a new one.
+// message has the id of the first block. A run whose blocks cannot be read is stopped (see
+// Unread): it would take a table for text, or bring a rejected block back.
 func (wr *Writer) Target(ctx context.Context) runlog.Target {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
+	defer done()
 	wr.lookForRejected(ctx)
 	document, blocks := turn.Answer(wr.run.Request.Context)
 	t := runlog.Target{Place: runlog.Place{DocumentID: document}, MessageID: wr.run.MessageID, Awaited: document != "" && len(blocks) > 0}
@@ -83,9 +84,13 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 
 func (wr *Writer) stopUnread(err error) {
 	if err != nil {
+		wr.unread = err
 		wr.deps.Stop(err)
 	}
 }
+
+// Unread returns why Target could not read the blocks of the answer, nil if it has.
+func (wr *Writer) Unread() error { return wr.unread }
 
 // clear clears the blocks of an answer in the chat that pages may show already: an
 // earlier answer, or a block that was removed. The answer counts as later than those.
@@ -152,13 +157,10 @@ func (a *answerDraft) add(wr *Writer, text string) {
 	defer done()
 	for _, b := range a.drafts {
 		if err := b.draft.Write(ctx, piece, nil); err != nil && !errors.Is(err, record.ErrUnavailable) {
-			b.end(wr)
+			_ = b.end(ctx, wr) // it has ended
 		}
 	}
 }
-
-// openAgain is the pause before a block is begun again while the database is away.
-const openAgain = 100 * time.Millisecond
 
 // open begins the blocks with all the text so far, a chart once its header is
 // whole. The page is told to clear a block that it already shows. If the database is away
@@ -184,13 +186,11 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 		b := &targetDraft{answer: a, id: id}
 		w := record.BlockWrite{Title: wr.run.Request.Message, Only: a.there[id], KeepsType: true}
 		w.NewBlock = record.NewBlock{ID: id, Type: a.kind(), Content: content, Meta: meta}
-		begin := func() (*documents.Draft, schemas.Block, error) {
-			return wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
-		}
-		draft, written, err := begin()
-		for errors.Is(err, record.ErrUnavailable) && wr.ctx.Err() == nil && concurrent.Pause(ctx, openAgain) == nil {
-			draft, written, err = begin()
-		}
+		var written schemas.Block
+		draft, err := record.Persist(ctx, func() (d *documents.Draft, err error) {
+			d, written, err = wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
+			return d, err
+		})
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, record.ErrUnavailable) {
 				wr.unstored = fmt.Errorf("%w: %w", record.ErrUnavailable, err)
@@ -241,8 +241,9 @@ func (a *answerDraft) replied(wr *Writer) {
 	}
 }
 
-// end stores the held text.
-func (a *answerDraft) end(wr *Writer) {
+// end stores the held text. If that cannot be stored now, a later attempt writes all blocks of
+// an answer that is complete again; another answer says what is missing.
+func (a *answerDraft) end(wr *Writer, complete bool) {
 	switch {
 	case a.opened:
 	case a.text.Len() > 0:
@@ -250,9 +251,16 @@ func (a *answerDraft) end(wr *Writer) {
 	case wr.run.Earlier != nil:
 		a.showStored(wr)
 	}
+	waiting, done := wr.written.Storing()
+	defer done()
 	for _, b := range a.drafts {
-		if !b.end(wr) {
-			break // a later attempt writes all blocks again
+		switch err := b.end(waiting, wr); {
+		case err == nil:
+		case complete:
+			wr.unstored = err
+			return
+		default:
+			wr.warn("The end of the answer is not in the block " + b.id + ": the database was away.")
 		}
 	}
 }
@@ -304,25 +312,23 @@ func (b *targetDraft) withdrawn(wr *Writer) {
 }
 
 // end stores the held text, once. If not all of it could be stored, the user is
-// told. It reports false if the database was away for so long that nothing more is tried.
-func (b *targetDraft) end(wr *Writer) (there bool) {
+// told. The error is record.ErrUnavailable if the database was away until waiting ended.
+func (b *targetDraft) end(waiting context.Context, wr *Writer) error {
 	if b.ended {
-		return true
+		return nil
 	}
 	b.ended = true
 	// From now on it is withdrawn like what calls have written.
 	shown := func() {
 		wr.watch.Note(&runlog.BlockContent{Place: b.place, Revision: b.since, Text: b.answer.text.String()[b.answer.header:]})
 	}
-	whole, err := wr.written.EndDraft(b.draft, shown, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since})
+	whole, err := wr.written.EndDraft(waiting, b.draft, shown, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since})
 	switch {
-	case err != nil:
-		wr.unstored = err
-	case whole:
+	case err != nil, whole:
 	case b.draft.Withdrawn():
 		wr.warn("The block " + b.id + " was rejected or deleted while the answer was written into it.")
 	default:
 		wr.warn("The answer could not be written into the block " + b.id + ": there is no room for it.")
 	}
-	return err == nil
+	return err
 }

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"strings"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/argstream"
@@ -49,8 +47,7 @@ func (wr *Writer) lookForRejected(ctx context.Context) {
 		b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, t.Place.BlockIDs)
 		wr.stopUnread(err)
 		pending := found && (b.New != nil || b.State != schemas.BlockClean)
-		whole := cmp.Or(t.Text, standing(wr.run.Earlier.Text()))
-		if err != nil || pending || found && !refuses(&b, whole) {
+		if err != nil || pending || found && !documents.Refuses(&b, cmp.Or(t.Text, standing(wr.run.Earlier.Text()))) {
 			continue
 		}
 		wr.run.Earlier.Withdrawn[t.Place.BlockIDs] = true
@@ -108,22 +105,9 @@ func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) (re
 	return refused, ok
 }
 
-// refused returns a block, and whether the user has refused the text, which is whole. A
-// refused block no longer exists, or has nothing pending and none of the text. If the user
-// accepted a part of the text, the block's content is a prefix of the whole.
+// refused returns a block, and whether the user has refused the text, which is whole: the
+// block no longer exists, or refuses it.
 func (wr *Writer) refused(ctx context.Context, id, whole string) (schemas.Block, bool) {
 	b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, id)
-	return b, err == nil && (!found || refuses(&b, whole))
-}
-
-// refuses is refused for a block that exists.
-func refuses(b *schemas.Block, whole string) bool {
-	switch {
-	case b.New != nil, b.State == schemas.BlockPendingDelete:
-		return false
-	case b.Current == nil:
-		return true
-	}
-	whole = fences.Whole(b.Type, whole)
-	return *b.Current != whole && (*b.Current == "" || !strings.HasPrefix(whole, *b.Current))
+	return b, err == nil && (!found || documents.Refuses(&b, whole))
 }

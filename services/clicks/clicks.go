@@ -4,6 +4,7 @@ package clicks
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 const (
 	// accepted is the outcome of a payload whose action has been done.
 	accepted = "accepted"
-	// reopenWait bounds the call that makes a payload open again.
-	reopenWait = 10 * time.Second
+	// decisionWait is how long the decision about a payload waits for the database.
+	decisionWait = 10 * time.Second
 )
 
 // Store reads what was suggested in chats, and decides payloads. Anything unknown or owned
@@ -74,7 +75,7 @@ func (c *Clicks) Do(ctx context.Context, run answer.Run, wr *answer.Writer) erro
 	}
 	payload := run.Request.ActionMetadata.PayloadID
 	if payload != "" {
-		if err := c.Store.ResolvePayloadOnce(ctx, run.Owner.ID, run.ChatID, payload, accepted); err != nil {
+		if err := c.accept(ctx, run, payload); err != nil {
 			return err
 		}
 	}
@@ -94,11 +95,33 @@ func (c *Clicks) Do(ctx context.Context, run answer.Run, wr *answer.Writer) erro
 	return nil
 }
 
+// accept decides the payload of an action that has not begun. If it was decided after a try
+// that had no answer, this click or another one may have done that: the error is still
+// record.ErrUnavailable.
+func (c *Clicks) accept(ctx context.Context, run answer.Run, payload string) error {
+	waiting, done := context.WithTimeout(ctx, decisionWait)
+	defer done()
+	var away error
+	_, err := record.Persist(waiting, func() (struct{}, error) {
+		err := c.Store.ResolvePayloadOnce(ctx, run.Owner.ID, run.ChatID, payload, accepted)
+		if errors.Is(err, record.ErrUnavailable) {
+			away = err
+		}
+		return struct{}{}, err
+	})
+	if away != nil && err != nil && schemas.Visible(err).Code == schemas.CodeConflict {
+		return away
+	}
+	return err
+}
+
 // reopen makes a payload open again whose action may be tried again.
 func (c *Clicks) reopen(ctx context.Context, run answer.Run, payload string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reopenWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), decisionWait)
 	defer cancel()
-	if err := c.Store.ReopenPayload(ctx, run.Owner.ID, run.ChatID, payload); err != nil {
+	if _, err := record.Persist(ctx, func() (struct{}, error) {
+		return struct{}{}, c.Store.ReopenPayload(ctx, run.Owner.ID, run.ChatID, payload)
+	}); err != nil {
 		c.Logger.Warn("could not reopen a payload", "run_id", run.ID, "error", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 )
@@ -71,4 +72,17 @@ func checkMeta(meta json.RawMessage) error {
 		return schemas.Invalid("/meta", "must be an object")
 	}
 	return nil
+}
+
+// Refuses reports whether a block has nothing pending and none of a text that was written into
+// it. If the user accepted a part of the text, the block's content is a prefix of the whole.
+func Refuses(b *schemas.Block, whole string) bool {
+	switch {
+	case b.New != nil, b.State == schemas.BlockPendingDelete:
+		return false
+	case b.Current == nil:
+		return true
+	}
+	whole = fences.Whole(b.Type, whole)
+	return *b.Current != whole && (*b.Current == "" || !strings.HasPrefix(whole, *b.Current))
 }

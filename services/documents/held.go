@@ -92,7 +92,8 @@ func (p *Draft) storeLate(ctx context.Context) error {
 
 // Discard ends the draft of a call that is not run, removes what it has stored, and
 // returns the block that is stored then, nil for none. It reports false, and changes
-// nothing, if the user has decided about the text.
+// nothing, if the user has decided about the text. It waits for the database as long as ctx
+// says.
 func (p *Draft) Discard(ctx context.Context) (stored *schemas.Block, discarded bool, err error) {
 	unlock, err := p.docs.locks.Lock(ctx, p.owner)
 	if err != nil {
@@ -108,7 +109,7 @@ func (p *Draft) Discard(ctx context.Context) (stored *schemas.Block, discarded b
 	late := p.late != nil
 	p.late = nil
 	p.held.Reset()
-	b, err := p.docs.blocks.Block(ctx, p.owner, p.block)
+	b, err := record.Persist(ctx, func() (schemas.Block, error) { return p.docs.blocks.Block(ctx, p.owner, p.block) })
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
 		return nil, late, nil
@@ -117,12 +118,19 @@ func (p *Draft) Discard(ctx context.Context) (stored *schemas.Block, discarded b
 	case b.New == nil:
 		return &b, false, nil
 	case p.before != nil && p.before.Current == nil: // it was planned
-		b, err = p.docs.proposals.WriteBlock(ctx, p.owner, p.document, record.BlockWrite{
-			Only: true, NewBlock: record.NewBlock{ID: p.block, Type: p.before.Type, Meta: p.before.Meta},
+		b, err = record.Persist(ctx, func() (schemas.Block, error) {
+			return p.docs.proposals.WriteBlock(ctx, p.owner, p.document, record.BlockWrite{
+				Only: true, NewBlock: record.NewBlock{ID: p.block, Type: p.before.Type, Meta: p.before.Meta},
+			})
 		})
 		return &b, err == nil, err
 	}
-	after, err := p.docs.blocks.SettleBlock(ctx, p.owner, p.block, record.Revert, nil)
+	after, err := record.Persist(ctx, func() (record.Settled, error) {
+		return p.docs.blocks.SettleBlock(ctx, p.owner, p.block, record.Revert, nil)
+	})
+	if errors.Is(err, schemas.ErrNotFound) { // a try whose answer was lost has removed it
+		return nil, true, nil
+	}
 	if err != nil || after.Gone {
 		return nil, err == nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -91,5 +92,54 @@ func TestClaimsThatDoNotMeet(t *testing.T) {
 		if holder, err := d.Claim(t.Context(), w); holder != "" || err != nil {
 			t.Errorf("%+v: held by %q, %v; want it granted", w, holder, err)
 		}
+	}
+}
+
+// unsettled is a database with a new block, that is away as the block is to be removed: before, or
+// so that only the answer is lost.
+type unsettled struct {
+	fakeStore
+
+	refused, lost int
+	gone          bool
+}
+
+func (s *unsettled) Block(context.Context, string, string) (schemas.Block, error) {
+	if s.gone {
+		return schemas.Block{}, schemas.ErrNotFound
+	}
+	return schemas.Block{ID: "b", New: new("text"), State: schemas.BlockPendingNew}, nil
+}
+
+func (s *unsettled) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
+	if s.refused--; s.refused >= 0 {
+		return record.Settled{}, record.ErrUnavailable
+	}
+	if s.gone {
+		return record.Settled{}, schemas.ErrNotFound
+	}
+	s.gone = true
+	if s.lost--; s.lost >= 0 {
+		return record.Settled{}, record.ErrUnavailable
+	}
+	return record.Settled{Gone: true, Reverted: true}, nil
+}
+
+// What a call has written that is not run does not wait for the user, although the database was
+// away for a while.
+func TestDiscardDuringAnOutage(t *testing.T) {
+	for name, s := range map[string]*unsettled{"refused": {refused: 3}, "lost": {lost: 1}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := documents.New(s, s, s, s)
+				draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: "text"}}, "run", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if stored, discarded, err := draft.Discard(t.Context()); err != nil || !discarded || stored != nil || !s.gone {
+					t.Errorf("got %+v, %t, %v, the block is gone: %t; want that it is", stored, discarded, err, s.gone)
+				}
+			})
+		})
 	}
 }

@@ -15,7 +15,7 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 		defer run.text.Alone()()
 	}
 	fin, event, trace := wr.End(end)
-	if err := wr.Unstored(); err != nil && end.State == schemas.RunCompleted {
+	if err := wr.Unstored(); err != nil {
 		return err
 	}
 	if end.Err != nil && end.State == schemas.RunFailed {

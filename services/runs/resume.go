@@ -2,8 +2,10 @@ package runs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
 )
@@ -41,6 +43,8 @@ func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over boo
 	switch {
 	case e.fatal:
 		end = answer.Outcome{State: schemas.RunFailed, Err: errContained}
+	case errors.Is(wr.Unread(), record.ErrUnavailable): // a later attempt ends it
+		end = answer.Outcome{Err: wr.Unread()}
 	case e.Cancel:
 		end = answer.Outcome{State: schemas.RunCancelled, Err: answer.ErrCancelled}
 	case cause != nil:

@@ -67,7 +67,7 @@ func (d *sqliteDB) migrations(ctx context.Context) (steps []Migration, err error
 
 // withProvider calls fn with a provider on connections of its own.
 func (d *sqliteDB) withProvider(logger *slog.Logger, fn func(p *goose.Provider) error) (err error) {
-	db, err := sql.Open("sqlite", d.source(sqliteWriteCache, sqliteBusy))
+	db, err := sql.Open(d.driver, d.source(sqliteWriteCache, sqliteBusy))
 	if err != nil {
 		return err
 	}

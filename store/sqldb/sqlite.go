@@ -47,6 +47,7 @@ const (
 // sqliteDB is a database file: a pool of readers and one writer.
 type sqliteDB struct {
 	path    string
+	driver  string      // see Options
 	frozen  bool        // see frozen
 	lock    *sqliteLock // nil unless this process serves the file
 	file    sqliteFile
@@ -94,12 +95,11 @@ func openSQLite(ctx context.Context, path string, conns int, opts Options) (_ *s
 		return nil, err
 	}
 	path = linked(path)
-	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), ahead: make(chan struct{}), closed: make(chan struct{}), forgetting: make(map[string]int64), indexRows: indexRows}
+	d := &sqliteDB{path: path, driver: cmp.Or(opts.Driver, "sqlite"), turn: make(chan struct{}, 1), ahead: make(chan struct{}), closed: make(chan struct{}), forgetting: make(map[string]int64), indexRows: indexRows}
 	d.behind.Store(true)
 	d.turn <- struct{}{}
 	d.frozen = opts.Existing && frozen(path)
-	name := cmp.Or(opts.Driver, "sqlite")
-	if d.writers, err = sql.Open(name, d.source(sqliteWriteCache, sqliteLook)); err != nil {
+	if d.writers, err = sql.Open(d.driver, d.source(sqliteWriteCache, sqliteLook)); err != nil {
 		return nil, err
 	}
 	d.writers.SetMaxOpenConns(1)
@@ -119,7 +119,7 @@ func openSQLite(ctx context.Context, path string, conns int, opts Options) (_ *s
 			}
 		}()
 	}
-	if d.readers, err = sql.Open(name, d.source(sqliteReadCache, sqliteBusy)+"&_pragma=query_only(1)"); err != nil {
+	if d.readers, err = sql.Open(d.driver, d.source(sqliteReadCache, sqliteBusy)+"&_pragma=query_only(1)"); err != nil {
 		return nil, errors.Join(err, d.writers.Close())
 	}
 	d.readers.SetMaxOpenConns(conns)

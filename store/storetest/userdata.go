@@ -131,10 +131,38 @@ func testUserData(t *testing.T, url string) {
 	}
 	deletions(f.owner, 0)
 	deletions(stays.owner, 1)
+	f.forgottenYesterday()
 	if used := stays.usage("2024-01-01", "2024-12-31"); len(used) != 1 {
 		t.Errorf("the usage is %+v, want it there: the deletion has not ended", used)
 	}
 	if left, err := other.store.DataSize(f.ctx, other.owner); err != nil || left.Chats != 1 || left.Messages != 2 || left.Bytes < int64(len("foreign")+len("e")) {
 		t.Errorf("another owner has %+v, %v, want everything", left, err)
+	}
+}
+
+// forgottenYesterday checks that an export which has begun before midnight finds the same
+// number of deletions after it, when the usage of the day has gone.
+func (f *fixture) forgottenYesterday() {
+	f.Helper()
+	late := newFixture(f.TB, f.store)
+	day := time.Now().UTC().AddDate(0, 0, -1)
+	late.mustCommit(late.spend(day, record.ModelUsage{Model: "m", Runs: 1}))
+	must(f, f.store.ForgetUser(f.ctx, late.owner, day.Format(time.DateOnly)))
+	before, err := f.store.Deletions(f.ctx, late.owner)
+	must(f, err)
+	for more := true; more; {
+		more, err = f.store.Forget(f.ctx)
+		must(f, err)
+	}
+	after, err := f.store.Deletions(f.ctx, late.owner)
+	must(f, err)
+	if time.Now().UTC().AddDate(0, 0, -1).Day() != day.Day() {
+		return // the day is no longer yesterday
+	}
+	if after != before || before == 0 {
+		f.Errorf("%d deletions before midnight, %d after it; want the same", before, after)
+	}
+	if used := late.usage("2000-01-01", "2100-01-01"); len(used) > 0 {
+		f.Errorf("the usage is %+v, want none of a day that is over", used)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
@@ -40,6 +39,8 @@ type documents interface {
 	Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error)
 	Move(ctx context.Context, user schemas.User, document, id string, after *string) (schemas.Block, error)
 	Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error)
+	// Removed returns which of these ids blocks of the user had that were removed.
+	Removed(ctx context.Context, user schemas.User, ids []string) (map[string]int64, error)
 }
 
 // Documents returns the tools that read and write the document of the page:
@@ -129,18 +130,15 @@ type moveArguments struct {
 	AfterBlockID string `json:"after_block_id" jsonschema:"id of the block that it comes after; empty is the front"`
 }
 
-// How long a call waits while the database is away, and how often it tries.
-const holdFor, tryAgain = 30 * time.Second, 100 * time.Millisecond
+// holdFor is how long a call waits while the database is away.
+const holdFor = 30 * time.Second
 
 // held repeats what a call does while the database is away: its text, which the page has
 // shown, would be lost. That changes nothing a second time.
 func held[T any](ctx context.Context, do func() (T, error)) (T, error) {
-	for until := time.Now().Add(holdFor); ; {
-		done, err := do()
-		if !errors.Is(err, record.ErrUnavailable) || !time.Now().Before(until) || concurrent.Pause(ctx, tryAgain) != nil {
-			return done, err
-		}
-	}
+	waiting, done := context.WithTimeout(ctx, holdFor)
+	defer done()
+	return record.Persist(waiting, do)
 }
 
 // target returns the id of a call's document.
@@ -294,6 +292,14 @@ func (d documentTools) remove(ctx context.Context, call *tools.Call, in blockArg
 		return tools.Result{}, err
 	}
 	out, err := held(ctx, func() (record.Settled, error) { return d.data.Remove(ctx, call.User, id, in.BlockID) })
+	if errors.Is(err, schemas.ErrNotFound) { // an earlier try, whose answer was lost, may have removed it
+		removed, unread := held(ctx, func() (map[string]int64, error) { return d.data.Removed(ctx, call.User, []string{in.BlockID}) })
+		if _, gone := removed[in.BlockID]; gone {
+			seen(call, "Removed a block", turn.BlockProgress{BlockID: in.BlockID, DocumentID: id, Gone: true})
+			return tools.Text(fmt.Sprintf("The block %s is gone.", in.BlockID)), nil
+		}
+		err = cmp.Or(unread, err)
+	}
 	if err != nil {
 		return tools.Result{}, noBlock(err)
 	}

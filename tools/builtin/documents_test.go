@@ -69,10 +69,21 @@ func (d *desk) Remove(_ context.Context, _ schemas.User, document, id string) (r
 	return record.Settled{Block: schemas.Block{ID: id, Type: "md", Current: &id, State: schemas.BlockPendingDelete}, Gone: id == "new"}, d.failure()
 }
 
+func (d *desk) Removed(_ context.Context, _ schemas.User, ids []string) (map[string]int64, error) {
+	if err := d.failure(); err != nil {
+		return nil, err
+	}
+	return map[string]int64{d.removed: 3}, nil
+}
+
 // use calls a document tool as the loop does, and returns its progress too.
 func (d *desk) use(t *testing.T, name, input string, change func(*turn.Call)) (turn.Result, []turn.BlockProgress, error) {
 	t.Helper()
-	all := builtin.Documents(d)
+	return d.useOf(t, builtin.Documents(d), name, input, change)
+}
+
+func (d *desk) useOf(t *testing.T, all []turn.Tool, name, input string, change func(*turn.Call)) (turn.Result, []turn.BlockProgress, error) {
+	t.Helper()
 	tool := all[slices.IndexFunc(all, func(t turn.Tool) bool { return t.Name == name })]
 	if err := tool.Check(json.RawMessage(input)); err != nil {
 		t.Fatalf("%s %s: %v", name, input, err)
@@ -386,4 +397,33 @@ func TestDocumentToolsOutliveAnOutage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// unsureDesk removes a block, and the answer to that is lost.
+type unsureDesk struct {
+	*desk
+
+	tries int
+}
+
+func (d *unsureDesk) Remove(context.Context, schemas.User, string, string) (record.Settled, error) {
+	if d.tries++; d.tries == 1 {
+		d.removed, d.away = "b", 1
+		return record.Settled{}, record.ErrUnavailable
+	}
+	return record.Settled{}, schemas.ErrNotFound
+}
+
+// A block whose removal had no answer is gone for the model, and for the page.
+func TestRemovalWithALostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := new(desk)
+		result, progress, err := d.useOf(t, builtin.Documents(&unsureDesk{desk: d}), "delete_block", `{"block_id":"b"}`, nil)
+		if want := []turn.BlockProgress{{BlockID: "b", DocumentID: "doc1", Gone: true}}; err != nil || !strings.Contains(result.Text, "The block b is gone") || !cmp.Equal(progress, want) {
+			t.Errorf("got %q, %+v, %v, want that the block is gone", result.Text, progress, err)
+		}
+		if _, _, err := d.useOf(t, builtin.Documents(&unsureDesk{desk: d, tries: 1}), "delete_block", `{"block_id":"other"}`, nil); err == nil || !strings.Contains(err.Error(), "no such block") {
+			t.Errorf("a block that never existed gets %v, want an error", err)
+		}
+	})
 }

@@ -206,10 +206,8 @@ const storeAgain = 100 * time.Millisecond
 // shown, before the user decides about the block. A block
 // that could not be stored completely is removed from the document, and readers are
 // told with reset, so that they see what is stored. The error is record.ErrUnavailable if the
-// database was away for so long that the rest is not stored.
-func (a *Calls) EndDraft(d *documents.Draft, shown func(), reset *runlog.BlockReset) (whole bool, err error) {
-	waiting, end := a.Storing()
-	defer end()
+// database was away until waiting ended, and the rest is not stored.
+func (a *Calls) EndDraft(waiting context.Context, d *documents.Draft, shown func(), reset *runlog.BlockReset) (whole bool, err error) {
 	whole, failed, err := a.store(d, shown)
 	for err != nil && concurrent.Pause(waiting, storeAgain) == nil {
 		whole, failed, err = a.store(d, shown)
