@@ -251,6 +251,15 @@ func NotCurrent(req *schemas.ChatRequest) error {
 	return schemas.Invalid("/edit_message_id", "is not a current message of the user")
 }
 
+// ErrQueueFull refuses a message when too many others of its chat wait.
+var ErrQueueFull = &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many messages wait in this chat; wait for an answer", RetryAfter: 5}
+
+// Busy is the error for a request that cannot begin beside a run. It may be sent again
+// after so many seconds; 0 says nothing about that.
+func Busy(run, why string, retryAfter int) error {
+	return &schemas.Error{Code: schemas.CodeBusy, Message: why, RunID: run, RetryAfter: retryAfter}
+}
+
 // findChat finds the chat of an edit or a regeneration.
 func (q *Questions) findChat(ctx context.Context, b *record.Begin) error {
 	if b.ConversationID != 0 {

@@ -109,7 +109,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		case errors.Is(err, record.ErrNotCurrent):
 			return schemas.Run{}, questions.NotCurrent(req)
 		case errors.Is(err, record.ErrQueueFull):
-			return schemas.Run{}, errQueueFull
+			return schemas.Run{}, questions.ErrQueueFull
 		case errors.Is(err, record.ErrUnavailable):
 			r.park(q.Run.ID, parked{lease: lease}) // the run may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
@@ -156,9 +156,6 @@ func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
 	return nil
 }
 
-// errQueueFull refuses a message when too many others of its chat wait.
-var errQueueFull = &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many messages wait in this chat; wait for an answer", RetryAfter: 5}
-
 // repeated returns the run that was started under the same Idempotency-Key.
 func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOptions) (schemas.Run, error) {
 	stored, err := r.Store.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
@@ -189,9 +186,7 @@ func (r *Runs) admit(user schemas.User, instead bool) (release func(), err error
 // nil error means to try again.
 func (r *Runs) busy(ctx context.Context, running string, cancel bool, why string) error {
 	if !cancel {
-		e := schemas.NewError(schemas.CodeBusy, why)
-		e.RunID = running
-		return e
+		return questions.Busy(running, why, 0)
 	}
 	if err := r.Store.Runs.RequestCancel(ctx, running); err != nil {
 		return err
@@ -223,9 +218,7 @@ func (r *Runs) over(ctx context.Context, id string) error {
 	if err != nil || stored.State.Terminal() {
 		return err
 	}
-	e := schemas.NewError(schemas.CodeBusy, "this chat has an answer that is about to continue; try again in a moment")
-	e.RunID, e.RetryAfter = id, 2
-	return e
+	return questions.Busy(id, "this chat has an answer that is about to continue; try again in a moment", 2)
 }
 
 // startedView returns the run as Start returns it. A queued run may have begun meanwhile.
