@@ -1,7 +1,7 @@
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { json } from './fakes'
-import { chat, input, message, show } from './shown'
+import { chat, input, message, show, slow } from './shown'
 
 beforeEach(() => {
   sessionStorage.setItem('chattray:k:conversation', '7')
@@ -144,5 +144,23 @@ describe('a rating', () => {
     expect(within(row).getByLabelText<HTMLInputElement>(/What was wrong/).value).toBe('the second trial')
     await user.type(within(row).getByLabelText(/What was wrong/), '{Enter}')
     await waitFor(() => expect(within(row).queryByLabelText(/What was wrong/)).toBeNull())
+  })
+
+  it('that fails restores the one that is stored, though another was given meanwhile; they are sent in their order', async () => {
+    const answered = [slow(), slow()]
+    let asked = 0
+    const { user } = show((call) => (call.path.endsWith('/feedback') ? answered[asked++]!.response : answers(call)), {}, 'k')
+    await screen.findByText('Two.')
+    const row = screen.getByText('Two.').closest<HTMLElement>('.ct-message')!
+    const thumb = (name: string) => within(row).getByRole('button', { name })
+    const pressed = () => ['Good answer', 'Bad answer'].map((name) => thumb(name).getAttribute('aria-pressed'))
+    const away = () => json({ detail: 'away', code: 'unavailable', status: 503 }, 503)
+    await user.click(thumb('Good answer'))
+    await user.click(thumb('Bad answer'))
+    expect(asked).toBe(1)
+    await act(async () => answered[0]!.go(away()))
+    await waitFor(() => expect([asked, ...pressed()]).toEqual([2, 'false', 'true']))
+    await act(async () => answered[1]!.go(away()))
+    await waitFor(() => expect(pressed()).toEqual(['false', 'false']))
   })
 })
