@@ -1,7 +1,7 @@
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { json } from './fakes'
-import { chat, input, message, show, slow } from './shown'
+import { answerFrames, json } from './fakes'
+import { chat, input, live, message, show, slow } from './shown'
 
 beforeEach(() => {
   sessionStorage.setItem('chattray:k:conversation', '7')
@@ -87,6 +87,21 @@ describe('the key of the tray', () => {
     await user.keyboard('{Escape}')
     await waitFor(() => expect(screen.queryByText('Your last questions, in an empty input')).toBeNull())
   })
+})
+
+it.each([['a new chat', ''], ['a chat', 'k']])('a panel that is opened while the question is on its way stays open when the service has it, in %s', async (_, key) => {
+  const { response, send } = live('r')
+  const { user } = show((call) => (call.method === 'POST' ? response : answers(call)), {}, key)
+  if (key) await screen.findByText('Two.')
+  await user.type(input(), 'x{Enter}')
+  await user.click(await screen.findByRole('button', { name: 'More options' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Keyboard' }))
+  await screen.findByText('Open and close the chat')
+  await act(async () => send([...answerFrames('Three.')], true))
+  await screen.findByText('Three.')
+  screen.getByText('Open and close the chat')
+  await user.type(input(), 'y{Enter}')
+  await waitFor(() => expect(screen.queryByText('Open and close the chat')).toBeNull())
 })
 
 it.each([[1440, 'beside the tray'], [800, 'within the tray, above the answer']])('at a width of %d the list of keys is %s', async (width) => {
