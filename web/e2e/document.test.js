@@ -148,6 +148,9 @@ test('a chart takes the available width', async () => {
   for (const [width, height] of [[360, 740], [740, 360]]) {
     await page.setViewportSize({ width, height })
     await until(`the chart fits ${width} pixels`, fits)
+    const [chart, button, data] = await Promise.all([page.locator('.ct-chart-box'), page.button('Save as PNG'), page.locator('.ct-chart summary')].map((part) => part.boundingBox()))
+    assert.ok(button.y >= chart.y + chart.height - 1, 'the button covers nothing of the chart')
+    assert.ok(button.y + button.height <= data.y + data.height + 12, 'the button is beside the line of the data')
   }
   assert.deepEqual(page.bad, [])
   await page.done()

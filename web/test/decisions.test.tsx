@@ -1,5 +1,5 @@
-import { act, screen, waitFor } from '@testing-library/react'
-import { describe, expect, it, vi } from 'vitest'
+import { act, screen, waitFor, within } from '@testing-library/react'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { useChatStore, type ChatStore, type PayloadHandlers } from '../src'
 import { answerFrames, json, sse, type Call } from './fakes'
 import { chat, message, posts, settled, show, slow } from './shown'
@@ -107,5 +107,56 @@ describe('a decision whose handler takes its time', () => {
     await end()
     await screen.findByText('Accepted', { selector: 'em' })
     expect([onAccept.mock.calls.length, resolved(calls).length]).toEqual([1, 1])
+  })
+})
+
+describe('a payload that another tab has', () => {
+  const kept = (outcome?: string) => chat([message('a', 'assistant', 'x', { payloads: [{ ...proposal, outcome }] })])
+
+  it.each([['with locks', true], ['without locks', false]])('accepted is not carried out again, %s', async (_, locks) => {
+    const held = new Map<string, Promise<unknown>>()
+    vi.stubGlobal('navigator', { ...navigator, locks: locks ? { request: (name: string, _: object, act: () => Promise<void>) => {
+      const mine = (held.get(name) ?? Promise.resolve()).then(act)
+      held.set(name, mine)
+      return mine
+    } } : undefined })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const { response: ended, go } = slow()
+    const [onAccept, other] = [vi.fn(async () => void (await ended)), vi.fn()]
+    let outcome: string | undefined
+    // With other keys, which may be on another device, they do not tell each other.
+    const tab = (key: string, accept: () => unknown) => {
+      sessionStorage.setItem(`chattray:${key}:conversation`, '7')
+      const tray = show(({ method, path }) => {
+        if (path.includes('/resolve')) return (outcome = 'accepted'), json({ ...proposal, outcome })
+        if (path.endsWith('/payloads/p1')) return json({ ...proposal, outcome })
+        return method === 'GET' && path.startsWith('/api/chats/7?') ? kept() : undefined
+      }, { payloadHandlers: { schema_proposal: { inline: () => <p>card</p>, onAccept: accept } } }, key)
+      return { ...tray, ui: within(tray.container) }
+    }
+    const [one, two] = [tab('one', onAccept), tab('two', other)]
+    const buttons = await Promise.all([one, two].map(({ ui }) => ui.findByRole('button', { name: 'Accept' })))
+    await one.user.click(buttons[0]!)
+    await waitFor(() => expect(onAccept).toHaveBeenCalledTimes(1))
+    // Without locks the service is asked once the first tab is done.
+    if (locks) await two.user.click(buttons[1]!)
+    await act(async () => go(json({})))
+    await one.ui.findByText('Accepted', { selector: 'em' })
+    if (!locks) await two.user.click(buttons[1]!)
+    await two.ui.findByText('Accepted', { selector: 'em' })
+    expect(other).not.toHaveBeenCalled()
+  })
+
+  it('rejected is not accepted: the decision is shown, and why', async () => {
+    const onAccept = vi.fn()
+    sessionStorage.setItem('chattray:k:conversation', '7')
+    const { user } = show(({ path }) => {
+      if (path.includes('/resolve')) return json({ detail: 'this has been rejected already', code: 'conflict', status: 409 }, 409)
+      return path.endsWith('/payloads/p1') ? json({ ...proposal, outcome: 'rejected' }) : path.startsWith('/api/chats/7?') ? kept() : undefined
+    }, { payloadHandlers: { schema_proposal: { inline: () => <p>card</p>, onAccept } } }, 'k')
+    await user.click(await screen.findByRole('button', { name: 'Accept' }))
+    await screen.findByText('Rejected', { selector: 'em' })
+    await screen.findByText('this has been rejected already')
+    expect(onAccept).not.toHaveBeenCalled()
   })
 })

@@ -46,11 +46,13 @@ describe('a decision that is made twice at once', () => {
   })
 
   it('is undone at once', async () => {
-    const { user, hold, answer } = await proposed()
+    const { user, sent, hold, answer } = await proposed()
     hold()
     await user.dblClick(screen.getByRole('button', { name: 'Accept all' }))
+    await user.click(screen.getByRole('button', { name: 'Revert all' }))
     await answer()
     await screen.findByText('Everything is decided.')
+    expect([sent('/accept'), sent('/revert')]).toEqual([1, 0])
     await user.click(screen.getByRole('button', { name: 'Undo accepting' }))
     await screen.findByText('1 change waits for you')
   })

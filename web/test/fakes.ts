@@ -27,6 +27,7 @@ export function fakeApi(answer: (call: Call, signal?: AbortSignal | null) => Res
       calls.push(call)
       const given = await answer(call, init?.signal)
       if (!given && call.path === '/api/me') return json({ user_id: 'u', name: 'u', roles: [] })
+      if (!given && call.method === 'GET' && /^\/api\/chats\/\d+\/payloads\/[^/]+$/.test(call.path)) return json({})
       return given ?? json({ detail: 'there is nothing here', code: 'not_found', status: 404 }, 404)
     },
   })

@@ -1,7 +1,7 @@
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { json } from './fakes'
-import { chat, input, message, show } from './shown'
+import { answerFrames, json } from './fakes'
+import { chat, input, live, message, show, slow } from './shown'
 
 beforeEach(() => {
   sessionStorage.setItem('chattray:k:conversation', '7')
@@ -89,6 +89,21 @@ describe('the key of the tray', () => {
   })
 })
 
+it.each([['a new chat', ''], ['a chat', 'k']])('a panel that is opened while the question is on its way stays open when the service has it, in %s', async (_, key) => {
+  const { response, send } = live('r')
+  const { user } = show((call) => (call.method === 'POST' ? response : answers(call)), {}, key)
+  if (key) await screen.findByText('Two.')
+  await user.type(input(), 'x{Enter}')
+  await user.click(await screen.findByRole('button', { name: 'More options' }))
+  await user.click(await screen.findByRole('menuitem', { name: 'Keyboard' }))
+  await screen.findByText('Open and close the chat')
+  await act(async () => send([...answerFrames('Three.')], true))
+  await screen.findByText('Three.')
+  screen.getByText('Open and close the chat')
+  await user.type(input(), 'y{Enter}')
+  await waitFor(() => expect(screen.queryByText('Open and close the chat')).toBeNull())
+})
+
 it.each([[1440, 'beside the tray'], [800, 'within the tray, above the answer']])('at a width of %d the list of keys is %s', async (width) => {
   const measured = vi.spyOn(HTMLElement.prototype, 'clientWidth', 'get').mockReturnValue(width)
   try {
@@ -144,5 +159,23 @@ describe('a rating', () => {
     expect(within(row).getByLabelText<HTMLInputElement>(/What was wrong/).value).toBe('the second trial')
     await user.type(within(row).getByLabelText(/What was wrong/), '{Enter}')
     await waitFor(() => expect(within(row).queryByLabelText(/What was wrong/)).toBeNull())
+  })
+
+  it('that fails restores the one that is stored, though another was given meanwhile; they are sent in their order', async () => {
+    const answered = [slow(), slow()]
+    let asked = 0
+    const { user } = show((call) => (call.path.endsWith('/feedback') ? answered[asked++]!.response : answers(call)), {}, 'k')
+    await screen.findByText('Two.')
+    const row = screen.getByText('Two.').closest<HTMLElement>('.ct-message')!
+    const thumb = (name: string) => within(row).getByRole('button', { name })
+    const pressed = () => ['Good answer', 'Bad answer'].map((name) => thumb(name).getAttribute('aria-pressed'))
+    const away = () => json({ detail: 'away', code: 'unavailable', status: 503 }, 503)
+    await user.click(thumb('Good answer'))
+    await user.click(thumb('Bad answer'))
+    expect(asked).toBe(1)
+    await act(async () => answered[0]!.go(away()))
+    await waitFor(() => expect([asked, ...pressed()]).toEqual([2, 'false', 'true']))
+    await act(async () => answered[1]!.go(away()))
+    await waitFor(() => expect(pressed()).toEqual(['false', 'false']))
   })
 })

@@ -49,6 +49,38 @@ describe('messages of the page while a chat is being opened', () => {
   })
 })
 
+describe('a message of the page on its way', () => {
+  const moves = [
+    ['begins a new chat', (store: ChatStore) => store.newChat(), null],
+    ['opens another chat', (store: ChatStore) => store.open(8), 8],
+  ] as const
+  const leave = async (move: (store: ChatStore) => unknown, arrived: boolean) => {
+    const { store, calls } = storeOf((call, signal) => {
+      if (posting(call)) return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+      if (call.path.startsWith('/api/chat/runs?')) return json({ items: arrived ? [{ run_id: 'r', conversation_id: 7 }] : [] })
+      return chat(stored, { conversation_id: call.path.startsWith('/api/chats/8') ? 8 : 7 })
+    })
+    await store.open(7)
+    const sending = store.sendMessage('for seven')
+    await vi.waitFor(() => expect(posts(calls)).toHaveLength(1))
+    await move(store)
+    await sending
+    await vi.waitFor(() => expect(calls.some((c) => c.path.startsWith('/api/chat/runs?'))).toBe(true))
+    return store
+  }
+
+  it.each(moves)('comes back where the user %s', async (_, move, chat) => {
+    const store = await leave(move, false)
+    await vi.waitFor(() => expect(store.getSnapshot()).toMatchObject({ conversationId: chat, isOpening: false, unsent: { message: 'for seven' } }))
+  })
+
+  it.each(moves)('is not sent twice where the user %s and it has arrived', async (_, move, chat) => {
+    const store = await leave(move, true)
+    await store.runOf('one that is asked later')
+    expect(store.getSnapshot()).toMatchObject({ conversationId: chat, unsent: null })
+  })
+})
+
 it('a message that waits is not sent when the one before it is stopped on its way', async () => {
   const { store, calls } = storeOf((call, signal) => (posting(call) ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))) : chat(stored)))
   await store.open(7)

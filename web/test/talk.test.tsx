@@ -90,7 +90,9 @@ describe('versions', () => {
     }, {}, 'k')
     await user.click(await screen.findByRole('button', { name: 'Previous version' }))
     await screen.findByText('this chat has an answer under way')
+    await act(async () => undefined)
     screen.getByText('Two.')
+    expect(screen.getByRole('status').textContent).not.toContain('Version')
   })
 })
 

@@ -1,4 +1,5 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
+import type { Feedback } from '../api/types'
 import { CopyButton } from '../markdown/copy'
 import { htmlOf } from '../markdown/html'
 import { useChatStore } from '../state/context'
@@ -26,11 +27,19 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
   const [applied, setApplied] = useState(false)
   const kept = !message.id.startsWith(CUT_ID)
   const rating = message.feedback?.rating
+  // Ratings are sent one after the other: they arrive in their order, and one that fails restores what the service has.
+  const turn = useRef<Promise<unknown>>(undefined)
+  const rate = (judgement: Feedback | null) => {
+    const chat = store.getSnapshot()
+    const sent = Promise.resolve(turn.current).then(() => store.feedback(message.id, judgement, chat))
+    turn.current = sent.catch(() => undefined)
+    return sent
+  }
   // The same thumb again removes the rating.
   const judge = (thumb: 'up' | 'down') => {
     const taken = rating === thumb
     setAsking(thumb === 'down' && !taken)
-    store.feedback(message.id, taken ? null : { rating: thumb }).then(() => tray.announce(taken ? labels.feedbackTaken : labels.feedbackThanks), () => setAsking(false))
+    rate(taken ? null : { rating: thumb }).then(() => tray.announce(taken ? labels.feedbackTaken : labels.feedbackThanks), () => setAsking(false))
   }
   const mayDiagnose = message.run_id !== undefined && (tray.me?.may?.diagnostics ?? false)
   const apply = async () => {
@@ -63,7 +72,7 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
         {message.version && <Versions message={message} busy={busy} />}
         {children}
       </div>
-      {asking && <FeedbackForm message={message} done={() => setAsking(false)} />}
+      {asking && <FeedbackForm message={message} rate={rate} done={() => setAsking(false)} />}
     </>
   )
 }

@@ -1,13 +1,13 @@
 import { useRef, useState } from 'react'
 import type { Feedback } from '../api/types'
 import { useAllLabels } from '../state/allLabels'
-import { useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import type { GeneralChatMessage } from '../state/state'
 import { useTray } from '../state/tray'
 
 export interface FeedbackFormProps {
   message: GeneralChatMessage
+  rate: (judgement: Feedback) => Promise<void>
   done: () => void
 }
 
@@ -15,10 +15,9 @@ type Reason = NonNullable<Feedback['reasons']>[number]
 const REASONS: readonly Reason[] = ['incorrect', 'not_helpful', 'incomplete', 'instructions', 'sources', 'harmful', 'other']
 
 /** Asks what was wrong with an answer that has been rated down: reasons to choose from, and a comment. It stands after the buttons of the answer, and returns the focus to the thumb. */
-export default function FeedbackForm({ message, done }: FeedbackFormProps) {
+export default function FeedbackForm({ message, rate, done }: FeedbackFormProps) {
   const tray = useTray()
   const labels = useAllLabels()
-  const store = useChatStore()
   const [reasons, setReasons] = useState<readonly Reason[]>(message.feedback?.reasons ?? [])
   const [comment, setComment] = useState(message.feedback?.comment ?? '')
   const words = comment.trim()
@@ -40,7 +39,7 @@ export default function FeedbackForm({ message, done }: FeedbackFormProps) {
         e.preventDefault()
         const judgement: Feedback = { rating: 'down', ...(reasons.length > 0 && { reasons: [...reasons] }), ...(words && { comment: words }) }
         // What cannot be stored stays in the form; the tray says why.
-        store.feedback(message.id, judgement).then(() => {
+        rate(judgement).then(() => {
           tray.announce(labels.feedbackThanks)
           leave()
         }, () => undefined)

@@ -19,7 +19,8 @@ export default function Versions({ message, busy }: VersionsProps) {
   if (!version) return null
   const go = (id: string | undefined, number: number) => {
     if (!id) return
-    void store.selectVersion(id).then(() => tray.announce(labels.versionOf(number, version.count)))
+    const isShown = () => store.getSnapshot().messages.some((m) => m.id === id)
+    void store.selectVersion(id).then(() => isShown() && tray.announce(labels.versionOf(number, version.count)))
   }
   return (
     <span className="ct-versions" role="group" aria-label={labels.versions}>

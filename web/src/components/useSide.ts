@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import type { CustomPayload } from '../api/types'
 import { isDecisive, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { payloadsOf } from '../state/run'
-import { liveMessage, type ChatState, type GeneralChatMessage } from '../state/state'
+import { liveMessage, LOCAL_ID, type ChatState, type GeneralChatMessage } from '../state/state'
 import { openable } from '../state/view'
 import type { Room } from './useRoom'
 
@@ -24,7 +24,13 @@ export function useSide(state: ChatState, handlers: PayloadHandlers | undefined,
   const openPayload = useCallback((payload: CustomPayload) => setSide({ kind: 'payload', id: idOf(payload), payload, asked: true }), [])
   const closePayload = useCallback(() => setSide(null), [])
   const question = state.messages.findLast((m) => m.role === 'user')?.id
-  useEffect(() => setSide(null), [state.conversationId, state.page, question])
+  const asked = useRef(question)
+  useEffect(() => {
+    // A question gets its id from the service, and with it a new chat its own.
+    const isNamed = asked.current?.startsWith(LOCAL_ID) && question?.startsWith(LOCAL_ID) === false
+    asked.current = question
+    if (!isNamed) setSide(null)
+  }, [state.conversationId, state.page, question])
 
   const seen = useRef(new Set<string>())
   const last = state.messages.at(-1)

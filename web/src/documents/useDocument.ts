@@ -142,9 +142,9 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   const pending = pendingOf(proposed?.blocks ?? [])
 
   const deciding = useRef(new Set<string>())
-  /** Decides and remembers it, each change once; proposals of this page are carried out here, the others by the service. */
-  const decide = (decision: Decision, service: (() => Promise<unknown>) | null) => {
-    const ids = decision.proposals.map((p) => p.block.id)
+  /** Decides and remembers it, each change once; proposals of this page are carried out here, the others by the service. `all` is the document whose changes are all decided. */
+  const decide = (decision: Decision, service: (() => Promise<unknown>) | null, ...all: string[]) => {
+    const ids = [...decision.proposals.map((p) => p.block.id), ...all]
     ids.forEach((id) => deciding.current.add(id))
     return carryOut(decision, service).finally(() => ids.forEach((id) => deciding.current.delete(id)))
   }
@@ -172,10 +172,12 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     return decide({ kind, proposals: one }, here(block) ? null : () => api[kind](block.id, block.revision))
   }
   const decideAll = (kind: Decision['kind']) => {
+    const all = id ?? ''
+    if (deciding.current.has(all)) return Promise.resolve(false)
     const { title: old, new_title: next } = proposed ?? {}
     // An unfinished block cannot be proposed again.
     const whole = pending.filter((p) => !writing.has(p.block.id) && !deciding.current.has(p.block.id))
-    return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => (kind === 'accept' ? api.acceptAll(id ?? '') : api.revertAll(id ?? '')))
+    return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => (kind === 'accept' ? api.acceptAll(all) : api.revertAll(all)), all)
   }
   const undoing = useRef(false)
   const takeBack = async () => {

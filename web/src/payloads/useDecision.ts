@@ -1,6 +1,7 @@
 import { useCallback, useState } from 'react'
 import type { CustomPayload } from '../api/types'
 import { problemWords } from '../labels/tray'
+import { locked } from '../state/clientTools'
 import { useChatState, useChatStore } from '../state/context'
 import type { ChatStore } from '../state/store'
 import { useLabels, useTray } from '../state/tray'
@@ -16,7 +17,7 @@ export interface Decision {
   deciding: boolean
   /** Why the last attempt failed; empty if it did not. */
   problem: string
-  /** Calls the handler, then stores the decision. Reports whether both succeeded. */
+  /** Calls the handler, unless another tab or device has decided, then stores the decision. Reports whether both succeeded. */
   decide: (outcome: Decided, data?: unknown) => Promise<boolean>
 }
 
@@ -47,15 +48,17 @@ export function useDecisionIn(payload: CustomPayload, handlers: PayloadHandlers,
     setOwn({ id, deciding: true, problem: '' })
     store.deciding(id, true)
     try {
-      if (kept.get(id) !== outcome) {
-        const value = data === undefined ? await dataOf(handler, payload.data) : data
-        await (outcome === 'accepted' ? handler?.onAccept?.(value, payload) : handler?.onReject?.(value, payload))
-      }
-      if (id) {
-        kept.set(id, outcome)
-        await store.resolve(id, outcome, of === undefined ? chat : { conversationId: of })
+      const { conversationId } = of === undefined ? chat : { conversationId: of }
+      await locked(`chattray:decision:${conversationId}:${id}`, new AbortController().signal, async () => {
+        const act = kept.get(id) === outcome ? undefined : outcome === 'accepted' ? handler?.onAccept : handler?.onReject
+        const stored = act && id && conversationId !== null ? (await store.api.getPayload(conversationId, id)).outcome : undefined
+        if (stored) store.dispatch({ type: 'resolved', payloadId: id, outcome: stored })
+        else if (act) await act.call(handler, data === undefined ? await dataOf(handler, payload.data) : data, payload)
+        if (!id) return
+        if (!stored) kept.set(id, outcome)
+        await store.resolve(id, outcome, { conversationId })
         kept.delete(id)
-      }
+      })
       announce(outcome === 'accepted' ? labels.accepted : labels.rejected)
       setOwn({ id, deciding: false, problem: '' })
       return true

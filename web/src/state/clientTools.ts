@@ -192,8 +192,8 @@ const failed = (message: string): Outcome => ({ output: message.slice(0, CLIENT_
 /** Waits for the signal. A handler that does not end would keep the call from another page. */
 const aborted = (signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
 
-/** Does something while no other tab does it. Pages without TLS and frames without storage have no locks; there the service takes the first outcome. */
-async function locked(name: string, signal: AbortSignal, act: () => Promise<void>): Promise<void> {
+/** Does something while no other tab does it. Pages without TLS and frames without storage have no locks; there the service knows the first outcome. */
+export async function locked(name: string, signal: AbortSignal, act: () => Promise<void>): Promise<void> {
   let begun: Promise<void> | undefined
   const begin = () => (begun = act())
   await globalThis.navigator?.locks?.request(name, { signal }, begin).catch(() => begun)

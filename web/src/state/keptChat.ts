@@ -29,9 +29,8 @@ export abstract class KeptChat {
     this.dispatch({ type: 'set', set })
   }
 
-  /** Stores the user's rating of an answer instead of an earlier one; null removes it. */
-  async feedback(messageId: string, judgement: Feedback | null): Promise<void> {
-    const { conversationId } = this.state
+  /** Stores the user's rating of an answer of a chat, by default the open one, instead of an earlier one; null removes it. */
+  async feedback(messageId: string, judgement: Feedback | null, { conversationId } = this.state as Pick<ChatState, 'conversationId'>): Promise<void> {
     if (conversationId === null) return
     const given = () => this.state.messages.find((m) => m.id === messageId)?.feedback
     const [before, feedback] = [given(), judgement ?? undefined]

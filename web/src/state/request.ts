@@ -23,17 +23,18 @@ export interface SendOptions {
 /** The request that sends a message, with the page's context. */
 export function requestOf(message: string, options: SendOptions, from: { context: PageContext; conversationId: number | null; tools: ClientToolSpec[]; model?: string }): ChatRequest {
   const { context, conversationId, tools, model } = from
+  const { attachments, editMessageId } = options
+  // What is undefined is not sent.
   return {
-    message, context, interaction_type: options.interactionType ?? 'text_input',
-    ...(conversationId !== null && { conversation_id: conversationId }),
-    ...(options.action && { action_metadata: clickOf(options.action, {}) }),
-    ...(options.editMessageId && { edit_message_id: options.editMessageId }),
-    ...(options.regenerateMessageId && { regenerate_message_id: options.regenerateMessageId }),
-    ...(options.attachments && (options.attachments.length > 0 || options.editMessageId) && { attachments: options.attachments }),
-    ...(options.editMessageId && options.keepAttachments && { keep_attachments: options.keepAttachments }),
-    ...(tools.length > 0 && { client_tools: tools }),
-    ...(model && { model }),
-    ...(options.waits && { if_busy: 'queue' as const }),
+    message, context, model: model || undefined, interaction_type: options.interactionType ?? 'text_input',
+    conversation_id: conversationId ?? undefined,
+    action_metadata: options.action && clickOf(options.action, {}),
+    edit_message_id: editMessageId,
+    regenerate_message_id: options.regenerateMessageId,
+    attachments: attachments?.length || editMessageId ? attachments : undefined,
+    keep_attachments: editMessageId ? options.keepAttachments : undefined,
+    client_tools: tools.length > 0 ? tools : undefined,
+    if_busy: options.waits ? 'queue' : undefined,
   }
 }
 
@@ -49,7 +50,7 @@ export function questionOf(message: string, options: SendOptions, before: readon
   const files = [...kept, ...attachments.map((file) => ({ info: { name: file.name, mime: file.mime, size: sizeOf(file) }, preview: previewOf(file) }))]
   return {
     id: LOCAL_ID + newKey(), role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),
-    ...(options.action && { action: clickOf(options.action) }),
+    action: options.action && clickOf(options.action),
     ...(files.length > 0 && { attachments: files.map(({ info }) => info), previews: files.map(({ preview }) => preview) }),
   }
 }
@@ -61,5 +62,5 @@ function keptFiles(edited: GeneralChatMessage | undefined, { attachments, keepAt
 }
 
 function clickOf(action: SuggestedAction, none?: object): ActionMetadata {
-  return { action_identifier: action.action, action_data: action.data ?? none, ...(action.payload_id && { payload_id: action.payload_id }) }
+  return { action_identifier: action.action, action_data: action.data ?? none, payload_id: action.payload_id }
 }

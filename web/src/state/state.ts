@@ -165,10 +165,9 @@ function acceptedBy(question: GeneralChatMessage | undefined, outcome: Outcome):
 
 function sumOf(a: Usage | null, b: Usage | undefined): Usage | null {
   if (!a || !b) return b ?? a
-  const cost = (a.cost_usd ?? 0) + (b.cost_usd ?? 0)
   return {
     input_tokens: a.input_tokens + b.input_tokens, output_tokens: a.output_tokens + b.output_tokens, total_tokens: a.total_tokens + b.total_tokens,
-    ...(cost > 0 && { cost_usd: cost }),
+    cost_usd: (a.cost_usd ?? 0) + (b.cost_usd ?? 0) || undefined,
   }
 }
 

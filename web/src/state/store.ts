@@ -241,8 +241,8 @@ export class ChatStore extends WaitingChat {
   /** Whether a frame ends a run that the user did not stop in this tab. */
   private isStoppedElsewhere(frame: MessageFrame): boolean {
     const { run, conversationId } = this.state
-    const data = isStreamEnd(frame) && isObject(frame.props?.data) ? frame.props.data : {}
-    return data.status === 'cancelled' && conversationId !== null && !this.stopping && run?.runId !== this.stopped
+    const data = frame.props?.data
+    return isStreamEnd(frame) && isObject(data) && data.status === 'cancelled' && conversationId !== null && !this.stopping && run?.runId !== this.stopped
   }
 
   /** The run was stopped in another tab, or its chat is being deleted: then it is gone a moment later. */
@@ -327,7 +327,7 @@ export class ChatStore extends WaitingChat {
     this.reader = reader
     const elsewhere = this.state.conversationId !== conversationId
     if (elsewhere) {
-      this.pending = null
+      void this.leaveSent()
       this.state = { ...emptied(this.state), conversationId }
     }
     // Until the chat is read, the message on its way can still be sent again.
@@ -381,9 +381,9 @@ export class ChatStore extends WaitingChat {
 
   newChat(): void {
     this.disconnect()
-    this.pending = this.leaving = null
+    void this.leaveSent()
+    this.leaving = null
     this.dispatch({ type: 'reset' })
-    this.throttle.now()
     this.storage.keep(this.state.conversationId)
   }
 

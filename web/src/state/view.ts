@@ -137,9 +137,8 @@ function partOf(m: Folded, tools: Map<string, ToolView>, shown: Set<string>, ove
   const open = !m.closed && !over
   switch (m.type) {
     case 'text':
-      return isResult(m) || text(m.props.content).trim() === '' ? null : { kind: 'text', key, text: text(m.props.content), open }
     case 'thinking':
-      return text(m.props.content).trim() === '' ? null : { kind: 'thinking', key, text: text(m.props.content), open }
+      return isResult(m) || text(m.props.content).trim() === '' ? null : { kind: m.type, key, text: text(m.props.content), open }
     case 'tool_call':
     case 'approval': {
       const id = text(m.props.id) || key
@@ -207,7 +206,7 @@ const noTool: ToolView = { key: '', index: -1, name: '', title: '', done: '', in
 function called(m: Folded, before: ToolView, over: boolean): ToolView {
   const open = over || (m.closed && m.status !== 'completed' && m.status !== 'error') ? 'cancelled' : 'running'
   const call: ToolView = {
-    ...before, index: typeof m.props.index === 'number' ? m.props.index : -1, name: text(m.props.name), title: before.title, input: parsed(text(m.props.arguments)),
+    ...before, index: typeof m.props.index === 'number' ? m.props.index : -1, name: text(m.props.name), input: parsed(text(m.props.arguments)),
     status: m.props.denied === true || before.approved === false ? 'denied' : open,
     progress: typeof m.props.progress === 'number' ? m.props.progress : 0, stage: text(m.props.stage), message: text(m.props.status_message),
   }

@@ -63,6 +63,16 @@ export abstract class WaitingChat extends KeptChat {
     return pending.options.action || pending.message === '' ? null : { message: pending.message, attachments: pending.options.attachments ?? [], key: pending.key }
   }
 
+  /** Another chat is opened. A message of the page that is on its way goes to the composer unless it has arrived; others have their own place, and a key. */
+  protected async leaveSent(): Promise<void> {
+    const own = this.pending?.options.key
+    const unsent = this.takeBack()
+    this.pending = null
+    if (!unsent || own || (await this.runOf(unsent.key!).catch(() => null))) return
+    if (this.state.isOpening) await this.opened()
+    this.giveBack(joined([this.state.unsent, unsent]), this.state.error)
+  }
+
   /** The service has the last message that was sent. */
   protected arrived(): void {
     if (!this.pending) return
