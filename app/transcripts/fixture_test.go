@@ -216,8 +216,10 @@ func (s *fixture) start() {
 	}}
 }
 
-// takeStores notes the store of the service that is being built.
+// takeStores notes the store of the service that is being built. Calls that wait expire by
+// the clock of the test; Postgres has another one.
 func (s *fixture) takeStores(o *runs.Options) {
+	o.SharedNow = nil
 	if s.options != nil {
 		s.options(o)
 	}
