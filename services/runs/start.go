@@ -91,14 +91,8 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			started = true
 			return r.startedView(run, q.Begin), nil
 		case errors.Is(err, record.ErrBusy):
-			busy := []string{q.BusyRun}
-			if q.Cancels { // those that wait first, so that none begins
-				busy = append(q.Waiting, q.BusyRun)
-			}
-			for _, id := range busy {
-				if err := r.busy(ctx, id, q.Cancels, "this chat has an answer under way"); err != nil {
-					return schemas.Run{}, err
-				}
+			if err := r.busy(ctx, q, q.BusyRun, "this chat has an answer under way"); err != nil {
+				return schemas.Run{}, err
 			}
 		case errors.Is(err, record.ErrDuplicate):
 			return r.repeated(ctx, user, o)
@@ -185,26 +179,48 @@ func (r *Runs) admit(user schemas.User, instead bool) (release func(), err error
 	return release, err
 }
 
-// busy refuses a request that would have to wait for a run, or cancels that run. A
+// busy refuses a question that would have to wait for a run, or cancels that run. If the run
+// is in the question's chat, it first cancels those that wait there, so that none begins. A
 // nil error means to try again.
-func (r *Runs) busy(ctx context.Context, running string, cancel bool, why string) error {
-	if !cancel {
+func (r *Runs) busy(ctx context.Context, q *questions.Question, running, why string) error {
+	if !q.Cancels {
 		e := schemas.NewError(schemas.CodeBusy, why)
 		e.RunID = running
 		return e
 	}
-	if err := r.Store.Runs.RequestCancel(ctx, running); err != nil {
+	stored, err := r.Store.Runs.Run(ctx, running)
+	if err != nil {
 		return err
 	}
-	run := r.find(running)
-	if run == nil {
-		r.exchange.Tell(exchange.Look, running)
-		wait, done := context.WithTimeout(ctx, busyWait)
-		defer done()
-		if ended, err := r.acts.AwaitEnd(wait, running); ended || err != nil {
+	for stored.ConversationID == q.ConversationID || q.ChatKey != "" && stored.ChatKey == q.ChatKey {
+		waits, err := r.Store.Queue.NextQueued(ctx, stored.ConversationID)
+		if errors.Is(err, schemas.ErrNotFound) {
+			break
+		}
+		if err == nil {
+			err = r.end(ctx, waits.ID)
+		}
+		if err != nil {
 			return err
 		}
-		return r.over(ctx, running)
+	}
+	return r.end(ctx, running)
+}
+
+// end cancels a run and waits for its end.
+func (r *Runs) end(ctx context.Context, id string) error {
+	if err := r.Store.Runs.RequestCancel(ctx, id); err != nil {
+		return err
+	}
+	run := r.find(id)
+	if run == nil {
+		r.exchange.Tell(exchange.Look, id)
+		wait, done := context.WithTimeout(ctx, busyWait)
+		defer done()
+		if ended, err := r.acts.AwaitEnd(wait, id); ended || err != nil {
+			return err
+		}
+		return r.over(ctx, id)
 	}
 	run.stop(answer.ErrCancelled)
 	r.endQueued(run)
