@@ -285,6 +285,10 @@ func TestVariablesNamedLikeTheirKeys(t *testing.T) {
 func TestDatabaseInMemory(t *testing.T) {
 	_, _, err := sources{environ: []string{"CHATTRAY_DATABASE_URL=sqlite::memory:"}}.load(t)
 	reportsAll(t, err, "database_url: must be the path of a file")
+	for _, wrong := range []string{"postgres", "postgres:h/db", "POSTGRES://h/db"} { // the driver knows none of them
+		_, _, err := sources{environ: []string{"CHATTRAY_DATABASE_URL=" + wrong}}.load(t)
+		reportsAll(t, err, "database_url: must be sqlite:PATH or a URL that begins with postgres://")
+	}
 }
 
 // A key may be written in a section or with dots. Written twice, either of its values would
