@@ -8,7 +8,6 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/questions"
 )
@@ -184,20 +183,18 @@ func (r *Runs) admit(user schemas.User, instead bool) (release func(), err error
 // nil error means to try again.
 func (r *Runs) busy(ctx context.Context, q *questions.Question, running, why string) error {
 	if !q.Cancels {
-		e := schemas.NewError(schemas.CodeBusy, why)
-		e.RunID = running
-		return e
+		return &schemas.Error{Code: schemas.CodeBusy, Message: why, RunID: running}
 	}
 	stored, err := r.Store.Runs.Run(ctx, running)
-	if err != nil {
+	if err != nil && !errors.Is(err, schemas.ErrNotFound) { // the first write of a run that holds a block may be under way
 		return err
 	}
 	for stored.ConversationID == q.ConversationID || q.ChatKey != "" && stored.ChatKey == q.ChatKey {
 		waits, err := r.Store.Queue.NextQueued(ctx, stored.ConversationID)
-		if errors.Is(err, schemas.ErrNotFound) {
-			break
-		}
-		if err == nil {
+		switch {
+		case errors.Is(err, schemas.ErrNotFound):
+			return r.end(ctx, running)
+		case err == nil:
 			err = r.end(ctx, waits.ID)
 		}
 		if err != nil {
@@ -207,41 +204,26 @@ func (r *Runs) busy(ctx context.Context, q *questions.Question, running, why str
 	return r.end(ctx, running)
 }
 
-// end cancels a run and waits for its end.
+// end cancels a run and waits for its end. An unfinished run that this process does not know
+// waits for recovery: its chat is busy until then.
 func (r *Runs) end(ctx context.Context, id string) error {
 	if err := r.Store.Runs.RequestCancel(ctx, id); err != nil {
 		return err
 	}
-	run := r.find(id)
-	if run == nil {
-		r.exchange.Tell(exchange.Look, id)
-		wait, done := context.WithTimeout(ctx, busyWait)
-		defer done()
-		if ended, err := r.acts.AwaitEnd(wait, id); ended || err != nil {
-			return err
-		}
-		return r.over(ctx, id)
-	}
-	run.stop(answer.ErrCancelled)
-	r.endQueued(run)
-	select {
-	case <-run.done:
-		return nil
-	case <-ctx.Done():
+	if r.cancel(ctx, id) {
 		return context.Cause(ctx)
 	}
-}
-
-// over returns nil if the run has ended. An unfinished run that this process
-// does not know waits for recovery: its chat is busy until then.
-func (r *Runs) over(ctx context.Context, id string) error {
+	r.exchange.Tell(exchange.Look, id)
+	wait, done := context.WithTimeout(ctx, busyWait)
+	defer done()
+	if ended, err := r.acts.AwaitEnd(wait, id); ended || err != nil {
+		return err
+	}
 	stored, err := r.Store.Runs.Run(ctx, id)
 	if err != nil || stored.State.Terminal() {
 		return err
 	}
-	e := schemas.NewError(schemas.CodeBusy, "this chat has an answer that is about to continue; try again in a moment")
-	e.RunID, e.RetryAfter = id, 2
-	return e
+	return &schemas.Error{Code: schemas.CodeBusy, Message: "this chat has an answer that is about to continue; try again in a moment", RunID: id, RetryAfter: 2}
 }
 
 // startedView returns the run as Start returns it. A queued run may have begun meanwhile.
