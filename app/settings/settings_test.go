@@ -270,8 +270,12 @@ func TestErrorsOfTheFile(t *testing.T) {
 		_, _, err := sources{file: file}.load(t)
 		reportsAll(t, err, want)
 	}
-	_, _, err := sources{file: "limits:\n  message: 5\n  bdy: 1MiB\n"}.load(t)
-	reportsAll(t, err, "chattray.yaml:3)")
+	for file, place := range map[string]string{
+		"limits:\n  message: 5\n  bdy: 1MiB\n": "chattray.yaml:3)", "bdy: {}\n": "chattray.yaml)",
+	} {
+		_, _, err := sources{file: file}.load(t)
+		reportsAll(t, err, place)
+	}
 }
 
 // The names of variables are not those of the keys, from which they are guessed.
