@@ -8,6 +8,19 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
+// Data of a step that readers would refuse is left out; they show the step.
+func TestProgressThatReadersRefuse(t *testing.T) {
+	for data, want := range map[string]string{
+		nested(31): nested(31), nested(32): "", `{"__proto__":1}`: "",
+	} {
+		var got turn.Progress
+		(&turn.Call{Report: func(p turn.Progress) { got = p }}).Progress("s", "m", 0.5, json.RawMessage(data))
+		if got.Message != "m" || string(got.Data) != want {
+			t.Errorf("%.60s: the step is %q with %.60s, want %.60s", data, got.Message, got.Data, want)
+		}
+	}
+}
+
 // nested returns an object of that depth.
 func nested(depth int) string {
 	return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "}"
