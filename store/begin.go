@@ -86,11 +86,6 @@ func (b *batch) begin(i int, w *record.Write) error {
 		o.busyRun, o.state, o.attempt = underWay(o.chat.open), schemas.RunQueued, 0
 		if !g.Queue {
 			ended = len(o.chat.open)
-			for _, run := range slices.Backward(o.chat.open) {
-				if run.id != o.busyRun {
-					o.waiting = append(o.waiting, run.id)
-				}
-			}
 		}
 	}
 	if err := b.mayStart(g, ended); err != nil { // before its caller ends others for it

@@ -115,7 +115,6 @@ type writeResult struct {
 	state       schemas.RunState
 	attempt     int
 	busyRun     string
-	waiting     []string
 	branch      string // branch of the user's message if it is another version of one
 	replaces    []earlierAnswer
 	again       string   // the answer that is generated again, superseded
@@ -183,7 +182,7 @@ func (b *batch) report() {
 		if g == nil {
 			continue
 		}
-		g.BusyRun, g.Waiting, g.State, g.NewChat = o.busyRun, o.waiting, o.state, o.newChat && o.err == nil
+		g.BusyRun, g.State, g.NewChat = o.busyRun, o.state, o.newChat && o.err == nil
 		g.Replaces = len(o.replaces) > 0 && o.err == nil
 		if o.chat != nil {
 			g.Run.ConversationID, g.Run.ChatKey = o.chat.id, o.chat.key

@@ -132,6 +132,25 @@ func (p protocol) requests(t *testing.T) {
 			t.Errorf("%d calls, want 4 for the first reply and 1 for the second", up.Calls())
 		}
 	})
+	t.Run("a refusal that also names what was learned", func(t *testing.T) {
+		up := upstream.NewMemory()
+		has := func(part string) func(upstream.Request) bool {
+			return func(r upstream.Request) bool { return strings.Contains(string(r.Body), part) }
+		}
+		up.On(has(`"max_tokens"`), upstream.Status(http.StatusBadRequest, `{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}`))
+		up.On(has(`"tool_choice"`), upstream.Status(http.StatusBadRequest, `{"error":{"message":"tool_choice is no parameter; there are messages, tools, max_completion_tokens"}}`))
+		up.On(upstream.Any, upstream.Text("ok"))
+		m, req := p.model(t, up), full()
+		for _, forbidden := range []bool{false, true} {
+			req.ToolsForbidden = forbidden
+			if got := Read(t.Context(), m, req); got.Text != "ok" {
+				t.Fatalf("%q, %v; want ok", got.Text, got.Err)
+			}
+		}
+		if up.Calls() != 4 {
+			t.Errorf("%d calls, want 2 for each reply", up.Calls())
+		}
+	})
 	t.Run("what a server wants back, from then on", func(t *testing.T) {
 		wants := []struct{ refusal, change string }{
 			{"", `"extra_content":{"google":{"thought_signature":"s"}}`},

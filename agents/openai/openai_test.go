@@ -151,6 +151,10 @@ func TestReasoningThatThePromptBegins(t *testing.T) {
 	if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "r1"}); got.Text != "Yes." || got.Thinking != "Hm.\n" {
 		t.Errorf("text %q, reasoning %q, %v; want Yes. after Hm.", got.Text, got.Thinking, got.Err)
 	}
+	up.Push(upstream.Open(upstream.Say("Hm, a"), upstream.Finish("content_filter"), upstream.Done()))
+	if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "r1"}); got.Text != "" || got.Thinking != "Hm, a" {
+		t.Errorf("a reply that was cut: text %q, reasoning %q, %v; want only reasoning", got.Text, got.Thinking, got.Err)
+	}
 	if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "other"}); got.Thinking != "" {
 		t.Errorf("another model has the reasoning %q", got.Thinking)
 	}

@@ -34,7 +34,7 @@ type quirks struct {
 // after returns the quirks with one changed that err reveals, and whether there is one that
 // was not changed yet in the call, which began with first. One that was learned may be wrong:
 // the message only named it, or several servers that differ have the model's name. A message
-// that names several changes the next one each time.
+// that names several changes the next one each time, those that were learned last.
 func (q quirks) after(err error, first quirks) (quirks, bool) {
 	var message string
 	f, refused := errors.AsType[*fault](err)
@@ -49,10 +49,11 @@ func (q quirks) after(err error, first quirks) (quirks, bool) {
 	}
 	// llama.cpp answers with 500 when the model's template refuses the messages; no other word is looked for then.
 	says := func(words ...string) bool { return refused && f.answered() != 500 && has(words...) }
-	for _, c := range []struct {
+	type candidate struct {
 		quirk         *bool
 		before, named bool
-	}{
+	}
+	candidates := []candidate{
 		{&q.reasoningOff, first.reasoningOff, errors.Is(err, goopenai.ErrReasoningToolsRequireResponses)},
 		{&q.unchecked, first.unchecked, errors.Is(err, goopenai.ErrReasoningEffortUnsupported)},
 		{&q.answeredResults, first.answeredResults, has("after role 'tool'") || has("must alternate")},       // Mistral
@@ -66,10 +67,13 @@ func (q quirks) after(err error, first quirks) (quirks, bool) {
 		{&q.fixedTemperature, first.fixedTemperature, says("temperature") || errors.Is(err, goopenai.ErrReasoningModelLimitationsOther) ||
 			errors.Is(err, goopenai.ErrReasoningSamplingUnsupported)},
 		{&q.noToolChoice, first.noToolChoice, says("tool_choice")},
-	} {
-		if !c.named || *c.quirk != c.before {
+	}
+	for _, learned := range []bool{false, true} {
+		i := slices.IndexFunc(candidates, func(c candidate) bool { return c.named && c.before == learned && *c.quirk == c.before })
+		if i < 0 {
 			continue
 		}
+		c := candidates[i]
 		*c.quirk = !c.before
 		if c.quirk == &q.signedCalls {
 			q.noExtra = q.noExtra && !first.noExtra

@@ -221,7 +221,7 @@ func (c *modelCall) end(err error) error {
 	if c.refused && c.finish == schemas.EndTurn {
 		c.finish = schemas.Refusal
 	}
-	if err := c.rest(c.finish == schemas.MaxTokens); err != nil {
+	if err := c.rest(c.finish != schemas.EndTurn); err != nil {
 		return err
 	}
 	if c.half != nil {

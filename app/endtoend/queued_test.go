@@ -65,17 +65,21 @@ func TestQuestionEditedInTheQueue(t *testing.T) {
 }
 
 // A question that cancels what is under way cancels the questions that wait as well: the
-// model is not asked them in between.
+// model is not asked them in between. Those whose answers go to one block also wait for it.
 func TestQuestionInsteadOfTheQueue(t *testing.T) {
-	for i := range 10 { // it depends on who is first
+	for i := range 20 { // it depends on who is first
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			page := map[string]any{}
+			if i%2 == 1 {
+				page = map[string]any{"document_id": "d", "block_ids": "b", "mode": "chat"}
+			}
 			up := upstream.NewMemory()
 			c := apptest.ServeOn(t, apptest.Databases()[0], app.Options{Models: up.Transport()}, apptest.Scripted())
 			asked := make(chan struct{})
 			up.Push(upstream.Open(upstream.Signal(asked), upstream.Hang()))
 			up.On(upstream.Any, upstream.Text("Done."))
 			ask := func(message, ifBusy string) *http.Response { // returns when the run is stored
-				answer := c.Open(http.MethodPost, "/api/chat/stream", map[string]any{"chat_id": "one", "message": message, "if_busy": ifBusy})
+				answer := c.Open(http.MethodPost, "/api/chat/stream", map[string]any{"chat_id": "one", "message": message, "if_busy": ifBusy, "context": page})
 				t.Cleanup(func() { answer.Body.Close() })
 				return answer
 			}

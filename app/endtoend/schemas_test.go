@@ -165,7 +165,7 @@ func TestDeepArguments(t *testing.T) {
 	up := newServers(t)
 	s, stop := serveWith(t, filepath.Join(t.TempDir(), "c.db"), up.settings(""))
 	defer stop()
-	for _, depth := range []int{900, 9_990, 9_999} {
+	for _, depth := range []int{31, 900, 9_990, 9_999} {
 		up.large.Push(
 			upstream.Stream(upstream.Call(0, "a", "fetch_webpage", `{"url":`+wrapped(depth-1, "[", "", "]")+`}`), upstream.Finish("tool_calls")),
 			upstream.Text("It is too deep."),
@@ -214,7 +214,7 @@ mcp_servers: [{name: scales, url: %s, pages: [reports]}]
 		}
 		path := "/api/chat/runs/" + run + "/approvals/" + request.ApprovalID
 		deep := s.send("ann", "POST", path, `{"approved":true,"input":{"what":`+wrapped(9_990, "[", "", "]")+`}}`)
-		if deep.Status != http.StatusUnprocessableEntity || !strings.Contains(deep.Body, "nested more than 1000 deep") {
+		if deep.Status != http.StatusUnprocessableEntity || !strings.Contains(deep.Body, "nested more than 31 deep") {
 			t.Errorf("a deep input gets %d %.300s, want 422", deep.Status, deep.Body)
 		}
 		fetch[schemas.Run](s, "ann", "POST", path, `{"approved":true,"input":{"what":"a stone"}}`)

@@ -236,7 +236,11 @@ func fileLayer(path string) (layer, []string) {
 		case slices.Contains(sections, key):
 			wrong = append(wrong, fmt.Sprintf("%s: must be a section with keys (%s)", key, path))
 		default:
-			wrong = append(wrong, fmt.Sprintf("unknown key %s%s (%s:%d)", key, meant(key), path, lines[key]))
+			place := path
+			if line := lines[key]; line > 0 { // an empty section and one that is copied have none
+				place = fmt.Sprintf("%s:%d", path, line)
+			}
+			wrong = append(wrong, fmt.Sprintf("unknown key %s%s (%s)", key, meant(key), place))
 		}
 	}
 	return l, wrong

@@ -270,8 +270,12 @@ func TestErrorsOfTheFile(t *testing.T) {
 		_, _, err := sources{file: file}.load(t)
 		reportsAll(t, err, want)
 	}
-	_, _, err := sources{file: "limits:\n  message: 5\n  bdy: 1MiB\n"}.load(t)
-	reportsAll(t, err, "chattray.yaml:3)")
+	for file, place := range map[string]string{
+		"limits:\n  message: 5\n  bdy: 1MiB\n": "chattray.yaml:3)", "bdy: {}\n": "chattray.yaml)",
+	} {
+		_, _, err := sources{file: file}.load(t)
+		reportsAll(t, err, place)
+	}
 }
 
 // The names of variables are not those of the keys, from which they are guessed.
@@ -285,6 +289,10 @@ func TestVariablesNamedLikeTheirKeys(t *testing.T) {
 func TestDatabaseInMemory(t *testing.T) {
 	_, _, err := sources{environ: []string{"CHATTRAY_DATABASE_URL=sqlite::memory:"}}.load(t)
 	reportsAll(t, err, "database_url: must be the path of a file")
+	for _, wrong := range []string{"postgres", "postgres:h/db", "POSTGRES://h/db"} { // the driver knows none of them
+		_, _, err := sources{environ: []string{"CHATTRAY_DATABASE_URL=" + wrong}}.load(t)
+		reportsAll(t, err, "database_url: must be sqlite:PATH or a URL that begins with postgres://")
+	}
 }
 
 // A key may be written in a section or with dots. Written twice, either of its values would

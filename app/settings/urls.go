@@ -43,12 +43,11 @@ func database(c *Config, raw any) error {
 		return err
 	}
 	path, isFile := strings.CutPrefix(s, "sqlite:")
-	scheme, _, _ := strings.Cut(s, ":")
 	switch {
 	case isFile && strings.HasPrefix(path, ":memory:"):
 		return errors.New("must be the path of a file: a database in memory is not supported")
 	case isFile && path != "":
-	case strings.EqualFold(scheme, "postgres"), strings.EqualFold(scheme, "postgresql"):
+	case strings.HasPrefix(s, "postgres://"), strings.HasPrefix(s, "postgresql://"):
 		if err := sqldb.CheckURL(s); err != nil {
 			return err
 		}

@@ -171,8 +171,6 @@ type Begin struct {
 	BusyRun string
 	State   schemas.RunState
 	NewChat bool
-	// Waiting are the runs of the chat that wait for BusyRun, the newest first.
-	Waiting []string
 	// Replaces is true if a reserved id belonged to an earlier answer.
 	Replaces bool
 }

@@ -26,7 +26,7 @@ func Input(arguments string) (json.RawMessage, error) {
 	case b.Bytes()[0] != '{':
 		err = errors.New("its arguments must be a JSON object")
 	default:
-		err = Readable(b.Bytes())
+		err = Readable("its arguments", b.Bytes())
 	}
 	if err == nil {
 		return b.Bytes(), nil
@@ -38,15 +38,22 @@ func Input(arguments string) (json.RawMessage, error) {
 const (
 	// maxShownName bounds a name in an error, in characters.
 	maxShownName = 60
-	// maxNesting is how deep arguments may be nested. Logs and answers have them within
-	// other JSON, which encoding/json reads only up to a depth of 10,000.
-	maxNesting = 1_000
+	// maxNesting is how deep arguments and data may be nested. Readers of the dialect messages
+	// refuse props with values that are deeper than 32, and have these values one level deeper.
+	maxNesting = 31
+	// refusedName is a name that these readers refuse: in JavaScript it is not one of data.
+	refusedName = "__proto__"
 )
 
-// Readable returns an error if valid JSON is nested too deep to be stored within other
-// JSON, or if an object in it has a name twice: one reader would take the first value,
-// another one the last.
-func Readable(raw []byte) error {
+// Readable returns an error about what, whose JSON is valid, if it is not Showable, or if an
+// object in it has a name twice: one reader would take the first value, another one the last.
+func Readable(what string, raw []byte) error { return readNames(what, raw, true) }
+
+// Showable returns an error about what, whose JSON is valid, if it is nested too deep to be
+// shown, or has a name that readers refuse.
+func Showable(what string, raw []byte) error { return readNames(what, raw, false) }
+
+func readNames(what string, raw []byte, once bool) error {
 	var open []map[string]bool // the names of the objects that are being read; nil for an array
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -64,16 +71,19 @@ func Readable(raw []byte) error {
 			open = open[:len(open)-1]
 		default:
 			if name, ok := token.(string); ok && wants {
+				if name == refusedName {
+					return fmt.Errorf("%s have the field %q, which is not allowed", what, name)
+				}
 				names := open[len(open)-1]
-				if names[name] {
-					return fmt.Errorf("its arguments give the field %q more than once", text.Ellipsis(name, maxShownName))
+				if once && names[name] {
+					return fmt.Errorf("%s give the field %q more than once", what, text.Ellipsis(name, maxShownName))
 				}
 				names[name], wants = true, false
 				continue
 			}
 		}
 		if len(open) > maxNesting {
-			return fmt.Errorf("its arguments are nested more than %d deep", maxNesting)
+			return fmt.Errorf("%s are nested more than %d deep", what, maxNesting)
 		}
 		wants = len(open) > 0 && open[len(open)-1] != nil
 	}

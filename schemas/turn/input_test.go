@@ -8,13 +8,26 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
+// Data of a step that readers would refuse is left out; they show the step.
+func TestProgressThatReadersRefuse(t *testing.T) {
+	for data, want := range map[string]string{
+		nested(31): nested(31), nested(32): "", `{"__proto__":1}`: "",
+	} {
+		var got turn.Progress
+		(&turn.Call{Report: func(p turn.Progress) { got = p }}).Progress("s", "m", 0.5, json.RawMessage(data))
+		if got.Message != "m" || string(got.Data) != want {
+			t.Errorf("%.60s: the step is %q with %.60s, want %.60s", data, got.Message, got.Data, want)
+		}
+	}
+}
+
 // nested returns an object of that depth.
 func nested(depth int) string {
 	return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "}"
 }
 
 func TestInput(t *testing.T) {
-	deep := strings.Repeat(`{"a":`, 500) + `{"k":1,"k":2}` + strings.Repeat(`}`, 500)
+	deep := strings.Repeat(`{"a":`, 30) + `{"k":1,"k":2}` + strings.Repeat(`}`, 30)
 	for arguments, want := range map[string]string{
 		"":                          "",
 		" null ":                    "",
@@ -28,9 +41,10 @@ func TestInput(t *testing.T) {
 		`{"x":{"a":1,"b":2,"a":3}}`: `its arguments give the field "a" more than once`,
 		`{"x":[1,{"a":{},"a":[]}]}`: `its arguments give the field "a" more than once`,
 		deep:                        `its arguments give the field "k" more than once`,
-		nested(1_000):               "",
-		nested(1_001):               "its arguments are nested more than 1000 deep",
-		nested(9_999):               "its arguments are nested more than 1000 deep",
+		`{"x":[{"__proto__":1}]}`:   `its arguments have the field "__proto__", which is not allowed`,
+		nested(31):                  "",
+		nested(32):                  "its arguments are nested more than 31 deep",
+		nested(9_999):               "its arguments are nested more than 31 deep",
 	} {
 		input, err := turn.Input(arguments)
 		got := ""

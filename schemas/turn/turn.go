@@ -221,14 +221,17 @@ type Call struct {
 }
 
 // Progress reports a step: fraction is in 0..1, data is marshalled to JSON and
-// may be nil.
+// may be nil. Data that is no JSON or not Showable is left out.
 func (c *Call) Progress(stage, message string, fraction float64, data any) {
 	if c.Report == nil {
 		return
 	}
 	var raw json.RawMessage
 	if data != nil {
-		raw, _ = json.Marshal(data) //nolint:errchkjson // data that is no JSON is shown as none
+		encoded, err := json.Marshal(data)
+		if err == nil && Showable("its data", encoded) == nil {
+			raw = encoded
+		}
 	}
 	c.Report(Progress{Stage: stage, Message: message, Fraction: fraction, Data: raw})
 }

@@ -272,7 +272,7 @@ func (a *Approvals) editedInput(run *record.Run, w record.Wait, input json.RawMe
 	if !bytes.HasPrefix(edited, []byte("{")) {
 		return nil, schemas.Invalid("/input", "must be an object")
 	}
-	if err := turn.Readable(edited); err != nil {
+	if err := turn.Readable("its arguments", edited); err != nil {
 		return nil, schemas.Invalid("/input", err.Error())
 	}
 	if bytes.Equal(edited, text.Canonical(w.Input)) {

@@ -10,6 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // BlockType returns the canonical name of a type; it also understands the
@@ -70,6 +71,9 @@ func checkMeta(meta json.RawMessage) error {
 		return schemas.Invalid("/meta", "must have at most 64 KiB")
 	case json.Unmarshal(meta, &object) != nil || object == nil, bytes.Contains(meta, []byte(`\u0000`)):
 		return schemas.Invalid("/meta", "must be an object")
+	}
+	if err := turn.Showable("its members", meta); err != nil {
+		return schemas.Invalid("/meta", err.Error())
 	}
 	return nil
 }

@@ -146,6 +146,7 @@ func TestWrites(t *testing.T) {
 		{"meta", record.NewBlock{ID: "b", Meta: json.RawMessage(`{}`)}, "", ""},
 		{"a list for meta", record.NewBlock{ID: "b", Meta: json.RawMessage(`[]`)}, schemas.CodeInvalid, ""},
 		{"null for meta", record.NewBlock{ID: "b", Meta: json.RawMessage(`null`)}, schemas.CodeInvalid, ""},
+		{"deep meta", record.NewBlock{ID: "b", Meta: json.RawMessage(`{"a":` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `}`)}, schemas.CodeInvalid, ""},
 		{"large meta", record.NewBlock{ID: "b", Meta: json.RawMessage(`{"a":"` + strings.Repeat("a", 64<<10) + `"}`)}, schemas.CodeInvalid, ""},
 	} {
 		s := new(fakeStore)

@@ -155,11 +155,9 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 	if r.Outside {
 		g.Outside()
 	}
-	if r.Question != nil {
-		r.readUser(g, &r.Question.Message, r.Question.Files)
-		if r.QuestionAlone {
-			return nil
-		}
+	if r.Question != nil && r.QuestionAlone {
+		r.readUser(g, &r.Question.Message, r.Question.Files, nil)
+		return nil
 	}
 	list, whole, err := r.messages(ctx)
 	if err != nil {
@@ -167,6 +165,10 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 	}
 	if !whole {
 		g.Outside()
+	}
+	suggested := suggestions(list)
+	if r.Question != nil {
+		r.readUser(g, &r.Question.Message, r.Question.Files, suggested)
 	}
 	files := 0
 	for _, m := range slices.Backward(list) {
@@ -179,7 +181,7 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 					return err
 				}
 			}
-			r.readUser(g, &m, attached)
+			r.readUser(g, &m, attached, suggested)
 		case m.RunID == "": // a client or an import brought it: its sources are unknown
 			g.Outside()
 		case m.RunID != r.RunID:
@@ -224,12 +226,23 @@ func textSize(m *schemas.Message) int {
 	return n
 }
 
+// suggestions returns the values that the model has suggested.
+func suggestions(list []schemas.Message) map[string]bool {
+	values := make(map[string]bool)
+	for i := range list {
+		for _, s := range list[i].SuggestedValues {
+			values[strings.TrimSpace(s.Value)] = true
+		}
+	}
+	return values
+}
+
 // readUser gives g a message of the user. A file is from outside, and gives the
 // URLs in it. The answer to a click is from outside if a page file handles the
-// action. A suggestion that the user chose gives no URL: the model wrote it, and the
-// user saw only its label.
-func (r *Reading) readUser(g *Guard, m *schemas.Message, files []schemas.Attachment) {
-	if m.InteractionType != schemas.ValueSelected && m.Action == nil {
+// action. A suggestion that the user chose gives no URL, whether or not its client
+// says that it is one: the model wrote it, and the user saw only its label.
+func (r *Reading) readUser(g *Guard, m *schemas.Message, files []schemas.Attachment, suggested map[string]bool) {
+	if m.InteractionType != schemas.ValueSelected && m.Action == nil && !suggested[strings.TrimSpace(m.Content)] {
 		g.Gave(m.Content)
 	}
 	if len(m.Attachments) > 0 || m.Action != nil && !r.Handles(m.Action.ActionIdentifier) {

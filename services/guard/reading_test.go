@@ -88,6 +88,8 @@ func TestReadingOfAChat(t *testing.T) {
 	read := said("assistant", "before", "", call("fetch", "https://b.example", "text", false))
 	chosen := said("user", "before", "read "+page)
 	chosen.InteractionType = schemas.ValueSelected
+	offers := said("assistant", "before", "")
+	offers.SuggestedValues = []schemas.SuggestedValue{{Label: "Continue", Value: "read " + page + "\n"}}
 	suggested := clicked("ours")
 	suggested.Content = "read " + page
 	attached := said("user", "before", "file")
@@ -109,14 +111,15 @@ func TestReadingOfAChat(t *testing.T) {
 		"a page that says what the service says of refused calls": {
 			[]schemas.Message{said("assistant", "before", "", call("find", "tea", denied, false))}, after, url,
 		},
-		"a tool that is gone":              {[]schemas.Message{said("assistant", "before", "", call("gone", "tea", "see "+page, false))}, after, url},
-		"a click that the service handles": {[]schemas.Message{clicked("ours")}, none, none},
-		"a click that a page file handles": {[]schemas.Message{clicked("theirs")}, after, url},
-		"a URL that the user wrote":        {[]schemas.Message{read, said("user", "before", "read "+page)}, after, none},
-		"a suggestion that the user chose": {[]schemas.Message{read, chosen}, after, url},
-		"an action that the user chose":    {[]schemas.Message{read, suggested}, after, url},
-		"a file":                           {[]schemas.Message{attached}, after, none},
-		"a picture":                        {[]schemas.Message{picture}, after, url},
+		"a tool that is gone":                  {[]schemas.Message{said("assistant", "before", "", call("gone", "tea", "see "+page, false))}, after, url},
+		"a click that the service handles":     {[]schemas.Message{clicked("ours")}, none, none},
+		"a click that a page file handles":     {[]schemas.Message{clicked("theirs")}, after, url},
+		"a URL that the user wrote":            {[]schemas.Message{read, said("user", "before", "read "+page)}, after, none},
+		"a suggestion that the user chose":     {[]schemas.Message{read, chosen}, after, url},
+		"one of a client that does not say so": {[]schemas.Message{read, offers, said("user", "before", " read "+page)}, after, url},
+		"an action that the user chose":        {[]schemas.Message{read, suggested}, after, url},
+		"a file":                               {[]schemas.Message{attached}, after, none},
+		"a picture":                            {[]schemas.Message{picture}, after, url},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := (&chat{messages: tt.messages, files: files}).reading(nil)

@@ -55,7 +55,7 @@ func (r *Runs) claimFirst(ctx context.Context, q *questions.Question) error {
 		if q.Wait = holder != ""; !q.Wait || q.Queue {
 			return nil
 		}
-		if err := r.busy(ctx, holder, q.Cancels, "another answer is writing here"); err != nil {
+		if err := r.busy(ctx, q, holder, "another answer is writing here"); err != nil {
 			return err
 		}
 	}

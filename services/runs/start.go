@@ -8,7 +8,6 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/questions"
 )
@@ -91,14 +90,8 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			started = true
 			return r.startedView(run, q.Begin), nil
 		case errors.Is(err, record.ErrBusy):
-			busy := []string{q.BusyRun}
-			if q.Cancels { // those that wait first, so that none begins
-				busy = append(q.Waiting, q.BusyRun)
-			}
-			for _, id := range busy {
-				if err := r.busy(ctx, id, q.Cancels, "this chat has an answer under way"); err != nil {
-					return schemas.Run{}, err
-				}
+			if err := r.busy(ctx, q, q.BusyRun, "this chat has an answer under way"); err != nil {
+				return schemas.Run{}, err
 			}
 		case errors.Is(err, record.ErrDuplicate):
 			return r.repeated(ctx, user, o)
@@ -182,43 +175,52 @@ func (r *Runs) admit(user schemas.User, instead bool) (release func(), err error
 	return release, err
 }
 
-// busy refuses a request that would have to wait for a run, or cancels that run. A
+// busy refuses a question that would have to wait for a run, or cancels that run. If the run
+// is in the question's chat, it first cancels those that wait there, so that none begins. A
 // nil error means to try again.
-func (r *Runs) busy(ctx context.Context, running string, cancel bool, why string) error {
-	if !cancel {
+func (r *Runs) busy(ctx context.Context, q *questions.Question, running, why string) error {
+	if !q.Cancels {
 		return questions.Busy(running, why, 0)
 	}
-	if err := r.Store.Runs.RequestCancel(ctx, running); err != nil {
+	stored, err := r.Store.Runs.Run(ctx, running)
+	if err != nil && !errors.Is(err, schemas.ErrNotFound) { // the first write of a run that holds a block may be under way
 		return err
 	}
-	run := r.find(running)
-	if run == nil {
-		r.exchange.Tell(exchange.Look, running)
-		wait, done := context.WithTimeout(ctx, busyWait)
-		defer done()
-		if ended, err := r.acts.AwaitEnd(wait, running); ended || err != nil {
+	for stored.ConversationID == q.ConversationID || q.ChatKey != "" && stored.ChatKey == q.ChatKey {
+		waits, err := r.Store.Queue.NextQueued(ctx, stored.ConversationID)
+		switch {
+		case errors.Is(err, schemas.ErrNotFound):
+			return r.end(ctx, running)
+		case err == nil:
+			err = r.end(ctx, waits.ID)
+		}
+		if err != nil {
 			return err
 		}
-		return r.over(ctx, running)
 	}
-	run.stop(answer.ErrCancelled)
-	r.endQueued(run)
-	select {
-	case <-run.done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return r.end(ctx, running)
 }
 
-// over returns nil if the run has ended. An unfinished run that this process
-// does not know waits for recovery: its chat is busy until then.
-func (r *Runs) over(ctx context.Context, id string) error {
+// end cancels a run and waits for its end. An unfinished run that this process does not know
+// waits for recovery: its chat is busy until then.
+func (r *Runs) end(ctx context.Context, id string) error {
+	if err := r.Store.Runs.RequestCancel(ctx, id); err != nil {
+		return err
+	}
+	if r.cancel(ctx, id) {
+		return context.Cause(ctx)
+	}
+	r.exchange.Tell(exchange.Look, id)
+	wait, done := context.WithTimeout(ctx, busyWait)
+	defer done()
+	if ended, err := r.acts.AwaitEnd(wait, id); ended || err != nil {
+		return err
+	}
 	stored, err := r.Store.Runs.Run(ctx, id)
 	if err != nil || stored.State.Terminal() {
 		return err
 	}
-	return questions.Busy(id, "this chat has an answer that is about to continue; try again in a moment", 2)
+	return &schemas.Error{Code: schemas.CodeBusy, Message: "this chat has an answer that is about to continue; try again in a moment", RunID: id, RetryAfter: 2}
 }
 
 // startedView returns the run as Start returns it. A queued run may have begun meanwhile.

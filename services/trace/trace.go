@@ -45,7 +45,7 @@ func Iteration(reply *turn.Reply, calls []schemas.TraceToolCall) schemas.TraceIt
 // Asked is a call as the model asked for it, without an outcome.
 func Asked(c turn.ToolCall) schemas.TraceToolCall {
 	t := schemas.TraceToolCall{ToolName: c.Name, ToolUseID: c.ID, Input: schemas.Encode(c.Arguments)}
-	if raw := []byte(c.Arguments); json.Valid(raw) && turn.Readable(raw) == nil {
+	if raw := []byte(c.Arguments); json.Valid(raw) && turn.Readable("its arguments", raw) == nil {
 		t.Input = raw
 	}
 	return t

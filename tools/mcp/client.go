@@ -82,7 +82,11 @@ func (c *client) said(err error) []any {
 	if !ok || len(failed.Said) == 0 {
 		return nil
 	}
-	return []any{"said", c.secrets.Replace(strings.Join(failed.Said, "\n"))}
+	lines := strings.Split(c.secrets.Replace(strings.Join(failed.Said, "\n")), "\n")
+	for i, line := range lines { // a secret that is cut is not found
+		lines[i] = text.Printable(line, maxSaid)
+	}
+	return []any{"said", strings.Join(lines, "\n")}
 }
 
 // wasListed closes listed, unless the last list could not be compared. Only run uses it.
@@ -184,6 +188,9 @@ func (c *client) ring() {
 
 // maxReason is the longest error text in the log, in characters.
 const maxReason = 300
+
+// maxSaid is the longest line of a local server in the log, in characters.
+const maxSaid = 200
 
 // reason returns the text of an error for the log, without URLs, which may hold keys.
 func reason(err error) string {

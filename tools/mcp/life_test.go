@@ -103,11 +103,11 @@ func TestProgramThatFailsAtItsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newTestEnv(t, nil, mcp.Server{
-		Name: "srv", Command: shell, Env: []string{"API_KEY=of-the-operator"},
-		Args: []string{"-c", `echo "Error: $API_KEY is refused" >&2; echo "at line 7" >&2; exit 3`},
+		Name: "srv", Command: shell, Env: []string{"API_KEY=of-the-operator", "CREDENTIALS=of-the\noperator-too"},
+		Args: []string{"-c", `printf '%0195d%s\n' 0 "$API_KEY" >&2; echo "$CREDENTIALS" >&2; echo "Error: $API_KEY is refused" >&2; echo "at line 7" >&2; exit 3`},
 	})
 	line := w.await("MCP server is not connected", "the program ended with exit status 3", "is refused\nat line 7")
-	if strings.Contains(line, "of-the-operator") {
+	if strings.Contains(line, "of-t") || strings.Contains(line, "operator") {
 		t.Errorf("a secret is in the log: %s", line)
 	}
 }

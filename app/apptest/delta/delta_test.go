@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/chattray/chattray/app/apptest/delta"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 func read(t *testing.T, name string, into any) {
@@ -122,6 +124,25 @@ func TestFoldTable(t *testing.T) {
 				t.Errorf("want, got: %s", diff)
 			}
 		})
+	}
+}
+
+// The arguments and the data that the service accepts are those that readers accept in the
+// props of a frame.
+func TestReadersAcceptWhatTheServiceAccepts(t *testing.T) {
+	values := []string{`{"__proto__":1}`, `{"a":[{"__proto__":{}}]}`, `{"constructor":{"prototype":1}}`, `{"a":"__proto__"}`}
+	for depth := 1; depth < 40; depth++ {
+		values = append(values, strings.Repeat(`{"a":`, depth)+"1"+strings.Repeat("}", depth), `{"a":`+strings.Repeat("[", depth)+`"a"`+strings.Repeat("]", depth)+"}")
+	}
+	for _, value := range values {
+		var s delta.State
+		refused := s.Apply(schemas.MessageFrame{Type: "approval", MessageID: "M1", Props: json.RawMessage(`{"input":` + value + `}`)})
+		if err := turn.Readable("its arguments", []byte(value)); (err == nil) != (refused == nil) {
+			t.Errorf("%s: as arguments: %v, in a frame: %v; want both or none", value, err, refused)
+		}
+		if err := turn.Showable("its data", []byte(value)); (err == nil) != (refused == nil) {
+			t.Errorf("%s: as data: %v, in a frame: %v; want both or none", value, err, refused)
+		}
 	}
 }
 

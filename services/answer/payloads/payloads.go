@@ -118,6 +118,9 @@ func decoded(p *turn.Payload, t turn.PayloadType) (any, error) {
 		}
 		p.Data = line.Bytes()
 	}
+	if err := turn.Showable("its data", p.Data); err != nil {
+		return nil, err
+	}
 	if t.Check != nil {
 		return t.Check(p.Data)
 	}

@@ -24,6 +24,8 @@ func TestRefusedPayloads(t *testing.T) {
 		{"misfit", "order_list", `{"orders":1}`, "orders must be a list", "A card (order list) could not be shown: its data was not valid."},
 		{"no JSON", "free", `{,}`, "invalid character ',' looking for beginning of object key string", "A card (free) could not be shown: its data was not valid."},
 		{"too large", "free", large, "it has more than 2097152 bytes", "A card (free) could not be shown: it was too large."},
+		{"nested deep", "free", strings.Repeat("[", 32) + strings.Repeat("]", 32), "its data are nested more than 31 deep", "A card (free) could not be shown: its data was not valid."},
+		{"a name that readers refuse", "free", `{"a":[{"__proto__":1}]}`, `its data have the field "__proto__", which is not allowed`, "A card (free) could not be shown: its data was not valid."},
 	} {
 		l := payloads.New("run")
 		l.Use([]turn.PayloadType{checked}, nil)

@@ -153,7 +153,7 @@ func (h *Handler) handler(request context.Context, user schemas.User, t turn.Too
 		if len(input) == 0 {
 			input = json.RawMessage("{}")
 		}
-		if err := turn.Readable(input); err != nil {
+		if err := turn.Readable("its arguments", input); err != nil {
 			return failed("the tool was not run: " + err.Error()), nil
 		}
 		result, err := h.run(ctx, t, &turn.Call{Name: t.Name, Input: input, User: user, Report: steps(ctx, r)})

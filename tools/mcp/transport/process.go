@@ -22,15 +22,15 @@ const (
 	// stopWait is how long the process may take to end after its input is
 	// closed, and again after the signal to terminate.
 	stopWait = time.Second
-	// maxLogLine is the longest logged line of its error output, in bytes.
-	// logBurst lines are logged at once, then logRate per second.
+	// maxLine is how much of a line of its error output is read, in bytes, and maxLogLine how
+	// much of it is logged, in characters. logBurst lines are logged at once, then logRate per
+	// second.
+	maxLine    = 8 << 10
 	maxLogLine = 1_000
 	logBurst   = 100
 	logRate    = 5
-	// lastLines is how many lines of its error output say why it did not start, each of at
-	// most maxLastLine characters.
-	lastLines   = 20
-	maxLastLine = 200
+	// lastLines is how many lines of its error output say why it did not start.
+	lastLines = 20
 )
 
 // process is a local server. It ends with the service. On Unix, so does
@@ -112,7 +112,8 @@ func (p *process) stop() {
 // NotStarted is the error of a local server whose handshake failed.
 type NotStarted struct {
 	error
-	// Said is the end of its error output, which usually has the cause.
+	// Said is the end of its error output, which usually has the cause. It may have secrets
+	// and characters that cannot be printed.
 	Said []string
 }
 
@@ -163,7 +164,7 @@ func (l *lineLog) keep(line string) {
 func (l *lineLog) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		part, after, whole := bytes.Cut(rest, []byte("\n"))
-		l.line = append(l.line, part[:min(len(part), maxLogLine-len(l.line))]...)
+		l.line = append(l.line, part[:min(len(part), maxLine-len(l.line))]...)
 		if whole {
 			l.flush()
 		}
@@ -177,7 +178,7 @@ func (l *lineLog) flush() {
 	if len(bytes.TrimSpace(l.line)) == 0 {
 		return
 	}
-	l.keep(text.Printable(string(l.line), maxLastLine))
+	l.keep(string(l.line))
 	switch {
 	case !l.limit.Allow():
 		l.dropped++
