@@ -24,7 +24,8 @@ import (
 func (k *socket) handle(ctx context.Context, frame []byte) {
 	e, err := bodies.Parse[schemas.SocketEvent](frame, k.server.Rules)
 	if err != nil {
-		k.refuse(ctx, ofFrame(err, nil), nil, schemas.Chunk{EventID: idOf(frame), ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID})
+		to, blocks := about(frame)
+		k.refuse(ctx, ofFrame(err, nil), blocks, to)
 		return
 	}
 	blocks, err := targets(&e)
@@ -35,7 +36,7 @@ func (k *socket) handle(ctx context.Context, frame []byte) {
 		err = k.act(ctx, &e, blocks)
 	}
 	if err != nil {
-		k.refuse(ctx, ofFrame(err, &e), blocks, schemas.Chunk{EventID: idOf(frame), ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID})
+		k.refuse(ctx, ofFrame(err, &e), blocks, schemas.Chunk{EventID: e.ID, ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID})
 	}
 }
 
