@@ -272,7 +272,7 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 		if err != nil {
 			return err
 		}
-		if chat != "" && run.ChatID != chat {
+		if e.ChatID != "" && run.ChatID != e.ChatID {
 			return schemas.ErrNotFound
 		}
 		chat = run.ChatID
