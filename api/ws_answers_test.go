@@ -185,3 +185,24 @@ func TestErrorsPointAtTheMemberOfBlocks(t *testing.T) {
 		}
 	}
 }
+
+// A frame that is no event is refused under the names that it has, so that the block for which
+// a client waits ends. What is no id is not repeated.
+func TestRefusedFramesNameWhatTheyAreAbout(t *testing.T) {
+	_, ts := newTestEnv(t, nil)
+	conn := dialSocket(t, ts)
+	for frame, want := range map[string]schemas.Chunk{
+		`{"name":"message","id":"e","block_id":"b","extra":1}`:                      {EventID: "e", BlockIDs: "b", End: true},
+		`{"name":"message","block_ids":"b1, b2,b1","message":"hi"}`:                 {BlockIDs: "b1,b2", End: true},
+		`{"name":"message","block_id":"b","mode":"other"}`:                          {BlockIDs: "b", End: true},
+		`{"name":"message","block_id":7,"block_ids":"b","id":"e"}`:                  {EventID: "e", BlockIDs: "b", End: true},
+		`{"name":"message","block_id":"a b","id":"a b","extra":1}`:                  {End: true},
+		`{"name":"approve","run_id":"r","approval_id":"a","approved":1}`:            {ApprovalID: "a", End: true},
+		`{"name":"tool_result","run_id":"r","tool_use_id":"call:0","is_error":"x"}`: {ToolUseID: "call:0", End: true},
+	} {
+		got := exchange(t, conn, frame)
+		if want.Type, want.Code, want.Content = schemas.ChunkError, got.Code, got.Content; !cmp.Equal(want, got) || got.Code == "" {
+			t.Errorf("%s: %+v, want %+v", frame, got, want)
+		}
+	}
+}

@@ -377,3 +377,51 @@ func TestResumeShowsTheRunsAfter(t *testing.T) {
 		}
 	}
 }
+
+// A document names the runs that write it, whatever their chats are: resume watches those
+// chats, and stop no longer does.
+func TestRunsOfADocumentAreResumed(t *testing.T) {
+	for frame, want := range map[string][]string{
+		`{"name":"resume","document_id":"d"}`:                   {"c-1", "d-1", "x-1"},
+		`{"name":"resume","chat_id":"other","document_id":"d"}`: {"c-1", "d-1", "x-1"},
+		`{"name":"resume","chat_id":"c","document_id":"d"}`:     {"c-1", "c-2"},
+		`{"name":"resume","run_id":"c-1","document_id":"d"}`:    {"c-1", "c-2"},
+	} {
+		live := map[string][]string{"c": {"c-1", "c-2"}, "in d": {"x-1", "c-1", "d-1"}, "d": {"d-1"}}
+		sockets := ws.NewSockets(nil)
+		_, _, conn := newLiveEnv(t, live, func(o *api.Options) {
+			o.Sockets, o.Streams = sockets, shortStreams{o.Streams.(liveStreams)}
+		})
+		say(t, conn, frame)
+		var got []string
+		for len(got) < len(want) {
+			switch c := hear(t, conn); c.Type {
+			case schemas.ChunkRunEnd:
+				got = append(got, c.RunID)
+			case schemas.ChunkError:
+				t.Fatalf("%s: %+v", frame, c)
+			case schemas.ChunkStatus:
+				if c.RunID == "" {
+					t.Fatalf("%s: %s", frame, *c.Content)
+				}
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s shows %v, want %v", frame, got, want)
+		}
+		if slices.Contains(want, "x-1") {
+			if !sockets.Watches(alice.ID, "x") {
+				t.Errorf("after %s the socket does not watch the chat x", frame)
+			}
+			say(t, conn, `{"name":"stop","document_id":"d","id":"e"}`)
+			for c := hear(t, conn); c.Type != schemas.ChunkAck; c = hear(t, conn) {
+			}
+			for _, chat := range []string{"c", "d", "x"} {
+				if sockets.Watches(alice.ID, chat) {
+					t.Errorf("after %s and stop the socket watches the chat %s", frame, chat)
+				}
+			}
+		}
+	}
+}

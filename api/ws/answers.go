@@ -110,15 +110,29 @@ func blocksMember(sent *schemas.SocketEvent) string {
 	return "/block_ids"
 }
 
-// idOf returns the id of a frame that may not have the shape of an event.
-func idOf(frame []byte) string {
-	var e struct {
-		ID string `json:"id"`
+// about returns what the refusal of a frame says it is about, and the blocks that the frame
+// names; the frame may not have the shape of an event. What is no id is left out.
+func about(frame []byte) (c schemas.Chunk, blocks []string) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(frame, &members) != nil {
+		return c, nil
 	}
-	if json.Unmarshal(frame, &e) != nil || !text.IsID(e.ID) {
+	member := func(name string) (value string) {
+		_ = json.Unmarshal(members[name], &value) // what is no text stays empty
+		return value
+	}
+	id := func(name string) string {
+		if value := member(name); text.IsID(value) {
+			return value
+		}
 		return ""
 	}
-	return e.ID
+	c = schemas.Chunk{EventID: id("id"), ApprovalID: id("approval_id"), ToolUseID: member("tool_use_id")}
+	blocks, err := targets(&schemas.SocketEvent{BlockID: member("block_id"), BlockIDs: member("block_ids")})
+	if err != nil {
+		return c, nil
+	}
+	return c, blocks
 }
 
 // done answers an event that has an id.

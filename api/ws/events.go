@@ -24,7 +24,8 @@ import (
 func (k *socket) handle(ctx context.Context, frame []byte) {
 	e, err := bodies.Parse[schemas.SocketEvent](frame, k.server.Rules)
 	if err != nil {
-		k.refuse(ctx, ofFrame(err, nil), nil, schemas.Chunk{EventID: idOf(frame), ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID})
+		to, blocks := about(frame)
+		k.refuse(ctx, ofFrame(err, nil), blocks, to)
 		return
 	}
 	blocks, err := targets(&e)
@@ -35,7 +36,7 @@ func (k *socket) handle(ctx context.Context, frame []byte) {
 		err = k.act(ctx, &e, blocks)
 	}
 	if err != nil {
-		k.refuse(ctx, ofFrame(err, &e), blocks, schemas.Chunk{EventID: idOf(frame), ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID})
+		k.refuse(ctx, ofFrame(err, &e), blocks, schemas.Chunk{EventID: e.ID, ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID})
 	}
 }
 
@@ -204,8 +205,8 @@ func page(e *schemas.SocketEvent, blocks []string) schemas.Object {
 	return context
 }
 
-// named returns the runs that stop and pause apply to: the runs of the chat or,
-// if no chat is named or it has none, those of the document.
+// named returns the runs that stop, pause and a resume without a run apply to: the runs of
+// the chat or, if no chat is named or it has none, those of the document, from any chat.
 func (k *socket) named(ctx context.Context, e *schemas.SocketEvent, chat string) ([]string, error) {
 	live, err := k.server.Streams.Live(ctx, k.user, chat)
 	if err != nil || e.DocumentID == "" || e.ChatID != "" && len(live) > 0 {
@@ -241,10 +242,14 @@ func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat str
 	durable := context.WithoutCancel(ctx) // the request counts even if the client goes away at once
 	var ends []string
 	for _, id := range slices.Backward(live) { // the waiting ones first
-		if !stop {
-			if run, err := k.server.Runs.Run(durable, k.user, id); err != nil {
+		if !stop || e.DocumentID != "" {
+			run, err := k.server.Runs.Run(durable, k.user, id)
+			switch {
+			case err != nil:
 				return err
-			} else if run.State == schemas.RunQueued {
+			case stop:
+				defer k.unlisten(run.ChatID)
+			case run.State == schemas.RunQueued:
 				continue
 			}
 		}
@@ -254,7 +259,7 @@ func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat str
 }
 
 // resume shows a run from a number on, then the later runs of its chat that are in
-// progress; without a run, all that are in progress. To a socket that comes
+// progress; without a run, all that are in progress, also those of a document. To a socket that comes
 // back it also shows the later runs that have ended meanwhile, because the
 // client has also missed the answers to messages that waited.
 func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string) error {
@@ -267,7 +272,7 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 		if err != nil {
 			return err
 		}
-		if chat != "" && run.ChatID != chat {
+		if e.ChatID != "" && run.ChatID != e.ChatID {
 			return schemas.ErrNotFound
 		}
 		chat = run.ChatID
@@ -281,25 +286,49 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 	if err := k.listen(ctx, chat); err != nil {
 		return err
 	}
-	if back {
+	switch {
+	case back:
 		return k.watchFrom(chat, e.RunID, e.After)
+	case e.RunID == "":
+		return k.watchLive(ctx, e, chat)
 	}
 	live, err := k.server.Streams.Live(ctx, k.user, chat)
 	if err != nil {
 		return err
 	}
-	switch {
-	case e.RunID != "":
-		live = live[slices.Index(live, e.RunID)+1:]
-		if err := k.watch(chat, e.RunID, e.After); err != nil {
+	if err := k.watch(chat, e.RunID, e.After); err != nil {
+		return err
+	}
+	for _, id := range live[slices.Index(live, e.RunID)+1:] {
+		if err := k.watch(chat, id, 0); err != nil {
 			return err
 		}
-	case len(live) == 0:
+	}
+	return nil
+}
+
+// watchLive shows the runs in progress of a chat or a document, each with its chat.
+func (k *socket) watchLive(ctx context.Context, e *schemas.SocketEvent, chat string) error {
+	live, err := k.named(ctx, e, chat)
+	if err != nil {
+		return err
+	}
+	if len(live) == 0 {
 		text := "Nothing is under way."
 		k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat})
 	}
 	for _, id := range live {
-		if err := k.watch(chat, id, 0); err != nil {
+		in := chat
+		if e.DocumentID != "" {
+			run, err := k.server.Runs.Run(ctx, k.user, id)
+			if err == nil {
+				in, err = run.ChatID, k.listen(ctx, run.ChatID)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := k.watch(in, id, 0); err != nil {
 			return err
 		}
 	}

@@ -1130,17 +1130,18 @@ export interface paths {
         /**
          * The websocket
          * @description One JSON object per frame: `SocketEvent` from the client, `Chunk` to it. A message starts a run as `POST
-         *     /api/chat/stream` does, and a run may be watched, resumed and cancelled from both. `stop` ends the runs of a chat
-         *     and stops watching it, `pause` ends only the live run; a message that comes while an answer streams is queued.
-         *     `mode` `agent` offers the tools of documents; `chat` with a `document_id` writes the answer into that document.
-         *     Several sockets may watch one chat; `resume` follows the live run, or gives the chunks of the run `run_id` after
-         *     `after` and what follows it; if `after` is more than 1000 past the newest event of a live run, it gives them from
-         *     the start. The end of a block is a chunk with empty content and `end`, the end of a run a chunk `run_end`. Calls,
-         *     payloads, suggestions and warnings are chunks, too; `approve` and `tool_result` answer calls that wait, and every
-         *     socket that watches the chat sees that. A frame that cannot be read is answered with an `error` chunk; one over
-         *     the body limit closes the socket with 1009, too many frames with 1008, an interrupted run with 1012. The socket
-         *     ends when its token expires, or after 15 idle minutes. Its origin must be that of the service or one of
-         *     `cors_origins`.
+         *     /api/chat/stream` does, and a run may be watched, resumed and cancelled from both. `stop` ends the runs of a
+         *     chat and stops watching it, `pause` ends only the live run; a message that comes while an answer streams is
+         *     queued. `mode` `agent` offers the tools of documents; `chat` with a `document_id` writes the answer into that
+         *     document. Several sockets may watch one chat; `resume` follows the live run, or gives the chunks of the run
+         *     `run_id` after `after` and what follows it; if `after` is more than 1000 past the newest event of a live run, it
+         *     gives them from the start. With a `document_id`, `stop`, `pause` and `resume` mean the runs that write that
+         *     document, from any chat, unless the chat that `chat_id` names has one. The end of a block is a chunk with empty
+         *     content and `end`, the end of a run a chunk `run_end`. Calls, payloads, suggestions and warnings are chunks,
+         *     too; `approve` and `tool_result` answer calls that wait, and every socket that watches the chat sees that. A
+         *     frame that cannot be read is answered with an `error` chunk; one over the body limit closes the socket with
+         *     1009, too many frames with 1008, an interrupted run with 1012. The socket ends when its token expires, or after
+         *     15 idle minutes. Its origin must be that of the service or one of `cors_origins`.
          */
         get: operations["getSocket"];
         put?: never;
@@ -3273,7 +3274,7 @@ export interface components {
          *     | `message`, `chat_message` | a question; it waits for its turn in a busy chat | `message`, `model`, `mode`, `block_id`, `block_ids`, `document_id`, `context`, `interaction_type`, `action_metadata`, `attachments`, `client_tools`, `if_busy`, `conversation_history`, `edit_message_id` |
          *     | `stop` | end all runs of a chat, and stop watching it | |
          *     | `pause` | end the run under way | |
-         *     | `resume` | watch a chat, or continue a run after `after` | `run_id`, `after` |
+         *     | `resume` | watch a chat or the runs of a document, or continue a run after `after` | `run_id`, `after` |
          *     | `approve` | the user's decision about a call that waits | `run_id`, `approval_id`, `approved`, `input` |
          *     | `tool_result` | the outcome of a tool of the page | `run_id`, `tool_use_id`, `output`, `is_error` |
          */
