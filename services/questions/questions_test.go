@@ -103,6 +103,14 @@ func (c *chats) Payloads(ctx context.Context, owner string, id int64, _ string) 
 	return []schemas.CustomPayload{{PayloadID: "p1", Type: "schema_proposal"}}, err
 }
 
+func (c *chats) RunByKey(context.Context, string, string) (record.Run, error) {
+	return record.Run{}, schemas.ErrNotFound
+}
+
+func (c *chats) RunByMessage(context.Context, string, string) (record.Run, error) {
+	return record.Run{}, schemas.ErrNotFound
+}
+
 func (c *chats) AcceptPayload(context.Context, string, int64, string, string, string) error {
 	return nil
 }
