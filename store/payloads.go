@@ -114,19 +114,19 @@ func errDecided(outcome string) error {
 // ResolvePayload stores the user's decision about a payload. It is decided once: the
 // same decision again changes nothing, another one is an error of code conflict.
 func (s *Store) ResolvePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (schemas.CustomPayload, error) {
-	p, first, err := s.decidePayload(ctx, owner, id, payloadID, outcome)
+	p, first, err := s.decidePayload(ctx, owner, id, payloadID, outcome, "")
 	if err == nil && !first && p.Outcome != outcome {
 		return schemas.CustomPayload{}, errDecided(p.Outcome)
 	}
 	return p, err
 }
 
-// ResolvePayloadOnce is ResolvePayload for actions that may be done only once: a
-// payload that is decided in any way is an error of code conflict.
-func (s *Store) ResolvePayloadOnce(ctx context.Context, owner string, id int64, payloadID, outcome string) error {
-	p, first, err := s.decidePayload(ctx, owner, id, payloadID, outcome)
+// AcceptPayload is ResolvePayload for the action of a run, which may be done only once: a
+// payload that anything but this run has decided is an error of code conflict.
+func (s *Store) AcceptPayload(ctx context.Context, owner string, id int64, payloadID, outcome, run string) error {
+	p, mine, err := s.decidePayload(ctx, owner, id, payloadID, outcome, run)
 	switch {
-	case first: // also if it could not be read afterwards
+	case mine: // also if it could not be read afterwards
 		return nil
 	case err == nil:
 		return errDecided(p.Outcome)
@@ -134,21 +134,21 @@ func (s *Store) ResolvePayloadOnce(ctx context.Context, owner string, id int64, 
 	return err
 }
 
-// ReopenPayload undoes a decision whose action had no effect.
-func (s *Store) ReopenPayload(ctx context.Context, owner string, id int64, payloadID string) error {
-	return s.db.Fault("reopen payload", s.change(ctx, `UPDATE payloads SET outcome = '' WHERE payload_id = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
-		payloadID, owner, id))
+// ReopenPayload undoes the decision of a run whose action had no effect.
+func (s *Store) ReopenPayload(ctx context.Context, owner string, id int64, payloadID, run string) error {
+	return s.db.Fault("reopen payload", s.change(ctx, `UPDATE payloads SET outcome = '', decided_by = ''
+		WHERE payload_id = ? AND decided_by = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`, payloadID, run, owner, id))
 }
 
-// decidePayload stores the decision if there is none yet, and returns the payload
-// and whether this was the first one.
-func (s *Store) decidePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (p schemas.CustomPayload, first bool, err error) {
-	err = s.change(ctx, `UPDATE payloads SET outcome = ? WHERE payload_id = ? AND outcome = '' AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
-		values.Clean(outcome), payloadID, owner, id)
+// decidePayload stores the decision of a run, or of the user if run is "", unless there is
+// another one. It returns the payload and whether this decision is stored.
+func (s *Store) decidePayload(ctx context.Context, owner string, id int64, payloadID, outcome, run string) (p schemas.CustomPayload, stored bool, err error) {
+	err = s.change(ctx, `UPDATE payloads SET outcome = ?, decided_by = ? WHERE payload_id = ? AND (outcome = '' OR decided_by <> '' AND decided_by = ?)
+		AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`, values.Clean(outcome), run, payloadID, run, owner, id)
 	if err != nil && !errors.Is(err, schemas.ErrNotFound) {
 		return p, false, s.db.Fault("resolve payload", err)
 	}
-	first = err == nil
+	stored = err == nil
 	p, err = s.Payload(ctx, owner, id, payloadID)
-	return p, first, err
+	return p, stored, err
 }

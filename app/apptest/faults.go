@@ -34,6 +34,8 @@ type Faults struct {
 	after  int // how many statements succeed before the first that fails
 	fail   int // how many fail then
 	failed []string
+	armed  bool
+	passed int // how many have succeeded after them
 }
 
 // NewFaults registers a driver without faults.
@@ -54,15 +56,22 @@ func NewFaults(t testing.TB) *Faults {
 func (f *Faults) Arm(kind FaultKind, after, fail int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.kind, f.after, f.fail, f.failed = kind, after, fail, nil
+	f.kind, f.after, f.fail, f.failed, f.armed, f.passed = kind, after, fail, nil, true, 0
 }
 
 // Disarm ends the faults and returns the statements that failed.
 func (f *Faults) Disarm() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.fail = 0
+	f.fail, f.armed = 0, false
 	return f.failed
+}
+
+// Passed returns how many statements have succeeded after those that failed, until Disarm.
+func (f *Faults) Passed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.passed
 }
 
 // fault returns the kind of fault of the statement, "" for none.
@@ -71,6 +80,9 @@ func (f *Faults) fault(statement string) FaultKind {
 	defer f.mu.Unlock()
 	switch {
 	case f.fail == 0:
+		if f.armed {
+			f.passed++
+		}
 		return ""
 	case f.after > 0:
 		f.after--

@@ -10,6 +10,7 @@ type strike struct {
 	kind          FaultKind
 	after, refuse int
 	request       []byte // nil until a connection was ended
+	passed        int    // requests after it
 }
 
 var errStruck = errors.New("the way has ended this connection")
@@ -32,7 +33,15 @@ func (w *Way) Struck() []byte {
 	if s == nil {
 		return nil
 	}
+	w.passed = s.passed
 	return s.request
+}
+
+// Passed returns how many requests were sent after that one, until Struck.
+func (w *Way) Passed() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.passed
 }
 
 // refuses reports whether a new connection is refused.
@@ -67,7 +76,11 @@ func (w *Way) strikes(request []byte) FaultKind {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.strike
-	if s == nil || s.request != nil {
+	switch {
+	case s == nil:
+		return ""
+	case s.request != nil:
+		s.passed++
 		return ""
 	}
 	if s.after > 0 {

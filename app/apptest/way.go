@@ -25,6 +25,7 @@ type Way struct {
 	open   [2]chan struct{}
 	armed  *armed  // nil for nothing
 	strike *strike // nil for nothing
+	passed int     // see Passed
 }
 
 // The directions of a way.

@@ -192,8 +192,8 @@ type cancelledClicks struct {
 	cancel func(run string)
 }
 
-func (c *cancelledClicks) ResolvePayloadOnce(ctx context.Context, owner string, id int64, payloadID, outcome string) error {
-	err := c.Store.ResolvePayloadOnce(ctx, owner, id, payloadID, outcome)
+func (c *cancelledClicks) AcceptPayload(ctx context.Context, owner string, id int64, payloadID, outcome, run string) error {
+	err := c.Store.AcceptPayload(ctx, owner, id, payloadID, outcome, run)
 	if c.cancel != nil {
 		go c.cancel(record.FenceOf(ctx).RunID)
 		<-ctx.Done()

@@ -147,6 +147,7 @@ var stored = []struct {
 		{"summary", "summary-of-payload", "summary-of-payload"},
 		{"data", []byte("\x00" + `{"d":"data-of-payload"}`), "data-of-payload"},
 		{"outcome", "outcome-of-payload", "outcome-of-payload"},
+		{"decided_by", "run-that-decided", ofService},
 		{"created_at", 1, notExported + "its message has its time"},
 	}},
 	{"tool_calls", []cell{

@@ -41,7 +41,7 @@ func TestFaultsWhileMigrating(t *testing.T) {
 			t.Run(d.Name+"/"+mode.name, func(t *testing.T) {
 				t.Parallel()
 				whole := apptest.NewSystem(t, d.Fresh(t))
-				everyStatement(t, 3**everyFault, func(t *testing.T, after int) []string {
+				everyStatement(t, 3**everyFault, func(t *testing.T, after int) ([]string, int) {
 					system, faults, with := faultySystem(t, apptest.Database{Name: d.Name, Fresh: d.Empty})
 					s := &scene{T: t, system: system, chat: "chat"}
 					faults.Arm(mode.kind, after, mode.n)
@@ -55,7 +55,7 @@ func TestFaultsWhileMigrating(t *testing.T) {
 							s.Errorf("%s has %d rows after %.300q, want %d", table, n, s.failed, want)
 						}
 					}
-					return s.failed
+					return s.failed, faults.Passed()
 				})
 			})
 		}
@@ -75,7 +75,7 @@ func onFaultyStarts(t *testing.T, step int, hold time.Duration, test func(s *sce
 			for _, mode := range faultModes {
 				t.Run(d.Name+"/"+kind+"/"+mode.name, func(t *testing.T) {
 					t.Parallel()
-					everyStatement(t, step, func(t *testing.T, after int) []string {
+					everyStatement(t, step, func(t *testing.T, after int) ([]string, int) {
 						system, faults, with := faultySystem(t, d)
 						with.Runs = func(o *runs.Options) { o.Hold = hold }
 						system.Settings = append(system.Settings, append(settings, "DRAIN=10ms")...)
@@ -87,7 +87,7 @@ func onFaultyStarts(t *testing.T, step int, hold time.Duration, test func(s *sce
 						}()
 						test(s, faults, with, func() { faults.Arm(mode.kind, after, mode.n) })
 						s.check()
-						return s.failed
+						return s.failed, faults.Passed()
 					})
 				})
 			}

@@ -33,8 +33,9 @@ var faultModes = []faultMode{
 // faulty makes statements of a database fail, or requests to it.
 type faulty interface {
 	Arm(kind apptest.FaultKind, after, n int)
-	// Disarm returns what has failed.
+	// Disarm returns what has failed, and Passed how much was done after that.
 	Disarm() []string
+	Passed() int
 }
 
 // faultyWay ends connections of a way.
@@ -69,7 +70,7 @@ func TestFaults(t *testing.T) {
 // onEveryStatement plays a scenario again and again, until all of its statements have failed.
 func onEveryStatement(t *testing.T, system *apptest.System, faults faulty, mode faultMode, scenario func(s *scene)) {
 	t.Helper()
-	everyStatement(t, *everyFault, func(t *testing.T, after int) []string {
+	everyStatement(t, *everyFault, func(t *testing.T, after int) ([]string, int) {
 		s := &scene{T: t, system: system, chat: fmt.Sprintf("chat-%s-%d", mode.name, after)}
 		faults.Arm(mode.kind, after, mode.n)
 		defer func() {
@@ -80,19 +81,21 @@ func onEveryStatement(t *testing.T, system *apptest.System, faults faulty, mode 
 		scenario(s)
 		s.failed = faults.Disarm()
 		s.check()
-		return s.failed
+		return s.failed, faults.Passed()
 	})
 }
 
-// everyStatement calls a test, which returns the statements that have failed, until there are
-// none. The number is how many succeed before.
-func everyStatement(t *testing.T, step int, test func(t *testing.T, after int) []string) {
+// everyStatement calls a test, which returns the statements that have failed and how many
+// succeeded after them, until there are none to fail. The number is how many succeed before.
+func everyStatement(t *testing.T, step int, test func(t *testing.T, after int) (failed []string, passed int)) {
 	t.Helper()
 	first := fnv.New32()
 	_, _ = first.Write([]byte(t.Name())) // so that scenarios do not all fail at the same statements
-	for after, failed := int(first.Sum32())%step, true; failed; after += step {
-		failed = false
-		if !t.Run(strconv.Itoa(after), func(t *testing.T) { failed = len(test(t, after)) > 0 }) {
+	for after, more := int(first.Sum32())%step, true; more; after += step {
+		if !t.Run(strconv.Itoa(after), func(t *testing.T) {
+			failed, passed := test(t, after)
+			more = len(failed) > 0 && (step == 1 || passed >= step) // of all, as many as there are by then
+		}) {
 			t.FailNow()
 		}
 	}

@@ -122,24 +122,10 @@ var scenarios = map[string]func(s *scene){
 		s.called(c, 1)
 	},
 	"action of a card": func(s *scene) {
-		asks := s.question(s.chat, "reject", nil)
-		s.await(asks.Start(s.T))
-		card := s.answer(asks).Payloads[0].PayloadID
-		c := s.question(s.chat, "reject", [][]string{{"book"}})
-		c.MarkScripted()
-		c.Body["interaction_type"] = "action_executed"
-		c.Body["action_metadata"] = map[string]any{"action_identifier": "ship", "action_data": map[string]any{"key": c.Keys()[0]}, "payload_id": card}
+		c := s.click()
 		s.await(c.Start(s.T))
-		s.checks = append(s.checks, func() {
-			// Nobody knows who has accepted the card when the answer to that was lost.
-			last := c.Frames[len(c.Frames)-1].Event
-			if last.Code == schemas.CodeEffectUnknown && strings.Contains(strings.ToLower(strings.Join(s.failed, " ")), "commit") {
-				s.called(c, 0)
-				return
-			}
-			s.ended(c, schemas.TypeComplete)
-			s.called(c, 1)
-		})
+		s.ended(c, schemas.TypeComplete)
+		s.called(c, 1)
 	},
 	"export": func(s *scene) {
 		c := s.ask([][]string{{"look"}})
@@ -220,6 +206,19 @@ func (s *scene) ask(tools [][]string) *apptest.Conversation {
 	s.await(c.Start(s.T))
 	s.ended(c, schemas.TypeComplete)
 	s.asked = append(s.asked, c)
+	return c
+}
+
+// click asks for a card, and returns the click that does its action.
+func (s *scene) click() *apptest.Conversation {
+	s.Helper()
+	asks := s.question(s.chat, "reject", nil)
+	s.await(asks.Start(s.T))
+	card := s.answer(asks).Payloads[0].PayloadID
+	c := s.question(s.chat, "reject", [][]string{{"book"}})
+	c.MarkScripted()
+	c.Body["interaction_type"] = "action_executed"
+	c.Body["action_metadata"] = map[string]any{"action_identifier": "ship", "action_data": map[string]any{"key": c.Keys()[0]}, "payload_id": card}
 	return c
 }
 

@@ -234,8 +234,8 @@ func (wr *Writer) Interrupt() error {
 	return wr.submit(&eventlog.Commit{Write: w}).Wait(context.WithoutCancel(wr.ctx))
 }
 
-// Unsaved returns the writes of the attempt that could not be stored. A tool whose
-// start is among them never began.
+// Unsaved returns the writes of the attempt that could not be stored. A tool or an action
+// whose start is among them never began.
 func (wr *Writer) Unsaved() []*eventlog.Commit {
 	if wr.checkpoint != nil || len(wr.pending) > 0 {
 		wr.submit(&eventlog.Commit{Write: &record.Write{}})
@@ -247,6 +247,9 @@ func (wr *Writer) Unsaved() []*eventlog.Commit {
 		}
 		if c := e.Write.ToolCall; c != nil && c.State == record.ToolStarted {
 			e.Write.ToolCall = nil
+		}
+		if wr.run.Request.InteractionType == schemas.ActionExecuted {
+			e.Write.Checkpoint = nil
 		}
 		lost = append(lost, e)
 	}

@@ -3,12 +3,14 @@ package chats
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
@@ -36,6 +38,8 @@ type Titler interface {
 
 // TitleStore keeps titles.
 type TitleStore interface {
+	// Chat returns the chat without messages.
+	Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error)
 	// RetitleChat reports false if the chat's title has changed meanwhile.
 	RetitleChat(ctx context.Context, owner string, id int64, before, title string) (bool, error)
 }
@@ -68,7 +72,8 @@ func NewTitles(model Titler, store TitleStore, o TitleOptions) *Titles {
 	return t
 }
 
-// Answered starts to make a title for the chat and returns at once.
+// Answered starts to make a title for the chat, unless it has another one than its first
+// words, and returns at once.
 func (t *Titles) Answered(a record.FirstAnswer) {
 	select {
 	case t.turns <- struct{}{}:
@@ -92,6 +97,13 @@ func (t *Titles) Close() {
 }
 
 func (t *Titles) name(ctx context.Context, a record.FirstAnswer) error {
+	chat, err := t.store.Chat(ctx, a.Owner, a.ConversationID)
+	switch {
+	case errors.Is(err, schemas.ErrNotFound), err == nil && chat.Title != a.Title: // the chat is gone, or has a title
+		return nil
+	case err != nil:
+		return err
+	}
 	asked, answered := text.Line(a.Question, titleExcerpt), text.Line(text.WithoutMarkers(a.Answer), titleExcerpt)
 	req := turn.Request{
 		Model: a.Model, MaxTokens: titleMaxTokens, MaxIterations: 1, System: titleInstructions,

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/chats"
@@ -44,6 +45,19 @@ func (s *says) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, 
 }
 
 type titles map[int64]string
+
+func (t titles) Chat(_ context.Context, _ string, id int64) (schemas.Chat, error) {
+	switch id {
+	case renamed:
+		return schemas.Chat{Title: "another title"}, nil
+	case deleted:
+		return schemas.Chat{}, schemas.ErrNotFound
+	}
+	return schemas.Chat{Title: "first words"}, nil
+}
+
+// Chats that are not named.
+const renamed, deleted = 100, 101
 
 func (t titles) RetitleChat(_ context.Context, owner string, id int64, before, title string) (bool, error) {
 	if owner != "ann" || before != "first words" {
@@ -82,6 +96,23 @@ func TestTitles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// No model is asked for the title of a chat that has another one than its first words, or that
+// is gone.
+func TestTitlesThatAreNotMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		model := &says{text: "A title"}
+		made := chats.NewTitles(model, titles{}, chats.TitleOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		made.Answered(first(renamed))
+		made.Answered(first(deleted))
+		synctest.Wait()
+		made.Close()
+		if len(model.asked) > 0 || log.Len() > 0 {
+			t.Errorf("the model was asked %d times, and the log says %q; want neither", len(model.asked), log.String())
+		}
+	})
 }
 
 // TestTitlesDelayNothing checks that a call without an answer ends, and that

@@ -32,10 +32,11 @@ type Store interface {
 	// Payloads returns the chat's payloads in order, without their data. Those of
 	// superseded messages and of the run except are left out.
 	Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error)
-	// ResolvePayloadOnce decides a payload that is not decided yet; otherwise the
-	// error has the code conflict. ReopenPayload undoes that.
-	ResolvePayloadOnce(ctx context.Context, owner string, id int64, payloadID, outcome string) error
-	ReopenPayload(ctx context.Context, owner string, id int64, payloadID string) error
+	// AcceptPayload decides a payload for a run. If anything else has decided it, the error
+	// has the code conflict. ReopenPayload undoes that; it returns schemas.ErrNotFound if the
+	// run has not decided it.
+	AcceptPayload(ctx context.Context, owner string, id int64, payloadID, outcome, run string) error
+	ReopenPayload(ctx context.Context, owner string, id int64, payloadID, run string) error
 }
 
 // Options is what Clicks work with. All fields must be set.
@@ -70,49 +71,40 @@ func (c *Clicks) Do(ctx context.Context, run answer.Run, wr *answer.Writer) erro
 	}
 	call := c.call(run.Owner, run.Request, run.ChatID, offer)
 	call.RunID = run.ID
-	if err := wr.BeginAction(); err != nil {
-		return err
-	}
 	payload := run.Request.ActionMetadata.PayloadID
+	err = c.begin(ctx, run, wr, payload)
+	begun := err == nil
+	var done actions.Outcome
+	if begun {
+		done, err = c.Actions.Run(ctx, call)
+	}
+	switch {
+	case err == nil:
+		wr.EndAction(done.Text, done.Payload)
+	case payload == "", begun && !actions.Undone(err):
+	case !begun && errors.Is(err, record.ErrUnavailable) && ctx.Err() == nil: // a later attempt does it
+	default:
+		c.reopen(ctx, run, payload)
+	}
+	return err
+}
+
+// begin accepts the payload of an action, "" for none, and stores that the action is about to
+// run. After an error it does not run in this attempt.
+func (c *Clicks) begin(ctx context.Context, run answer.Run, wr *answer.Writer, payload string) error {
 	if payload != "" {
-		if err := c.accept(ctx, run, payload); err != nil {
+		waiting, done := context.WithTimeout(ctx, decisionWait)
+		defer done()
+		if _, err := record.Persist(waiting, func() (struct{}, error) {
+			return struct{}{}, c.Store.AcceptPayload(ctx, run.Owner.ID, run.ChatID, payload, accepted, run.ID)
+		}); err != nil {
 			return err
 		}
 	}
-	err = leases.Hold(ctx)
-	begins := err == nil
-	var done actions.Outcome
-	if begins {
-		done, err = c.Actions.Run(ctx, call)
-	}
-	if err != nil {
-		if payload != "" && (!begins || actions.Undone(err)) {
-			c.reopen(ctx, run, payload)
-		}
+	if err := wr.BeginAction(); err != nil {
 		return err
 	}
-	wr.EndAction(done.Text, done.Payload)
-	return nil
-}
-
-// accept decides the payload of an action that has not begun. If it was decided after a try
-// that had no answer, this click or another one may have done that: the error is still
-// record.ErrUnavailable.
-func (c *Clicks) accept(ctx context.Context, run answer.Run, payload string) error {
-	waiting, done := context.WithTimeout(ctx, decisionWait)
-	defer done()
-	var away error
-	_, err := record.Persist(waiting, func() (struct{}, error) {
-		err := c.Store.ResolvePayloadOnce(ctx, run.Owner.ID, run.ChatID, payload, accepted)
-		if errors.Is(err, record.ErrUnavailable) {
-			away = err
-		}
-		return struct{}{}, err
-	})
-	if away != nil && err != nil && schemas.Visible(err).Code == schemas.CodeConflict {
-		return away
-	}
-	return err
+	return leases.Hold(ctx)
 }
 
 // reopen makes a payload open again whose action may be tried again.
@@ -120,8 +112,8 @@ func (c *Clicks) reopen(ctx context.Context, run answer.Run, payload string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), decisionWait)
 	defer cancel()
 	if _, err := record.Persist(ctx, func() (struct{}, error) {
-		return struct{}{}, c.Store.ReopenPayload(ctx, run.Owner.ID, run.ChatID, payload)
-	}); err != nil {
+		return struct{}{}, c.Store.ReopenPayload(ctx, run.Owner.ID, run.ChatID, payload, run.ID)
+	}); err != nil && !errors.Is(err, schemas.ErrNotFound) {
 		c.Logger.Warn("could not reopen a payload", "run_id", run.ID, "error", err)
 	}
 }

@@ -42,6 +42,10 @@ type Runs interface {
 	Run(ctx context.Context, id string) (record.Run, error)
 	// RunOfAnswer returns the unfinished run of the chat whose answer has the id.
 	RunOfAnswer(ctx context.Context, owner string, id int64, answer string) (record.Run, error)
+	// RunByKey finds the run that the owner started under an Idempotency-Key, and
+	// RunByMessage the one that the owner's message began.
+	RunByKey(ctx context.Context, owner, key string) (record.Run, error)
+	RunByMessage(ctx context.Context, owner, messageID string) (record.Run, error)
 }
 
 // Options is what Questions works with. All fields but Documents and PDF must be set.

@@ -103,9 +103,19 @@ func (c *chats) Payloads(ctx context.Context, owner string, id int64, _ string) 
 	return []schemas.CustomPayload{{PayloadID: "p1", Type: "schema_proposal"}}, err
 }
 
-func (c *chats) ResolvePayloadOnce(context.Context, string, int64, string, string) error { return nil }
+func (c *chats) RunByKey(context.Context, string, string) (record.Run, error) {
+	return record.Run{}, schemas.ErrNotFound
+}
 
-func (c *chats) ReopenPayload(context.Context, string, int64, string) error { return nil }
+func (c *chats) RunByMessage(context.Context, string, string) (record.Run, error) {
+	return record.Run{}, schemas.ErrNotFound
+}
+
+func (c *chats) AcceptPayload(context.Context, string, int64, string, string, string) error {
+	return nil
+}
+
+func (c *chats) ReopenPayload(context.Context, string, int64, string, string) error { return nil }
 
 // writing are tools of which some write documents.
 type writing struct{ pages.Tools }

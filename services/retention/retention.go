@@ -58,7 +58,10 @@ type Options struct {
 }
 
 // Sweeper deletes old data.
-type Sweeper struct{ options Options }
+type Sweeper struct {
+	options Options
+	old     []record.OldChat // of the last page of chats, those that are left
+}
 
 // New returns a Sweeper of the options.
 func New(o Options) *Sweeper {
@@ -74,7 +77,7 @@ func New(o Options) *Sweeper {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Sweeper{o}
+	return &Sweeper{options: o}
 }
 
 // Run sweeps every hour until ctx ends. A sweep that fails is continued by the next one.
@@ -125,22 +128,22 @@ func (s *Sweeper) logs(ctx context.Context, before, now time.Time) error {
 	})
 }
 
-// chats deletes the chats without a run since a time.
+// chats deletes the chats without a run since a time, first those that an earlier sweep has
+// left. One that cannot be deleted is not in the way of the others.
 func (s *Sweeper) chats(ctx context.Context, before time.Time) error {
-	var old []record.OldChat
 	more := true
 	return s.steps(ctx, func() (_ bool, err error) {
-		if len(old) == 0 {
-			old, more, err = s.options.Store.OldChats(ctx, before)
-			return more || len(old) > 0, err
+		if len(s.old) == 0 {
+			s.old, more, err = s.options.Store.OldChats(ctx, before)
+			return more || len(s.old) > 0, err
 		}
-		chat := old[0]
-		old = old[1:]
+		chat := s.old[0]
+		s.old = s.old[1:]
 		deleted, err := s.options.Store.DeleteOldChat(ctx, chat, before)
 		if deleted {
 			s.options.Deleted("chats", 1)
 		}
-		return more || len(old) > 0, err
+		return more || len(s.old) > 0, err
 	})
 }
 

@@ -191,7 +191,7 @@ func (s *sparse) OldChats(ctx context.Context, before time.Time) ([]record.OldCh
 }
 
 // Old chats are deleted although others come before them. Logs that are kept forever stay, and
-// a chat that cannot be deleted ends the sweep.
+// a chat that cannot be deleted ends the sweep; the next one continues with those after it.
 func TestSweepOfChats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sparse{data: &data{logs: 1}}
@@ -202,6 +202,10 @@ func TestSweepOfChats(t *testing.T) {
 		s.did, s.refuses = nil, true
 		if err := sweep(t.Context()); err == nil || !slices.Equal(s.did, []string{"chats", "chat of una"}) {
 			t.Errorf("%v, and the steps %q; want the error of the first chat", err, s.did)
+		}
+		s.did, s.refuses = nil, false
+		if err := sweep(t.Context()); err != nil || !slices.Equal(s.did, []string{"chat of ben", "chats", "chat of una", "chat of ben"}) {
+			t.Errorf("%v, and the steps %q; want the chat that was left, and the next page", err, s.did)
 		}
 	})
 }

@@ -32,16 +32,16 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 	r.free(run) // who sees the end may ask again at once
 	r.Drafts.Ended(run.id)
 	run.log.Publish(event)
-	r.answered(run, end, fin, trace)
+	r.answered(run, fin)
 	return nil
 }
 
-// answered reports the first answer of a new chat.
-func (r *Runs) answered(run *run, end answer.Outcome, fin *record.Finish, trace *schemas.Diagnostics) {
-	if r.Answered == nil || run.first == nil || end.State != schemas.RunCompleted || fin.Message == nil {
+// answered reports what may be the first answer of a chat, once it is stored.
+func (r *Runs) answered(run *run, fin *record.Finish) {
+	if r.Answered == nil || run.first == nil || fin.State != schemas.RunCompleted || fin.Message == nil {
 		return
 	}
 	first := *run.first
-	first.Model, first.Answer = trace.Model, fin.Message.Content
+	first.Model, first.Answer = fin.Model, fin.Message.Content
 	r.Answered(first)
 }

@@ -21,8 +21,9 @@ type parked struct {
 	lease *leases.Lease
 	lost  []*eventlog.Commit // writes that could not be stored
 	was   *run               // the attempt that ends here; nil for none
-	// taken says that the run is at an attempt that has not begun.
-	taken bool
+	// taken says that the run is at an attempt that has not begun; fatal, that it ended the
+	// process, and only has to end.
+	taken, fatal bool
 }
 
 // park leaves a run to revive, and forgets its attempt at the same moment: adopt takes up
@@ -127,6 +128,9 @@ func (r *Runs) reviveOne(ctx context.Context, id string, p *parked) error {
 		}
 		if err != nil && !errors.Is(err, record.ErrFenced) {
 			r.Logger.Error("could not store a parked write", "run_id", id, "error", err)
+		}
+		if fin := e.Write.Finish; fin != nil && err == nil {
+			r.answered(p.was, fin)
 		}
 	}
 	stored, err := r.Store.Runs.Run(ctx, id)

@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/leases"
+	"github.com/chattray/chattray/services/questions"
 )
 
 // lateLook is the time between the beginning of Recover and the second scan.
@@ -144,7 +145,7 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 	attempts.Each(ctx, r.Store.Attempts, taken, recoverAtOnce, func(i int, left *record.Left) {
 		var err error
 		if looked[i], err = r.lookAt(ctx, lease, taken[i].Attempt, left); err != nil {
-			r.postpone(lease, taken[i].ID, err)
+			r.postpone(taken[i].ID, parked{lease: lease}, err)
 		}
 	})
 	chats := make(map[int64]bool)
@@ -172,7 +173,7 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 	concurrent.Each(len(later), recoverAtOnce, func(i int) {
 		run, err := r.beginAttempt(ctx, later[i])
 		if err != nil {
-			r.postpone(lease, later[i].stored.ID, err)
+			r.postpone(later[i].stored.ID, parked{lease: lease}, err)
 		} else if run != nil {
 			r.hold(run)
 			if context.Cause(run.ctx) != nil { // cancelled meanwhile
@@ -212,10 +213,11 @@ func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, attempt int, lef
 
 // postpone leaves to revive a run that was taken but could not be taken up. The
 // run stays at its attempt.
-func (r *Runs) postpone(lease *leases.Lease, id string, err error) {
+func (r *Runs) postpone(id string, p parked, err error) {
 	if !errors.Is(err, record.ErrFenced) && !errors.Is(err, schemas.ErrNotFound) {
 		r.Logger.Error("could not recover a run", "run_id", id, "error", err)
-		r.park(id, parked{lease: lease, taken: true})
+		p.taken = true
+		r.park(id, p)
 	}
 }
 
@@ -229,6 +231,7 @@ func (r *Runs) known(stored record.Run, lease *leases.Lease) (*run, error) {
 		err = fmt.Errorf("read the request: %w", err)
 	}
 	run.take(req, documents.ClaimOf(run.owner.ID, run.id, req))
+	run.first = questions.First(&stored, req)
 	return run, err
 }
 
@@ -253,7 +256,7 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, p *parked) error {
 			return err
 		}
 		stored.Attempt++
-		*p = parked{lease: p.lease, taken: true} // if it cannot be read now
+		*p = parked{lease: p.lease, taken: true, fatal: p.fatal} // if it cannot be read now
 	}
 	if err := r.Store.Queue.Tidy(ctx, []string{p.lease.ID}); err != nil {
 		return err
@@ -266,6 +269,7 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, p *parked) error {
 	if err != nil || f.earlier == nil {
 		return err
 	}
+	f.earlier.fatal, f.earlier.bare = p.fatal, p.fatal
 	run, err := r.beginAttempt(ctx, f)
 	if err != nil || run == nil {
 		return err
@@ -287,7 +291,7 @@ func (r *Runs) beginAttempts(ctx context.Context, list []found) (begun []*run) {
 			if made[i] == nil {
 				r.letGo(some[i].lease, some[i].stored.ID)
 			} else if err := r.enterAttempt(ctx, made[i], marks[i]); err != nil {
-				r.postpone(some[i].lease, some[i].stored.ID, err)
+				r.postpone(some[i].stored.ID, parked{lease: some[i].lease, fatal: some[i].earlier.fatal}, err)
 				made[i] = nil
 			}
 		})

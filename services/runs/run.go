@@ -61,7 +61,7 @@ type run struct {
 	release func()
 	text    *modeltext.Count
 	trace   atomic.Pointer[schemas.Diagnostics]
-	first   *record.FirstAnswer // the argument of Answered for a new chat; nil for others
+	first   *record.FirstAnswer // the argument of Answered; nil for a chat that is not new
 }
 
 // newRun makes a run from a stored one, without its request.
@@ -90,7 +90,7 @@ func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.C
 		run.attempt = 1
 	}
 	if q.NewChat {
-		run.first = &record.FirstAnswer{Owner: run.owner.ID, ConversationID: run.conversationID, Title: q.Title, Question: q.FirstMessage}
+		run.first = questions.First(&q.Run, req)
 	}
 	if run.attempt == 0 { // nobody finds it yet: from then on it may begin, and hold its claims
 		r.unclaim(run.owner.ID, run.id, 0)
@@ -327,7 +327,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 		attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
 	default:
 		r.Logger.Warn("a run is left to a later attempt", "run_id", run.id, "attempt", run.attempt, "error", err)
-		r.park(run.id, parked{lease: run.lease, lost: wr.Unsaved(), was: run})
+		r.park(run.id, parked{lease: run.lease, lost: wr.Unsaved(), was: run, fatal: run.earlier != nil && run.earlier.fatal})
 		run.log.Close()
 	}
 	return "given up"

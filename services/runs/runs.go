@@ -100,8 +100,9 @@ type Options struct {
 	// it returns nil if that has happened, and for a tool without a server. It may be nil.
 	Missing func(tool string) <-chan struct{}
 
-	// Answered is called with the first answer of each new chat, once it is
-	// stored. It must return at once; it may be nil.
+	// Answered is called with the first answer of each new chat, once it is stored, and
+	// with that of each run taken up from an earlier process or attempt, whose chat may be
+	// older. It must return at once; it may be nil.
 	Answered func(record.FirstAnswer)
 
 	// Carry returns a run's context with the values of its request's context that

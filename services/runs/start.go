@@ -3,7 +3,6 @@ package runs
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/chattray/chattray/schemas"
@@ -28,8 +27,8 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 			return schemas.Run{}, err
 		}
 		defer done()
-		if again, err := r.repeated(ctx, user, o); err == nil || !errors.Is(err, schemas.ErrNotFound) {
-			return again, err
+		if again, err := r.questions.Repeated(ctx, user, o); !errors.Is(err, schemas.ErrNotFound) {
+			return r.view(ctx, again, err)
 		}
 	}
 	if req.InteractionType != schemas.ActionExecuted { // a click does not ask a model
@@ -94,9 +93,11 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 				return schemas.Run{}, err
 			}
 		case errors.Is(err, record.ErrDuplicate):
-			return r.repeated(ctx, user, o)
+			again, err := r.questions.Repeated(ctx, user, o)
+			return r.view(ctx, again, err)
 		case errors.Is(err, schemas.ErrTaken):
-			return r.resent(ctx, user, req, q.Begin)
+			again, err := r.questions.Resent(ctx, user, req, q.Begin)
+			return r.view(ctx, again, err)
 		case errors.Is(err, record.ErrSame):
 			return r.Run(ctx, user, q.BusyRun)
 		case errors.Is(err, record.ErrNotCurrent):
@@ -112,30 +113,6 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 	}
 }
 
-// resent returns the run that the message of the same request has begun. A client that
-// does not know whether its request arrived sends it again.
-func (r *Runs) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) (schemas.Run, error) {
-	body := schemas.Encode(req)
-	if !b.Named {
-		return schemas.Run{}, schemas.ErrTaken
-	}
-	stored, err := r.Store.Runs.RunByMessage(ctx, user.ID, b.UserMessage.ID)
-	if errors.Is(err, schemas.ErrNotFound) {
-		return schemas.Run{}, schemas.ErrTaken
-	}
-	if err != nil {
-		return schemas.Run{}, err
-	}
-	var before schemas.ChatRequest
-	if err := json.Unmarshal(stored.Request, &before); err != nil {
-		return schemas.Run{}, err
-	}
-	if !bytes.Equal(schemas.Encode(&before), body) {
-		return schemas.Run{}, schemas.ErrTaken
-	}
-	return r.View(ctx, stored), nil
-}
-
 // answering returns the run under way that the request has begun and whose answer has
 // the id that the request reserves, nil for none.
 func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
@@ -149,14 +126,10 @@ func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
 	return nil
 }
 
-// repeated returns the run that was started under the same Idempotency-Key.
-func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOptions) (schemas.Run, error) {
-	stored, err := r.Store.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
+// view shows the user a run that was found.
+func (r *Runs) view(ctx context.Context, stored record.Run, err error) (schemas.Run, error) {
 	if err != nil {
 		return schemas.Run{}, err
-	}
-	if stored.BodyHash != o.BodyHash {
-		return schemas.Run{}, schemas.ErrKeyReused
 	}
 	return r.View(ctx, stored), nil
 }

@@ -64,11 +64,21 @@ func testReopenPayload(f *fixture) {
 	p := payload("0000000a", "p", `1`)
 	f.mustCommit(&record.Write{RunID: w.RunID, Attempt: 1, Payloads: []record.Payload{{CustomPayload: p, MessageID: w.Begin.Run.MessageID, CreatedAt: f.now()}}})
 	chat, other := w.Begin.Run.ConversationID, f.anotherUser()
-	must(f, f.store.ResolvePayloadOnce(f.ctx, f.owner, chat, p.PayloadID, "accepted"))
-	fails(f, "another user", f.store.ReopenPayload(f.ctx, other.owner, chat, p.PayloadID), schemas.ErrNotFound)
-	failsWith(f, "the decision again", f.store.ResolvePayloadOnce(f.ctx, f.owner, chat, p.PayloadID, "accepted"), schemas.CodeConflict)
-	must(f, f.store.ReopenPayload(f.ctx, f.owner, chat, p.PayloadID))
-	must(f, f.store.ResolvePayloadOnce(f.ctx, f.owner, chat, p.PayloadID, "rejected"))
+	accept := func(run, outcome string) error {
+		return f.store.AcceptPayload(f.ctx, f.owner, chat, p.PayloadID, outcome, run)
+	}
+	must(f, accept("one", "accepted"))
+	fails(f, "another user", f.store.ReopenPayload(f.ctx, other.owner, chat, p.PayloadID, "one"), schemas.ErrNotFound)
+	fails(f, "another run", f.store.ReopenPayload(f.ctx, f.owner, chat, p.PayloadID, "two"), schemas.ErrNotFound)
+	failsWith(f, "the decision again", accept("two", "accepted"), schemas.CodeConflict)
+	must(f, accept("one", "accepted")) // the answer to its first try was lost
+	must(f, f.store.ReopenPayload(f.ctx, f.owner, chat, p.PayloadID, "one"))
+	must(f, accept("two", "rejected"))
+	must(f, f.store.ReopenPayload(f.ctx, f.owner, chat, p.PayloadID, "two"))
+	_, err := f.store.ResolvePayload(f.ctx, f.owner, chat, p.PayloadID, "rejected")
+	must(f, err)
+	failsWith(f, "after the user's decision", accept("two", "accepted"), schemas.CodeConflict)
+	fails(f, "the user's decision", f.store.ReopenPayload(f.ctx, f.owner, chat, p.PayloadID, "two"), schemas.ErrNotFound)
 }
 
 // testCommitOfTwoReplicas writes for runs of two replicas at once: each finds its own again.

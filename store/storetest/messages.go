@@ -161,16 +161,16 @@ func testPayloads(f *fixture) {
 	equal(f, "resolved again", again.Outcome, "accepted")
 	_, err = f.store.ResolvePayload(f.ctx, f.owner, chat, want[0].PayloadID, "rejected")
 	equal(f, "resolved otherwise", schemas.Visible(err).Code, schemas.CodeConflict)
-	once := func(id string) schemas.Code {
-		err := f.store.ResolvePayloadOnce(f.ctx, f.owner, chat, id, "accepted")
+	once := func(id, run string) schemas.Code {
+		err := f.store.AcceptPayload(f.ctx, f.owner, chat, id, "accepted", run)
 		if err == nil {
 			return ""
 		}
 		return schemas.Visible(err).Code
 	}
-	taken := []schemas.Code{once(want[0].PayloadID), once(want[1].PayloadID), once(want[1].PayloadID), once("ffffffff")}
+	taken := []schemas.Code{once(want[0].PayloadID, "one"), once(want[1].PayloadID, "one"), once(want[1].PayloadID, "two"), once("ffffffff", "one")}
 	equal(f, "resolved once", taken, []schemas.Code{schemas.CodeConflict, "", schemas.CodeConflict, schemas.CodeNotFound})
-	must(f, f.store.ReopenPayload(f.ctx, f.owner, chat, want[1].PayloadID))
+	must(f, f.store.ReopenPayload(f.ctx, f.owner, chat, want[1].PayloadID, "one"))
 	equal(f, "payloads after being reopened", listed(), want)
 	f.turn("q", "a", in(chat), func(g *record.Begin) { g.Supersede = begun[1].Run.MessageID })
 	equal(f, "payloads of current messages", listed(), want[:1])

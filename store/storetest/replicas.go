@@ -231,7 +231,7 @@ func testContextFence(f *fixture) {
 			return err
 		},
 		"decide a payload": func(ctx context.Context) error {
-			return f.store.ResolvePayloadOnce(ctx, f.owner, chat, p.PayloadID, "accepted")
+			return f.store.AcceptPayload(ctx, f.owner, chat, p.PayloadID, "accepted", w.RunID)
 		},
 		"a summary": func(ctx context.Context) error {
 			return f.store.SetSummary(ctx, f.owner, chat, record.Summary{Text: "t"})

@@ -1,0 +1,49 @@
+package questions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Repeated returns the run that was started under the same Idempotency-Key.
+func (q *Questions) Repeated(ctx context.Context, user schemas.User, o record.StartOptions) (record.Run, error) {
+	stored, err := q.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
+	if err == nil && stored.BodyHash != o.BodyHash {
+		err = schemas.ErrKeyReused
+	}
+	return stored, err
+}
+
+// Resent returns the run that the message of the same request has begun. A client that
+// does not know whether its request arrived sends it again.
+func (q *Questions) Resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) (record.Run, error) {
+	if !b.Named {
+		return record.Run{}, schemas.ErrTaken
+	}
+	stored, err := q.Runs.RunByMessage(ctx, user.ID, b.UserMessage.ID)
+	if errors.Is(err, schemas.ErrNotFound) {
+		return record.Run{}, schemas.ErrTaken
+	}
+	if err != nil {
+		return record.Run{}, err
+	}
+	var before schemas.ChatRequest
+	if err := json.Unmarshal(stored.Request, &before); err != nil {
+		return record.Run{}, err
+	}
+	if !bytes.Equal(schemas.Encode(&before), schemas.Encode(req)) {
+		return record.Run{}, schemas.ErrTaken
+	}
+	return stored, nil
+}
+
+// First returns the question of a run, without the answer, as the first one of its chat.
+func First(run *record.Run, req *schemas.ChatRequest) *record.FirstAnswer {
+	first := firstMessage(req)
+	return &record.FirstAnswer{Owner: run.Owner.ID, ConversationID: run.ConversationID, Title: title(first), Question: first}
+}
