@@ -193,7 +193,7 @@ func (r *Runs) end(ctx context.Context, id string) error {
 	if err != nil || stored.State.Terminal() {
 		return err
 	}
-	return &schemas.Error{Code: schemas.CodeBusy, Message: "this chat has an answer that is about to continue; try again in a moment", RunID: id, RetryAfter: 2}
+	return questions.Busy(id, "this chat has an answer that is about to continue; try again in a moment", 2)
 }
 
 // startedView returns the run as Start returns it. A queued run may have begun meanwhile.

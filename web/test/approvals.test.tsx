@@ -29,6 +29,11 @@ describe('an approval', () => {
     expect(container.querySelector('.ct-tool')).toBeNull()
   })
 
+  it('names the server that a tool comes from', async () => {
+    const { card } = await waiting({ name: 'evil__my_bank__read_page', title: '', description: 'Reads a page.' })
+    expect(within(card).getByText('evil: Read page')).toBeTruthy()
+  })
+
   it('is announced, and so is the next one of the same tool', async () => {
     const { send } = await waiting()
     const said = () => screen.getAllByRole('status')[0]!.textContent!

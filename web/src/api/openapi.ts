@@ -2316,6 +2316,10 @@ export interface components {
              */
             type: "approval_request";
             approval_id: string;
+            /**
+             * @description The tool's name. One of an MCP server begins with the server's name in the settings and `__`; what follows, and
+             *     its description, are the server's own words. Show the user where such a tool comes from
+             */
             tool: string;
             tool_use_id: string;
             /** @description The number of the call in its run, as in `tool_start`; absent from runs of older versions */

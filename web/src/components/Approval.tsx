@@ -46,7 +46,7 @@ export default function Approval({ approval, runId, send, className, children }:
       }}
     >
       <p className="ct-approval-head" aria-hidden="true"><ShieldIcon /><span>{labels.approvalTitle}</span></p>
-      <p className="ct-approval-title" id={title} dir="auto">{titleOf({ title: approval.title, name: approval.tool })}</p>
+      <p className="ct-approval-title" id={title} dir="auto">{originOf(approval.tool) + titleOf({ title: approval.title, name: approval.tool })}</p>
       {words && <p className="ct-approval-words" dir="auto">{words}</p>}
       {why && <p className="ct-approval-why">{why}</p>}
       {fields.length > 0 && (
@@ -168,6 +168,12 @@ function FieldRow({ field, text, wrong, onText }: { field: Field; text: string; 
       {cut && <button type="button" className="ct-more" onClick={() => setWhole(true)}>{labels.showMore}</button>}
     </>
   )
+}
+
+/** The name that the operator gave to the MCP server of a tool, which chose the rest of the tool's name itself: `shop__find` has "shop: ". */
+function originOf(tool: string): string {
+  const end = tool.indexOf('__')
+  return end > 0 ? `${tool.slice(0, end)}: ` : ''
 }
 
 function firstSentence(words: string): string {
