@@ -152,6 +152,9 @@ test('a chart takes the available width', async () => {
     assert.ok(button.y >= chart.y + chart.height - 1, 'the button covers nothing of the chart')
     assert.ok(button.y + button.height <= data.y + data.height + 12, 'the button is beside the line of the data')
   }
+  await page.evaluate(() => document.querySelectorAll('html, .ct-root').forEach((part) => part.setAttribute('dir', 'rtl')))
+  const [chart, tools] = await Promise.all(['.ct-chart-box', '.ct-block-tools'].map((part) => page.locator(part).first().boundingBox()))
+  assert.ok(tools.x > chart.x + chart.width / 2, 'the buttons of the block do not cover the labels of the axis')
   assert.deepEqual(page.bad, [])
   await page.done()
 })

@@ -17,12 +17,14 @@ let draft: string | undefined
 let gate: Promise<void> | undefined
 /** The service cannot store decisions. */
 let away = false
+/** How the payload was decided on another device. */
+let elsewhere: string | undefined
 const stored = () => ({ id: 'd', title: 'Gold', revision: 1, blocks: [{ id: 'b1', document_id: 'd', type: 'md', current: 'Old text', ...(draft !== undefined && { new: draft }), state: draft === undefined ? 'clean' : 'pending_edit', position: 'a', revision: 1 }] })
 
 beforeEach(() => {
   lines = []
   asked = []
-  draft = gate = undefined
+  draft = gate = elsewhere = undefined
   away = false
   vi.stubGlobal('WebSocket', class extends FakeLine {
     constructor(url: string) {
@@ -46,6 +48,8 @@ function service() {
       }
       if (call.path === '/api/documents/e') return json({ id: 'e', title: 'Silver', revision: 1, blocks: [] })
       if (away && call.path.endsWith('/resolve')) return json({ detail: 'not today', code: 'unavailable', status: 503 }, 503)
+      if (elsewhere && call.path.endsWith('/resolve')) return json({ detail: 'this has been rejected already', code: 'conflict', status: 409 }, 409)
+      if (call.path.endsWith('/payloads/p1')) return json({ payload_id: 'p1', type: 'list', data: [], outcome: elsewhere })
       if (call.path === '/api/chat/runs/r1') return json({ run_id: 'r1', state: 'waiting' })
       return json({ run_id: 'r1', payload_id: 'p1', type: 'list', data: [] })
     },
@@ -252,6 +256,21 @@ describe('asking about a document over the socket', () => {
     await userEvent.click(screen.getByRole('button', { name: 'one and two' }))
     await screen.findByText('Accepted', { selector: 'em' })
     expect(taken).toEqual([['one', 'two']])
+    off()
+  })
+
+  it('shows how a payload was decided elsewhere, and cannot decide it again', async () => {
+    const onAccept = vi.fn()
+    const off = registerPayloadHandler<string[]>('list', { inline: (data) => <p>{data.join(' and ')}</p>, onAccept, onReject: onAccept })
+    const line = await shown()
+    give(line, begin, { type: 'payload', payload: { payload_id: 'p1', type: 'list', data: ['one'], summary: 'A list' }, seq: 4 })
+    const accept = await screen.findByRole('button', { name: 'Accept' })
+    elsewhere = 'rejected'
+    await userEvent.click(accept)
+    await screen.findByText('this has been rejected already')
+    await screen.findByText('Rejected', { selector: 'em' })
+    expect(screen.queryByRole('button', { name: /^(Accept|Reject)$/ })).toBeNull()
+    expect(onAccept).not.toHaveBeenCalled()
     off()
   })
 

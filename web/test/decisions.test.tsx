@@ -159,4 +159,20 @@ describe('a payload that another tab has', () => {
     await screen.findByText('this has been rejected already')
     expect(onAccept).not.toHaveBeenCalled()
   })
+
+  it('rejected, after it was carried out here but not stored, is shown as rejected', async () => {
+    const onAccept = vi.fn()
+    let outcome: string | undefined
+    sessionStorage.setItem('chattray:k:conversation', '7')
+    const { user } = show(({ path }) => {
+      if (path.includes('/resolve')) return outcome ? json({ detail: 'this has been rejected already', code: 'conflict', status: 409 }, 409) : json({ detail: 'not today', code: 'unavailable', status: 503 }, 503)
+      return path.endsWith('/payloads/p1') ? json({ ...proposal, outcome }) : path.startsWith('/api/chats/7?') ? kept() : undefined
+    }, { payloadHandlers: { schema_proposal: { inline: () => <p>card</p>, onAccept } } }, 'k')
+    await user.click(await screen.findByRole('button', { name: 'Accept' }))
+    await screen.findByText('not today')
+    outcome = 'rejected'
+    await user.click(screen.getByRole('button', { name: 'Accept' }))
+    await screen.findByText('Rejected', { selector: 'em' })
+    expect(onAccept).toHaveBeenCalledTimes(1)
+  })
 })

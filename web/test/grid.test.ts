@@ -16,7 +16,7 @@ describe('tables', () => {
     const formulas = ['=IMPORTXML("https://example.com","//a")', '@SUM(A1)', "+cmd|' /C x'!A0", '-HYPERLINK("x")', '\r\n=1', ' =1', '＝1', '＋f(1)']
     expect([...toHtml([[], formulas]).matchAll(/<td>(.)/g)].map(([, first]) => first)).toEqual(formulas.map(() => "'"))
     expect(formulas.map((cell) => toCsv([[cell]]).replace(/^"/, '')[0])).toEqual(formulas.map(() => "'"))
-    const data = ['-5', '+1,200.5 %', '-/-', '+ strand', 'a = b']
+    const data = ['-5', '+1,200.5 %', '-/-', '+ strand', 'a = b', '-1.2 (-2.3, -0.1)', '+5 % (+3)']
     expect(toHtml([[], data])).toBe(`<table><thead><tr></tr></thead><tbody><tr>${data.map((cell) => `<td>${cell}</td>`).join('')}</tr></tbody></table>`)
   })
 

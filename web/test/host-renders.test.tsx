@@ -93,12 +93,14 @@ it('words that the page writes into its markup cost nothing at its next render',
   await user.type(input(), '@')
   await screen.findByText('Paper')
   await act(async () => undefined)
-  const asked = calls.length
+  // The title of the new chat is asked for after some time, however often the page renders.
+  const asked = () => calls.filter((c) => !c.path.endsWith('?limit=1')).map((c) => c.path)
+  const before = asked()
   for (let n = 1; n < 5; n++) {
     rerender(page(n))
     await act(async () => undefined)
   }
-  expect(calls.slice(asked)).toEqual([])
+  expect(asked()).toEqual(before)
   expect(screen.getAllByRole('option')).toHaveLength(2)
 })
 

@@ -1,8 +1,6 @@
 import Papa from 'papaparse'
 import { useEffect, useId, useRef, useState, type RefObject } from 'react'
-import { parse, View, type Loader } from 'vega'
-import { expressionInterpreter } from 'vega-interpreter'
-import { compile, type TopLevelSpec } from 'vega-lite'
+import { parse, View, type Loader, type Signal, type Spec } from 'vega'
 import { formatValue, Handler } from 'vega-tooltip'
 import type { Props } from '../api/types'
 import { DownloadIcon } from '../components/icons'
@@ -10,6 +8,8 @@ import { download } from '../markdown/copy'
 import { Tool } from '../markdown/TableFrame'
 import { useAllLabels } from '../state/allLabels'
 import { configOf } from './chartConfig'
+import { limitedInterpreter } from './chartExpressions'
+import { compiled } from './chartLimits'
 
 /** Rows that are drawn. */
 const MAX_ROWS = 20_000
@@ -18,7 +18,7 @@ const MAX_ROWS = 20_000
 const refuse = () => Promise.reject(new Error('charts load nothing'))
 const loader: Loader = { load: refuse, sanitize: refuse, http: refuse, file: refuse }
 
-/** A chart from a Vega-Lite specification without data, and CSV. Expressions are interpreted, never compiled. */
+/** A chart from a Vega-Lite specification without data, and CSV. Expressions are interpreted, never compiled; one that would take too long is not drawn. */
 export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
   const labels = useAllLabels()
   const box = useRef<HTMLDivElement>(null)
@@ -36,8 +36,10 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
     let gone = false
     const draw = async () => {
       const vega = vegaOf(csv, spec, element)
-      view = new View(parse({ ...vega, description: described }, {}, { ast: true }), { expr: expressionInterpreter, loader, renderer: 'canvas', container: element, hover: true, tooltip: tooltipOf(id) })
+      const { expr, finish } = limitedInterpreter()
+      view = new View(parse({ ...vega, description: described }, {}, { ast: true }), { expr, loader, renderer: 'canvas', container: element, hover: true, tooltip: tooltipOf(id) })
       await view.runAsync()
+      finish()
       drawn.current = gone ? null : view
       if (gone) return view.finalize()
       // Vega-Lite leaves out rows without the values that it would draw.
@@ -127,10 +129,7 @@ function vegaOf(csv: string, spec: Props, element: HTMLElement) {
   const { data: _, datasets: __, usermeta: ___, $schema: ____, config: own, ...rest } = spec
   const style = getComputedStyle(element)
   const config = configOf(own as Props | undefined, { text: style.color, line: style.getPropertyValue('--ct-chart-line') || '#8884', font: style.fontFamily })
-  const whole = { height: 280, ...rest, width: 'container', autosize: { type: 'fit', contains: 'padding' }, data: { values }, config } as unknown as TopLevelSpec
-  const { spec: vega } = compile(whole, { logger: quiet })
-  const signals = (vega.signals ?? []).map((s) => (s.name === 'width' ? { name: 'width', value: Math.max(200, element.clientWidth) } : s))
-  return { ...vega, signals }
+  const vega = compiled({ height: 280, ...rest, width: 'container', autosize: { type: 'fit', contains: 'padding' }, config }, values)
+  const signals = ((vega.signals ?? []) as Signal[]).map((s) => (s.name === 'width' ? { name: 'width', value: Math.max(200, element.clientWidth) } : s))
+  return { ...vega, signals } as Spec
 }
-
-const quiet = { level: () => quiet, error: () => quiet, warn: () => quiet, info: () => quiet, debug: () => quiet } as unknown as NonNullable<Parameters<typeof compile>[1]>['logger']

@@ -4,7 +4,7 @@ import { PanelIcon } from '../components/icons'
 import { DecisionButtons } from '../components/PayloadCard'
 import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
 import { isDecisive, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
-import { useDecisionIn, type Decided } from '../payloads/useDecision'
+import { useDecisionIn } from '../payloads/useDecision'
 import { TrayContextProvider, useLabels, useTray } from '../state/tray'
 
 interface SocketPayloadProps {
@@ -24,16 +24,12 @@ export function SocketPayload({ payload: given, conversationId, handlers = {}, a
   const labels = useLabels()
   const tray = useTray()
   const [chosen, setOpen] = useState<boolean | null>(null)
-  const [outcome, setOutcome] = useState(given.outcome)
+  const { outcome, deciding, problem, decide } = useDecisionIn(given, handlers, conversationId ?? null)
   const handler = payloadHandlerFor(given.type, handlers)
   const [own, setOwn] = useOwnButtons(handler)
   const open = chosen ?? (alone || (isDecisive(handler) && !outcome))
   const payload = outcome ? { ...given, outcome } : given
   const value = useMemo(() => ({ ...tray, handlers }), [tray, handlers])
-  const { deciding, problem, decide: carryOut } = useDecisionIn(payload, handlers, conversationId ?? null)
-  const decide = async (decision: Decided, data?: unknown) => {
-    if (await carryOut(decision, data)) setOutcome(decision)
-  }
   return (
     <TrayContextProvider value={value}>
       <section className="ct-payload-card" data-type={payload.type} data-inline={open || undefined}>

@@ -27,7 +27,7 @@ export function numberOf(cell: string): number | null {
 /** Cells that a spreadsheet runs as a formula. */
 const FORMULA = /^\s*[=@＝＠]|^\t|^\s*[-+－＋](?![\d.,\s]*%?$)/
 /** Formulas that may load or start something. */
-export const CALL = /^\s*(?:[=@＝＠]|[-+－＋].*[(|!])/s
+export const CALL = /^\s*(?:[=@＝＠]|[-+－＋].*(?:\p{L}[\p{L}\d._]*\s*\(|[|!]))/su
 
 /** A cell that matches gets an apostrophe in front, which makes it a text for spreadsheets. */
 const inert = (cell: string, formula: RegExp) => (formula.test(cell) ? `'${cell}` : cell)

@@ -24,6 +24,14 @@ export interface Decision {
 /** Decisions that the page's handler has carried out and that are not stored yet; they are not carried out twice. */
 const done = new WeakMap<ChatStore, Map<string, Decided>>()
 
+interface Own {
+  id: string
+  deciding: boolean
+  problem: string
+  /** The decision that is stored. */
+  outcome?: Decided
+}
+
 /** The decision about a payload. Wherever it is shown, it is decided once. */
 export function useDecision(payload: CustomPayload): Decision {
   return useDecisionIn(payload, useTray().handlers)
@@ -35,23 +43,26 @@ export function useDecisionIn(payload: CustomPayload, handlers: PayloadHandlers,
   const labels = useLabels()
   const store = useChatStore()
   const id = payload.payload_id ?? ''
-  const [own, setOwn] = useState({ id, deciding: false, problem: '' })
+  const [own, setOwn] = useState<Own>({ id, deciding: false, problem: '' })
   const state = useChatState()
   const deciding = state.deciding.includes(id) || (own.id === id && own.deciding)
+  // The state has the decisions about the payloads of the open chat.
+  const decided = payload.outcome ?? (of !== undefined && own.id === id ? own.outcome : undefined)
   const decide = useCallback(async (outcome: Decided, data?: unknown) => {
     // Another chat may be open when the handler has ended.
     const chat = store.getSnapshot()
-    if (chat.deciding.includes(id) || payload.outcome) return false
+    if (chat.deciding.includes(id) || decided) return false
     const handler = payloadHandlerFor(payload.type, handlers)
     const kept = done.get(store) ?? new Map<string, Decided>()
     done.set(store, kept)
     setOwn({ id, deciding: true, problem: '' })
     store.deciding(id, true)
+    let stored: Decided | undefined
     try {
       const { conversationId } = of === undefined ? chat : { conversationId: of }
       await locked(`chattray:decision:${conversationId}:${id}`, new AbortController().signal, async () => {
         const act = kept.get(id) === outcome ? undefined : outcome === 'accepted' ? handler?.onAccept : handler?.onReject
-        const stored = act && id && conversationId !== null ? (await store.api.getPayload(conversationId, id)).outcome : undefined
+        if (id && conversationId !== null) stored = (await store.api.getPayload(conversationId, id)).outcome
         if (stored) store.dispatch({ type: 'resolved', payloadId: id, outcome: stored })
         else if (act) await act.call(handler, data === undefined ? await dataOf(handler, payload.data) : data, payload)
         if (!id) return
@@ -60,16 +71,16 @@ export function useDecisionIn(payload: CustomPayload, handlers: PayloadHandlers,
         kept.delete(id)
       })
       announce(outcome === 'accepted' ? labels.accepted : labels.rejected)
-      setOwn({ id, deciding: false, problem: '' })
+      setOwn({ id, deciding: false, problem: '', outcome })
       return true
     } catch (error) {
-      setOwn({ id, deciding: false, problem: problemWords(labels, error) })
+      setOwn({ id, deciding: false, problem: problemWords(labels, error), outcome: stored })
       return false
     } finally {
       store.deciding(id, false)
     }
-  }, [store, id, payload, handlers, of, announce, labels])
-  return { outcome: payload.outcome, deciding, problem: own.id === id ? own.problem : '', decide }
+  }, [store, id, payload, handlers, of, decided, announce, labels])
+  return { outcome: decided, deciding, problem: own.id === id ? own.problem : '', decide }
 }
 
 /** The data as the handler's schema returns it; data that does not fit cannot be accepted. */
