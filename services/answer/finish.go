@@ -23,7 +23,7 @@ type Outcome struct {
 // and stores everything with Write.
 func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagnostics) {
 	if end.State != schemas.RunCompleted {
-		wr.breakOff()
+		wr.breakOff(levelStatus[end.State])
 	}
 	if wr.written != nil {
 		wr.written.End(levelStatus[end.State])

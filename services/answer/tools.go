@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/argstream"
+	"github.com/chattray/chattray/services/answer/levels"
 	"github.com/chattray/chattray/services/answer/payloads"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/leases"
@@ -225,10 +226,10 @@ const (
 	notBegunText = "The answer was stopped before this call began. It was not run."
 )
 
-// breakOff ends what was unfinished when the run failed or was cancelled. It
-// keeps the text that the filter held back, whole payloads, the running calls,
+// breakOff ends what was unfinished when the run failed or was cancelled, with that status.
+// It keeps the text that the filter held back, whole payloads, the running calls,
 // recorded as stopped, and the calls that later ones have overtaken.
-func (wr *Writer) breakOff() {
+func (wr *Writer) breakOff(status string) {
 	if wr.filter != nil {
 		rest, found := wr.filter.End(true)
 		wr.showLast(rest)
@@ -242,6 +243,7 @@ func (wr *Writer) breakOff() {
 		c.Duration = wr.deps.Now().Sub(c.StartedAt)
 		row := c.ToolCall
 		wr.Write(&record.Write{ToolCall: &row})
+		wr.showEnd(c, status)
 	}
 	wr.recordOvertaken()
 }
@@ -269,7 +271,7 @@ func (wr *Writer) recordOvertaken() {
 			wr.decided[n] = true // it does not begin
 			wr.levels.CloseWait(n)
 			wr.begin(turn.ToolStart{Index: n, ID: c.ToolUseID, Name: c.Name, Input: c.Input})
-			wr.showEnd(c)
+			wr.showEnd(c, levels.StatusOf(true))
 		}
 	}
 }
@@ -288,16 +290,16 @@ func (wr *Writer) result(index int, result turn.Result) {
 
 // completed shows a finished call, its payload and the markers that are due.
 func (wr *Writer) completed(c *call) {
-	wr.showEnd(c)
+	wr.showEnd(c, levels.StatusOf(c.IsError))
 	wr.dueMarkers()
 }
 
-func (wr *Writer) showEnd(c *call) {
-	wr.emit(wr.levels.Result(c.Index, c.IsError), &runlog.ToolComplete{
+func (wr *Writer) showEnd(c *call, status string) {
+	wr.emit(wr.levels.Result(c.Index, status), &runlog.ToolComplete{
 		Tool: c.Name, ToolUseID: c.ToolUseID, Index: c.Index, IsError: c.IsError, Done: wr.tool(c.Name).Done, Output: schemas.CutText(c.Output),
 		Apart: true,
 	})
-	wr.levels.CloseTool(c.Index, c.IsError, c.payload)
+	wr.levels.CloseTool(c.Index, status, c.payload)
 	c.done = true
 }
 

@@ -85,10 +85,10 @@ func TestEachLevelIsClosedOnce(t *testing.T) {
 			l.CloseWait(1)
 			l.Line(1, "c1", "server__ask")
 			l.OpenTool(turn.ToolStart{Index: 1, ID: "c1", Name: "server__ask"})
-			l.Result(1, false)
-			l.CloseTool(1, false, &schemas.CustomPayload{Type: "chart", PayloadID: "p2"})
-			l.Result(0, true)
-			l.CloseTool(0, true, nil)
+			l.Result(1, levels.StatusOf(false))
+			l.CloseTool(1, levels.StatusOf(false), &schemas.CustomPayload{Type: "chart", PayloadID: "p2"})
+			l.Result(0, levels.StatusOf(true))
+			l.CloseTool(0, levels.StatusOf(true), nil)
 			l.Close("completed")
 		},
 		"broken off":     func(l *levels.Levels) { l.Close("cancelled") },

@@ -240,20 +240,20 @@ func (lp *loop) levelOf(c *openCall) runlog.Level {
 }
 
 // Result closes the message of a call with the threads that it left open, and opens
-// that of its result.
-func (lp *loop) Result(index int, failed bool) runlog.Level {
+// that of its result. Status is that of the call, see StatusOf.
+func (lp *loop) Result(index int, status string) runlog.Level {
 	c := lp.calls[index]
 	if c == nil {
 		return lp.at(0)
 	}
-	lp.endMessageOf(c, statusOf(failed))
+	lp.endMessageOf(c, status)
 	c.message = lp.startMessage(lp.groupOf(c), runlog.LevelStart{Type: "text", Tool: c.name, ToolUseID: c.id})
 	return lp.levelOf(c)
 }
 
 // CloseTool closes a call that has its result, and shows its payload; p is nil for
 // none.
-func (lp *loop) CloseTool(index int, failed bool, p *schemas.CustomPayload) {
+func (lp *loop) CloseTool(index int, status string, p *schemas.CustomPayload) {
 	c := lp.calls[index]
 	if c == nil {
 		return
@@ -262,11 +262,11 @@ func (lp *loop) CloseTool(index int, failed bool, p *schemas.CustomPayload) {
 	if p != nil {
 		lp.payload(lp.groupOf(c), &runlog.Payload{CustomPayload: *p, ToolUseID: c.id, Index: index})
 	}
-	lp.endPlace(c, statusOf(failed))
+	lp.endPlace(c, status)
 }
 
-// statusOf is the status of a call that has ended.
-func statusOf(failed bool) string {
+// StatusOf is the status of a call that has ended by itself.
+func StatusOf(failed bool) string {
 	if failed {
 		return "error"
 	}

@@ -61,11 +61,12 @@ func (t *thread) handle(event turn.Event) {
 			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Stage: e.Stage, Message: e.Message, Progress: e.Fraction, Data: e.Data,
 		}})
 	case turn.ToolComplete:
-		l.Emit(t.Result(e.Index, e.Result.IsError), &runlog.ThreadToolComplete{ToolComplete: runlog.ToolComplete{
+		status := StatusOf(e.Result.IsError)
+		l.Emit(t.Result(e.Index, status), &runlog.ThreadToolComplete{ToolComplete: runlog.ToolComplete{
 			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, IsError: e.Result.IsError, Done: l.Lookup(e.Name).Done, Output: schemas.CutText(e.Result.Text),
 			Apart: true,
 		}})
-		t.CloseTool(e.Index, e.Result.IsError, nil)
+		t.CloseTool(e.Index, status, nil)
 	default: // the tool handles a thread's payloads; the others show nothing
 	}
 }
