@@ -27,7 +27,7 @@ try {
     rmSync(join(copy, 'node_modules', name), { recursive: true })
     renameSync(join(copy, 'node_modules', `${name}-18`), join(copy, 'node_modules', name))
   }
-  for (const name of ['src', 'test', 'page', 'package.json', 'vite.config.ts']) cpSync(join(web, name), join(copy, name), { recursive: true })
+  for (const name of ['src', 'test', 'page', 'package.json', 'vite.config.ts', 'README.md']) cpSync(join(web, name), join(copy, name), { recursive: true })
   for (const name of ['agents', 'app', 'schemas']) symlinkSync(join(dirname(web.replace(/\/$/, '')), name), join(work, name))
   code = spawnSync(process.execPath, [join(copy, 'node_modules/vitest/vitest.mjs'), 'run', ...process.argv.slice(2)], { cwd: copy, stdio: 'inherit', env: { ...process.env, REACT_MAJOR: '18' } }).status ?? 1
 } finally {
