@@ -226,9 +226,8 @@ const (
 	notBegunText = "The answer was stopped before this call began. It was not run."
 )
 
-// breakOff ends what was unfinished when the run failed or was cancelled, with that status.
-// It keeps the text that the filter held back, whole payloads, the running calls,
-// recorded as stopped, and the calls that later ones have overtaken.
+// breakOff ends what was unfinished when the run failed or was cancelled, with that status. It keeps the
+// text that the filter held back, whole payloads, the running calls and those that later ones overtook.
 func (wr *Writer) breakOff(status string) {
 	if wr.filter != nil {
 		rest, found := wr.filter.End(true)
@@ -243,7 +242,9 @@ func (wr *Writer) breakOff(status string) {
 		c.Duration = wr.deps.Now().Sub(c.StartedAt)
 		row := c.ToolCall
 		wr.Write(&record.Write{ToolCall: &row})
-		wr.showEnd(c, status)
+		if wr.levels.Runs(c.Index) { // otherwise its levels ended with an earlier attempt
+			wr.showEnd(c, status)
+		}
 	}
 	wr.recordOvertaken()
 }
@@ -296,8 +297,7 @@ func (wr *Writer) completed(c *call) {
 
 func (wr *Writer) showEnd(c *call, status string) {
 	wr.emit(wr.levels.Result(c.Index, status), &runlog.ToolComplete{
-		Tool: c.Name, ToolUseID: c.ToolUseID, Index: c.Index, IsError: c.IsError, Done: wr.tool(c.Name).Done, Output: schemas.CutText(c.Output),
-		Apart: true,
+		Tool: c.Name, ToolUseID: c.ToolUseID, Index: c.Index, IsError: c.IsError, Done: wr.tool(c.Name).Done, Output: schemas.CutText(c.Output), Apart: true,
 	})
 	wr.levels.CloseTool(c.Index, status, c.payload)
 	c.done = true

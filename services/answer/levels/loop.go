@@ -229,6 +229,12 @@ func (lp *loop) Tool(index int) runlog.Level {
 	return lp.at(0)
 }
 
+// Runs reports whether a call has an open message.
+func (lp *loop) Runs(index int) bool {
+	c := lp.calls[index]
+	return c != nil && c.message != 0
+}
+
 // groupOf returns the level of a call's group.
 func (lp *loop) groupOf(c *openCall) runlog.Level {
 	return runlog.Level{Thread: c.thread, Group: c.group}
