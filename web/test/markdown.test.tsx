@@ -1,4 +1,4 @@
-import { fireEvent, render, screen, waitFor } from '@testing-library/react'
+import { render, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { readFileSync } from 'node:fs'
 import { StrictMode } from 'react'
@@ -205,16 +205,4 @@ it('a window stays open in strict mode, which closes it and opens it again', asy
   expect(onClose).not.toHaveBeenCalled()
   window.close()
   await waitFor(() => expect(onClose).toHaveBeenCalled())
-})
-
-it('the cells of a table have the direction of their own text, and without letters that of the table', async () => {
-  const { container } = render(<Markdown text={'| Name | 2020–2021 |\n|---|---:|\n| שלום, world! | 12 % |\n| C++ | 5 kg |'} />)
-  const directions = () => [...document.querySelectorAll('table')].at(-1)!.querySelectorAll('th, td')
-  const of = () => [...directions()].map((cell) => `${cell.textContent}: ${cell.querySelector('[dir]')?.getAttribute('dir') ?? 'of the table'}`)
-  const expected = ['Name: auto', '2020–2021: of the table', 'שלום, world!: auto', '12 %: of the table', 'C++: auto', '5 kg: auto']
-  expect(of()).toEqual(expected)
-  expect(container.querySelector<HTMLElement>('td:last-child')!.style.textAlign).toBe('right')
-  fireEvent.click(screen.getByRole('button', { name: 'Show the whole table' }))
-  await waitFor(() => expect(document.querySelectorAll('table')).toHaveLength(2))
-  expect(of()).toEqual(expected)
 })

@@ -2,7 +2,6 @@ import { createSortedRowModel, rowSortingFeature, tableFeatures, useTable, type 
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef } from 'react'
 import { useLabels } from '../state/tray'
-import { Cell } from './Cell'
 import { isNumeric } from './columns'
 import { compareCells, type Rows } from './grid'
 import { Scroller } from './Scroller'
@@ -39,14 +38,14 @@ export default function DataGrid({ rows, label }: { rows: Rows; label: string })
           <tr>
             {table.getHeaderGroups()[0]?.headers.map((header, i) => {
               const order = header.column.getIsSorted()
-              return <SortHead key={header.id} order={order} numeric={numeric[i]} label={labels.sortBy(head[i] || String(i + 1))} onSort={() => header.column.toggleSorting(order === false ? false : order === 'asc' ? true : undefined)}><Cell text={head[i] ?? ''}>{head[i]}</Cell></SortHead>
+              return <SortHead key={header.id} order={order} numeric={numeric[i]} label={labels.sortBy(head[i] || String(i + 1))} onSort={() => header.column.toggleSorting(order === false ? false : order === 'asc' ? true : undefined)}>{head[i]}</SortHead>
             })}
           </tr>
         </thead>
         <tbody>
           {above > 0 && <tr aria-hidden="true"><td colSpan={head.length} style={{ height: above }} className="ct-grid-space" /></tr>}
           {shown.map((row) => (
-            <tr key={row.id} aria-rowindex={Number(row.id) + 2}>{head.map((_, i) => <td key={i} data-numeric={numeric[i] || undefined}><Cell text={row.original[i] ?? ''}>{row.original[i]}</Cell></td>)}</tr>
+            <tr key={row.id} aria-rowindex={Number(row.id) + 2}>{head.map((_, i) => <td key={i} data-numeric={numeric[i] || undefined}>{row.original[i]}</td>)}</tr>
           ))}
           {below > 0 && <tr aria-hidden="true"><td colSpan={head.length} style={{ height: below }} className="ct-grid-space" /></tr>}
         </tbody>

@@ -5,7 +5,6 @@ import remend from 'remend'
 import { ExternalIcon, ImageIcon } from '../components/icons'
 import { Boundary } from '../state/Boundary'
 import { useLabels } from '../state/tray'
-import { Cell } from './Cell'
 import { CodeBlock } from './Code'
 import { elementsOf } from './elements'
 import { OutsideLink } from './Link'
@@ -110,7 +109,6 @@ const shown: Partial<Components> = {
   cite: ({ node }) => <Citations numbers={String(node?.properties.dataNumbers ?? '').split(',').map(Number)} />,
   pre: ({ node }) => <CodeBlock {...codeOf(node)} streaming={useContext(Growing)} />,
   table: ({ node, children }) => <MarkdownTable node={node} streaming={useContext(Growing)}>{children}</MarkdownTable>,
-  td: ({ node, children, ...rest }) => <td {...rest}><Cell text={textOf(node)}>{children}</Cell></td>,
   input: ({ checked, type }) => (type === 'checkbox' ? <input type="checkbox" checked={checked ?? false} disabled readOnly aria-label={checked ? '✓' : '–'} /> : null),
 }
 

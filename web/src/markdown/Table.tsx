@@ -1,7 +1,6 @@
 import type { Element, ElementContent, Root } from 'hast'
 import { Children, cloneElement, isValidElement, useMemo, useState, type ReactElement, type ReactNode } from 'react'
 import { useLabels } from '../state/tray'
-import { Cell } from './Cell'
 import { sortedBy, type Rows } from './grid'
 import { Scroller } from './Scroller'
 import { SortHead } from './SortHead'
@@ -32,7 +31,7 @@ export function MarkdownTable({ node, streaming, children }: { node?: Element; s
                 const own = cell.props as { children?: ReactNode; style?: { textAlign?: string } }
                 const numeric = own.style?.textAlign === 'right'
                 const now = sort?.column === i ? (sort.descending ? 'desc' : 'asc') : false
-                return <SortHead key={i} order={now} numeric={numeric} centered={own.style?.textAlign === 'center'} long={name.length > LONG || (i === 0 && wide)} label={labels.sortBy(name || String(i + 1))} onSort={streaming || count < 2 ? undefined : () => setSort(now === 'desc' ? null : { column: i, descending: now === 'asc' })}><Cell text={name}>{own.children}</Cell></SortHead>
+                return <SortHead key={i} order={now} numeric={numeric} centered={own.style?.textAlign === 'center'} long={name.length > LONG || (i === 0 && wide)} label={labels.sortBy(name || String(i + 1))} onSort={streaming || count < 2 ? undefined : () => setSort(now === 'desc' ? null : { column: i, descending: now === 'asc' })}>{own.children}</SortHead>
               })}
             </tr>
           </thead>
