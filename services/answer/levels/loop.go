@@ -245,8 +245,8 @@ func (lp *loop) levelOf(c *openCall) runlog.Level {
 	return runlog.Level{Thread: c.thread, Group: c.group, Message: c.message}
 }
 
-// Result closes the message of a call with the threads that it left open, and opens
-// that of its result. Status is that of the call, see StatusOf.
+// Result closes the message of a call, and the threads that it left open, with the
+// call's status, and opens the message of its result.
 func (lp *loop) Result(index int, status string) runlog.Level {
 	c := lp.calls[index]
 	if c == nil {
