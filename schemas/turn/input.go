@@ -53,38 +53,64 @@ func Readable(what string, raw []byte) error { return readNames(what, raw, true)
 // shown, or has a name that readers refuse.
 func Showable(what string, raw []byte) error { return readNames(what, raw, false) }
 
+// readNames looks at every name in raw. In valid JSON a string is a name if a colon follows it.
+// It finds nothing in the rest of JSON that breaks off.
 func readNames(what string, raw []byte, once bool) error {
-	var open []map[string]bool // the names of the objects that are being read; nil for an array
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	for wants := false; ; {
-		token, err := decoder.Token()
-		if err != nil {
-			return nil // the end
-		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, map[string]bool{})
-		case json.Delim('['):
-			open = append(open, nil)
-		case json.Delim('}'), json.Delim(']'):
-			open = open[:len(open)-1]
-		default:
-			if name, ok := token.(string); ok && wants {
-				if name == refusedName {
-					return fmt.Errorf("%s have the field %q, which is not allowed", what, name)
-				}
-				names := open[len(open)-1]
-				if once && names[name] {
-					return fmt.Errorf("%s give the field %q more than once", what, text.Ellipsis(name, maxShownName))
-				}
-				names[name], wants = true, false
+	var open [maxNesting + 1]map[string]bool // the names of each object that is being read, if once
+	for i, depth := 0, 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '{', '[':
+			if depth++; depth > maxNesting {
+				return fmt.Errorf("%s are nested more than %d deep", what, maxNesting)
+			}
+			open[depth] = nil
+		case '}', ']':
+			depth = max(depth-1, 0)
+		case '"':
+			end := stringEnd(raw, i)
+			quoted := raw[i:end]
+			i = end - 1
+			if rest := bytes.TrimLeft(raw[end:], " \t\r\n"); len(rest) == 0 || rest[0] != ':' {
 				continue
 			}
+			name := unquoted(quoted)
+			if string(name) == refusedName {
+				return fmt.Errorf("%s have the field %q, which is not allowed", what, name)
+			}
+			if !once {
+				continue
+			}
+			if open[depth][string(name)] {
+				return fmt.Errorf("%s give the field %q more than once", what, text.Ellipsis(string(name), maxShownName))
+			}
+			if open[depth] == nil {
+				open[depth] = make(map[string]bool)
+			}
+			open[depth][string(name)] = true
 		}
-		if len(open) > maxNesting {
-			return fmt.Errorf("%s are nested more than %d deep", what, maxNesting)
-		}
-		wants = len(open) > 0 && open[len(open)-1] != nil
 	}
+	return nil
+}
+
+// stringEnd returns where the string ends that begins with a quote at start.
+func stringEnd(raw []byte, start int) int {
+	for i := start + 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
+}
+
+// unquoted returns what a string of JSON stands for.
+func unquoted(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return bytes.Trim(quoted, `"`)
+	}
+	var s string
+	_ = json.Unmarshal(quoted, &s) // a string that is no JSON is no name
+	return []byte(s)
 }

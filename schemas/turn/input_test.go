@@ -60,3 +60,14 @@ func TestInput(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkShowable(b *testing.B) {
+	one := `{"article_id":1,"title":"A title \"quoted\" of an article","authors":["A B","C D"],"year":2024},`
+	data := []byte(`{"articles":[` + strings.TrimSuffix(strings.Repeat(one, 10), ",") + `]}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := turn.Showable("its data", data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
