@@ -28,7 +28,8 @@ const (
 	// and one version more.
 	forgottenBytes = 16 << 20
 	// versionSpan is the time within which the user's changes of blocks and
-	// title share one version, the document before them.
+	// title share one version, the document before them. What an acceptance
+	// replaces and a deletion removes is in a version all the same.
 	versionSpan = 10 * time.Minute
 )
 
@@ -67,15 +68,16 @@ func (d *change) accepted() ([]versionBlock, error) {
 	return blocks, rows.Err()
 }
 
-// keepOften stores a version unless the last one is younger than versionSpan. The last one may
-// have a time to come: clocks differ, and are set.
-func (d *change) keepOften() error {
-	var newest int64
-	err := sqldb.ScanRow(d.tx.Raw("SELECT created_at FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", d.owner, d.row.ID), &newest)
+// keepOften stores a version unless the last one is younger than versionSpan and has at least the
+// given revision. The last one may have a time to come: clocks differ, and are set.
+func (d *change) keepOften(least int64) error {
+	var newest, revision int64
+	err := sqldb.ScanRow(d.tx.Raw("SELECT created_at, revision FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", d.owner, d.row.ID),
+		&newest, &revision)
 	if err != nil && !isMissing(err) {
 		return err
 	}
-	if span := versionSpan.Microseconds(); newest > d.now-span && newest < d.now+span {
+	if span := versionSpan.Microseconds(); revision >= least && newest > d.now-span && newest < d.now+span {
 		return nil
 	}
 	return d.keep(schemas.VersionEdited)
