@@ -4527,7 +4527,7 @@ export interface operations {
                     /**
                      * @example # CRISPR trials
                      *
-                     *     ## You · 2026-11-21 10:00:00
+                     *     ## You · 2026-11-21 10:00:00 UTC
                      *
                      *     Find recent trials
                      */
