@@ -262,7 +262,7 @@ func (t *Tables) AddBlock(ctx context.Context, owner, document string, b record.
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
-		err := d.keepOften(0)
+		err := d.keepOften(schemas.VersionEdited, 0)
 		if err == nil {
 			err = d.add(&b, false)
 		}
@@ -312,7 +312,7 @@ func (t *Tables) PatchBlock(ctx context.Context, owner, id string, p schemas.Blo
 			if h.State != schemas.BlockPendingDelete {
 				h.State = h.state()
 			}
-			if err := d.keepOften(0); err != nil {
+			if err := d.keepOften(schemas.VersionEdited, 0); err != nil {
 				return err
 			}
 			if err := d.save(h, set, args...); err != nil {
@@ -329,7 +329,7 @@ func (t *Tables) PatchBlock(ctx context.Context, owner, id string, p schemas.Blo
 // DeleteBlock deletes a block of a document, whatever its state.
 func (t *Tables) DeleteBlock(ctx context.Context, owner, id string, match record.Match) error {
 	return t.db.Fault("delete block", t.changeBlock(ctx, owner, id, match, func(d *change, h *head) error {
-		if err := d.keepOften(h.held()); err != nil {
+		if err := d.keepOften(schemas.VersionEdited, h.held()); err != nil {
 			return err
 		}
 		if _, err := d.remove(" AND id = ?", id); err != nil {

@@ -80,8 +80,8 @@ func testDocumentVersions(f *fixture) {
 }
 
 // testDocumentVersionsOfWhatGoes checks that a version has what the user wrote before it is
-// replaced by accepting one block, or deleted, however soon, and that consecutive decisions
-// share a version.
+// replaced by accepting one block, or deleted, however soon, that one has what was accepted
+// before that is edited, and that consecutive decisions share a version.
 func testDocumentVersionsOfWhatGoes(f *fixture) {
 	doc := f.doc("a1", "b1", "c1", "d1")
 	edit := func(id, content string) {
@@ -114,13 +114,17 @@ func testDocumentVersionsOfWhatGoes(f *fixture) {
 	accept("n1")
 	equal(f, "versions after three decisions", count(), 2)
 
+	edit("a1", "over it")
+	edit("a1", "over it, again")
+	equal(f, "before what was accepted is edited", newest(), "a proposed, b proposed, c, d, n proposed")
 	edit("c1", "by hand")
 	must(f, f.store.DeleteBlock(f.ctx, f.owner, "c1", nil))
-	equal(f, "before what was written by hand is deleted", newest(), "a proposed, b proposed, c by hand, d, n proposed")
+	equal(f, "before what was written by hand is deleted", newest(), "a over it, again, b proposed, c by hand, d, n proposed")
 	must(f, f.store.DeleteBlock(f.ctx, f.owner, "d1", nil))
 	f.write(doc, "o1", "proposed")
 	must(f, f.store.DeleteBlock(f.ctx, f.owner, "o1", nil))
-	equal(f, "versions after three deletions", count(), 3)
+	_, lines := f.versions(doc)
+	equal(f, "versions after three deletions", lines, []string{"edited Title 5", "edited Title 5", "accepted Title 4", "edited Title 1"})
 }
 
 // testDocumentRestored restores a version, and then the state before that.
