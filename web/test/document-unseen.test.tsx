@@ -64,6 +64,14 @@ it.each(['Accept all', 'Revert all'])('"%s" does not mind what else has changed'
   expect(screen.queryByRole('alert')).toBeNull()
 })
 
+it('"Accept all" accepts a text that was stored again as it is shown', async () => {
+  const { user, change, ids } = await page(proposal('a'))
+  change(proposal('a', { revision: 2 }))
+  await user.click(screen.getByRole('button', { name: 'Accept all' }))
+  await waitFor(() => expect(ids()).toEqual(['a clean']))
+  expect(screen.queryByRole('alert')).toBeNull()
+})
+
 it('deletes no block that has another text', async () => {
   const { user, change, ids } = await page(block('a'))
   change(block('a', { current: 'Other', revision: 2 }))

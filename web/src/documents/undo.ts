@@ -69,8 +69,8 @@ function isChanged(here: Block, accepted: Block): boolean {
 }
 
 /**
- * Decides about all pending changes of a document in the service, unless it has some that the page does not show. While this
- * page's run writes, the document changes with each piece, and nothing is compared.
+ * Decides about all pending changes of a document in the service, unless it has some that the page does not show: `shown` is what
+ * it shows. While this page's run writes, the document changes with each piece, and nothing is compared.
  */
 export async function settleAll(api: DocumentApi, kind: Decision['kind'], shown: DocumentRecord, writing: boolean): Promise<unknown> {
   const settle = kind === 'accept' ? api.acceptAll : api.revertAll
@@ -79,8 +79,8 @@ export async function settleAll(api: DocumentApi, kind: Decision['kind'], shown:
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 412) throw error
     const now = await api.get(shown.id)
-    // What is dropped need not have been read to its end.
-    const isShown = (block: Block) => shown.blocks?.some((b) => b.id === block.id && b.state !== 'clean' && (kind === 'revert' || b.revision === block.revision))
+    // What is dropped need not have been read to its end. What this page's run has written is shown before it is read.
+    const isShown = (block: Block) => shown.blocks?.some((b) => b.id === block.id && b.state !== 'clean' && (kind === 'revert' || b.revision === block.revision || (b.state === block.state && b.new === block.new)))
     if (now.new_title !== shown.new_title || now.blocks?.some((b) => b.state !== 'clean' && !isShown(b))) throw error
     return settle(shown.id)
   }

@@ -177,7 +177,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     const { title: old, new_title: next } = proposed ?? {}
     // An unfinished block cannot be proposed again.
     const whole = pending.filter((p) => !writing.has(p.block.id) && !deciding.current.has(p.block.id))
-    return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => settleAll(api, kind, document!, writing.size > 0), all)
+    return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => settleAll(api, kind, { ...document!, blocks }, writing.size > 0), all)
   }
   const undoing = useRef(false)
   const takeBack = async () => {
