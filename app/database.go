@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
@@ -29,9 +30,9 @@ func migrateStatus(ctx context.Context, c settings.Config, _ []string, stdout io
 		for _, m := range list {
 			state := "pending"
 			if !m.AppliedAt.IsZero() {
-				state = "applied " + m.AppliedAt.UTC().Format("2006-01-02 15:04:05")
+				state = "applied " + m.AppliedAt.UTC().Format(time.DateTime+" UTC")
 			}
-			_, wrote := fmt.Fprintf(stdout, "%-28s  %s\n", state, m.Name)
+			_, wrote := fmt.Fprintf(stdout, "%-31s  %s\n", state, m.Name)
 			err = errors.Join(err, wrote)
 		}
 		if err != nil {

@@ -52,7 +52,7 @@ func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.
 			if t.Changed != "" {
 				state = "changed, off"
 			}
-			_, err = fmt.Fprintf(stdout, "%-12s  %s  %.12s  %s  %s  %s\n", state, t.SeenAt.UTC().Format("2006-01-02 15:04"), t.Hash, t.Server, t.Tool, asking(c, t))
+			_, err = fmt.Fprintf(stdout, "%-12s  %s  %.12s  %s  %s  %s\n", state, t.SeenAt.UTC().Format("2006-01-02 15:04 UTC"), t.Hash, t.Server, t.Tool, asking(c, t))
 			if err == nil && t.Changed != "" {
 				_, err = fmt.Fprintf(stdout, "  was %s\n  is  %s\n  digest %s\n", definitionText(t.Definition), definitionText(t.ChangedDefinition), t.Changed)
 			}

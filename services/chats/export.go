@@ -168,7 +168,7 @@ var roleNames = map[string]string{"user": "You", "assistant": "Assistant"}
 
 func markdownOf(m *schemas.Message) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n## %s · %s\n", roleNames[m.Role], m.CreatedAt.UTC().Format(time.DateTime))
+	fmt.Fprintf(&b, "\n## %s · %s\n", roleNames[m.Role], m.CreatedAt.UTC().Format(time.DateTime+" UTC"))
 	for _, a := range m.Attachments {
 		fmt.Fprintf(&b, "\n*Attached: %s (%s, %d bytes)*\n", text.EscapeMarkdown(a.Name), text.EscapeMarkdown(a.MIME), a.Size)
 	}

@@ -90,10 +90,10 @@ func TestExportMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "# A \\*bold\\* title\n" +
-		"\n## You · 2026-11-21 10:00:00\n\n*Attached: my\\_notes.md (text/markdown, 12 bytes)*\n\nWhat is *it*, [[tool:0]]?\n" +
-		"\n## Assistant · 2026-11-21 10:00:00\n\n*Tools: `search`, `fetch` (failed)*\n\nLet me look.\n\nIt is **this**.\n" +
-		"\n## Assistant · 2026-11-21 10:00:00\n\n*Failed: it \\_broke\\_*\n" +
-		"\n## Assistant · 2026-11-21 10:00:00\n\nHalf:\n\n```go\nx :=\n```\n\n*Stopped.*\n"
+		"\n## You · 2026-11-21 10:00:00 UTC\n\n*Attached: my\\_notes.md (text/markdown, 12 bytes)*\n\nWhat is *it*, [[tool:0]]?\n" +
+		"\n## Assistant · 2026-11-21 10:00:00 UTC\n\n*Tools: `search`, `fetch` (failed)*\n\nLet me look.\n\nIt is **this**.\n" +
+		"\n## Assistant · 2026-11-21 10:00:00 UTC\n\n*Failed: it \\_broke\\_*\n" +
+		"\n## Assistant · 2026-11-21 10:00:00 UTC\n\nHalf:\n\n```go\nx :=\n```\n\n*Stopped.*\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the export differs (-want +got):\n%s", diff)
 	}

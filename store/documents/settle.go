@@ -53,7 +53,7 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 // chat's message, is returned unchanged.
 func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	var out record.Settled
-	err := t.changeBlock(ctx, owner, id, match, func(d *change, _ *head) (err error) {
+	err := t.changeBlock(ctx, owner, id, match, func(d *change, h *head) (err error) {
 		if decision == record.Accept {
 			if err := t.unwritten(ctx, d.tx, owner, "", id); err != nil {
 				return err
@@ -65,7 +65,7 @@ func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision rec
 		out.Reverted = decision == record.Revert && (out.Block.New != nil || out.Block.State == schemas.BlockPendingDelete)
 		shown := false
 		if decision == record.Accept && out.Block.State != schemas.BlockClean {
-			err = d.keepOften()
+			err = d.keepOften(schemas.VersionAccepted, h.held())
 		} else if decision == record.Revert {
 			shown, err = d.unhide(restoredAlone, " AND id = ?", id)
 		}

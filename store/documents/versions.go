@@ -27,8 +27,9 @@ const (
 	// forgottenBytes is how many bytes of versions one transaction deletes with their document,
 	// and one version more.
 	forgottenBytes = 16 << 20
-	// versionSpan is the time within which the user's changes of blocks and
-	// title share one version, the document before them.
+	// versionSpan is the time within which changes for the same reason share one
+	// version, the document before them. What an acceptance replaces and a
+	// deletion removes is in a version all the same.
 	versionSpan = 10 * time.Minute
 )
 
@@ -67,18 +68,24 @@ func (d *change) accepted() ([]versionBlock, error) {
 	return blocks, rows.Err()
 }
 
-// keepOften stores a version unless the last one is younger than versionSpan. The last one may
-// have a time to come: clocks differ, and are set.
-func (d *change) keepOften() error {
-	var newest int64
-	err := sqldb.ScanRow(d.tx.Raw("SELECT created_at FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", d.owner, d.row.ID), &newest)
+// keepOften stores a version unless the last one has the same reason, is younger than versionSpan
+// and has at least the given revision. The last one may have a time to come: clocks differ, and
+// are set.
+func (d *change) keepOften(reason schemas.VersionReason, least int64) error {
+	var last struct {
+		Reason              schemas.VersionReason
+		CreatedAt, Revision int64
+	}
+	err := sqldb.ScanRow(d.tx.Raw("SELECT reason, created_at, revision FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1",
+		d.owner, d.row.ID), &last.Reason, &last.CreatedAt, &last.Revision)
 	if err != nil && !isMissing(err) {
 		return err
 	}
-	if span := versionSpan.Microseconds(); newest > d.now-span && newest < d.now+span {
+	span := versionSpan.Microseconds()
+	if last.Reason == reason && last.Revision >= least && last.CreatedAt > d.now-span && last.CreatedAt < d.now+span {
 		return nil
 	}
-	return d.keep(schemas.VersionEdited)
+	return d.keep(reason)
 }
 
 // keep stores the accepted state as a version, before the transaction changes

@@ -35,6 +35,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"a touched block":                           testBlockTouched,
 		"changes of one document at once":           testDocumentAtOnce,
 		"versions of a document":                    testDocumentVersions,
+		"versions of what goes":                     testDocumentVersionsOfWhatGoes,
 		"restored versions":                         testDocumentRestored,
 		"the newest versions within the limit":      testDocumentVersionsKept,
 	})

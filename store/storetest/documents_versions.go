@@ -42,17 +42,17 @@ func testDocumentVersions(f *fixture) {
 	must(f, err)
 	must(f, f.store.DeleteBlock(f.ctx, f.owner, "b1", nil))
 	_, lines := f.versions(doc)
-	equal(f, "changes that follow one another", lines, []string{"edited Title 1"})
+	equal(f, "changes that follow one another, and a block that the version does not have", lines, []string{"edited Other 2", "edited Title 1"})
 
 	f.acceptAll(doc)
 	_, lines = f.versions(doc)
-	equal(f, "a decision about nothing", lines, []string{"edited Title 1"})
+	equal(f, "a decision about nothing", lines, []string{"edited Other 2", "edited Title 1"})
 	f.write(doc, "a1", "proposed")
 	f.write(doc, "c1", "new")
 	before := f.document(doc)
 	f.acceptAll(doc)
 	items, lines := f.versions(doc)
-	equal(f, "what was accepted", lines, []string{"accepted Other 1", "edited Title 1"})
+	equal(f, "what was accepted", lines, []string{"accepted Other 1", "edited Other 2", "edited Title 1"})
 	equal(f, "named by the revision", items[0].Revision, before.Revision)
 
 	old, err := f.store.DocumentVersion(f.ctx, f.owner, doc, items[0].Revision)
@@ -77,6 +77,54 @@ func testDocumentVersions(f *fixture) {
 	must(f, err)
 	_, lines = f.versions(doc)
 	equal(f, "another document under the id", lines, []string{})
+}
+
+// testDocumentVersionsOfWhatGoes checks that a version has what the user wrote before it is
+// replaced by accepting one block, or deleted, however soon, that one has what was accepted
+// before that is edited, and that consecutive decisions share a version.
+func testDocumentVersionsOfWhatGoes(f *fixture) {
+	doc := f.doc("a1", "b1", "c1", "d1")
+	edit := func(id, content string) {
+		f.Helper()
+		_, err := f.store.PatchBlock(f.ctx, f.owner, id, schemas.BlockPatch{Content: &content}, nil)
+		must(f, err)
+	}
+	accept := func(id string) {
+		f.Helper()
+		_, err := f.store.SettleBlock(f.ctx, f.owner, id, record.Accept, nil)
+		must(f, err)
+	}
+	newest := func() string {
+		f.Helper()
+		items, _ := f.versions(doc)
+		d, err := f.store.DocumentVersion(f.ctx, f.owner, doc, items[0].Revision)
+		must(f, err)
+		return shape(d)
+	}
+	count := func() int { _, lines := f.versions(doc); return len(lines) }
+	edit("a1", "by hand")
+	edit("a1", "by hand, again")
+	equal(f, "the user's own edits share a version", count(), 1)
+	for _, id := range []string{"a1", "b1", "n1"} {
+		f.write(doc, id, "proposed")
+	}
+	accept("a1")
+	equal(f, "before what was written by hand is replaced", newest(), "a by hand, again, b, c, d")
+	accept("b1")
+	accept("n1")
+	equal(f, "versions after three decisions", count(), 2)
+
+	edit("a1", "over it")
+	edit("a1", "over it, again")
+	equal(f, "before what was accepted is edited", newest(), "a proposed, b proposed, c, d, n proposed")
+	edit("c1", "by hand")
+	must(f, f.store.DeleteBlock(f.ctx, f.owner, "c1", nil))
+	equal(f, "before what was written by hand is deleted", newest(), "a over it, again, b proposed, c by hand, d, n proposed")
+	must(f, f.store.DeleteBlock(f.ctx, f.owner, "d1", nil))
+	f.write(doc, "o1", "proposed")
+	must(f, f.store.DeleteBlock(f.ctx, f.owner, "o1", nil))
+	_, lines := f.versions(doc)
+	equal(f, "versions after three deletions", lines, []string{"edited Title 5", "edited Title 5", "accepted Title 4", "edited Title 1"})
 }
 
 // testDocumentRestored restores a version, and then the state before that.

@@ -57,8 +57,8 @@ export interface DocumentApi {
   get(id: string): Promise<DocumentRecord>
   rename(id: string, title: string): Promise<DocumentRecord>
   remove(id: string): Promise<void>
-  acceptAll(id: string): Promise<DocumentRecord>
-  revertAll(id: string): Promise<DocumentRecord>
+  acceptAll(id: string, revision?: number): Promise<DocumentRecord>
+  revertAll(id: string, revision?: number): Promise<DocumentRecord>
   exportMarkdown(id: string): Promise<string>
   /** The states of the document before its changes, the newest first. */
   versions(id: string): Promise<{ items: DocumentVersion[] }>
@@ -88,8 +88,8 @@ export function createDocumentApi({ send }: { send: Send }): DocumentApi {
     get: (id) => json('GET', doc(id)),
     rename: (id, title) => json('PATCH', doc(id), { title }),
     remove: async (id) => void (await call('DELETE', doc(id))),
-    acceptAll: (id) => json('POST', `${doc(id)}/accept`),
-    revertAll: (id) => json('POST', `${doc(id)}/revert`),
+    acceptAll: (id, revision) => json('POST', `${doc(id)}/accept`, undefined, revision),
+    revertAll: (id, revision) => json('POST', `${doc(id)}/revert`, undefined, revision),
     exportMarkdown: async (id) => (await call('GET', `${doc(id)}/export`)).text(),
     versions: (id) => json('GET', `${doc(id)}/versions`),
     version: (id, version) => json('GET', `${doc(id)}/versions/${version}`),

@@ -632,9 +632,10 @@ export interface paths {
         };
         /**
          * The earlier versions of a document, the newest first
-         * @description A version has the accepted content of the document as it was before all pending changes were accepted, before
+         * @description A version has the accepted content of the document as it was before pending changes were accepted, before
          *     another version was restored, or before the user changed blocks or the title. The user's changes within ten
-         *     minutes share one version. Pending changes are in no version. The newest 50 versions of a document are stored.
+         *     minutes share one version, as do the acceptances of single blocks; but what is deleted, or replaced by accepting
+         *     a change, is always in a version. Pending changes are in no version. The newest 50 versions of a document are stored.
          *     They do not count towards the `quota`, but together have a limit of the same size; beyond it the oldest are
          *     deleted. No version of a document that is empty or larger than 16 MiB is stored.
          */
@@ -4526,7 +4527,7 @@ export interface operations {
                     /**
                      * @example # CRISPR trials
                      *
-                     *     ## You · 2026-11-21 10:00:00
+                     *     ## You · 2026-11-21 10:00:00 UTC
                      *
                      *     Find recent trials
                      */

@@ -3,8 +3,15 @@ export function Time({ at }: { at: string }) {
   const date = new Date(at)
   if (!(date.getTime() > 0)) return null
   const today = new Date().toDateString() === date.toDateString()
-  const words = today ? date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }) : date.toLocaleDateString(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' })
-  return <time className="ct-time" dateTime={at}>{words}</time>
+  return <time className="ct-time" dateTime={at}>{today ? date.toLocaleTimeString(undefined, clock) : dayOf(date, clock)}</time>
+}
+
+export const clock = { hour: '2-digit', minute: '2-digit' } as const
+
+/** The day and the month, and the year if it is another one than now. */
+export function dayOf(date: Date, more?: Intl.DateTimeFormatOptions): string {
+  const year = date.getFullYear() === new Date().getFullYear() ? undefined : 'numeric'
+  return date.toLocaleDateString(undefined, { day: 'numeric', month: 'short', year, ...more })
 }
 
 /** The first words of a message: what its buttons are about. */

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from 'react'
 import { createDocumentApi, type DocumentRecord, type DocumentVersion } from '../api/documents'
 import { RetryIcon } from '../components/icons'
 import { Skeleton } from '../components/Skeleton'
+import { clock, dayOf } from '../components/Time'
 import { problemWords } from '../labels/tray'
 import { Whole } from '../markdown/TableFrame'
 import { useAllLabels } from '../state/allLabels'
@@ -75,7 +76,7 @@ function Versions({ state, document, close }: { state: DocumentState; document: 
           <li key={v.revision}>
             <button type="button" aria-current={v.revision === chosen} onClick={() => setChosen(v.revision)}>
               <span dir="auto">{v.title}</span>
-              <small><time dateTime={v.created_at}>{when(v.created_at)}</time> · {labels.docVersionBefore(v.reason)}</small>
+              <small><time dateTime={v.created_at}>{dayOf(new Date(v.created_at), clock)}</time> · {labels.docVersionBefore(v.reason)}</small>
             </button>
           </li>
         ))}
@@ -91,8 +92,4 @@ function Versions({ state, document, close }: { state: DocumentState; document: 
       </div>
     </div>
   )
-}
-
-function when(iso: string): string {
-  return new Date(iso).toLocaleString(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' })
 }

@@ -1,4 +1,5 @@
 import type { Block, DocumentApi, DocumentRecord } from '../api/documents'
+import { ApiError } from '../api/errors'
 
 /**
  * A change that is proposed only in this page, after its decision was undone:
@@ -65,6 +66,24 @@ export async function undo(api: DocumentApi, documentId: string, decision: Decis
 /** Whether a block is no longer as it was when its change was accepted. */
 function isChanged(here: Block, accepted: Block): boolean {
   return here.state !== 'clean' || here.current !== (accepted.new ?? accepted.current)
+}
+
+/**
+ * Decides about all pending changes of a document in the service, unless it has some that the page does not show: `shown` is what
+ * it shows. While this page's run writes, the document changes with each piece, and nothing is compared.
+ */
+export async function settleAll(api: DocumentApi, kind: Decision['kind'], shown: DocumentRecord, writing: boolean): Promise<unknown> {
+  const settle = kind === 'accept' ? api.acceptAll : api.revertAll
+  try {
+    return await settle(shown.id, writing ? undefined : shown.revision)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 412) throw error
+    const now = await api.get(shown.id)
+    // What is dropped need not have been read to its end. What this page's run has written is shown before it is read.
+    const isShown = (block: Block) => shown.blocks?.some((b) => b.id === block.id && b.state !== 'clean' && (kind === 'revert' || b.revision === block.revision || (b.state === block.state && b.new === block.new)))
+    if (now.new_title !== shown.new_title || now.blocks?.some((b) => b.state !== 'clean' && !isShown(b))) throw error
+    return settle(shown.id)
+  }
 }
 
 /**

@@ -11,7 +11,7 @@ import type { SocketFold } from '../socket/chunks'
 import { partialTexts } from './partial'
 import { withChunks, withdraw, withdrawnIn } from './withChunks'
 import { keep, keyOf, readKept, type Decided } from './keptDecisions'
-import { applyAll, movedUp, pendingOf, placeOf, renamed, undo, without, withProposals, type Decision, type Proposal } from './undo'
+import { applyAll, movedUp, pendingOf, placeOf, renamed, settleAll, undo, without, withProposals, type Decision, type Proposal } from './undo'
 
 export interface DocumentState {
   document: DocumentRecord | null
@@ -177,7 +177,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     const { title: old, new_title: next } = proposed ?? {}
     // An unfinished block cannot be proposed again.
     const whole = pending.filter((p) => !writing.has(p.block.id) && !deciding.current.has(p.block.id))
-    return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => (kind === 'accept' ? api.acceptAll(all) : api.revertAll(all)), all)
+    return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => settleAll(api, kind, { ...document!, blocks }, writing.size > 0), all)
   }
   const undoing = useRef(false)
   const takeBack = async () => {
@@ -220,7 +220,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     undoable: decisions.at(-1)?.kind ?? null,
     undo: takeBack,
     edit: (b, content) => act(() => api.updateBlock(b.id, { content }, b.revision)),
-    remove: (b) => act(() => api.removeBlock(b.id)),
+    remove: (b) => act(() => api.removeBlock(b.id, writing.has(b.id) ? undefined : b.revision)),
     // The service does not have the blocks that only this page proposes.
     move: (b, after) => {
       const at = blocks.findIndex((other) => other.id === b.id)
