@@ -279,8 +279,10 @@ func failed(span trace.Span, err error) {
 type callTracer struct {
 	*Telemetry
 	req *turn.Request
-	// asked is when the current model call began; zero if there is none.
+	// asked is when the current model call began, zero if there is none, and model
+	// the one that it goes to.
 	asked time.Time
+	model string
 	// threads are the open threads, by call and number.
 	threads map[[2]int]*callTracer
 }
@@ -288,12 +290,17 @@ type callTracer struct {
 // see counts one event.
 func (s *callTracer) see(ctx context.Context, event turn.Event, err error) {
 	if err != nil {
-		s.callEnded(ctx, errorType(err), turn.Reply{StartedAt: s.asked})
+		s.callEnded(ctx, errorType(err), turn.Reply{})
 		return
 	}
 	switch e := event.(type) {
 	case turn.CallStart:
-		s.asked = time.Now()
+		s.asked, s.model = time.Now(), s.req.Model
+	case turn.ModelAsked:
+		if e.Err != nil {
+			s.callEnded(ctx, errorType(e.Err), turn.Reply{})
+		}
+		s.asked, s.model = time.Now(), e.Model
 	case turn.Reply:
 		outcome := "ok"
 		if e.Synthetic {
@@ -301,7 +308,7 @@ func (s *callTracer) see(ctx context.Context, event turn.Event, err error) {
 		}
 		s.callEnded(ctx, outcome, e)
 	case turn.Cancelled:
-		s.callEnded(ctx, "cancelled", turn.Reply{StartedAt: s.asked})
+		s.callEnded(ctx, "cancelled", turn.Reply{})
 	case turn.ToolComplete:
 		s.toolEnded(ctx, e)
 	case turn.ThreadEvent:
@@ -336,7 +343,7 @@ func (s *callTracer) callEnded(ctx context.Context, outcome string, reply turn.R
 		return
 	}
 	took := time.Since(s.asked)
-	answered := cmp.Or(reply.Model, s.req.Model)
+	answered := cmp.Or(reply.Model, s.model)
 	s.ModelCall(answered, outcome, reply.Usage, took)
 	_, span := s.tracer.Start(ctx, "chat "+s.req.Model, trace.WithTimestamp(s.asked), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(
