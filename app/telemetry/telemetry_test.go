@@ -263,6 +263,13 @@ func TestMetricsOfRunsStreamsAndStore(t *testing.T) {
 		"chattray_takeover_seconds_sum 3", "chattray_fenced_total 1")
 }
 
+// An alert on an increase misses the first one of a figure that begins with it.
+func TestFiguresBeginAtZero(t *testing.T) {
+	telemetry, _ := watch(t)
+	wantLines(t, metrics(t, telemetry), `chattray_runs_taken_total{why="dead"} 0`, `chattray_runs_taken_total{why="let_go"} 0`,
+		`chattray_run_seconds_count{outcome="failed"} 0`, `chattray_deleted_total{kind="chats"} 0`, "chattray_fenced_total 0", "chattray_runs_contained_total 0")
+}
+
 func TestTracesAreExported(t *testing.T) {
 	var exports atomic.Int32
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
