@@ -174,9 +174,14 @@ func TestKubernetes(t *testing.T) {
 	if grace := time.Duration(pod["terminationGracePeriodSeconds"].(int)) * time.Second; lasts == 0 || grace <= lasts+afterDrain {
 		t.Errorf("the pod has %v to end, want more than %v", grace, lasts+afterDrain)
 	}
-	for probe, path := range map[string]string{"readinessProbe": "/readyz", "livenessProbe": "/healthz"} {
+	for probe, path := range map[string]string{"startupProbe": "/healthz", "readinessProbe": "/readyz", "livenessProbe": "/healthz"} {
 		if got := at(container, probe, "httpGet", "path"); got != path {
 			t.Errorf("the %s asks %v, want %s", probe, got, path)
 		}
+	}
+	period, _ := at(container, "startupProbe", "periodSeconds").(int)
+	tries, _ := at(container, "startupProbe", "failureThreshold").(int)
+	if starts := time.Duration(period*tries) * time.Second; starts < time.Hour {
+		t.Errorf("the pod has %v to migrate the database, want an hour", starts)
 	}
 }
