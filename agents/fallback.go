@@ -71,6 +71,9 @@ func (f *fallback) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta
 			if last != nil {
 				f.Logger.WarnContext(ctx, "model call failed; trying another model", "model", asked, "fallback", req.Model, "error", last)
 			}
+			if req.Asked != nil && !req.Asked(req.Model, last) {
+				return
+			}
 			began, failed := f.ask(ctx, asked, req, yield)
 			switch {
 			case failed == nil:

@@ -264,6 +264,32 @@ func TestFallbackCooldown(t *testing.T) {
 	})
 }
 
+// The loop tells each model that is asked, and why the one before has failed.
+func TestFallbackTellsWhomItAsks(t *testing.T) {
+	busy := schemas.NewError(schemas.CodeRateLimited, "busy")
+	c := &cast{models: map[string]agents.Model{
+		"a": modeltest.NewScript(modeltest.Fail(busy)), "b": modeltest.NewScript(modeltest.Say("B"), modeltest.Fail(busy)), "c": modeltest.NewScript(modeltest.Say("C")),
+	}}
+	agent := agents.New(agents.Fallback(c, agents.FallbackOptions{Order: order("b", "c")}), agents.Options{})
+	for _, want := range [][]turn.ModelAsked{
+		{{Model: "a"}, {Model: "b", Err: busy}},
+		{{Model: "b"}, {Model: "c", Err: busy}}, // the first has failed and is asked last
+	} {
+		var got []turn.ModelAsked
+		for event, err := range agent.Run(t.Context(), turn.Request{Model: "a", Messages: []turn.Message{{Role: turn.User, Content: "Hi"}}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if asked, ok := event.(turn.ModelAsked); ok {
+				got = append(got, asked)
+			}
+		}
+		if !slices.EqualFunc(want, got, func(w, g turn.ModelAsked) bool { return w.Model == g.Model && errors.Is(g.Err, w.Err) }) {
+			t.Errorf("asked %v, want %v", got, want)
+		}
+	}
+}
+
 // firstAway has a model "a" whose server is not available.
 type firstAway struct{ agents.Model }
 

@@ -42,6 +42,9 @@ type ModelRequest struct {
 	Temperature    float64
 	// MaxTokens bounds the reply; 0 leaves it to the server.
 	MaxTokens int
+	// Asked, if set, is called before each Model that is asked in turn, with why the one
+	// before has failed. It is called, and answers, as Waits.
+	Asked func(model string, failed error) bool
 	// Waits, if set, is called before the Model waits to ask its server again, with
 	// how long it will wait, and with 0 when it has waited. It is called where the
 	// sequence is read. False means that the call is not needed any longer.

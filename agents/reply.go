@@ -63,8 +63,13 @@ func (l *loop) request(final bool) ModelRequest {
 		Model: l.req.Model, System: l.req.System, Messages: messages, Facts: l.req.Facts,
 		Tools: l.req.Tools, ToolsForbidden: final,
 		Temperature: l.req.Temperature, MaxTokens: l.req.MaxTokens,
-		Waits: l.modelWaits,
+		Asked: l.modelAsked, Waits: l.modelWaits,
 	}
+}
+
+// modelAsked tells which model is asked, and why the one before it has failed.
+func (l *loop) modelAsked(model string, failed error) bool {
+	return l.emit(turn.ModelAsked{Model: model, Err: failed})
 }
 
 // modelWaits tells that the model waits, or has waited.

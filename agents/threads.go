@@ -93,7 +93,7 @@ func (b *batch) inner(ctx context.Context, req turn.Request, show func(turn.Even
 			answer.StopReason = e.StopReason
 		case turn.Cancelled:
 			err = e.Cause
-		case turn.CallStart, turn.ModelWaits, turn.Thinking, turn.TextDelta, turn.FullText, turn.ToolArguments, turn.ToolWaiting, turn.ToolAnswered, turn.ToolStart, turn.ToolProgress,
+		case turn.CallStart, turn.ModelAsked, turn.ModelWaits, turn.Thinking, turn.TextDelta, turn.FullText, turn.ToolArguments, turn.ToolWaiting, turn.ToolAnswered, turn.ToolStart, turn.ToolProgress,
 			turn.PayloadMade, turn.ThreadEvent, turn.ThreadStart, turn.ThreadEnd:
 		}
 		return show(e)

@@ -3,6 +3,7 @@ package api
 import (
 	"container/list"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,7 +23,8 @@ const beginTime = 500 * time.Millisecond
 // the handler is closed for it: first one that for beginTime has sent nothing, the
 // beginning of a header, or a header without all of its body, else one that is
 // between two requests, of either the one that waits for longest. Further connections
-// wait in the kernel. The logger is told when all connections have a request.
+// wait in the kernel. The logger is told when all connections have a request, and when
+// none can be accepted, as when the process has no file descriptor left.
 func LimitConnections(server *http.Server, l net.Listener, limit int, logger *slog.Logger) net.Listener {
 	c := &connections{
 		Listener: l, limit: limit, logger: logger, idle: list.New(), begun: list.New(), places: map[net.Conn]place{},
@@ -57,7 +59,7 @@ type connections struct {
 	net.Listener
 	limit      int
 	logger     *slog.Logger
-	full       seldom.Log
+	lines      seldom.Log
 	closeBelow func() error // closes the listener once; a later call gets the result of the first
 
 	mu      sync.Mutex
@@ -86,6 +88,9 @@ type place struct {
 func (c *connections) Accept() (net.Conn, error) {
 	conn, err := c.Listener.Accept()
 	if err != nil {
+		if !errors.Is(err, net.ErrClosed) { // the server tries again, and logs that at debug
+			c.lines.Write(context.Background(), c.logger, slog.LevelError, "connections of clients cannot be accepted, also those of /healthz and /metrics", slog.String("error", err.Error()))
+		}
 		return nil, err
 	}
 	c.mu.Lock()
@@ -150,7 +155,7 @@ func (c *connections) await() {
 		})
 		defer timer.Stop()
 	} else {
-		c.full.Write(context.Background(), c.logger, slog.LevelWarn, "all connections of clients are in use; new ones, also for /healthz and /metrics, wait",
+		c.lines.Write(context.Background(), c.logger, slog.LevelWarn, "all connections of clients are in use; new ones, also for /healthz and /metrics, wait",
 			slog.Int("limits.connections", c.limit))
 	}
 	c.room.Wait()

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,6 +161,32 @@ func TestWaitingConnectionsEndWithTheListener(t *testing.T) {
 	}
 	if _, err := io.ReadAll(waits); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("reading the waiting connection: %v, want it closed", err)
+	}
+}
+
+// broken is a listener whose Accept fails.
+type broken struct {
+	net.Listener
+	err error
+}
+
+func (b broken) Accept() (net.Conn, error) { return nil, b.err }
+
+// TestConnectionsThatCannotBeAccepted shows that the log says once when the service cannot
+// be reached, and that the server has the error, after which it tries again.
+func TestConnectionsThatCannotBeAccepted(t *testing.T) {
+	var log bytes.Buffer
+	none := &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	for _, err := range []error{none, none, &net.OpError{Op: "accept", Err: net.ErrClosed}} {
+		listener := api.LimitConnections(api.NewServer("", http.NotFoundHandler()), broken{err: err}, 1, slog.New(slog.NewTextHandler(&log, nil)))
+		for range 3 {
+			if _, got := listener.Accept(); !errors.Is(got, err) {
+				t.Errorf("Accept returns %v, want %v", got, err)
+			}
+		}
+	}
+	if got := log.String(); strings.Count(got, "\n") != 2 || strings.Count(got, "level=ERROR") != 2 || !strings.Contains(got, syscall.EMFILE.Error()) {
+		t.Errorf("listeners of which two fail and one is closed log\n%s", got)
 	}
 }
 

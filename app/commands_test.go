@@ -1,11 +1,14 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -198,6 +201,33 @@ func TestServeAnswersAndStops(t *testing.T) {
 	}
 	if _, err := apptest.Command(t, []string{"CHATTRAY_ADDR=" + addr}, "healthcheck"); err == nil {
 		t.Error("healthcheck succeeds after the service has stopped, want an error")
+	}
+}
+
+// A collector of traces that takes the spans and never answers is no failure of a stop.
+func TestServeStopsWithoutItsCollector(t *testing.T) {
+	release := make(chan struct{})
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer collector.Close()
+	defer close(release)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL) // the exporter reads it itself
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	environ := []string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL,
+		"CHATTRAY_ADDR=127.0.0.1:0", "CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "c.db"), "CHATTRAY_LOG_FORMAT=json",
+	}
+	out, in := io.Pipe()
+	log := new(bytes.Buffer)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- app.Run(ctx, app.Program{Environ: environ, Stdout: io.MultiWriter(log, in)})
+		in.Close()
+	}()
+	apptest.Get(t, "http://"+apptest.Listening(t, out)+"/api/me") // its span is what cannot be sent
+	stop()
+	if err := <-ended; err != nil || !strings.Contains(log.String(), "the last spans could not be sent") {
+		t.Errorf("serve ended with %v, want nil and a line about the spans in its log:\n%s", err, log)
 	}
 }
 

@@ -119,6 +119,23 @@ func TestComposeOfReplicas(t *testing.T) {
 	}
 }
 
+// The proxies of docs/operating.md wait for an answer that is not streamed.
+func TestProxiesWaitForWholeAnswers(t *testing.T) {
+	c, _, err := settings.Load(nil, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?:proxy_read_timeout|timeout server) (\w+)|\btimeout=(\d+)`).FindAllStringSubmatch(readFile(t, "../docs/operating.md"), -1)
+	for _, m := range found {
+		if waits := parsed(t, any(cmp.Or(m[1], m[2]+"s"))); waits <= c.Timeouts.Run {
+			t.Errorf("%s waits %v, want more than timeouts.run, %v", m[0], waits, c.Timeouts.Run)
+		}
+	}
+	if len(found) != 3 {
+		t.Errorf("%d proxies have a time to wait, want nginx, HAProxy and Apache", len(found))
+	}
+}
+
 // Kubernetes sets variables for each service in all containers of its namespace, and the
 // program starts with those of deploy/kubernetes.yaml.
 func TestKubernetesServicesAreNoSettings(t *testing.T) {
@@ -174,9 +191,14 @@ func TestKubernetes(t *testing.T) {
 	if grace := time.Duration(pod["terminationGracePeriodSeconds"].(int)) * time.Second; lasts == 0 || grace <= lasts+afterDrain {
 		t.Errorf("the pod has %v to end, want more than %v", grace, lasts+afterDrain)
 	}
-	for probe, path := range map[string]string{"readinessProbe": "/readyz", "livenessProbe": "/healthz"} {
+	for probe, path := range map[string]string{"startupProbe": "/healthz", "readinessProbe": "/readyz", "livenessProbe": "/healthz"} {
 		if got := at(container, probe, "httpGet", "path"); got != path {
 			t.Errorf("the %s asks %v, want %s", probe, got, path)
 		}
+	}
+	period, _ := at(container, "startupProbe", "periodSeconds").(int)
+	tries, _ := at(container, "startupProbe", "failureThreshold").(int)
+	if starts := time.Duration(period*tries) * time.Second; starts < time.Hour {
+		t.Errorf("the pod has %v to migrate the database, want an hour", starts)
 	}
 }

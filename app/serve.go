@@ -17,9 +17,11 @@ import (
 	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
+	"github.com/chattray/chattray/services/runs"
 )
 
-// shutdownGrace bounds the work after the drain time: closing connections, sending spans.
+// shutdownGrace bounds closing connections, and then sending spans. A service that stops
+// has as long for both after runs.DefaultStopWait.
 const shutdownGrace = 5 * time.Second
 
 // serve builds the service and answers requests until ctx ends. Then it shuts
@@ -41,10 +43,22 @@ func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdo
 	if err != nil {
 		return err
 	}
-	err = s.listen(ctx, c, log)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+	err = errors.Join(s.listen(ctx, c, log), s.Close())
+	last, cancel := s.last(ctx)
 	defer cancel()
-	return errors.Join(err, s.Close(), watch.Close(last))
+	if lost := watch.Close(last); lost != nil {
+		log.Warn("the last spans could not be sent", "error", lost)
+	}
+	return err
+}
+
+// last returns a context for what comes last.
+func (s *Service) last(ctx context.Context) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(shutdownGrace)
+	if !s.endsBy.IsZero() && s.endsBy.Before(end) {
+		end = s.endsBy
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
 
 // listen answers requests on the configured address.
@@ -101,10 +115,12 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 		}
 	}
 	log.Info("stopping", "drain", c.Drain)
+	s.endsBy = time.Now().Add(c.Drain + runs.DefaultStopWait + shutdownGrace)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Drain)
 	defer cancel()
 	s.runs.Shutdown(drain)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+	beside.Go(s.mcp.stop)
+	last, cancel := s.last(ctx)
 	defer cancel()
 	s.sockets.Shutdown(last)
 	err = server.Shutdown(last)

@@ -60,6 +60,7 @@ type Service struct {
 	handler   http.Handler
 	deleted   func(kind string, n int) // counts old data that is deleted
 	stopping  atomic.Bool              // it says that it is not ready
+	endsBy    time.Time                // when it has ended; zero before it stops
 }
 
 // Options are what the service is built from besides its settings. All except

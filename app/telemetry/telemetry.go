@@ -106,10 +106,10 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	calls := prometheus.ExponentialBuckets(0.05, 2, 13) // 50 ms to 205 s
 	t := &Telemetry{
 		registry:      prometheus.NewRegistry(),
-		runs:          histogramVec("run_seconds", "Runs that ended, by outcome.", calls, "outcome"),
+		runs:          histogramVec("run_seconds", "Runs that ended, by outcome; given up is an attempt that a later one continues.", calls, "outcome"),
 		runsActive:    gauge("runs_active", "Running runs."),
 		streamsActive: gauge("streams_active", "Open event streams."),
-		firstToken:    histogram("first_token_seconds", "From a run's start to its first text.", prometheus.ExponentialBuckets(0.001, 2, 17)),
+		firstToken:    histogram("first_token_seconds", "From a run's start to its first text, of answers that begin with text.", prometheus.ExponentialBuckets(0.001, 2, 17)),
 		events:        prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "events_total", Help: "Events of all runs."}),
 		contained: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "runs_contained_total", Help: "Runs that were ended because they had ended the process.",
@@ -148,6 +148,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		t.runs, t.runsActive, t.streamsActive, t.firstToken, t.events, t.modelCalls, t.modelTokens, t.contained, t.toolCalls,
 		t.batchWrites, t.batchSeconds, t.mirrors, t.mirrorGaps, t.mirrorLag, t.tail, t.deleted, t.runsTaken, t.takeover, t.fenced, t.busUp, t.busMessages, t.busBytes,
 	)
+	t.beginAtZero()
 	if o.Tracer != nil {
 		t.tracer, t.stop = o.Tracer, func(context.Context) error { return nil }
 		return t, nil
@@ -155,6 +156,20 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	var err error
 	t.tracer, t.stop, err = newTracer(ctx, o)
 	return t, err
+}
+
+// beginAtZero makes the figures whose labels are known. Prometheus sees no increase in a
+// figure that begins with 1, so an alert would miss the first death of a process.
+func (t *Telemetry) beginAtZero() {
+	for _, end := range []schemas.RunState{schemas.RunCompleted, schemas.RunFailed, schemas.RunCancelled} {
+		t.runs.WithLabelValues(string(end))
+	}
+	for _, why := range []string{"dead", "let_go"} {
+		t.runsTaken.WithLabelValues(why)
+	}
+	for _, kind := range []string{"logs", "chats"} {
+		t.deleted.WithLabelValues(kind)
+	}
 }
 
 const namespace = "chattray"
@@ -182,7 +197,8 @@ func (t *Telemetry) Close(ctx context.Context) error { return t.stop(ctx) }
 // RunStarted counts a run that begins; RunEnded must follow.
 func (t *Telemetry) RunStarted() { t.runsActive.Inc() }
 
-// RunEnded counts a run that ended as completed, failed or cancelled.
+// RunEnded counts a run that ended as completed, failed or cancelled, or whose attempt was
+// given up, which a later one continues.
 func (t *Telemetry) RunEnded(outcome string, took time.Duration) {
 	t.runsActive.Dec()
 	t.runs.WithLabelValues(outcome).Observe(took.Seconds())
@@ -279,8 +295,10 @@ func failed(span trace.Span, err error) {
 type callTracer struct {
 	*Telemetry
 	req *turn.Request
-	// asked is when the current model call began; zero if there is none.
+	// asked is when the current model call began, zero if there is none, and model
+	// the one that it goes to.
 	asked time.Time
+	model string
 	// threads are the open threads, by call and number.
 	threads map[[2]int]*callTracer
 }
@@ -288,12 +306,17 @@ type callTracer struct {
 // see counts one event.
 func (s *callTracer) see(ctx context.Context, event turn.Event, err error) {
 	if err != nil {
-		s.callEnded(ctx, errorType(err), turn.Reply{StartedAt: s.asked})
+		s.callEnded(ctx, errorType(err), turn.Reply{})
 		return
 	}
 	switch e := event.(type) {
 	case turn.CallStart:
-		s.asked = time.Now()
+		s.asked, s.model = time.Now(), s.req.Model
+	case turn.ModelAsked:
+		if e.Err != nil {
+			s.callEnded(ctx, errorType(e.Err), turn.Reply{})
+		}
+		s.asked, s.model = time.Now(), e.Model
 	case turn.Reply:
 		outcome := "ok"
 		if e.Synthetic {
@@ -301,7 +324,7 @@ func (s *callTracer) see(ctx context.Context, event turn.Event, err error) {
 		}
 		s.callEnded(ctx, outcome, e)
 	case turn.Cancelled:
-		s.callEnded(ctx, "cancelled", turn.Reply{StartedAt: s.asked})
+		s.callEnded(ctx, "cancelled", turn.Reply{})
 	case turn.ToolComplete:
 		s.toolEnded(ctx, e)
 	case turn.ThreadEvent:
@@ -336,7 +359,7 @@ func (s *callTracer) callEnded(ctx context.Context, outcome string, reply turn.R
 		return
 	}
 	took := time.Since(s.asked)
-	answered := cmp.Or(reply.Model, s.req.Model)
+	answered := cmp.Or(reply.Model, s.model)
 	s.ModelCall(answered, outcome, reply.Usage, took)
 	_, span := s.tracer.Start(ctx, "chat "+s.req.Model, trace.WithTimestamp(s.asked), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -179,6 +180,48 @@ func TestWatchedAgentThatFails(t *testing.T) {
 	}
 }
 
+// Each model of a call that goes to several has its own time and outcome.
+func TestModelsThatReplaceOthers(t *testing.T) {
+	unavailable := schemas.NewError(schemas.CodeUpstreamUnavailable, "away")
+	for name, tt := range map[string]struct {
+		end  turn.Event
+		err  error
+		want []string
+	}{
+		"the second answers": {end: turn.Reply{Model: "b", StopReason: schemas.EndTurn, Usage: schemas.Usage{InputTokens: 5}}, want: []string{
+			`chattray_model_call_seconds_sum{model="b",outcome="ok"} 2`, `chattray_model_tokens_total{direction="input",model="b"} 5`,
+		}},
+		"both fail":     {err: schemas.NewError(schemas.CodeRateLimited, "busy"), want: []string{`chattray_model_call_seconds_sum{model="b",outcome="rate_limited"} 2`}},
+		"it is stopped": {end: turn.Cancelled{}, want: []string{`chattray_model_call_seconds_sum{model="b",outcome="cancelled"} 2`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				telemetry, spans := watch(t)
+				loop := func(yield func(turn.Event, error) bool) {
+					yield(turn.CallStart{}, nil)
+					yield(turn.ModelAsked{Model: "a"}, nil)
+					<-time.After(60 * time.Second)
+					yield(turn.ModelAsked{Model: "b", Err: unavailable}, nil)
+					<-time.After(2 * time.Second)
+					yield(tt.end, tt.err)
+				}
+				_ = last(telemetry.Watch(agentOf(loop)).Run(t.Context(), turn.Request{Model: "a"}))
+				wantLines(t, metrics(t, telemetry), append(tt.want, `chattray_model_call_seconds_sum{model="a",outcome="upstream_unavailable"} 60`)...)
+				if n := strings.Count(metrics(t, telemetry), "chattray_model_call_seconds_count{"); n != 2 || len(spans.GetSpans()) != 3 {
+					t.Errorf("%d kinds of calls and %d spans, want those of two calls", n, len(spans.GetSpans()))
+				}
+			})
+		})
+	}
+}
+
+// agentOf is an agent that yields these events.
+type agentOf iter.Seq2[turn.Event, error]
+
+func (a agentOf) Run(context.Context, turn.Request) iter.Seq2[turn.Event, error] {
+	return iter.Seq2[turn.Event, error](a)
+}
+
 func TestWatchedAgentThatIsLeft(t *testing.T) {
 	telemetry, spans := watch(t)
 	for _, err := range telemetry.Watch(scripted{events: []turn.Event{turn.CallStart{}, turn.CallStart{}}}).Run(t.Context(), turn.Request{}) {
@@ -218,6 +261,13 @@ func TestMetricsOfRunsStreamsAndStore(t *testing.T) {
 		`chattray_mirrors{via="log"} 1`, "chattray_mirror_gaps_total 1", "chattray_mirror_lag_seconds_count 1", "chattray_tail_seconds_count 1",
 		"chattray_replica_lease_left_seconds 1.5", "chattray_replicas_live 2", `chattray_runs_taken_total{why="dead"} 3`,
 		"chattray_takeover_seconds_sum 3", "chattray_fenced_total 1")
+}
+
+// An alert on an increase misses the first one of a figure that begins with it.
+func TestFiguresBeginAtZero(t *testing.T) {
+	telemetry, _ := watch(t)
+	wantLines(t, metrics(t, telemetry), `chattray_runs_taken_total{why="dead"} 0`, `chattray_runs_taken_total{why="let_go"} 0`,
+		`chattray_run_seconds_count{outcome="failed"} 0`, `chattray_deleted_total{kind="chats"} 0`, "chattray_fenced_total 0", "chattray_runs_contained_total 0")
 }
 
 func TestTracesAreExported(t *testing.T) {

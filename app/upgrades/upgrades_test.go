@@ -53,8 +53,9 @@ func TestUpgrade(t *testing.T) {
 				name := filepath.Join("testdata", program+"."+d.Name)
 				url := d.Load(t, apptest.Unpacked(t, name+".gz"))
 				before := rows(t, url)
-				if out, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=" + url}, "migrate", "up"); err != nil {
-					t.Fatalf("migrate up: %v\n%s", err, out)
+				out, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=" + url}, "migrate", "up")
+				if err != nil || !strings.Contains(out, "the database is being migrated") || !strings.Contains(out, "the database is migrated") {
+					t.Fatalf("migrate up: %v, want its beginning and its end in the log\n%s", err, out)
 				}
 				compareRows(t, before, rows(t, url))
 

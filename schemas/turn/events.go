@@ -20,6 +20,13 @@ type CallStart struct {
 	Final     bool
 }
 
+// ModelAsked says which model the call goes to, if it may go to several. Err is why the
+// model before it has failed, nil for the first.
+type ModelAsked struct {
+	Model string
+	Err   error
+}
+
 // ModelWaits says that the call waits that long before the model's server is asked
 // again, because it was busy or could not be reached; 0 says that it has waited.
 type ModelWaits struct{ For time.Duration }
@@ -151,6 +158,7 @@ type LoopComplete struct {
 type Cancelled struct{ Cause error }
 
 func (CallStart) event()     {}
+func (ModelAsked) event()    {}
 func (ModelWaits) event()    {}
 func (Thinking) event()      {}
 func (TextDelta) event()     {}

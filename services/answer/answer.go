@@ -242,7 +242,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 		wr.toolComplete(e)
 	case turn.ThreadEvent:
 		wr.levels.Inner(e)
-	case turn.ThreadStart, turn.ThreadEnd: // these come only inside a ThreadEvent
+	case turn.ModelAsked, turn.ThreadStart, turn.ThreadEnd: // threads begin and end only inside a ThreadEvent
 	case turn.LoopComplete:
 		wr.checkLater()
 		wr.stop = e.StopReason

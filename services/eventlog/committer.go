@@ -71,8 +71,10 @@ type Committer struct {
 	later    int         // number of writes in queue that are Later
 	unstored []*unstored // see Watch
 	wake     chan struct{}
-	stored   time.Time  // when a commit last succeeded; of the goroutine that commits
 	held     seldom.Log // of commits that are repeated
+	// These are of the goroutine that commits.
+	stored time.Time // when a commit last succeeded
+	away   bool      // writes have been held since
 }
 
 // Commit is a write that is to be committed.
@@ -286,7 +288,7 @@ func (c *Committer) join(batch []*Commit) ([]*Commit, bool) {
 // commit applies a batch, and repeats it while the database is not available
 // and a write of it is held.
 func (c *Committer) commit(batch []*Commit) {
-	backoff, held := minBackoff, false
+	backoff := minBackoff
 	for {
 		var through []place
 		if batch, through = c.ready(batch); len(batch) == 0 {
@@ -295,7 +297,8 @@ func (c *Committer) commit(batch []*Commit) {
 		err := c.try(batch)
 		if err == nil {
 			c.stored = time.Now()
-			if held {
+			if c.away {
+				c.away = false
 				c.held.Write(context.Background(), c.Logger, slog.LevelInfo, "the database is available again; writes are no longer held")
 			}
 			for i, w := range batch {
@@ -317,7 +320,7 @@ func (c *Committer) commit(batch []*Commit) {
 			return
 		}
 		c.held.Write(context.Background(), c.Logger, slog.LevelWarn, "the database is not available; writes are held", slog.Int("writes", len(batch)), slog.Any("error", err))
-		held = true
+		c.away = true
 		<-time.After(backoff)
 		backoff = min(2*backoff, maxBackoff)
 		batch = append(batch, c.take(maxBatch)...)

@@ -164,3 +164,32 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 		}
 	})
 }
+
+// The log says that the database is back also if what was held was given up meanwhile.
+func TestAStoreIsBackAfterTheHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		store := new(silentStore)
+		store.hangs.Store(true)
+		c := NewCommitter(CommitterOptions{
+			Store: store, Hold: time.Minute, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration) {},
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(ctx) }()
+		if err := c.Submit(&record.Write{RunID: "held"}, nil, true).Wait(t.Context()); !errors.Is(err, record.ErrUnavailable) {
+			t.Errorf("what was held: %v, want %v", err, record.ErrUnavailable)
+		}
+		store.hangs.Store(false)
+		for _, id := range []string{"first", "second"} {
+			if err := c.Submit(&record.Write{RunID: id}, nil, false).Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		stop()
+		<-done
+		if lines := strings.Count(logged.String(), "the database is available again"); lines != 1 {
+			t.Errorf("%d lines say that the database is back, want 1:\n%s", lines, &logged)
+		}
+	})
+}

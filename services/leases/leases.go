@@ -247,7 +247,11 @@ func (l *Leases) renew(ctx context.Context, patience time.Duration, lost func(*L
 		l.live.Store(int64(live))
 		return nil
 	}
-	l.Logger.Error("this replica was marked as gone; other replicas continue its runs", "replica", lease.ID)
+	line := "this replica was marked as gone; other replicas continue its runs"
+	if !l.Many {
+		line = "a later process serves the database; this one refuses all questions and can be stopped"
+	}
+	l.Logger.Error(line, "replica", lease.ID)
 	lease.lose(record.ErrFenced)
 	lost(lease)
 	return l.joinAgain(ctx, patience)

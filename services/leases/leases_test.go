@@ -401,6 +401,20 @@ func TestMarkedAsGone(t *testing.T) {
 	})
 }
 
+// A process that was alone and is replaced says once that it is of no use any longer.
+func TestReplacedInTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		r := start(t, rows, false)
+		rows.markGone(r.Current().ID)
+		passes(10 * lease)
+		r.end()
+		if log := r.log.String(); strings.Count(log, "a later process serves the database") != 1 || strings.Contains(log, "other replicas") {
+			t.Errorf("the log does not say once that another process serves the database:\n%s", log)
+		}
+	})
+}
+
 // A replica that is gone and cannot join again says so, also after a warning that its lease
 // could not be renewed.
 func TestGoneAndCannotJoin(t *testing.T) {

@@ -130,6 +130,7 @@ func (r *Runs) reviveOne(ctx context.Context, id string, p *parked) error {
 			r.Logger.Error("could not store a parked write", "run_id", id, "error", err)
 		}
 		if fin := e.Write.Finish; fin != nil && err == nil {
+			r.Logger.Info("the end of a run is stored after an outage", "run_id", id, "state", fin.State)
 			r.answered(p.was, fin)
 		}
 	}

@@ -53,7 +53,7 @@ func (d *sqliteDB) migrate(ctx context.Context, logger *slog.Logger) error {
 		if err != nil {
 			return err
 		}
-		return up(ctx, p)
+		return up(ctx, p, logger)
 	})
 }
 
@@ -136,7 +136,7 @@ func (d *postgresDB) migrateLocked(ctx context.Context, logger *slog.Logger) (er
 	if err != nil {
 		return err
 	}
-	return up(ctx, p)
+	return up(ctx, p, logger)
 }
 
 // lockMigrations begins a transaction that has the lock. A waiting process
@@ -193,8 +193,25 @@ func provider(dialect goose.Dialect, db *sql.DB, logger *slog.Logger) (*goose.Pr
 	return goose.NewProvider(dialect, db, files, goose.WithSlog(logger), goose.WithDisableGlobalRegistry(true))
 }
 
-func up(ctx context.Context, p *goose.Provider) error {
-	_, err := p.Up(ctx)
+// up applies the pending migrations. It logs those of a database that has tables, because
+// with much data they take long, and the service does not listen meanwhile.
+func up(ctx context.Context, p *goose.Provider, logger *slog.Logger) error {
+	pending, err := p.HasPending(ctx)
+	if err != nil || !pending {
+		return err
+	}
+	from, to, err := p.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	if from > 0 {
+		logger.Info("the database is being migrated; the service listens when it is done", "from", from, "to", to)
+	}
+	began := time.Now()
+	_, err = p.Up(ctx)
+	if from > 0 && err == nil {
+		logger.Info("the database is migrated", "took", time.Since(began).Round(time.Millisecond))
+	}
 	return err
 }
 

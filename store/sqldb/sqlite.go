@@ -17,8 +17,6 @@ import (
 
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
-
-	"github.com/chattray/chattray/schemas"
 )
 
 // Limits of SQLite.
@@ -59,8 +57,10 @@ type sqliteDB struct {
 	// once closed is closed. A transaction that goes ahead gets it from ahead before
 	// all others.
 	turn, ahead, closed chan struct{}
-	// passed counts how often the turn was passed on.
+	// passed counts how often the turn was passed on. locked says that the transaction
+	// which has the turn waits for the lock of another process; nil if it does not.
 	passed atomic.Int64
+	locked atomic.Pointer[error]
 	// writer is nil until it is needed, and again once it is broken.
 	writer *sqliteWriter
 	// forgetting has how many deletions each search index had counted when it began to
@@ -239,56 +239,6 @@ func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) err
 	}
 	done = true
 	return nil
-}
-
-// await waits for the turn. Its error after a wait for others, which were stored meanwhile,
-// has schemas.ErrTooMuch in its tree.
-func (d *sqliteDB) await(ctx context.Context) error {
-	before := d.passed.Load()
-	ahead := d.ahead
-	if ctx.Value(goesAhead{}) == nil {
-		ahead = nil
-	}
-	select {
-	case <-d.turn:
-	case <-ahead:
-	case <-d.closed:
-		return errClosed
-	case <-ctx.Done():
-		if d.passed.Load() > before {
-			return fmt.Errorf("%w: %w", schemas.ErrTooMuch, ctx.Err())
-		}
-		return ctx.Err()
-	}
-	return nil
-}
-
-// pass gives the turn to a transaction that goes ahead, or to the next one.
-func (d *sqliteDB) pass() {
-	d.passed.Add(1)
-	select {
-	case d.ahead <- struct{}{}:
-	default:
-		d.turn <- struct{}{}
-	}
-}
-
-// begin waits for the lock of another process, no longer than sqliteBusy and
-// the context allow: the driver does not check the context while it waits. The error says
-// that there was a lock, also when the context has ended.
-func (d *sqliteDB) begin(ctx context.Context) error {
-	var lock error
-	for since := time.Now(); ; {
-		err := d.writer.run(ctx, "BEGIN IMMEDIATE")
-		switch {
-		case locked(err) && time.Since(since) <= sqliteBusy:
-			lock = err
-		case lock != nil && err != nil && ctx.Err() != nil:
-			return fmt.Errorf("%w: %w", ctx.Err(), lock)
-		default:
-			return err
-		}
-	}
 }
 
 // rollback ends a failed transaction. Some failures have already ended it.

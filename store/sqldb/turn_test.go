@@ -2,6 +2,7 @@ package sqldb_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"path/filepath"
 	"sync/atomic"
@@ -106,5 +107,36 @@ func TestTooMuchToStore(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A change waits for the lock of another process: what waits for the change says so.
+func TestWaitsForALockedOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db, s := openAt(t, "sqlite:"+path)
+	other, err := sql.Open("sqlite", sqldb.SQLiteFileURL(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.SetMaxOpenConns(1)
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	changed := make(chan error, 1)
+	go func() { changed <- db.Write(t.Context(), func(*gorm.DB) error { return nil }) }()
+	const want = "the database file is locked by another process"
+	said := false
+	for range 3 { // a busy machine may be too late to say why a probe has ended
+		seen, ok := errors.AsType[*schemas.Error](s.Ping(t.Context()))
+		said = said || ok && seen.Message == want
+	}
+	if !said {
+		t.Errorf("the probe does not say %q", want)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-changed; err != nil && !errors.Is(err, record.ErrUnavailable) { // a busy machine may be too late
+		t.Errorf("the change: %v", err)
 	}
 }
