@@ -1,11 +1,15 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -423,5 +427,57 @@ func TestRunsOfADocumentAreResumed(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// failingStreams start no run: the store fails once during has returned.
+type failingStreams struct {
+	fakeStreams
+	during func(ctx context.Context)
+}
+
+func (s failingStreams) Start(ctx context.Context, _ schemas.User, _ *schemas.ChatRequest, _ record.StartOptions) (schemas.Run, error) {
+	s.during(ctx)
+	return schemas.Run{}, errors.New("store: run: the statement was broken off")
+}
+
+// An event that fails is an error in the log, but not when its socket has ended: then its
+// work was broken off.
+func TestFailedEventsInTheLog(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		t.Run(fmt.Sprintf("ended %t", ended), func(t *testing.T) {
+			var log bytes.Buffer
+			socket, end := context.WithCancel(t.Context())
+			defer end()
+			during := func(ctx context.Context) {
+				if ended {
+					end()
+					<-ctx.Done()
+				}
+			}
+			_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+				o.Streams, o.Log = failingStreams{fakeStreams{w}, during}, slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
+			})
+			over := make(chan struct{})
+			served := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				defer close(over)
+				ts.Config.Handler.ServeHTTP(rw, r.WithContext(socket))
+			}))
+			defer served.Close()
+			conn := dialSocket(t, served)
+			if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"name":"message","id":"e","message":{"content":"Go"},"chat_id":"c"}`)); err != nil {
+				t.Fatal(err)
+			}
+			if !ended {
+				if _, _, err := conn.Read(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				end()
+			}
+			<-over
+			if logged := strings.Contains(log.String(), "the statement was broken off"); logged == ended {
+				t.Errorf("logged: %t, want %t: %s", logged, !ended, log.String())
+			}
+		})
 	}
 }

@@ -287,3 +287,14 @@ func (b *batch) makeChats() error {
 	}
 	return nil
 }
+
+// dropChats deletes the chats that were made for Begins which were refused then.
+func (b *batch) dropChats() {
+	for i := range b.outcomes {
+		o := &b.outcomes[i]
+		begun := func(other writeResult) bool { return other.chat == o.chat && other.err == nil }
+		if o.newChat && o.err != nil && !slices.ContainsFunc(b.outcomes, begun) {
+			b.add(dropChat, o.chat.id)
+		}
+	}
+}

@@ -153,6 +153,7 @@ func (b *batch) apply() error {
 			return err
 		}
 	}
+	b.dropChats()
 	b.addUsed()
 	b.endRow()
 	return b.send()

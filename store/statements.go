@@ -36,6 +36,7 @@ const (
 	addUsage
 	addDaily
 	dropClaims
+	dropChat
 	statementCount
 )
 
@@ -115,6 +116,7 @@ var statements = [statementCount]string{
 		input_tokens = daily_runs.input_tokens + excluded.input_tokens, output_tokens = daily_runs.output_tokens + excluded.output_tokens,
 		cost_nano = daily_runs.cost_nano + excluded.cost_nano`,
 	dropClaims: `DELETE FROM claims WHERE run = ?`,
+	dropChat:   `DELETE FROM chats WHERE id = ?`,
 }
 
 // The queries of Commit.

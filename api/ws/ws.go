@@ -364,7 +364,7 @@ func (k *socket) refuse(ctx context.Context, err error, blocks []string, to sche
 // fail sends an error chunk; the rest of the chunk says what the error is about.
 func (k *socket) fail(ctx context.Context, err error, to schemas.Chunk) {
 	seen := k.server.Visible(err)
-	if seen.Code == schemas.CodeInternal {
+	if seen.Code == schemas.CodeInternal && ctx.Err() == nil { // the end of a socket breaks off what it does
 		k.server.Log.ErrorContext(ctx, "a websocket event failed", "user", k.user.ID, "error", err)
 	}
 	text := seen.Message

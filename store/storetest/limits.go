@@ -30,9 +30,16 @@ func testStartLimits(t *testing.T, url string) {
 			g.Run.CreatedAt = elsewhere.now().Add(-age)
 		}
 	}
+	chats := func(owner string) int {
+		list, err := elsewhere.store.ChatsAfter(t.Context(), owner, 0, 100)
+		must(t, err)
+		return len(list)
+	}
 	refused := func(f *fixture, what string, code schemas.Code, again int, w *record.Write) {
 		t.Helper()
+		before := chats(w.Begin.Run.Owner.ID)
 		f.commit(w)
+		equal(t, "chats after "+what, chats(w.Begin.Run.Owner.ID), before)
 		if w.Err == nil {
 			t.Fatalf("%s was begun, want %s", what, code)
 		}
@@ -51,10 +58,12 @@ func testStartLimits(t *testing.T, url string) {
 	equal(t, "the run under way", instead.Begin.BusyRun, first.RunID)
 	f.mustCommit(f.begin("another user's", by("bob", 0)))
 	elsewhere.mustCommit(elsewhere.finish(first, "a"))
+	before := chats("ann")
 	third, fourth := f.begin("q", by("ann", 0)), f.begin("q", by("ann", 0))
 	f.commit(third, fourth) // in one transaction
 	must(t, third.Err)
 	equal(t, "the one after it", schemas.Visible(fourth.Err).Code, schemas.CodeTooManyRuns)
+	equal(t, "new chats of both", chats("ann")-before, 1)
 
 	f = limited(store.StartLimits{RunsPerMinute: 3})
 	oldest := elsewhere.begin("q", by("cat", 40*time.Second))
