@@ -334,6 +334,30 @@ test('in text from right to left the columns of a table are under their heads, a
   await page.done()
 })
 
+test('cells and items read in their own direction, on the side of their column and their marker', async () => {
+  const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Cells' })
+  const block = (content) => call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content })
+  await block('| Name here | Number |\n|---|--:|\n| שלום עולם! | 57 |\n| Hello. | 1200 |\n\n- שלום!\n- Hi.')
+  await block('| שם של דבר | מספר |\n|---|--:|\n| Hello world. | 57 |\n| שלום! | 1200 |\n\n- שלום!\n- Hi.')
+  const page = await chromium.open(`${server.url}/#/document/${id}`)
+  const texts = page.locator('.ct-block .ct-md')
+  await texts.nth(1).waitFor()
+  // The side of its box at which a text is, and the side of the text at which it ends.
+  const sides = (text) => texts.nth(text).locator('tr > :first-child, tr > :last-child, li').evaluateAll((all) => all.map((box) => {
+    const words = document.createTreeWalker(box, NodeFilter.SHOW_TEXT).nextNode()
+    const range = document.createRange()
+    range.selectNodeContents(words)
+    const [whole, within] = [range.getBoundingClientRect(), box.getBoundingClientRect()]
+    range.setStart(words, words.length - 1)
+    return [whole.left - within.left < within.right - whole.right ? 'left' : 'right', range.getBoundingClientRect().left - whole.left < 2 ? 'left' : 'right'].join()
+  }))
+  assert.deepEqual(await sides(0), ['left,right', 'right,right', 'left,left', 'right,right', 'left,right', 'right,right', 'left,left', 'left,right'])
+  assert.deepEqual(await sides(1), ['right,left', 'left,left', 'right,right', 'left,right', 'right,left', 'left,right', 'right,left', 'right,right'])
+  await page.shot('cells-of-two-directions')
+  assert.deepEqual(page.bad, [])
+  await page.done()
+})
+
 test('each paragraph of a text reads in its own direction', async () => {
   const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Two languages' })
   await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: '# Heading\n\nمرحبا بالعالم.\n\n- Item.\n- بند.' })

@@ -109,6 +109,13 @@ describe('an approval', () => {
     expect(JSON.stringify(answers(calls))).toBe('[{"approved":true,"input":{"constructor":"x","toString":8,"prototype":{"a":1},"valueOf":true}}]')
   })
 
+  it('keeps the only field of an input, also one without a name', async () => {
+    const { card, user, calls } = await waiting({ input: { '': 'x' } })
+    fireEvent.change(within(card).getByLabelText('Its input', { selector: 'input' }), { target: { value: 'y' } })
+    await user.click(within(card).getByRole('button', { name: 'Approve with changes' }))
+    expect(answers(calls)).toEqual([{ approved: true, input: { '': 'y' } }])
+  })
+
   it('escapes characters that are invisible or change the order of others', async () => {
     const input = { to: 'ann\u202e4321', host: 'exam\u200bple.com', tags: ['a\u2066b', '\u{e0041}'], line: 'a\rb', name: '\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 👩‍💻 ❤️', text: 'a\r\nb\tc' }
     const { card, user, calls } = await waiting({ input })

@@ -17,12 +17,20 @@ describe('tables', () => {
     expect([...toHtml([[], formulas]).matchAll(/<td>(.)/g)].map(([, first]) => first)).toEqual(formulas.map(() => "'"))
     expect(formulas.map((cell) => toCsv([[cell]]).replace(/^"/, '')[0])).toEqual(formulas.map(() => "'"))
     const data = ['-5', '+1,200.5 %', '-/-', '+ strand', 'a = b', '-1.2 (-2.3, -0.1)', '+5 % (+3)']
+    expect(toCsv(data.map((cell) => [cell]))).toBe(data.map((cell) => (cell.includes(',') ? `"${cell}"` : cell)).join('\r\n'))
     expect(toHtml([[], data])).toBe(`<table><thead><tr></tr></thead><tbody><tr>${data.map((cell) => `<td>${cell}</td>`).join('')}</tr></tbody></table>`)
   })
 
   it('are CSV that no spreadsheet runs, and HTML that holds no tags of their own', () => {
     expect(toCsv([['a', 'b,"c"'], ['=1+1', '-5'], ['@x', '+SUM(A1)'], ['x\ny', '']])).toBe('a,"b,""c"""\r\n\'=1+1,-5\r\n\'@x,\'+SUM(A1)\r\n"x\ny",')
     expect(toHtml([['<b>'], ['a & b']])).toBe('<table><thead><tr><th>&lt;b&gt;</th></tr></thead><tbody><tr><td>a &amp; b</td></tr></tbody></table>')
+  })
+})
+
+describe('a cell as CSV', () => {
+  it('holds no formula for a spreadsheet that separates cells by other signs', () => {
+    expect(toCsv([['x', 'a;=f()'], ['a; +cmd|x', 'a\t@f(1)'], ['a\n=f()\nb', '']])).toBe("x,a;'=f()\r\na;' +cmd|x,a\t'@f(1)\r\n\"a\n'=f()\nb\",")
+    expect(toCsv([['a; b', 'a;-1.2 (-2.3)'], ['a\n- b (c)\n- d', '']])).toBe('a; b,a;-1.2 (-2.3)\r\n"a\n- b (c)\n- d",')
   })
 })
 

@@ -172,10 +172,68 @@ describe('a rating', () => {
     const away = () => json({ detail: 'away', code: 'unavailable', status: 503 }, 503)
     await user.click(thumb('Good answer'))
     await user.click(thumb('Bad answer'))
-    expect(asked).toBe(1)
+    expect([asked, ...pressed()]).toEqual([1, 'false', 'true'])
     await act(async () => answered[0]!.go(away()))
     await waitFor(() => expect([asked, ...pressed()]).toEqual([2, 'false', 'true']))
     await act(async () => answered[1]!.go(away()))
     await waitFor(() => expect(pressed()).toEqual(['false', 'false']))
   })
+})
+
+describe('Escape', () => {
+  /** Whether it was left to the page, which may close a dialog or leave the full screen with it. */
+  const escape = () => fireEvent.keyDown(document.activeElement!, { key: 'Escape' })
+
+  it('that closes a part of the tray does nothing else', async () => {
+    const { user } = show((call) => (call.path.startsWith('/api/chats?') ? json({ items: [{ conversation_id: 7, chat_id: 'c', title: 'One', created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' }] }) : answers(call)), {}, 'k')
+    const open = async (role: string, name: string | RegExp) => user.click((await screen.findAllByRole(role, { name })).at(-1)!)
+    await screen.findByText('Two.')
+    await open('button', 'Edit')
+    await screen.findByRole('textbox', { name: 'Edit message' })
+    expect([escape(), screen.queryByRole('textbox', { name: 'Edit message' })]).toEqual([false, null])
+    await open('button', 'Bad answer')
+    await screen.findByLabelText(/What was wrong/)
+    expect([escape(), screen.queryByLabelText(/What was wrong/)]).toEqual([false, null])
+    await open('button', 'More options')
+    await open('menuitem', 'Keyboard')
+    act(() => screen.getByRole('button', { name: 'Close panel' }).focus())
+    expect([escape(), screen.queryByRole('button', { name: 'Close panel' })]).toEqual([false, null])
+    await open('button', 'Chats')
+    await open('button', 'Rename: One')
+    expect([escape(), screen.queryByRole('textbox', { name: 'Rename' })]).toEqual([false, null])
+    expect([escape(), screen.queryByRole('searchbox')]).toEqual([false, null])
+    act(() => input().focus())
+    expect(escape()).toBe(true)
+  })
+
+  it('that stops an answer does nothing else', async () => {
+    const { response } = live('r')
+    const { user } = show((call) => (call.method === 'POST' ? response : answers(call)), {}, 'k')
+    await screen.findByText('Two.')
+    await user.type(input(), 'x{Enter}')
+    await screen.findByRole('button', { name: 'Stop' })
+    expect(escape()).toBe(false)
+  })
+})
+
+it('the diagnostics of one answer are never shown as those of another', async () => {
+  const me = { user_id: 'u', name: 'u', roles: [], may: { diagnostics: true } }
+  const { user, calls } = show((call) => {
+    if (call.path === '/api/me') return json(me)
+    if (call.path === '/api/chat/runs/r1/diagnostics') return json({ model: 'the first model' })
+    if (call.path.startsWith('/api/chats/7')) return chat([message('q1', 'user', 'q'), message('a1', 'assistant', 'One.', { run_id: 'r1' }), message('q2', 'user', 'q'), message('a2', 'assistant', 'Two.', { run_id: 'r2' })])
+  }, {}, 'k')
+  const [first, second] = await screen.findAllByRole('button', { name: 'Diagnostics' })
+  await user.click(first!)
+  await screen.findByText('the first model')
+  await user.click(second!)
+  await waitFor(() => expect(calls.some((c) => c.path === '/api/chat/runs/r2/diagnostics')).toBe(true))
+  expect(screen.queryByText('the first model')).toBeNull()
+})
+
+it('a tool’s whole output that cannot be read is an error that is shown', async () => {
+  const { user } = show((call) => (call.path.startsWith('/api/chats/7') ? chat([message('q1', 'user', 'q'), message('a1', 'assistant', '[[tool:0]]Done.', { run_id: 'r1', tool_history: [{ tool_name: 'find', input: {}, output: 'x'.repeat(16_000), is_error: false, duration_ms: 1 }] })]) : call.path.includes('/tools/') ? json({ detail: 'away', code: 'unavailable', status: 503 }, 503) : undefined), {}, 'k')
+  await user.click(await screen.findByRole('button', { name: /Find/ }))
+  await user.click(await screen.findByRole('button', { name: 'Show whole output' }))
+  await screen.findByRole('alert')
 })

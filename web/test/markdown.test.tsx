@@ -1,4 +1,4 @@
-import { render, waitFor } from '@testing-library/react'
+import { fireEvent, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { readFileSync } from 'node:fs'
 import { StrictMode } from 'react'
@@ -205,4 +205,16 @@ it('a window stays open in strict mode, which closes it and opens it again', asy
   expect(onClose).not.toHaveBeenCalled()
   window.close()
   await waitFor(() => expect(onClose).toHaveBeenCalled())
+})
+
+it('a window closes with a press beside it, and not with one that began inside, as when text is selected', () => {
+  const onClose = vi.fn()
+  render(<Whole title="Table" onClose={onClose}>Rows</Whole>)
+  const window = screen.getByRole('dialog', { hidden: true })
+  fireEvent.pointerDown(screen.getByText('Rows'))
+  fireEvent.click(window)
+  expect(onClose).not.toHaveBeenCalled()
+  fireEvent.pointerDown(window)
+  fireEvent.click(window)
+  expect(onClose).toHaveBeenCalledOnce()
 })

@@ -133,6 +133,20 @@ describe('a stream', () => {
     expect(calls.map((c) => c.headers['Last-Event-ID'])).toEqual([undefined, '2', '3'])
   })
 
+  it('uses a new connection when the page is seen again after the computer slept for longer than a silence', async () => {
+    const { api, calls } = fakeApi(({ method }) => (method === 'POST' ? silent(frames.slice(0, 3)) : sse(frames.slice(3), 4)))
+    const ids: string[] = []
+    const now = vi.spyOn(Date, 'now')
+    for await (const { id } of api.streamMessage(request, new AbortController().signal)) {
+      ids.push(id)
+      if (id === '3') now.mockReturnValue(new Date().getTime() + STREAM_LIMITS.silence + 60_000)
+      if (id === '2' || id === '3') document.dispatchEvent(new Event('visibilitychange'))
+      if (id === '3') void vi.advanceTimersByTimeAsync(STREAM_LIMITS.firstWait)
+    }
+    expect(ids).toEqual(['1', '2', '3', '4', '5', '6'])
+    expect(calls.map((c) => c.headers['Last-Event-ID'])).toEqual([undefined, '3'])
+  })
+
   it('is asked for again under the same key when the service cannot be reached', async () => {
     let tries = 0
     const { api, calls } = fakeApi(() => {

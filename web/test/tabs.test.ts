@@ -36,3 +36,13 @@ it('a tab whose browser refuses the channel with the storage shows its chat', as
   const [one] = await tabs()
   expect(one.getSnapshot().messages.map(({ content }) => content)).toEqual(['one', 'First.'])
 })
+
+it('what a tab with another version of the tray tells, and this one does not know, changes nothing', async () => {
+  const [one, other] = await tabs()
+  const foreign = new BroadcastChannel('chattray:two')
+  onTestFinished(() => foreign.close())
+  foreign.postMessage({ kind: 'event', conversationId: 7, event: { type: 'starred', messageId: 'a1' } })
+  await one.rename(7, 'Gold')
+  await vi.waitFor(() => expect(other.getSnapshot().title).toBe('Gold'))
+  expect(other.getSnapshot().messages.map(({ content }) => content)).toEqual(['one', 'First.'])
+})

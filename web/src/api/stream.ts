@@ -95,7 +95,10 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
   }
 }
 
-/** A connection of a reader. It closes with the reader, when it is silent for too long, and when the browser is online again: then it is no longer heard. */
+/**
+ * A connection of a reader. It closes with the reader, when it is silent for too long, and when the browser is online again: then it
+ * is no longer heard. A timer does not count the time in which the computer slept; it counts when the page is seen again.
+ */
 function connection(reader: AbortSignal) {
   const control = new AbortController()
   const { signal } = control
@@ -104,12 +107,16 @@ function connection(reader: AbortSignal) {
     clearTimeout(timer)
     control.abort()
   }
+  let due = Infinity
   reader.addEventListener('abort', close, { signal })
   globalThis.addEventListener?.('online', close, { signal })
+  globalThis.document?.addEventListener('visibilitychange', () => Date.now() > due && close(), { signal })
   /** Something has arrived; the next thing may take this many milliseconds longer than usual. */
   const heard = (longer = 0) => {
     clearTimeout(timer)
-    timer = setTimeout(close, STREAM_LIMITS.silence + longer)
+    longer += STREAM_LIMITS.silence
+    due = Date.now() + longer
+    timer = setTimeout(close, longer)
   }
   return { signal, close, heard }
 }

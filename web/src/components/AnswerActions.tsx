@@ -26,7 +26,8 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
   const [asking, setAsking] = useState(false)
   const [applied, setApplied] = useState(false)
   const kept = !message.id.startsWith(CUT_ID)
-  const rating = message.feedback?.rating
+  const [wanted, setWanted] = useState<{ thumb?: 'up' | 'down' }>()
+  const rating = wanted ? wanted.thumb : message.feedback?.rating
   // Ratings are sent one after the other: they arrive in their order, and one that fails restores what the service has.
   const turn = useRef<Promise<unknown>>(undefined)
   const rate = (judgement: Feedback | null) => {
@@ -38,8 +39,11 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
   // The same thumb again removes the rating.
   const judge = (thumb: 'up' | 'down') => {
     const taken = rating === thumb
+    const now = taken ? {} : { thumb }
     setAsking(thumb === 'down' && !taken)
-    rate(taken ? null : { rating: thumb }).then(() => tray.announce(taken ? labels.feedbackTaken : labels.feedbackThanks), () => setAsking(false))
+    // It is shown while an earlier one is sent.
+    setWanted(now)
+    rate(taken ? null : { rating: thumb }).then(() => tray.announce(taken ? labels.feedbackTaken : labels.feedbackThanks), () => setAsking(false)).finally(() => setWanted((last) => (last === now ? undefined : last)))
   }
   const mayDiagnose = message.run_id !== undefined && (tray.me?.may?.diagnostics ?? false)
   const apply = async () => {

@@ -1,6 +1,7 @@
 import { useId, useMemo, useState } from 'react'
 import type { Labels } from '../labels/tray'
 import { useChatState, useChatStore } from '../state/context'
+import { isObject } from '../state/delta'
 import { digitsOf, withDigits } from '../state/digits'
 import { MAX_TYPED } from '../state/longText'
 import { text as textOf, type RunView } from '../state/run'
@@ -42,7 +43,7 @@ export default function Approval({ approval, runId, send, className, children }:
       className={classes('ct-approval', className)} data-waits data-tool={approval.tool} role="group" aria-label={labels.approvalTitle} aria-describedby={title}
       onSubmit={(e) => {
         e.preventDefault()
-        if (!wrong) void approve({ ...(changed && { input: inputOf(fields, values) }), always }).then(forget)
+        if (!wrong) void approve({ ...(changed && { input: inputOf(approval.input, fields, values) }), always }).then(forget)
       }}
     >
       <p className="ct-approval-head" aria-hidden="true"><ShieldIcon /><span>{labels.approvalTitle}</span></p>
@@ -101,7 +102,7 @@ function writtenBy(run: RunView | null, { id, input }: ApprovalView): string[] |
   return marked === undefined ? null : fieldsOf(marked).map(({ kind, text }) => (kind === 'json' ? withDigits(text) : text.replace('\0', '')))
 }
 
-/** A value of an input as a field; an empty key means that the input is not an object. */
+/** A value of an input as a field; an input that is not an object is one field with an empty key. */
 interface Field {
   key: string
   kind: 'text' | 'number' | 'boolean' | 'json'
@@ -110,7 +111,7 @@ interface Field {
 
 function fieldsOf(input: unknown): Field[] {
   if (input === undefined || input === null) return []
-  if (typeof input !== 'object' || Array.isArray(input)) return [{ key: '', kind: 'json', text: jsonOf(input) }]
+  if (!isObject(input)) return [{ key: '', kind: 'json', text: jsonOf(input) }]
   return Object.entries(input).map(([key, value]) => {
     if (typeof value === 'string' && value.search(HIDDEN) < 0) return { key, kind: 'text', text: value }
     if (typeof value === 'number' || typeof value === 'boolean') return { key, kind: typeof value as 'number' | 'boolean', text: String(value) }
@@ -138,8 +139,8 @@ function valueOf({ kind }: Field, text: string): unknown {
   }
 }
 
-function inputOf(fields: Field[], values: unknown[]): unknown {
-  return fields[0]?.key === '' && fields.length === 1 ? values[0] : Object.fromEntries(fields.map((field, i) => [field.key, values[i]]))
+function inputOf(before: unknown, fields: Field[], values: unknown[]): unknown {
+  return !isObject(before) ? values[0] : Object.fromEntries(fields.map((field, i) => [field.key, values[i]]))
 }
 
 /** Text from which on a field has several lines. */

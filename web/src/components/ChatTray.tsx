@@ -5,7 +5,7 @@ import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/r
 import { Boundary } from '../state/Boundary'
 import { useChatState, useChatStore } from '../state/context'
 import { Drops } from '../state/drops'
-import { keyOf } from '../state/keys'
+import { takeEscape } from '../state/keys'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
 import { tell } from '../state/tell'
@@ -161,14 +161,13 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
 
   const payload = side?.kind === 'payload' && room.panel > 0 ? (currentPayload(state, side.id) ?? side.payload) : null
   const onKeyDown = (e: React.KeyboardEvent) => {
-    if (keyOf(e) !== 'Escape' || e.defaultPrevented) return
     // While a call waits for the user's decision, Escape neither denies the
     // call nor stops the run.
-    if (waitingApproval(state.run)) return
+    if (e.defaultPrevented || waitingApproval(state.run) || !(state.isLoading || side) || !takeEscape(e)) return
     if (state.isLoading) void store.stop()
     else setSide(null)
   }
-  const about = side?.kind === 'diagnostics' ? <DiagnosticsPanel message={side.message} onClose={closePayload} /> : side?.kind === 'keys' && <KeysPanel shortcut={shortcut} onClose={closePayload} />
+  const about = side?.kind === 'diagnostics' ? <DiagnosticsPanel key={side.message.id} message={side.message} onClose={closePayload} /> : side?.kind === 'keys' && <KeysPanel shortcut={shortcut} onClose={closePayload} />
   const empty = <EmptySlot starters={props.starters ?? noStarters} />
   const sizes = { ...(width && { '--ct-width': `${width}px` }), ...(room.panel > 0 && { '--ct-room': `${room.panel}px` }) } as React.CSSProperties
   return (

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'react'
 import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
-import { keyOf } from '../state/keys'
+import { keyOf, takeEscape } from '../state/keys'
 import { useKeptShort, useShort } from '../state/longText'
 import type { GeneralChatMessage } from '../state/state'
 import { useAllLabels } from '../state/allLabels'
@@ -45,8 +45,7 @@ export default function EditMessage({ message, done }: EditMessageProps) {
         ref={field} className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto"
         onChange={(e) => setText(e.target.value)}
         onKeyDown={(e) => {
-          if (keyOf(e) === 'Escape') {
-            e.stopPropagation()
+          if (takeEscape(e)) {
             done()
           } else if (keyOf(e) === 'Enter' && !e.shiftKey) {
             e.preventDefault()

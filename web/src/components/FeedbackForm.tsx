@@ -1,7 +1,7 @@
 import { useRef, useState } from 'react'
 import type { Feedback } from '../api/types'
 import { useAllLabels } from '../state/allLabels'
-import { keyOf } from '../state/keys'
+import { takeEscape } from '../state/keys'
 import type { GeneralChatMessage } from '../state/state'
 import { useTray } from '../state/tray'
 
@@ -31,9 +31,7 @@ export default function FeedbackForm({ message, rate, done }: FeedbackFormProps)
       ref={form}
       className="ct-feedback"
       onKeyDown={(e) => {
-        if (keyOf(e) !== 'Escape') return
-        e.stopPropagation()
-        leave()
+        if (takeEscape(e)) leave()
       }}
       onSubmit={(e) => {
         e.preventDefault()

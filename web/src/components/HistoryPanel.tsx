@@ -4,7 +4,7 @@ import { problemWords } from '../labels/tray'
 import { classes, type PartProps } from '../state/slots'
 import { useAllLabels } from '../state/allLabels'
 import { useChatState } from '../state/context'
-import { keyOf } from '../state/keys'
+import { takeEscape } from '../state/keys'
 import { useTray } from '../state/tray'
 import { useThreads } from '../state/useThreads'
 import type { Labels } from '../labels/tray'
@@ -39,10 +39,7 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
   }, [lent])
   return (
     <section ref={box} className={classes('ct-history', className)} tabIndex={-1} aria-label={labels.history} onKeyDown={(e) => {
-      if (keyOf(e) === 'Escape' && onClose) {
-        e.stopPropagation()
-        onClose()
-      }
+      if (onClose && takeEscape(e)) onClose()
     }}>
       <div className="ct-history-search">
         {onClose && <IconButton label={labels.back} onClick={onClose}><BackIcon /></IconButton>}
@@ -111,9 +108,7 @@ function ChatRow({ chat, current, waits, busy, onOpen, onRename, onDelete, onPin
   }
   const act = (doing: Promise<void>) => void doing.then(() => setMode('show'), (error: unknown) => setProblem(problemWords(labels, error)))
   const leave = (e: React.KeyboardEvent) => {
-    if (keyOf(e) !== 'Escape') return
-    e.stopPropagation()
-    setMode('show')
+    if (takeEscape(e)) setMode('show')
   }
   if (mode === 'rename') {
     return (

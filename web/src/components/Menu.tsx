@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'react'
-import { keyOf } from '../state/keys'
+import { keyOf, takeEscape } from '../state/keys'
 import { CheckIcon } from './icons'
 import { MoreIcon } from './laterIcons'
 
@@ -31,6 +31,7 @@ export default function Menu({ label, items }: MenuProps) {
     return () => document.removeEventListener('pointerdown', outside)
   }, [open])
   const onKeyDown = (e: React.KeyboardEvent) => {
+    if (takeEscape(e)) return close(true)
     const all = [...(box.current?.querySelectorAll<HTMLElement>('[role^=menuitem]') ?? [])]
     const at = all.findIndex((item) => item.matches(':focus'))
     const key = keyOf(e)
@@ -38,10 +39,6 @@ export default function Menu({ label, items }: MenuProps) {
     if (to !== undefined) {
       e.preventDefault()
       all[(to + all.length) % all.length]?.focus()
-    } else if (key === 'Escape') {
-      e.stopPropagation()
-      e.preventDefault()
-      close(true)
     } else if (key === 'Tab') {
       close(false)
     }

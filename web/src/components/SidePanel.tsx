@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
-import { keyOf } from '../state/keys'
+import { takeEscape } from '../state/keys'
 import { useAllLabels } from '../state/allLabels'
 import { CloseIcon } from './icons'
 import { IconButton } from './IconButton'
@@ -17,9 +17,7 @@ export function SidePanel({ title, width, focus = true, onClose, footer, childre
     <section
       ref={panel} className="ct-panel" aria-label={title} tabIndex={-1} style={{ '--ct-panel-width': size ? `${size}px` : (width ?? '480px') } as React.CSSProperties}
       onKeyDown={(e) => {
-        if (keyOf(e) !== 'Escape') return
-        e.stopPropagation()
-        onClose()
+        if (takeEscape(e)) onClose()
       }}
     >
       <div className="ct-resize" role="separator" aria-orientation="vertical" aria-label={labels.resize} tabIndex={0} {...drag} />

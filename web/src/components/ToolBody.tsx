@@ -30,7 +30,7 @@ export default function ToolBody({ id, tool, runId }: ToolBodyProps) {
       <pre dir="ltr" tabIndex={0}>{input}</pre>
       <div className="ct-tool-part"><span>{labels.toolOutput}</span>{output && <CopyButton text={output} />}</div>
       {output ? <pre dir="auto" tabIndex={0}>{output}</pre> : <p className="ct-muted">{tool.status === 'running' ? labels.loading : labels.toolNoOutput}</p>}
-      {cut && <button type="button" className="ct-button ct-small" onClick={() => void store.api.getToolCall(runId, tool.index).then(setWhole, () => undefined)}>{labels.toolWhole}</button>}
+      {cut && <button type="button" className="ct-button ct-small" onClick={() => void store.api.getToolCall(runId, tool.index).then(setWhole, (error: unknown) => store.note(error))}>{labels.toolWhole}</button>}
     </div>
   )
 }

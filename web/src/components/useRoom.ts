@@ -17,7 +17,8 @@ export interface Room {
 export function useRoom(root: RefObject<HTMLElement | null>, layout: TrayLayout, fixed: boolean, width: number): Room {
   const [space, setSpace] = useState(0)
   useLayoutEffect(() => {
-    const container = layout === 'sidebar' && !fixed ? root.current?.parentElement : document.documentElement
+    const parent = root.current?.parentNode
+    const container = layout !== 'sidebar' || fixed ? document.documentElement : parent instanceof ShadowRoot ? parent.host : root.current?.parentElement
     if (!container) return
     const measure = () => setSpace(container.clientWidth)
     measure()

@@ -6,7 +6,7 @@ import { Skeleton } from '../components/Skeleton'
 import { useFocusKept } from '../components/useFocusKept'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
-import { keyOf } from '../state/keys'
+import { keyOf, takeEscape } from '../state/keys'
 import { useLatest } from '../state/useLatest'
 import { LabelsProvider } from '../state/words'
 import { BlockView, EditBlock, goTo, useName, useUnsaved } from './BlockView'
@@ -136,7 +136,7 @@ function Title({ state }: { state: DocumentState }) {
         e.preventDefault()
         save()
       }}>
-        <input className="ct-input" value={editing} maxLength={200} autoFocus aria-label={labels.docTitle} onChange={(e) => setEditing(e.target.value)} onBlur={save} onKeyDown={(e) => keyOf(e) === 'Escape' && setEditing(null)} />
+        <input className="ct-input" value={editing} maxLength={200} autoFocus aria-label={labels.docTitle} onChange={(e) => setEditing(e.target.value)} onBlur={save} onKeyDown={(e) => takeEscape(e) && setEditing(null)} />
       </form>
     )
   }

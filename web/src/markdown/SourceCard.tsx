@@ -1,5 +1,5 @@
 import { useEffect, useRef, type RefObject } from 'react'
-import { keyOf } from '../state/keys'
+import { takeEscape } from '../state/keys'
 import { useLabels } from '../state/tray'
 import { useLatest } from '../state/useLatest'
 import { OutsideLink } from './Link'
@@ -26,10 +26,7 @@ export default function SourceCard({ id, source, button, onClose }: SourceCardPr
     element.showPopover?.()
     const leave = follow(number, element, () => latest.current())
     const close = (e: Event) => {
-      if (e instanceof KeyboardEvent ? keyOf(e) === 'Escape' : ![element, number].some((part) => e.composedPath().includes(part))) {
-        if (e instanceof KeyboardEvent) e.stopPropagation()
-        latest.current()
-      }
+      if (e instanceof KeyboardEvent ? takeEscape(e) : ![element, number].some((part) => e.composedPath().includes(part))) latest.current()
     }
     document.addEventListener('keydown', close, true)
     document.addEventListener('pointerdown', close, true)

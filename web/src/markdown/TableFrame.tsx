@@ -1,6 +1,6 @@
 import { lazy, Suspense, useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { CloseIcon, DownloadIcon, ExpandIcon } from '../components/icons'
-import { keyOf } from '../state/keys'
+import { takeEscape } from '../state/keys'
 import { useLabels } from '../state/tray'
 import { CopyButton, download } from './copy'
 import { toCsv, toHtml, type Rows } from './grid'
@@ -37,6 +37,7 @@ export function Tool({ label, onClick, pressed, children }: { label: string; onC
 export function Whole({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const labels = useLabels()
   const dialog = useRef<HTMLDialogElement>(null)
+  const pressed = useRef<EventTarget>(null)
   // Once it is removed, it no longer gives the focus back to the button that opened it. React's
   // strict mode closes and opens it at once: the event of that comes when it is open again.
   useLayoutEffect(() => {
@@ -48,12 +49,11 @@ export function Whole({ title, onClose, children }: { title: string; onClose: ()
     <dialog
       ref={dialog} className="ct-whole" aria-label={title} onClose={(e) => e.currentTarget.open || onClose()}
       onKeyDown={(e) => {
-        if (keyOf(e) !== 'Escape') return
-        e.stopPropagation()
-        e.preventDefault()
-        onClose()
+        if (takeEscape(e)) onClose()
       }}
-      onClick={(e) => e.target === e.currentTarget && onClose()}
+      // A text that is selected from inside to beside the window ends in a click on the window.
+      onPointerDown={(e) => (pressed.current = e.target)}
+      onClick={(e) => e.target === e.currentTarget && pressed.current === e.target && onClose()}
     >
       <div className="ct-whole-head"><h2>{title}</h2><Tool label={labels.closeWhole} onClick={onClose}><CloseIcon /></Tool></div>
       <div className="ct-whole-body">{children}</div>

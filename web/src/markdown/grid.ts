@@ -24,25 +24,26 @@ export function numberOf(cell: string): number | null {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(plain) ? Number(plain) : null
 }
 
-/** Cells that a spreadsheet runs as a formula. */
-const FORMULA = /^\s*[=@＝＠]|^\t|^\s*[-+－＋](?![\d.,\s]*%?$)/
 /** Formulas that may load or start something. */
 export const CALL = /^\s*(?:[=@＝＠]|[-+－＋].*(?:\p{L}[\p{L}\d._]*\s*\(|[|!]))/su
 
-/** A cell that matches gets an apostrophe in front, which makes it a text for spreadsheets. */
-const inert = (cell: string, formula: RegExp) => (formula.test(cell) ? `'${cell}` : cell)
+/** A formula gets an apostrophe in front, which makes it a text for spreadsheets. Others that begin with a sign, such as -/-, stay as they are. */
+const inert = (cell: string) => (CALL.test(cell) ? `'${cell}` : cell)
 
-/** The rows as CSV (RFC 4180). No cell is a formula. */
+/** Where a spreadsheet that separates cells by other signs may begin a cell: not at an item of a list. */
+const OTHER_CELL = /(?<=[;\t]|\n(?!\s*[-+] ))/
+
+/** The rows as CSV (RFC 4180). No cell is a formula that may load or start something, also where a spreadsheet separates them by other signs. */
 export function toCsv(rows: Rows): string {
   return rows.map((row) => row.map((cell) => {
-    const safe = inert(cell, FORMULA)
+    const safe = inert(cell).split(OTHER_CELL).map(inert).join('')
     return /[",\n\r]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe
   }).join(',')).join('\r\n')
 }
 
-/** The rows as an HTML table, for word processors and spreadsheets. No cell is a formula that may load or start something; others, such as -/-, stay as they are. */
+/** The rows as an HTML table, for word processors and spreadsheets. No cell is a formula that may load or start something. */
 export function toHtml([head = [], ...body]: Rows): string {
-  const row = (cells: string[], tag: string) => `<tr>${cells.map((c) => `<${tag}>${escaped(inert(c, CALL))}</${tag}>`).join('')}</tr>`
+  const row = (cells: string[], tag: string) => `<tr>${cells.map((c) => `<${tag}>${escaped(inert(c))}</${tag}>`).join('')}</tr>`
   return `<table><thead>${row(head, 'th')}</thead><tbody>${body.map((r) => row(r, 'td')).join('')}</tbody></table>`
 }
 

@@ -111,6 +111,8 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
       return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, ...event.set } : m)) }
     case 'resolved':
       return { ...state, decided: { ...state.decided, [event.payloadId]: event.outcome }, messages: state.messages.map((m) => withOutcomes(m, { [event.payloadId]: event.outcome })) }
+    default:
+      return state // of a tab with another version of the tray
   }
 }
 
