@@ -63,7 +63,7 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	unpack(resp)
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid type is not HTML
 	if resp.StatusCode/100 == 2 && kind != "text/html" {
-		x.reader = &reader{body: resp.Body, watch: x.watch, limits: t.limits, key: t.key}
+		x.reader = &reader{lines: lines{body: resp.Body, watch: x.watch, limit: t.limits.Line}, limits: t.limits, key: t.key}
 		resp.Body = http.NoBody
 		return resp, nil
 	}
