@@ -20,8 +20,13 @@ func (r *Runs) left(run *run, leave func() int) {
 		return
 	}
 	if run.needsReader {
-		r.absent.Begin(run, r.DisconnectGrace, func() { r.abandoned(run) })
+		r.awaitReader(run, r.DisconnectGrace)
 	}
+}
+
+// awaitReader ends a run unless it has a reader after the grace.
+func (r *Runs) awaitReader(run *run, grace time.Duration) {
+	r.absent.Begin(run, grace, func() { r.abandoned(run) })
 }
 
 // Leave ends a run of the user now, instead of after the grace, if it ends with its last
@@ -44,7 +49,7 @@ func (r *Runs) Leave(user schemas.User, id string) {
 // client does not come back, or when it continues after it has only waited.
 func (r *Runs) unread(run *run, grace time.Duration) {
 	if _, over := run.log.Ended(); !over && run.needsReader && run.log.Readers() == 0 {
-		r.absent.Begin(run, grace, func() { r.abandoned(run) })
+		r.awaitReader(run, grace)
 	}
 }
 
@@ -57,7 +62,7 @@ func (r *Runs) abandoned(run *run) {
 	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
 	if elsewhere, err := r.acts.ReadElsewhere(ctx, run.id); elsewhere || err != nil {
-		r.absent.Begin(run, r.DisconnectGrace, func() { r.abandoned(run) })
+		r.awaitReader(run, r.DisconnectGrace)
 		return
 	}
 	run.stop(answer.ErrDisconnected)

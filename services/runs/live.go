@@ -1,11 +1,8 @@
 package runs
 
 import (
-	"cmp"
 	"context"
 	"iter"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -65,21 +62,10 @@ func (r *Runs) LiveIn(ctx context.Context, user schemas.User, document string) (
 	return r.liveOf(user, func(run *run) bool { return turn.DocumentID(run.req.Context, run.conversationID) == document }), nil
 }
 
+// liveOf returns the ids of the unfinished runs of a user here for which is holds.
 func (r *Runs) liveOf(user schemas.User, is func(*run) bool) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var list []*run
-	for _, run := range r.live {
-		if _, over := run.log.Ended(); !over && run.owner.ID == user.ID && is(run) {
-			list = append(list, run)
-		}
-	}
-	slices.SortFunc(list, func(a, b *run) int { // ids are ordered by time
-		return cmp.Or(cmp.Compare(min(b.attempt, 1), min(a.attempt, 1)), strings.Compare(a.id, b.id))
-	})
-	ids := make([]string, len(list))
-	for i, run := range list {
-		ids[i] = run.id
-	}
-	return ids
+	return idsOf(r.those(func(run *run) bool {
+		_, over := run.log.Ended()
+		return !over && run.owner.ID == user.ID && is(run)
+	}))
 }

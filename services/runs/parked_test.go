@@ -91,7 +91,7 @@ func TestARunThatEndedItsProcessIsNotTriedAgainAfterAnOutage(t *testing.T) {
 				s.run = record.Run{ID: "r", Owner: ann, State: schemas.RunRunning, Attempt: 3, Replica: lease.ID, Request: []byte(`{"message":"q"}`)}
 				f := found{stored: s.run, lease: lease, earlier: &earlier{Earlier: attempts.Nothing(), fatal: true, bare: true}}
 				s.setAway(!begins)
-				if run := r.beginAttempts(t.Context(), []found{f})[0]; run != nil {
+				for _, run := range r.beginAttempts(t.Context(), []found{f}) {
 					s.setAway(true)
 					r.goWork(run)
 					r.work.Done()

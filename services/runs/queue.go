@@ -12,17 +12,24 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// markStarting reports whether the caller has to start a queued run; then
+// markStarting reports whether the caller has to start a run that waits; then
 // nobody else does. The start counts as work that Shutdown waits for.
 func (r *Runs) markStarting(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if run.attempt != 0 || run.starting || r.draining {
+	if !run.waits || r.draining {
 		return false
 	}
-	run.starting = true
+	run.waits = false
 	r.work.Add(1)
 	return true
+}
+
+// waitAgain undoes markStarting for a run that does not start now.
+func (r *Runs) waitAgain(run *run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	run.waits = true
 }
 
 // setIdle records whether the run only waits for its user or for the page.
@@ -54,7 +61,7 @@ func (r *Runs) isIdle(run *run) bool {
 // endQueued ends a cancelled run that is queued or held, at once instead of
 // when its turn comes. A queued run ends as attempt 0, because it never began.
 func (r *Runs) endQueued(run *run) {
-	if r.markStarting(run) || r.unhold(run) {
+	if r.markStarting(run) {
 		r.goWork(run)
 		r.work.Done()
 	}
@@ -71,21 +78,17 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		return
 	}
 	begun, err := r.beginQueued(ctx, run)
-	if err != nil { // before anybody else may start it
-		r.unclaim(run.owner.ID, run.id, 0)
-	}
-	r.mu.Lock()
-	switch {
-	case err == nil:
+	if err == nil {
+		r.mu.Lock()
 		run.attempt, run.messageID, run.replaces, run.lost = 1, begun.MessageID, begun.Replaces, begun.Lost
-	case errors.Is(err, record.ErrBusy), errors.Is(err, record.ErrReplaced):
-		run.starting = false
-	}
-	r.mu.Unlock()
-	switch {
-	case err == nil:
+		r.mu.Unlock()
 		r.goWork(run)
+		return
+	}
+	r.unclaim(run.owner.ID, run.id, 0) // before anybody else may start it
+	switch {
 	case errors.Is(err, record.ErrBusy):
+		r.waitAgain(run)
 		switch {
 		case context.Cause(run.ctx) != nil: // cancelled meanwhile
 			r.endQueued(run)
@@ -93,6 +96,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 			r.noteUnpolled(run.conversationID)
 		}
 	case errors.Is(err, record.ErrReplaced):
+		r.waitAgain(run)
 		run.stop(answer.ErrCancelled)
 		r.endQueued(run)
 	case errors.Is(err, record.ErrFenced):
@@ -160,26 +164,13 @@ func (r *Runs) next(conversationID int64) {
 
 // queuedOf returns the runs of a chat that wait for their turn.
 func (r *Runs) queuedOf(conversationID int64) []*run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var list []*run
-	for _, run := range r.live {
-		if run.conversationID == conversationID && run.attempt == 0 && !run.starting {
-			list = append(list, run)
-		}
-	}
-	return list
+	return r.those(func(run *run) bool { return run.conversationID == conversationID && run.attempt == 0 && run.waits })
 }
 
 // worksOn reports whether a run of the chat is under way here: its end starts the next
 // one. One that has ended may still be followed.
 func (r *Runs) worksOn(conversationID int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, run := range r.live {
-		if run.conversationID == conversationID && run.attempt > 0 && !run.log.Closed() {
-			return true
-		}
-	}
-	return false
+	return len(r.those(func(run *run) bool {
+		return run.conversationID == conversationID && run.attempt > 0 && !run.log.Closed()
+	})) > 0
 }

@@ -161,29 +161,19 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 		}
 	}
 	now, later, limit := r.judge(left)
-	begun := r.beginAttempts(ctx, now)
-	for _, run := range begun { // now that all have their claims
-		if run != nil {
-			began()
-			r.goWork(run)
-			r.work.Done()
-		}
+	for _, run := range r.beginAttempts(ctx, now) { // now that all have their claims
+		began()
+		r.goWork(run)
+		r.work.Done()
 	}
-	held := make([]*run, len(later))
-	concurrent.Each(len(later), recoverAtOnce, func(i int) {
-		run, err := r.beginAttempt(ctx, later[i])
-		if err != nil {
-			r.postpone(later[i].stored.ID, parked{lease: lease}, err)
-		} else if run != nil {
-			r.hold(run)
-			if context.Cause(run.ctx) != nil { // cancelled meanwhile
-				r.endQueued(run)
-			}
-			r.work.Done()
-			held[i] = run
+	held := r.beginAttempts(ctx, later)
+	for _, run := range held {
+		r.hold(run)
+		if context.Cause(run.ctx) != nil { // cancelled meanwhile
+			r.endQueued(run)
 		}
-	})
-	held = slices.DeleteFunc(held, func(run *run) bool { return run == nil })
+		r.work.Done()
+	}
 	if len(held) > 0 {
 		r.Logger.Warn("the process ended again while it worked on these runs; they start one at a time", "runs", len(held))
 		r.loops.Go(func() { r.try(r.looping, held, limit) })
@@ -279,8 +269,8 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, p *parked) error {
 	return nil
 }
 
-// beginAttempts makes the current attempts of runs, whose marks are stored together. The
-// result for one that cannot begin now is nil.
+// beginAttempts makes the current attempts of runs, whose marks are stored together. Those
+// that cannot begin now are not in the result.
 func (r *Runs) beginAttempts(ctx context.Context, list []found) (begun []*run) {
 	for some := range slices.Chunk(list, marksAtOnce) {
 		made, marks := make([]*run, len(some)), make([]*eventlog.Commit, len(some))
@@ -297,7 +287,7 @@ func (r *Runs) beginAttempts(ctx context.Context, list []found) (begun []*run) {
 		})
 		begun = append(begun, made...)
 	}
-	return begun
+	return slices.DeleteFunc(begun, func(run *run) bool { return run == nil })
 }
 
 // beginAttempt is beginAttempts for one run. While the service stops, the run is nil.
@@ -342,16 +332,8 @@ func (r *Runs) enterAttempt(ctx context.Context, run *run, mark *eventlog.Commit
 // lost forgets the runs of a lost lease that have not begun here. Those under way end
 // by themselves.
 func (r *Runs) lost(lease *leases.Lease) {
-	r.mu.Lock()
-	var list []*run
-	for _, run := range r.live {
-		if run.lease == lease {
-			list = append(list, run)
-		}
-	}
-	r.mu.Unlock()
-	for _, run := range list {
-		if r.markStarting(run) || r.unhold(run) {
+	for _, run := range r.those(func(run *run) bool { return run.lease == lease }) {
+		if r.markStarting(run) {
 			r.abandon(run)
 			r.work.Done()
 		}

@@ -46,10 +46,9 @@ type run struct {
 	earlier        *earlier // nil in the first attempt
 	spent          *usage.Ledger
 
+	waits      bool          // in the queue, or for its trial, until somebody starts it, see markStarting
 	blocked    bool          // queued, and waits for the claims of others, see claimQueued
-	starting   bool          // no longer queued: somebody starts it, see markStarting
 	idle       bool          // it only waits, see setIdle
-	held       bool          // it waits for its trial, see hold
 	becameIdle chan struct{} // receives a value when it becomes idle
 
 	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
@@ -125,7 +124,7 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	defer r.beginning.Done(run.id)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.live[run.id] = run
+	r.live[run.id], run.waits = run, run.attempt == 0
 }
 
 // goWork starts the goroutine of the run.

@@ -7,10 +7,13 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -189,18 +192,10 @@ type Runs struct {
 // New returns Runs with a running committer. Recover continues the runs that an
 // earlier process left unfinished.
 func New(o Options) *Runs {
-	if o.RunTimeout == 0 {
-		o.RunTimeout = defaultRunTimeout
-	}
-	if o.DisconnectGrace == 0 {
-		o.DisconnectGrace = defaultDisconnectGrace
-	}
-	if o.StopWait == 0 {
-		o.StopWait = DefaultStopWait
-	}
-	if o.ApprovalTimeout == 0 {
-		o.ApprovalTimeout = answer.DefaultApprovalTimeout
-	}
+	o.RunTimeout = cmp.Or(o.RunTimeout, defaultRunTimeout)
+	o.DisconnectGrace = cmp.Or(o.DisconnectGrace, defaultDisconnectGrace)
+	o.StopWait = cmp.Or(o.StopWait, DefaultStopWait)
+	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, answer.DefaultApprovalTimeout)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -274,6 +269,32 @@ func (r *Runs) find(id string) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.live[id]
+}
+
+// those returns the runs of this process for which is holds, those that have begun first,
+// the earliest first. Is is called with the lock held.
+func (r *Runs) those(is func(*run) bool) []*run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []*run
+	for _, run := range r.live {
+		if is(run) {
+			list = append(list, run)
+		}
+	}
+	slices.SortFunc(list, func(a, b *run) int { // ids are ordered by time
+		return cmp.Or(cmp.Compare(min(b.attempt, 1), min(a.attempt, 1)), strings.Compare(a.id, b.id))
+	})
+	return list
+}
+
+// idsOf returns the ids of runs.
+func idsOf(list []*run) []string {
+	ids := make([]string, len(list))
+	for i, run := range list {
+		ids[i] = run.id
+	}
+	return ids
 }
 
 // traceOf returns the trace of an ended run that is still followed here, else nil.

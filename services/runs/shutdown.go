@@ -33,7 +33,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.handsOver, r.idleEnds = handsOver, true
 	for _, run := range r.live {
-		if run.attempt == 0 && !run.starting || run.held {
+		if run.waits {
 			queued, ids = append(queued, run), append(ids, run.id)
 		}
 		if run.idle {
@@ -70,7 +70,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 // leaveLate does what Shutdown does with queued runs, for one that is queued only after that.
 func (r *Runs) leaveLate(run *run) {
 	r.mu.Lock()
-	late := r.idleEnds && run.attempt == 0 && !run.starting
+	late := r.idleEnds && run.waits
 	r.mu.Unlock()
 	if late {
 		r.letGo(run.lease, run.id)
@@ -80,15 +80,7 @@ func (r *Runs) leaveLate(run *run) {
 
 // working returns the ids of the running runs.
 func (r *Runs) working() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var ids []string
-	for id, run := range r.live {
-		if run.attempt > 0 && !run.held {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	return idsOf(r.those(func(run *run) bool { return run.attempt > 0 && !run.waits }))
 }
 
 // letGo gives runs that this process does not work on any more to the other replicas,

@@ -116,14 +116,14 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 // answering returns the run under way that the request has begun and whose answer has
 // the id that the request reserves, nil for none.
 func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, run := range r.live {
-		if _, over := run.log.Ended(); !over && run.messageID == b.Run.MessageID && run.owner.ID == user.ID && bytes.Equal(schemas.Encode(run.req), body) {
-			return run
-		}
+	list := r.those(func(run *run) bool {
+		_, over := run.log.Ended()
+		return !over && run.messageID == b.Run.MessageID && run.owner.ID == user.ID && bytes.Equal(schemas.Encode(run.req), body)
+	})
+	if len(list) == 0 {
+		return nil
 	}
-	return nil
+	return list[0]
 }
 
 // view shows the user a run that was found.

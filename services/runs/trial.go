@@ -122,26 +122,13 @@ func (r *Runs) leave(run *run) {
 func (r *Runs) hold(run *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	run.held, run.earlier.bare = true, true
-}
-
-// unhold reports whether the caller has to start a held run; then nobody else
-// does. The start counts as work that Shutdown waits for.
-func (r *Runs) unhold(run *run) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !run.held || r.draining {
-		return false
-	}
-	run.held = false
-	r.work.Add(1)
-	return true
+	run.waits, run.earlier.bare = true, true
 }
 
 // try starts held runs, one at a time.
 func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 	for _, run := range held {
-		if ctx.Err() != nil || !r.unhold(run) {
+		if ctx.Err() != nil || !r.markStarting(run) {
 			continue
 		}
 		err := r.mark(run, attempts.Mark{Alone: r.nowMilli()}).Wait(ctx)
