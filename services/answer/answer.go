@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -14,10 +13,10 @@ import (
 	"github.com/chattray/chattray/services/answer/levels"
 	"github.com/chattray/chattray/services/answer/payloads"
 	"github.com/chattray/chattray/services/answer/visible"
+	"github.com/chattray/chattray/services/answer/writes"
 	"github.com/chattray/chattray/services/answer/written"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
-	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/trace"
 )
@@ -41,10 +40,10 @@ type Writer struct {
 	payloads payloads.List
 	visible  visible.Text
 
-	steps   []turn.Step
-	calls   []*call
-	marked  int                     // markers sent
-	pending []schemas.CustomPayload // named, but in no write yet
+	steps  []turn.Step
+	calls  []*call
+	marked int // markers sent
+	writes *writes.Writes
 
 	values    []schemas.SuggestedValue
 	actions   []schemas.SuggestedAction
@@ -60,13 +59,6 @@ type Writer struct {
 	restored  bool          // earlier answers get the blocks of this one back
 	stop      schemas.StopReason
 
-	// checkpoint is stored with the next write that does not end the run, under
-	// the number checkpointN; nil means none. writes are the writes that may
-	// not be stored yet.
-	checkpoint  *attempts.Checkpoint
-	checkpointN int
-	writes      []*eventlog.Commit
-	later       *eventlog.Commit // the last write for which nobody waits
 	// silent is set while the writer goes through finished steps again: their events
 	// are in the stored log, which shows the first keptMarkers markers.
 	silent      bool
@@ -94,12 +86,7 @@ type Writer struct {
 	// rejected withdraw the blocks that the user has rejected between two attempts.
 	rejected []*runlog.BlockReset
 
-	mu      sync.Mutex
-	started map[int]*eventlog.Commit // writes with the start of a call, for the goroutines of the tools
-	edited  map[int]bool             // calls whose input the user has changed
-	drafts  map[int]*documents.Draft // what calls have written while the model wrote them
-	// elsewhere are the calls that may not write because another run does.
-	elsewhere map[int]bool
+	notes notes
 }
 
 // call is a tool call of the run.
@@ -112,8 +99,9 @@ type call struct {
 // New returns a writer for the attempt; ctx is the run's context.
 func New(ctx context.Context, run Run, deps Deps) *Writer {
 	wr := &Writer{
-		run: run, deps: deps, ctx: ctx, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool),
-		elsewhere: make(map[int]bool), payloads: payloads.New(run.ID),
+		run: run, deps: deps, ctx: ctx, decided: make(map[int]bool), asking: make(map[int]bool),
+		payloads: payloads.New(run.ID),
+		writes:   writes.New(writes.Options{Run: run.ID, Attempt: run.Attempt, Message: run.MessageID, Log: deps.Log, Commit: deps.Commit, Now: deps.Now}),
 	}
 	wr.levels = levels.New(levels.Options{Emit: wr.emit, Lookup: wr.tool, Status: threadStatus, Attempt: run.Attempt, Ref: run.MessageID})
 	if deps.Drafts != nil {
@@ -204,7 +192,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 	}
 	switch e := event.(type) {
 	case turn.CallStart:
-		wr.checkLater()
+		wr.fail(wr.writes.Failed())
 		wr.deps.Text.Begin()
 		wr.spoke = false
 		wr.visible.Part()
@@ -244,7 +232,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 		wr.levels.Inner(e)
 	case turn.ThreadStart, turn.ThreadEnd: // these come only inside a ThreadEvent
 	case turn.LoopComplete:
-		wr.checkLater()
+		wr.fail(wr.writes.Failed())
 		wr.stop = e.StopReason
 	case turn.Cancelled:
 	}
@@ -306,19 +294,23 @@ func (wr *Writer) reply(e turn.Reply) {
 	wr.levels.Close("completed")
 	wr.steps = append(wr.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
 	wr.writing.Reset()
-	wr.checkpoint, wr.checkpointN = &attempts.Checkpoint{Reply: &e, Spent: wr.deps.Spent.Models(), WorkedMS: wr.deps.Clock.Used().Milliseconds()}, len(wr.steps)
+	checkpoint := wr.used()
+	checkpoint.Reply = &e
+	wr.writes.Keep(len(wr.steps), checkpoint)
 	if e.Model != "" {
 		wr.warn("The model " + wr.prepared.Request.Model + " did not answer; " + e.Model + " answered in its place.")
 	}
 }
 
+// used returns a checkpoint with what the run has used.
+func (wr *Writer) used() attempts.Checkpoint {
+	return attempts.Checkpoint{Spent: wr.deps.Spent.Models(), WorkedMS: wr.deps.Clock.Used().Milliseconds()}
+}
+
 // found takes the values that the filter found in a reply.
 func (wr *Writer) found(f turn.Found) {
 	for _, p := range f.Payloads {
-		if named := wr.addPayload(p, "llm", payloads.TextPlace(wr.asked())); named != nil {
-			wr.pending = append(wr.pending, *named)
-			wr.levels.Payload(*named, wr.asked())
-		}
+		wr.showPayload(p, "llm", payloads.TextPlace(wr.asked()))
 	}
 	if f.Values != nil {
 		wr.values = f.Values
@@ -346,6 +338,14 @@ func (wr *Writer) addPayload(p turn.Payload, source string, place int) *schemas.
 		wr.drop(refused.Dropped)
 	}
 	return named
+}
+
+// showPayload shows a payload that is of no call, where the answer is now.
+func (wr *Writer) showPayload(p turn.Payload, source string, place int) {
+	if named := wr.addPayload(p, source, place); named != nil {
+		wr.writes.Payload(*named)
+		wr.levels.Payload(*named, wr.asked())
+	}
 }
 
 // asked is how many calls the finished replies have asked for.

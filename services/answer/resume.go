@@ -72,7 +72,7 @@ func (wr *Writer) Restore() {
 	}
 	wr.announce(e)
 	wr.dueMarkers()
-	wr.checkpoint, wr.pending = nil, nil // they are stored
+	wr.writes.Forget() // it is stored
 	wr.lookForWithdrawals()
 }
 
@@ -138,7 +138,7 @@ func (wr *Writer) Keep() {
 				}
 			}
 		}
-		wr.checkpoint, wr.pending = nil, nil
+		wr.writes.Forget()
 	} else {
 		for _, row := range e.Calls {
 			wr.at(row.Index).ToolCall = row // breakOff ends those that have not ended

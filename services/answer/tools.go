@@ -44,15 +44,13 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 		return
 	}
 	var w *eventlog.Commit
-	first := wr.checkpoint != nil
+	first := wr.writes.Waiting()
 	if row := c.ToolCall; !wr.idempotent(e.Name) {
 		w = wr.Write(&record.Write{ToolCall: &row})
-		wr.mu.Lock()
-		wr.started[e.Index] = w
-		wr.mu.Unlock()
+		wr.notes.change(e.Index, func(n *note) { n.start = w })
 	} else if first && wr.repeatable(e.Index) {
 		first = false
-		wr.writeLater(&record.Write{})
+		wr.writes.AddLater(&record.Write{})
 	} else if first {
 		w = wr.Write(&record.Write{})
 	}
@@ -111,7 +109,8 @@ func (wr *Writer) begin(e turn.ToolStart) {
 	wr.claim(e)
 	if wr.written != nil {
 		wr.written.Begin(e)
-		wr.noteDraft(e.Index)
+		draft := wr.written.Draft(e.Index)
+		wr.notes.change(e.Index, func(n *note) { n.draft = draft })
 	}
 }
 
@@ -120,10 +119,10 @@ func (wr *Writer) line(index int, id, name string, s runlog.Status) {
 	wr.emit(wr.levels.Line(index, id, name), &s)
 }
 
-// fail keeps the first error that ends the attempt. While the run is being
+// fail keeps the first error that ends the attempt; nil is none. While the run is being
 // stopped it keeps none, because errors then follow from the stop.
 func (wr *Writer) fail(err error) {
-	if wr.err == nil && context.Cause(wr.ctx) == nil {
+	if err != nil && wr.err == nil && context.Cause(wr.ctx) == nil {
 		wr.err = err
 	}
 }
@@ -135,17 +134,15 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 	if !t.Idempotent && wr.interrupted[c.Index] {
 		return turn.Result{Text: interruptedText, IsError: true}, nil
 	}
+	n := wr.notes.of(c.Index)
 	if !t.Idempotent {
-		wr.mu.Lock()
-		w := wr.started[c.Index]
-		wr.mu.Unlock()
-		if err := c.Waiting(func() error { return w.Wait(ctx) }); err != nil {
+		if err := c.Waiting(func() error { return n.start.Wait(ctx) }); err != nil {
 			wr.deps.Stop(err) // the attempt cannot continue without this write
 			return turn.Result{}, err
 		}
 	}
 	wr.identify(c)
-	if wr.busy(c.Index) {
+	if n.elsewhere {
 		return turn.Result{Text: elsewhereText, IsError: true}, nil
 	}
 	if result, withdrawn := wr.withdrawn(ctx, t, c); withdrawn {
@@ -161,7 +158,10 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 		return late.result, nil
 	}
 	wr.stopFenced(err)
-	return wr.noted(c, result), err
+	if n.edited {
+		result.Text = "(The user changed the input to " + string(c.Input) + ")\n" + result.Text
+	}
+	return result, err
 }
 
 // stopFenced ends the attempt if an error says that a later one has begun elsewhere.
@@ -203,12 +203,12 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 	}
 	c.Payload = c.payload
 	if c.payload != nil {
-		wr.pending = append(wr.pending, *c.payload)
+		wr.writes.Payload(*c.payload)
 	}
 	wr.result(e.Index, e.Result)
 	row := c.ToolCall
 	if wr.repeatable(e.Index) {
-		wr.writeLater(&record.Write{ToolCall: &row})
+		wr.writes.AddLater(&record.Write{ToolCall: &row})
 		wr.completed(c)
 		return
 	}
@@ -332,51 +332,4 @@ func (wr *Writer) marker(n int) {
 	}
 	wr.putMarker(text.ToolMarker + strconv.Itoa(n) + "]]")
 	wr.visible.EndMarker()
-}
-
-// Write submits a write of the run, with the checkpoint and the payloads that wait to
-// be stored. It is held while the database is not available.
-func (wr *Writer) Write(w *record.Write) *eventlog.Commit {
-	return wr.submit(&eventlog.Commit{Write: w, Hold: true})
-}
-
-// writeLater does the same for a write that nobody waits for. Later writes are
-// not stored without it.
-func (wr *Writer) writeLater(w *record.Write) {
-	wr.later = wr.submit(&eventlog.Commit{Write: w, Hold: true, Later: true})
-}
-
-// checkLater ends the attempt if a write that nobody waited for has failed.
-func (wr *Writer) checkLater() {
-	if wr.later != nil {
-		if err := wr.later.Failed(); err != nil {
-			wr.fail(err)
-		}
-	}
-}
-
-func (wr *Writer) submit(commit *eventlog.Commit) *eventlog.Commit {
-	w := commit.Write
-	w.RunID, w.Attempt = wr.run.ID, wr.run.Attempt
-	if wr.checkpoint != nil && w.Finish == nil {
-		w.Checkpoint = &record.Checkpoint{N: wr.checkpointN, Data: schemas.Encode(wr.checkpoint)}
-	}
-	wr.checkpoint = nil
-	w.Payloads = append(w.Payloads, wr.takePayloads()...)
-	if wr.later != nil && wr.later.Stored() {
-		wr.later = nil
-	}
-	commit.Log, commit.After = wr.deps.Log, wr.later
-	e := wr.deps.Commit.Add(commit)
-	wr.writes = append(slices.DeleteFunc(wr.writes, (*eventlog.Commit).Stored), e)
-	return e
-}
-
-func (wr *Writer) takePayloads() []record.Payload {
-	var rows []record.Payload
-	for _, p := range wr.pending {
-		rows = append(rows, record.Payload{CustomPayload: p, MessageID: wr.run.MessageID, CreatedAt: wr.deps.Now()})
-	}
-	wr.pending = nil
-	return rows
 }

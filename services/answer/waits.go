@@ -180,9 +180,7 @@ func (wr *Writer) toolAnswered(e turn.ToolAnswered) {
 	wr.deps.Clock.Resume()
 	delete(wr.asking, e.Index)
 	if e.Input != nil {
-		wr.mu.Lock()
-		wr.edited[e.Index] = true
-		wr.mu.Unlock()
+		wr.notes.change(e.Index, func(n *note) { n.edited = true })
 	}
 	wr.decided[e.Index] = e.Result != nil
 	if !wr.ofPage(e.Name) {
@@ -346,17 +344,6 @@ func (wr *Writer) wait(ctx context.Context, index int) (record.Wait, error) {
 func (wr *Writer) expire(ctx context.Context, w record.Wait) (record.Wait, error) {
 	w.Answer, w.AnsweredAt = schemas.WaitExpired, wr.deps.Now()
 	return wr.deps.Store.AnswerWait(ctx, w)
-}
-
-// noted adds a note to a result if the user has changed the call's input.
-func (wr *Writer) noted(c *turn.Call, result turn.Result) turn.Result {
-	wr.mu.Lock()
-	edited := wr.edited[c.Index]
-	wr.mu.Unlock()
-	if edited {
-		result.Text = "(The user changed the input to " + string(c.Input) + ")\n" + result.Text
-	}
-	return result
 }
 
 // noticeable is the shortest wait of a model that is shown.
