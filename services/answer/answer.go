@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/services/answer/levels"
 	"github.com/chattray/chattray/services/answer/payloads"
 	"github.com/chattray/chattray/services/answer/visible"
+	"github.com/chattray/chattray/services/answer/waits"
 	"github.com/chattray/chattray/services/answer/writes"
 	"github.com/chattray/chattray/services/answer/written"
 	"github.com/chattray/chattray/services/attempts"
@@ -69,9 +70,8 @@ type Writer struct {
 
 	offered []turn.Tool // the run's tools as they are, for threads
 	reading *guard.Reading
-	// earlierWaits are the waits of earlier attempts, by call; nil while not read.
-	earlierWaits map[int]record.Wait
 
+	waits   *waits.Waits
 	decided map[int]bool // calls whose wait decided their outcome
 	asking  map[int]bool // calls that wait and have no answer
 	lacks   bool         // it waits for the servers of tools
@@ -101,6 +101,7 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 	wr := &Writer{
 		run: run, deps: deps, ctx: ctx, decided: make(map[int]bool), asking: make(map[int]bool),
 		payloads: payloads.New(run.ID),
+		waits:    waits.New(waits.Options{Run: run.ID, Store: deps.Store, Wakeups: deps.Wakeups, Timeout: deps.ApprovalTimeout, Now: deps.Now, SharedNow: deps.SharedNow}),
 		writes:   writes.New(writes.Options{Run: run.ID, Attempt: run.Attempt, Message: run.MessageID, Log: deps.Log, Commit: deps.Commit, Now: deps.Now}),
 	}
 	wr.levels = levels.New(levels.Options{Emit: wr.emit, Lookup: wr.tool, Status: threadStatus, Attempt: run.Attempt, Ref: run.MessageID})

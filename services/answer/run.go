@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/waits"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
@@ -70,7 +71,7 @@ type Deps struct {
 	Text   *modeltext.Count
 	// Clock is paused while the run waits for its user.
 	Clock   Clock
-	Wakeups *Wakeups
+	Wakeups *waits.Wakeups
 	// Tool returns a tool that any page may offer to the user.
 	Tool func(name string) (turn.Tool, bool)
 	// Missing returns a channel that is closed once the server of the tool has been connected;

@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/answer/waits"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
@@ -56,7 +57,7 @@ type run struct {
 	stop    context.CancelCauseFunc
 	done    chan struct{} // closed when the run's goroutine has ended
 	limit   timers.Limit  // limit of the run's time
-	wakeups answer.Wakeups
+	wakeups waits.Wakeups
 	release func()
 	text    *modeltext.Count
 	trace   atomic.Pointer[schemas.Diagnostics]

@@ -23,7 +23,7 @@ import (
 	"github.com/chattray/chattray/schemas/seldom"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/acts"
-	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/answer/waits"
 	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/clicks"
 	"github.com/chattray/chattray/services/eventlog"
@@ -195,7 +195,7 @@ func New(o Options) *Runs {
 	o.RunTimeout = cmp.Or(o.RunTimeout, defaultRunTimeout)
 	o.DisconnectGrace = cmp.Or(o.DisconnectGrace, defaultDisconnectGrace)
 	o.StopWait = cmp.Or(o.StopWait, DefaultStopWait)
-	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, answer.DefaultApprovalTimeout)
+	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, waits.DefaultTimeout)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
