@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/levels"
 	"github.com/chattray/chattray/services/answer/payloads"
+	"github.com/chattray/chattray/services/answer/target"
 	"github.com/chattray/chattray/services/answer/visible"
 	"github.com/chattray/chattray/services/answer/waits"
 	"github.com/chattray/chattray/services/answer/writes"
@@ -81,7 +82,8 @@ type Writer struct {
 
 	written          *written.Calls   // nil without drafts
 	watch            *documents.Watch // nil without drafts
-	answer           answerDraft
+	answer           *target.Answer
+	target           runlog.Target
 	unstored, unread error // see Unstored and Unread
 	// rejected withdraw the blocks that the user has rejected between two attempts.
 	rejected []*runlog.BlockReset
@@ -112,6 +114,10 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 			Emit: wr.emit, Append: wr.withdraw, Tool: wr.tool, Asked: wr.asked, Approved: deps.Approve == guard.All, Fenced: wr.stopFenced, Logger: deps.Logger,
 		})
 	}
+	wr.answer = target.New(target.Options{
+		Run: run.ID, Owner: run.Owner, Title: run.Request.Message, Drafts: deps.Drafts, Calls: wr.written, Emit: wr.emit, Append: deps.Log.Append, Note: wr.watch.Note,
+		Warn: wr.warn, Withdrawn: func() { deps.Stop(ErrWithdrawn) }, Resumed: run.Earlier != nil, Logger: deps.Logger,
+	})
 	return wr
 }
 
@@ -243,7 +249,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 // modelText shows the part of the model's text that passes the filter.
 func (wr *Writer) modelText(delta string) {
 	wr.spoke = true
-	wr.show(wr.answer.unfenced(wr.filter.Feed(delta)))
+	wr.show(wr.answer.Feed(wr.filter.Feed(delta)))
 }
 
 // show appends visible text. After a tool marker it puts one blank line, whatever line
@@ -263,16 +269,22 @@ func (wr *Writer) show(text string) {
 		wr.deps.FirstToken(wr.deps.Now().Sub(wr.run.CreatedAt))
 	}
 	wr.visible.Put(text, wr.writing.String())
-	wr.answer.add(wr, text)
+	wr.answer.Add(text, wr.silent)
 	if at := wr.levels.Text(); !wr.silent {
 		wr.appended(wr.deps.Log.AppendText(at, text))
 	}
 }
 
+// showLast shows the end of a reply's text.
+func (wr *Writer) showLast(rest string) {
+	wr.show(wr.answer.Last(rest))
+	wr.answer.EndText()
+}
+
 // putMarker shows a tool marker or the blank line around it.
 func (wr *Writer) putMarker(text string) {
 	wr.visible.Put(text, wr.writing.String())
-	wr.answer.joiner.Marker()
+	wr.answer.Marker()
 	wr.emit(runlog.Level{}, &runlog.Marker{Text: text})
 }
 
@@ -290,7 +302,9 @@ func (wr *Writer) reply(e turn.Reply) {
 	if wr.shows() {
 		wr.written.Reply(&e)
 	}
-	wr.answer.replied(wr)
+	if !wr.silent {
+		wr.answer.EndReply()
+	}
 	wr.levels.Whole(&e)
 	wr.levels.Close("completed")
 	wr.steps = append(wr.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})

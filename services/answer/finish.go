@@ -30,10 +30,12 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 		if end.State == schemas.RunCompleted {
 			wr.lookForWithdrawals()
 		}
-		wr.answer.end(wr, end.State == schemas.RunCompleted)
+		wr.answer.End(end.State == schemas.RunCompleted)
 	}
-	wr.restore(end.State)
-	if end.State != schemas.RunCompleted {
+	if end.State == schemas.RunCompleted {
+		wr.unstored = wr.answer.Unstored() // else warnings say what its blocks lack
+	} else {
+		wr.restore()
 		wr.lastMarkers() // after restore, to which a marker is text
 	}
 	wr.levels.Close(levelStatus[end.State])
@@ -53,11 +55,7 @@ func (wr *Writer) Unstored() error { return wr.unstored }
 
 // restore shows the earlier answers again whose blocks the run has cleared, if it has
 // brought nothing in their place.
-func (wr *Writer) restore(state schemas.RunState) {
-	if state == schemas.RunCompleted {
-		return
-	}
-	wr.unstored = nil // warnings say what its blocks lack
+func (wr *Writer) restore() {
 	if wr.visible.Worded() || len(wr.payloads.All()) > 0 || !wr.run.Replaces && wr.run.Earlier == nil {
 		return
 	}
