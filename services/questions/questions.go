@@ -241,22 +241,22 @@ func (q *Questions) supersede(ctx context.Context, req *schemas.ChatRequest, b *
 		return err
 	}
 	if m.Role != "user" || m.Status == schemas.MessageSuperseded {
-		return NotCurrent(req)
+		return notCurrent(req)
 	}
 	b.Supersede = m.ID
 	return nil
 }
 
-// NotCurrent is the error for a request that replaces a message which is replaced already.
-func NotCurrent(req *schemas.ChatRequest) error {
+// notCurrent is the error for a request that replaces a message which is replaced already.
+func notCurrent(req *schemas.ChatRequest) error {
 	if req.RegenerateMessageID != "" {
 		return schemas.Invalid("/regenerate_message_id", "is not a current message of the assistant")
 	}
 	return schemas.Invalid("/edit_message_id", "is not a current message of the user")
 }
 
-// ErrQueueFull refuses a message when too many others of its chat wait.
-var ErrQueueFull = &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many messages wait in this chat; wait for an answer", RetryAfter: 5}
+// errQueueFull refuses a message when too many others of its chat wait.
+var errQueueFull = &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many messages wait in this chat; wait for an answer", RetryAfter: 5}
 
 // Busy is the error for a request that cannot begin beside a run. It may be sent again
 // after so many seconds; 0 says nothing about that.
@@ -292,7 +292,7 @@ func (q *Questions) regenerate(ctx context.Context, req *schemas.ChatRequest, b 
 		return err
 	}
 	if answer.Role != "assistant" || answer.Status == schemas.MessageSuperseded {
-		return NotCurrent(req)
+		return notCurrent(req)
 	}
 	b.Supersede = answer.ID
 	if answer.RunID != "" {

@@ -92,23 +92,12 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			if err := r.busy(ctx, q, q.BusyRun, "this chat has an answer under way"); err != nil {
 				return schemas.Run{}, err
 			}
-		case errors.Is(err, record.ErrDuplicate):
-			again, err := r.questions.Repeated(ctx, user, o)
-			return r.view(ctx, again, err)
-		case errors.Is(err, schemas.ErrTaken):
-			again, err := r.questions.Resent(ctx, user, req, q.Begin)
-			return r.view(ctx, again, err)
-		case errors.Is(err, record.ErrSame):
-			return r.Run(ctx, user, q.BusyRun)
-		case errors.Is(err, record.ErrNotCurrent):
-			return schemas.Run{}, questions.NotCurrent(req)
-		case errors.Is(err, record.ErrQueueFull):
-			return schemas.Run{}, questions.ErrQueueFull
 		case errors.Is(err, record.ErrUnavailable):
 			r.park(q.Run.ID, parked{lease: lease}) // the run may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
 		default:
-			return schemas.Run{}, err
+			again, err := r.questions.Instead(ctx, req, o, q.Begin, err)
+			return r.view(ctx, again, err)
 		}
 	}
 }

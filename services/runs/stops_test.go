@@ -217,7 +217,7 @@ func TestHandOverOfARunThatIsQueuedLate(t *testing.T) {
 // may have been sent before.
 func TestTakenIDs(t *testing.T) {
 	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
-		if _, err := r.questions.Resent(t.Context(), ann, &schemas.ChatRequest{}, new(record.Begin)); !errors.Is(err, schemas.ErrTaken) {
+		if _, err := r.questions.Instead(t.Context(), &schemas.ChatRequest{}, record.StartOptions{}, new(record.Begin), schemas.ErrTaken); !errors.Is(err, schemas.ErrTaken) {
 			t.Errorf("got %v, want %v", err, schemas.ErrTaken)
 		}
 	})
