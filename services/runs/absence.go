@@ -34,7 +34,7 @@ func (r *Runs) awaitReader(run *run, grace time.Duration) {
 // another replica, which alone knows its readers, ends after the grace.
 func (r *Runs) Leave(user schemas.User, id string) {
 	run := r.find(id)
-	if run == nil || run.owner.ID != user.ID {
+	if run == nil || run.Owner.ID != user.ID {
 		return
 	}
 	r.mu.Lock()
@@ -61,13 +61,13 @@ func (r *Runs) abandoned(run *run) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
-	if elsewhere, err := r.acts.ReadElsewhere(ctx, run.id); elsewhere || err != nil {
+	if elsewhere, err := r.acts.ReadElsewhere(ctx, run.ID); elsewhere || err != nil {
 		r.awaitReader(run, r.DisconnectGrace)
 		return
 	}
 	run.stop(answer.ErrDisconnected)
-	if err := r.Store.Runs.RequestCancel(ctx, run.id); err != nil {
-		r.Logger.Warn("could not store a cancel", "run_id", run.id, "error", err)
+	if err := r.Store.Runs.RequestCancel(ctx, run.ID); err != nil {
+		r.Logger.Warn("could not store a cancel", "run_id", run.ID, "error", err)
 	}
 	r.endQueued(run)
 }

@@ -31,13 +31,13 @@ func (r *Runs) waitsFirst(w documents.Claim) string {
 		return ""
 	}
 	earlier := r.those(func(run *run) bool {
-		return run.blocked && run.owner.ID == w.Owner && run.id < w.Run && context.Cause(run.ctx) == nil &&
+		return run.blocked && run.Owner.ID == w.Owner && run.ID < w.Run && context.Cause(run.ctx) == nil &&
 			slices.ContainsFunc(run.claim.Blocks, func(block string) bool { return slices.Contains(w.Blocks, block) })
 	})
 	if len(earlier) == 0 {
 		return ""
 	}
-	return earlier[0].id
+	return earlier[0].ID
 }
 
 // claimFirst claims what a new run writes, before it is stored: a run that has
@@ -106,13 +106,13 @@ func (r *Runs) reviveBlocked(owner string) {
 // giveBack releases what a run holds, and starts the queued runs of its owner
 // that have waited for it, the earliest first. If a later attempt of it is here, that holds it.
 func (r *Runs) giveBack(run *run) {
-	if now := r.find(run.id); now == nil || now == run {
-		r.Drafts.Release(run.id, run.attempt)
+	if now := r.find(run.ID); now == nil || now == run {
+		r.Drafts.Release(run.ID, run.Attempt)
 	}
 	if r.Drafts == nil || r.Draining() {
 		return
 	}
-	for _, chat := range r.blockedChats(run.owner.ID) {
+	for _, chat := range r.blockedChats(run.Owner.ID) {
 		r.next(chat)
 	}
 }
@@ -120,9 +120,9 @@ func (r *Runs) giveBack(run *run) {
 // blockedChats returns the chats of an owner's queued runs that wait for the
 // claims of others, the chat of the earliest run first.
 func (r *Runs) blockedChats(owner string) (chats []int64) {
-	for _, run := range r.those(func(run *run) bool { return run.blocked && run.owner.ID == owner }) {
-		if !slices.Contains(chats, run.conversationID) {
-			chats = append(chats, run.conversationID)
+	for _, run := range r.those(func(run *run) bool { return run.blocked && run.Owner.ID == owner }) {
+		if !slices.Contains(chats, run.ChatID) {
+			chats = append(chats, run.ChatID)
 		}
 	}
 	return chats

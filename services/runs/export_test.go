@@ -28,7 +28,7 @@ func (r *Runs) EnlistWriting(ctx context.Context, id string, chat int64, blocks 
 
 func (r *Runs) enlistWriting(ctx context.Context, id string, attempt int, chat int64, blocks []string) *run {
 	run := r.enlistAt(ctx, id, attempt)
-	run.owner.ID, run.conversationID = "ann", chat
+	run.Owner.ID, run.ChatID = "ann", chat
 	run.claim = documents.Claim{Run: id, Owner: "ann", Document: "doc", Blocks: blocks}
 	return run
 }
@@ -46,7 +46,7 @@ func (r *Runs) EnlistHeld(ctx context.Context, id string, chat int64, blocks ...
 func (r *Runs) enlistAt(ctx context.Context, id string, attempt int) *run {
 	run := newRun(&record.Run{ID: id}, r.leases.Current(), func() {})
 	run.take(&schemas.ChatRequest{}, documents.Claim{})
-	run.attempt = attempt
+	run.Attempt = attempt
 	r.enlist(ctx, run, 1)
 	return run
 }

@@ -47,7 +47,7 @@ func TestAnswerWhoseEndIsNotStored(t *testing.T) {
 		r.Drafts = documents.New(data, data, data, outOfReach{data})
 		r.Store.Answer = data
 		run := r.reads(t, "r", 1)
-		run.req.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}
+		run.Request.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}
 		run.limit.Start(defaultRunTimeout, func() {})
 		defer run.limit.Stop()
 		wr := r.writer(run)
@@ -97,7 +97,7 @@ func TestEndOfARunWhoseBlocksCannotBeRead(t *testing.T) {
 					r.Drafts = documents.New(data, data, hidden{data}, data)
 				}
 				run := r.reads(t, "r", 2)
-				run.req.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}
+				run.Request.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}
 				run.earlier = &earlier{Earlier: attempts.Nothing(), bare: true}
 				run.earlier.Cancel = tt.cancelled
 				if tt.stopped {
@@ -131,7 +131,7 @@ func TestEarlierAnswersOfAStoppedRun(t *testing.T) {
 		inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
 			r.Store.Answer = &forgetful{tries: tries}
 			run := r.reads(t, "r", 1)
-			run.replaces = true
+			run.Replaces = true
 			run.limit.Start(defaultRunTimeout, func() {})
 			defer run.limit.Stop()
 			if err := r.finish(run, r.writer(run), answer.Outcome{State: schemas.RunCancelled, Err: answer.ErrCancelled}); !errors.Is(err, want) {

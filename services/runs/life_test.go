@@ -87,7 +87,7 @@ func inRuns(t *testing.T, o Options, test func(t *testing.T, r *Runs, m *memory)
 func (r *Runs) reads(t *testing.T, id string, attempt int) *run {
 	run := newRun(&record.Run{ID: id, Owner: ann}, r.leases.Current(), func() {})
 	run.take(&schemas.ChatRequest{OnDisconnect: "cancel"}, documents.Claim{})
-	run.attempt = attempt
+	run.Attempt = attempt
 	r.enlist(t.Context(), run, max(attempt, 1))
 	return run
 }
@@ -113,7 +113,7 @@ func TestLastReader(t *testing.T) {
 		"another reader is left": {func(r *Runs, run *run) { r.left(run, func() int { return 1 }) }, 2 * grace, nil},
 		"a reader is back": {func(r *Runs, run *run) {
 			r.left(run, func() int { return 0 })
-			r.own(run.id).Came()
+			r.own(run.ID).Came()
 		}, 2 * grace, nil},
 		"a reader is about to be back": {func(r *Runs, run *run) {
 			r.left(run, func() int { return 0 })
@@ -127,11 +127,11 @@ func TestLastReader(t *testing.T) {
 			r.setIdle(run, true)
 			r.setIdle(run, false)
 		}, grace, answer.ErrDisconnected},
-		"a reader has left elsewhere": {func(r *Runs, run *run) { here{r}.Look(run.id) }, grace, answer.ErrDisconnected},
-		"its user says so":            {func(r *Runs, run *run) { r.Leave(ann, run.id) }, 0, answer.ErrDisconnected},
-		"its user says so, read":      {func(r *Runs, run *run) { run.log.Subscribe(); r.Leave(ann, run.id) }, 0, nil},
-		"its user says so, waiting":   {func(r *Runs, run *run) { r.setIdle(run, true); r.Leave(ann, run.id) }, 0, nil},
-		"another user says so":        {func(r *Runs, run *run) { r.Leave(schemas.User{ID: "eve"}, run.id) }, 2 * grace, nil},
+		"a reader has left elsewhere": {func(r *Runs, run *run) { here{r}.Look(run.ID) }, grace, answer.ErrDisconnected},
+		"its user says so":            {func(r *Runs, run *run) { r.Leave(ann, run.ID) }, 0, answer.ErrDisconnected},
+		"its user says so, read":      {func(r *Runs, run *run) { run.log.Subscribe(); r.Leave(ann, run.ID) }, 0, nil},
+		"its user says so, waiting":   {func(r *Runs, run *run) { r.setIdle(run, true); r.Leave(ann, run.ID) }, 0, nil},
+		"another user says so":        {func(r *Runs, run *run) { r.Leave(schemas.User{ID: "eve"}, run.ID) }, 2 * grace, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inRuns(t, Options{}, func(t *testing.T, r *Runs, m *memory) {

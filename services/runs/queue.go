@@ -80,31 +80,31 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 	begun, err := r.beginQueued(ctx, run)
 	if err == nil {
 		r.mu.Lock()
-		run.attempt, run.messageID, run.replaces, run.lost = 1, begun.MessageID, begun.Replaces, begun.Lost
+		run.Attempt, run.MessageID, run.Replaces, run.Lost = 1, begun.MessageID, begun.Replaces, begun.Lost
 		r.mu.Unlock()
 		r.goWork(run)
 		return
 	}
-	r.unclaim(run.owner.ID, run.id, 0) // before anybody else may start it
+	r.unclaim(run.Owner.ID, run.ID, 0) // before anybody else may start it
 	switch {
 	case errors.Is(err, record.ErrBusy):
 		r.waitAgain(run)
 		switch {
 		case context.Cause(run.ctx) != nil: // cancelled meanwhile
 			r.endQueued(run)
-		case r.acts == nil && !r.worksOn(run.conversationID): // the run before it has ended meanwhile, or is another process's
-			r.noteUnpolled(run.conversationID)
+		case r.acts == nil && !r.worksOn(run.ChatID): // the run before it has ended meanwhile, or is another process's
+			r.noteUnpolled(run.ChatID)
 		}
 	case errors.Is(err, record.ErrReplaced):
 		r.waitAgain(run)
 		run.stop(answer.ErrCancelled)
 		r.endQueued(run)
 	case errors.Is(err, record.ErrFenced):
-		attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
+		attempts.Lost(r.Store.Runs, run.log, run.ID, r.Logger)
 		r.abandon(run)
 	default: // the attempt may have begun; the outcome is unknown
-		r.untended.Write(ctx, r.Logger, slog.LevelError, "could not start a queued run", slog.String("run_id", run.id), slog.Any("error", err))
-		r.park(run.id, parked{lease: run.lease, was: run})
+		r.untended.Write(ctx, r.Logger, slog.LevelError, "could not start a queued run", slog.String("run_id", run.ID), slog.Any("error", err))
+		r.park(run.ID, parked{lease: run.lease, was: run})
 		r.abandon(run)
 	}
 }
@@ -112,11 +112,11 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 // beginQueued begins a queued run in the store. The ids that its client has chosen for
 // the answer are the run's from now on.
 func (r *Runs) beginQueued(ctx context.Context, run *run) (record.Begun, error) {
-	names, err := r.Drafts.ChatBlocks(ctx, run.owner, run.req.Context, run.messageID)
+	names, err := r.Drafts.ChatBlocks(ctx, run.Owner, run.Request.Context, run.MessageID)
 	if err != nil {
 		return record.Begun{}, err
 	}
-	return r.Store.Queue.BeginQueued(ctx, run.id, run.lease.ID, names)
+	return r.Store.Queue.BeginQueued(ctx, run.ID, run.lease.ID, names)
 }
 
 // abandon drops a marked run that does not start here. Its readers come back
@@ -146,9 +146,9 @@ func (r *Runs) next(conversationID int64) {
 	case errors.Is(err, schemas.ErrNotFound):
 		for _, run := range queued {
 			if r.markStarting(run) {
-				attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
+				attempts.Lost(r.Store.Runs, run.log, run.ID, r.Logger)
 				r.abandon(run)
-				r.reviveBlocked(run.owner.ID) // others may have waited behind it
+				r.reviveBlocked(run.Owner.ID) // others may have waited behind it
 				r.work.Done()
 			}
 		}
@@ -164,13 +164,13 @@ func (r *Runs) next(conversationID int64) {
 
 // queuedOf returns the runs of a chat that wait for their turn.
 func (r *Runs) queuedOf(conversationID int64) []*run {
-	return r.those(func(run *run) bool { return run.conversationID == conversationID && run.attempt == 0 && run.waits })
+	return r.those(func(run *run) bool { return run.ChatID == conversationID && run.Attempt == 0 && run.waits })
 }
 
 // worksOn reports whether a run of the chat is under way here: its end starts the next
 // one. One that has ended may still be followed.
 func (r *Runs) worksOn(conversationID int64) bool {
 	return len(r.those(func(run *run) bool {
-		return run.conversationID == conversationID && run.attempt > 0 && !run.log.Closed()
+		return run.ChatID == conversationID && run.Attempt > 0 && !run.log.Closed()
 	})) > 0
 }

@@ -220,7 +220,7 @@ func (r *Runs) known(stored record.Run, lease *leases.Lease) (*run, error) {
 	if err != nil {
 		err = fmt.Errorf("read the request: %w", err)
 	}
-	run.take(req, documents.ClaimOf(run.owner.ID, run.id, req))
+	run.take(req, documents.ClaimOf(run.Owner.ID, run.ID, req))
 	run.first = questions.First(&stored, req)
 	return run, err
 }
@@ -309,7 +309,7 @@ func (r *Runs) makeAttempt(f found) (*run, *eventlog.Commit) {
 	if err != nil {
 		f.earlier.broken = err
 	}
-	run.attempt, run.earlier = f.stored.Attempt, f.earlier
+	run.Attempt, run.earlier = f.stored.Attempt, f.earlier
 	run.limit.Restore(f.earlier.Worked)
 	return run, r.mark(run, attempts.Mark{})
 }
@@ -321,7 +321,7 @@ func (r *Runs) enterAttempt(ctx context.Context, run *run, mark *eventlog.Commit
 		r.work.Done()
 		return err
 	}
-	r.enlist(run.lease.Context(), run, run.attempt)
+	r.enlist(run.lease.Context(), run, run.Attempt)
 	if r.Drafts != nil { // before a run that has waited for them
 		_, _ = r.Drafts.Claim(ctx, run.earlier.Holds(run.claim))
 	}

@@ -49,7 +49,7 @@ func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over boo
 		end = answer.Outcome{State: schemas.RunCancelled, Err: answer.ErrCancelled}
 	case cause != nil:
 		end = stopped(run.ctx, cause)
-	case run.attempt-e.Uncounted > MaxAttempts, run.attempt > maxAttemptsEver:
+	case run.Attempt-e.Uncounted > MaxAttempts, run.Attempt > maxAttemptsEver:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted several times and was given up")}
 	case e.Action:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeEffectUnknown, "the service was interrupted while the action ran; it is not known whether it took effect")}

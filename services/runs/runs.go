@@ -283,7 +283,7 @@ func (r *Runs) those(is func(*run) bool) []*run {
 		}
 	}
 	slices.SortFunc(list, func(a, b *run) int { // ids are ordered by time
-		return cmp.Or(cmp.Compare(min(b.attempt, 1), min(a.attempt, 1)), strings.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(min(b.Attempt, 1), min(a.Attempt, 1)), strings.Compare(a.ID, b.ID))
 	})
 	return list
 }
@@ -292,14 +292,14 @@ func (r *Runs) those(is func(*run) bool) []*run {
 func idsOf(list []*run) []string {
 	ids := make([]string, len(list))
 	for i, run := range list {
-		ids[i] = run.id
+		ids[i] = run.ID
 	}
 	return ids
 }
 
 // traceOf returns the trace of an ended run that is still followed here, else nil.
 func (r *Runs) traceOf(user schemas.User, id string) *schemas.Diagnostics {
-	if run := r.find(id); run != nil && run.owner.ID == user.ID {
+	if run := r.find(id); run != nil && run.Owner.ID == user.ID {
 		return run.trace.Load()
 	}
 	return nil

@@ -34,7 +34,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	r.handsOver, r.idleEnds = handsOver, true
 	for _, run := range r.live {
 		if run.waits {
-			queued, ids = append(queued, run), append(ids, run.id)
+			queued, ids = append(queued, run), append(ids, run.ID)
 		}
 		if run.idle {
 			run.stop(errShutdown)
@@ -73,14 +73,14 @@ func (r *Runs) leaveLate(run *run) {
 	late := r.idleEnds && run.waits
 	r.mu.Unlock()
 	if late {
-		r.letGo(run.lease, run.id)
+		r.letGo(run.lease, run.ID)
 		run.log.Close()
 	}
 }
 
 // working returns the ids of the running runs.
 func (r *Runs) working() []string {
-	return idsOf(r.those(func(run *run) bool { return run.attempt > 0 && !run.waits }))
+	return idsOf(r.those(func(run *run) bool { return run.Attempt > 0 && !run.waits }))
 }
 
 // letGo gives runs that this process does not work on any more to the other replicas,

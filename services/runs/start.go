@@ -41,7 +41,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		return schemas.Run{}, err
 	}
 	q.MaxQueued = maxQueuedOfChat
-	instead := q.Cancels && len(r.liveOf(user, func(o *run) bool { return o.chatKey == q.ChatKey || o.conversationID == q.ConversationID })) > 0
+	instead := q.Cancels && len(r.liveOf(user, func(o *run) bool { return o.ChatKey == q.ChatKey || o.ChatID == q.ConversationID })) > 0
 	release, err := r.admit(user, instead)
 	if err != nil {
 		return schemas.Run{}, err
@@ -68,7 +68,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		}
 		defer done()
 		if run := r.answering(user, schemas.Encode(req), q.Begin); run != nil {
-			return r.Run(ctx, user, run.id)
+			return r.Run(ctx, user, run.ID)
 		}
 	}
 	lease := r.leases.Current()
@@ -107,7 +107,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
 	list := r.those(func(run *run) bool {
 		_, over := run.log.Ended()
-		return !over && run.messageID == b.Run.MessageID && run.owner.ID == user.ID && bytes.Equal(schemas.Encode(run.req), body)
+		return !over && run.MessageID == b.Run.MessageID && run.Owner.ID == user.ID && bytes.Equal(schemas.Encode(run.Request), body)
 	})
 	if len(list) == 0 {
 		return nil
@@ -192,7 +192,7 @@ func (r *Runs) startedView(run *run, b *record.Begin) schemas.Run {
 		attempt = 1
 	}
 	return schemas.Run{
-		RunID: run.id, ConversationID: run.conversationID, ChatID: run.chatKey, State: b.State, Attempt: attempt,
-		UserMessageID: run.userMessageID, CreatedAt: b.Run.CreatedAt, Begun: true,
+		RunID: run.ID, ConversationID: run.ChatID, ChatID: run.ChatKey, State: b.State, Attempt: attempt,
+		UserMessageID: run.UserMessageID, CreatedAt: b.Run.CreatedAt, Begun: true,
 	}
 }

@@ -105,8 +105,8 @@ func (f found) stuck() int {
 
 // mark writes the mark of the run's attempt.
 func (r *Runs) mark(run *run, m attempts.Mark) *eventlog.Commit {
-	m.Attempt, m.Steps, m.Uncounted, m.Fresh = run.attempt, len(run.earlier.Steps), run.earlier.Uncounted, run.earlier.fresh
-	w := &record.Write{RunID: run.id, Attempt: run.attempt, Checkpoint: &record.Checkpoint{N: attempts.MarkNumber, Data: schemas.Encode(attempts.Checkpoint{Mark: &m, WorkedMS: run.limit.Used().Milliseconds()})}}
+	m.Attempt, m.Steps, m.Uncounted, m.Fresh = run.Attempt, len(run.earlier.Steps), run.earlier.Uncounted, run.earlier.fresh
+	w := &record.Write{RunID: run.ID, Attempt: run.Attempt, Checkpoint: &record.Checkpoint{N: attempts.MarkNumber, Data: schemas.Encode(attempts.Checkpoint{Mark: &m, WorkedMS: run.limit.Used().Milliseconds()})}}
 	return r.committer.Submit(w, nil, false)
 }
 
@@ -133,9 +133,9 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		}
 		err := r.mark(run, attempts.Mark{Alone: r.nowMilli()}).Wait(ctx)
 		if err != nil {
-			r.Logger.Error("could not start a held run", "run_id", run.id, "error", err)
-			r.unclaim(run.owner.ID, run.id, run.attempt)
-			r.park(run.id, parked{lease: run.lease, taken: true, was: run})
+			r.Logger.Error("could not start a held run", "run_id", run.ID, "error", err)
+			r.unclaim(run.Owner.ID, run.ID, run.Attempt)
+			r.park(run.ID, parked{lease: run.lease, taken: true, was: run})
 			r.abandon(run)
 			r.work.Done()
 			continue
