@@ -8,6 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/trials"
 )
 
 // Work does f as work of a run.
@@ -38,7 +39,7 @@ func (r *Runs) enlistWriting(ctx context.Context, id string, attempt int, chat i
 func (r *Runs) EnlistHeld(ctx context.Context, id string, chat int64, blocks ...string) (try func()) {
 	held := []*run{r.enlistWriting(ctx, id, 2, chat, blocks)}
 	_, _ = r.Drafts.Claim(ctx, held[0].claim)
-	held[0].earlier = &earlier{Earlier: attempts.Nothing()}
+	held[0].earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing()}}
 	r.hold(held[0])
 	return func() { r.try(ctx, held, time.Second) }
 }

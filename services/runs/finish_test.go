@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/trials"
 	"github.com/chattray/chattray/store"
 )
 
@@ -98,7 +99,7 @@ func TestEndOfARunWhoseBlocksCannotBeRead(t *testing.T) {
 				}
 				run := r.reads(t, "r", 2)
 				run.Request.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}
-				run.earlier = &earlier{Earlier: attempts.Nothing(), bare: true}
+				run.earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing(), Bare: true}}
 				run.earlier.Cancel = tt.cancelled
 				if tt.stopped {
 					run.stop(answer.ErrCancelled)

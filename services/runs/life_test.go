@@ -16,6 +16,7 @@ import (
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/trials"
 )
 
 // memory stores what runs write, unless it is away, and the runs that were cancelled.
@@ -183,7 +184,7 @@ func TestEndedRunsAreForgotten(t *testing.T) {
 func TestAttemptThatCannotBegin(t *testing.T) {
 	inRuns(t, Options{RunsPerUser: 1}, func(t *testing.T, r *Runs, m *memory) {
 		m.away = true
-		f := found{stored: record.Run{ID: "r", Owner: ann, Attempt: 2, Request: []byte(`{}`)}, lease: r.leases.Current(), earlier: &earlier{Earlier: attempts.Nothing()}}
+		f := found{stored: record.Run{ID: "r", Owner: ann, Attempt: 2, Request: []byte(`{}`)}, lease: r.leases.Current(), earlier: &earlier{Case: trials.Case{Earlier: attempts.Nothing()}}}
 		if _, err := r.beginAttempt(t.Context(), f); !errors.Is(err, record.ErrUnavailable) {
 			t.Fatalf("got %v, want %v", err, record.ErrUnavailable)
 		}
@@ -203,7 +204,7 @@ func TestAttemptGoesOn(t *testing.T) {
 	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
 		e := attempts.Nothing()
 		e.Worked, e.Spent = time.Minute, []record.ModelUsage{{Model: "m", Usage: schemas.Usage{InputTokens: 7, TotalTokens: 7}}}
-		f := found{stored: record.Run{ID: "r", Owner: ann, Attempt: 2, Request: []byte(`{}`)}, lease: r.leases.Current(), earlier: &earlier{Earlier: e}}
+		f := found{stored: record.Run{ID: "r", Owner: ann, Attempt: 2, Request: []byte(`{}`)}, lease: r.leases.Current(), earlier: &earlier{Case: trials.Case{Earlier: e}}}
 		run, err := r.beginAttempt(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +224,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}{{MaxAttempts + 1, 0, schemas.RunFailed}, {maxAttemptsEver + 1, maxAttemptsEver + 1, schemas.RunFailed}} {
 		inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
 			run := r.reads(t, "r", tt.attempt)
-			run.earlier = &earlier{Earlier: attempts.Nothing(), bare: true}
+			run.earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing(), Bare: true}}
 			run.earlier.Uncounted = tt.uncounted
 			if end, over := r.resume(run, r.writer(run)); !over || end.State != tt.want {
 				t.Errorf("attempt %d, of which %d do not count: over %t, %v; want %v", tt.attempt, tt.uncounted, over, end.State, tt.want)
@@ -252,7 +253,7 @@ func TestLastReaderOfAQueuedRun(t *testing.T) {
 func TestLeftInGoodOrder(t *testing.T) {
 	inRuns(t, Options{}, func(t *testing.T, r *Runs, m *memory) {
 		run := r.reads(t, "r", 2)
-		run.earlier = &earlier{Earlier: attempts.Nothing()}
+		run.earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing()}}
 		if state := r.giveUp(run, r.writer(run), errShutdown); state.Terminal() || !run.log.Closed() {
 			t.Errorf("the run is %s, its log closed: %t", state, run.log.Closed())
 		}
@@ -269,7 +270,7 @@ func TestTextOfEarlierAttempts(t *testing.T) {
 		run := r.reads(t, "r", 2)
 		e := attempts.Nothing()
 		e.Cancel, e.Steps = true, []turn.Step{{Reply: turn.Reply{Text: "12345"}}}
-		run.earlier = &earlier{Earlier: e, bare: true}
+		run.earlier = &earlier{Case: trials.Case{Earlier: e, Bare: true}}
 		if _, over := r.resume(run, r.writer(run)); !over || r.ModelText() != 5 {
 			t.Errorf("over: %t, %d bytes are counted, want 5", over, r.ModelText())
 		}

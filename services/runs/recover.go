@@ -19,6 +19,7 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/questions"
+	"github.com/chattray/chattray/services/trials"
 )
 
 // lateLook is the time between the beginning of Recover and the second scan.
@@ -196,7 +197,7 @@ func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, attempt int, lef
 	f := found{stored: stored, lease: lease}
 	if stored.State != schemas.RunQueued {
 		before, err := attempts.Read(left)
-		f.earlier = &earlier{Earlier: before, broken: err}
+		f.earlier = &earlier{Case: trials.Case{Earlier: before, Attempt: stored.Attempt - 1}, broken: err}
 	}
 	return f, nil
 }
@@ -229,7 +230,7 @@ func (r *Runs) known(stored record.Run, lease *leases.Lease) (*run, error) {
 func (r *Runs) requeue(f found) {
 	run, err := r.known(f.stored, f.lease)
 	if err != nil {
-		run.earlier = &earlier{Earlier: attempts.Nothing(), broken: err}
+		run.earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing()}, broken: err}
 	}
 	r.enlist(f.lease.Context(), run, 1)
 	if f.stored.CancelRequested {
@@ -259,7 +260,7 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, p *parked) error {
 	if err != nil || f.earlier == nil {
 		return err
 	}
-	f.earlier.fatal, f.earlier.bare = p.fatal, p.fatal
+	f.earlier.Fatal, f.earlier.Bare = p.fatal, p.fatal
 	run, err := r.beginAttempt(ctx, f)
 	if err != nil || run == nil {
 		return err
@@ -281,7 +282,7 @@ func (r *Runs) beginAttempts(ctx context.Context, list []found) (begun []*run) {
 			if made[i] == nil {
 				r.letGo(some[i].lease, some[i].stored.ID)
 			} else if err := r.enterAttempt(ctx, made[i], marks[i]); err != nil {
-				r.postpone(some[i].stored.ID, parked{lease: some[i].lease, fatal: some[i].earlier.fatal}, err)
+				r.postpone(some[i].stored.ID, parked{lease: some[i].lease, fatal: some[i].earlier.Fatal}, err)
 				made[i] = nil
 			}
 		})

@@ -7,20 +7,16 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
-	"github.com/chattray/chattray/services/attempts"
+	"github.com/chattray/chattray/services/trials"
 )
 
 // earlier is what earlier attempts of a run have stored, and the consequences
 // for the next attempt.
 type earlier struct {
-	*attempts.Earlier
+	trials.Case
 
 	// broken is why the stored data cannot be read; nil if it can.
 	broken error
-	// bare is true if the finished steps are not processed again; fatal is true
-	// if the run ends now, because it ended the process.
-	bare, fatal bool
-	fresh       bool // see attempts.Mark
 }
 
 // resume brings the writer to the state in which earlier attempts left it, and
@@ -31,7 +27,7 @@ func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over boo
 	e, cause := run.earlier, context.Cause(run.ctx)
 	run.text.Hold(e.Written())
 	var unready error
-	if !e.bare {
+	if !e.Bare {
 		var outline *answer.Prepared
 		if outline, unready = r.prepare.Outline(run.ctx, run.part()); unready == nil {
 			wr.Use(outline)
@@ -41,7 +37,7 @@ func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over boo
 		unready = e.broken
 	}
 	switch {
-	case e.fatal:
+	case e.Fatal:
 		end = answer.Outcome{State: schemas.RunFailed, Err: errContained}
 	case errors.Is(wr.Unread(), record.ErrUnavailable): // a later attempt ends it
 		end = answer.Outcome{Err: wr.Unread()}

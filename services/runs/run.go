@@ -315,7 +315,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 		attempts.Lost(r.Store.Runs, run.log, run.ID, r.Logger)
 	default:
 		r.Logger.Warn("a run is left to a later attempt", "run_id", run.ID, "attempt", run.Attempt, "error", err)
-		r.park(run.ID, parked{lease: run.lease, lost: wr.Unsaved(), was: run, fatal: run.earlier != nil && run.earlier.fatal})
+		r.park(run.ID, parked{lease: run.lease, lost: wr.Unsaved(), was: run, fatal: run.earlier != nil && run.earlier.Fatal})
 		run.log.Close()
 	}
 	return "given up"
