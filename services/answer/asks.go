@@ -73,13 +73,7 @@ func (wr *Writer) reason(ctx context.Context, t *turn.Tool, c *turn.Call) (schem
 
 // finished returns the steps before the one with the call: what the model had
 // read.
-func (wr *Writer) finished(index int) []turn.Step {
-	n := slices.IndexFunc(wr.steps, func(s turn.Step) bool { return index < s.Reply.FirstIndex+len(s.Reply.ToolCalls) })
-	if n < 0 {
-		n = len(wr.steps)
-	}
-	return wr.steps[:n]
-}
+func (wr *Writer) finished(index int) []turn.Step { return wr.steps[:wr.stepOf(index)] }
 
 // guarded returns a tool for the threads of the call. Nobody can be asked
 // there, so a call that needs approval is refused. What one thread of a call

@@ -121,7 +121,6 @@ func (wr *Writer) Keep() {
 	wr.silent = true
 	if wr.filter != nil {
 		wr.keptMarkers = len(e.Calls)
-		wr.interrupted = make(map[int]bool)
 		for _, step := range e.Steps {
 			wr.reply(step.Reply)
 			for i := range step.Reply.ToolCalls {

@@ -43,18 +43,18 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 		wr.begin(e)
 		return
 	}
-	var w *eventlog.Commit
 	first := wr.writes.Waiting()
-	if row := c.ToolCall; !wr.idempotent(e.Name) {
-		w = wr.Write(&record.Write{ToolCall: &row})
+	var w *eventlog.Commit
+	switch {
+	case !wr.tool(e.Name).Idempotent:
+		w = wr.writeCall(c)
 		wr.notes.change(e.Index, func(n *note) { n.start = w })
-	} else if first && wr.repeatable(e.Index) {
-		first = false
+	case first && wr.repeatable(e.Index):
 		wr.writes.AddLater(&record.Write{})
-	} else if first {
+	case first:
 		w = wr.Write(&record.Write{})
 	}
-	if first {
+	if first && w != nil {
 		if err := w.Wait(wr.ctx); err != nil {
 			wr.fail(err)
 			return
@@ -63,9 +63,19 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 	wr.begin(e)
 }
 
-// idempotent reports whether the tool may run again.
-func (wr *Writer) idempotent(name string) bool {
-	return wr.tool(name).Idempotent
+// writeCall submits a write of the call as it is now.
+func (wr *Writer) writeCall(c *call) *eventlog.Commit {
+	row := c.ToolCall
+	return wr.Write(&record.Write{ToolCall: &row})
+}
+
+// stepOf returns the number of the step that asks for the call; the number of steps for none.
+func (wr *Writer) stepOf(index int) int {
+	n := slices.IndexFunc(wr.steps, func(s turn.Step) bool { return index < s.Reply.FirstIndex+len(s.Reply.ToolCalls) })
+	if n < 0 {
+		return len(wr.steps)
+	}
+	return n
 }
 
 // repeatable reports whether the reply that asked for the call may be repeated
@@ -73,17 +83,11 @@ func (wr *Writer) idempotent(name string) bool {
 // its outcomes are stored with the next flush. If the process ends before that,
 // the next attempt begins before the reply, and the model writes it again.
 func (wr *Writer) repeatable(index int) bool {
-	for i := len(wr.steps) - 1; i >= 0; i-- {
-		reply := &wr.steps[i].Reply
-		if index < reply.FirstIndex {
-			continue
-		}
-		return !slices.ContainsFunc(reply.ToolCalls, func(c turn.ToolCall) bool {
-			t := wr.tool(c.Name)
-			return !t.Idempotent || t.Effects || t.Document
-		})
-	}
-	return false
+	n := wr.stepOf(index)
+	return n < len(wr.steps) && !slices.ContainsFunc(wr.steps[n].Reply.ToolCalls, func(c turn.ToolCall) bool {
+		t := wr.tool(c.Name)
+		return !t.Idempotent || t.Effects || t.Document
+	})
 }
 
 // begin shows that a call begins.
@@ -206,14 +210,10 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 		wr.writes.Payload(*c.payload)
 	}
 	wr.result(e.Index, e.Result)
-	row := c.ToolCall
 	if wr.repeatable(e.Index) {
+		row := c.ToolCall
 		wr.writes.AddLater(&record.Write{ToolCall: &row})
-		wr.completed(c)
-		return
-	}
-	// The outcome is stored even while the run is being stopped.
-	if err := wr.Write(&record.Write{ToolCall: &row}).Wait(context.WithoutCancel(wr.ctx)); err != nil {
+	} else if err := wr.writeCall(c).Wait(context.WithoutCancel(wr.ctx)); err != nil { // it is stored even while the run is being stopped
 		wr.fail(err)
 		return
 	}
@@ -240,8 +240,7 @@ func (wr *Writer) breakOff(status string) {
 		}
 		c.State, c.Output, c.ModelOutput, c.IsError = record.ToolFinished, stoppedText, stoppedText, true
 		c.Duration = wr.deps.Now().Sub(c.StartedAt)
-		row := c.ToolCall
-		wr.Write(&record.Write{ToolCall: &row})
+		wr.writeCall(c)
 		if wr.levels.Runs(c.Index) { // otherwise its levels ended with an earlier attempt
 			wr.showEnd(c, status)
 		}
@@ -267,8 +266,7 @@ func (wr *Writer) recordOvertaken() {
 				c.Output = stoppedText // the page may have run it
 			}
 			c.ModelOutput = c.Output
-			row := c.ToolCall
-			wr.Write(&record.Write{ToolCall: &row})
+			wr.writeCall(c)
 			wr.decided[n] = true // it does not begin
 			wr.levels.CloseWait(n)
 			wr.begin(turn.ToolStart{Index: n, ID: c.ToolUseID, Name: c.Name, Input: c.Input})
@@ -279,13 +277,9 @@ func (wr *Writer) recordOvertaken() {
 
 // result puts a call's outcome into its step.
 func (wr *Writer) result(index int, result turn.Result) {
-	for _, v := range slices.Backward(wr.steps) {
-		if s := v; index >= s.Reply.FirstIndex {
-			if n := index - s.Reply.FirstIndex; n < len(s.Results) {
-				s.Results[n] = &result
-			}
-			return
-		}
+	if n := wr.stepOf(index); n < len(wr.steps) {
+		s := &wr.steps[n]
+		s.Results[index-s.Reply.FirstIndex] = &result
 	}
 }
 

@@ -149,32 +149,36 @@ func (a *Answer) open(ended bool) {
 	ctx, done := a.Calls.Storing()
 	defer done()
 	for _, id := range a.ids {
-		_, known := a.Drafts.Known(ctx, a.Owner, id)
-		b := &block{all: a, id: id}
-		w := record.BlockWrite{Title: a.Title, Only: a.there[id], KeepsType: true}
-		w.NewBlock = record.NewBlock{ID: id, Type: a.blockType(), Content: content, Meta: meta}
-		var written schemas.Block
-		draft, err := record.Persist(ctx, func() (d *documents.Draft, err error) {
-			d, written, err = a.Drafts.Draft(ctx, a.Owner, a.document, w, a.Run, b.withdrawn)
-			return d, err
-		})
-		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, record.ErrUnavailable) {
-				a.unstored = fmt.Errorf("%w: %w", record.ErrUnavailable, err)
-			}
-			a.Warn("The answer could not be written into the block " + id + ": " + a.refusal(ctx, id, content, err) + ".")
-			a.Emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: id, DocumentID: a.document}, End: true})
-			continue
-		}
-		b.draft = draft
-		a.left.Add(1)
-		draft.Show(func() {
-			b.place = runlog.Place{BlockIDs: id, DocumentID: a.document, Type: written.Type}
-			b.since = written.Revision
-			a.Emit(runlog.Level{}, &runlog.BlockReset{Place: b.place, Revision: b.since, New: !known})
-		})
-		a.drafts = append(a.drafts, b)
+		a.begin(ctx, record.NewBlock{ID: id, Type: a.blockType(), Content: content, Meta: meta})
 	}
+}
+
+// begin begins one of the blocks.
+func (a *Answer) begin(ctx context.Context, begun record.NewBlock) {
+	_, known := a.Drafts.Known(ctx, a.Owner, begun.ID)
+	b := &block{all: a, id: begun.ID}
+	w := record.BlockWrite{Title: a.Title, Only: a.there[b.id], KeepsType: true, NewBlock: begun}
+	var written schemas.Block
+	draft, err := record.Persist(ctx, func() (d *documents.Draft, err error) {
+		d, written, err = a.Drafts.Draft(ctx, a.Owner, a.document, w, a.Run, b.withdrawn)
+		return d, err
+	})
+	if err != nil {
+		if ctx.Err() != nil || errors.Is(err, record.ErrUnavailable) {
+			a.unstored = fmt.Errorf("%w: %w", record.ErrUnavailable, err)
+		}
+		a.Warn("The answer could not be written into the block " + b.id + ": " + a.refusal(ctx, b.id, begun.Content, err) + ".")
+		a.Emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: b.id, DocumentID: a.document}, End: true})
+		return
+	}
+	b.draft = draft
+	a.left.Add(1)
+	draft.Show(func() {
+		b.place = runlog.Place{BlockIDs: b.id, DocumentID: a.document, Type: written.Type}
+		b.since = written.Revision
+		a.Emit(runlog.Level{}, &runlog.BlockReset{Place: b.place, Revision: b.since, New: !known})
+	})
+	a.drafts = append(a.drafts, b)
 }
 
 // blockType returns the type of the blocks.
