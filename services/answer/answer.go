@@ -56,9 +56,7 @@ type Writer struct {
 	asksAgain bool            // it is shown that the model is asked again
 	calling   time.Time       // when the current call of the model began; zero means none
 	cut       *turn.CutValue
-	cutNote   string        // the warning about cut
-	usage     schemas.Usage // set at the end
-	restored  bool          // earlier answers get the blocks of this one back
+	cutNote   string // the warning about cut
 	stop      schemas.StopReason
 
 	// silent is set while the writer goes through finished steps again: their events
@@ -387,25 +385,4 @@ func (wr *Writer) warn(text string) {
 	if len(wr.warnings) < maxWarnings && !slices.Contains(wr.warnings, text) {
 		wr.warnings = append(wr.warnings, text)
 	}
-}
-
-// produced reports whether the answer has anything to keep.
-func (wr *Writer) produced() bool { return wr.visible.Worded() || len(wr.calls) > 0 }
-
-// message returns the visible text without the white space around it.
-func (wr *Writer) message() string { return wr.visible.Whole() }
-
-// history is the tool history in the order in which the model asked.
-func (wr *Writer) history() []schemas.ToolCall {
-	var list []schemas.ToolCall
-	for _, c := range wr.calls {
-		if c == nil {
-			continue
-		}
-		list = append(list, schemas.ToolCall{
-			ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: schemas.CutText(c.Output), IsError: c.IsError,
-			ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: wr.tool(c.Name).Title, Done: wr.tool(c.Name).Done,
-		})
-	}
-	return list
 }

@@ -192,7 +192,7 @@ func (wr *Writer) Repair(ask func(ctx context.Context, req turn.Request) (string
 	cut, req := wr.cut, wr.prepared.Request
 	req.Tools, req.Steps, req.Writing, req.MaxIterations = nil, nil, nil, 1
 	req.Messages = append(slices.Clip(req.Messages),
-		turn.Message{Role: turn.Assistant, Content: wr.message() + "\n\n" + cut.Marker + " " + cut.Text},
+		turn.Message{Role: turn.Assistant, Content: wr.visible.Whole() + "\n\n" + cut.Marker + " " + cut.Text},
 		turn.Message{Role: turn.User, Content: "Your reply was cut off inside the JSON after " + cut.Marker +
 			" Write that JSON value again, complete and as short as it can be, and nothing else."})
 	text, err := ask(wr.ctx, req)
