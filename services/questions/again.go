@@ -19,18 +19,18 @@ func (q *Questions) Repeated(ctx context.Context, user schemas.User, o record.St
 	return stored, err
 }
 
-// Instead returns the run that the request has begun before, if its first write is refused for
-// that. Otherwise the error says to the client why it is refused.
-func (q *Questions) Instead(ctx context.Context, req *schemas.ChatRequest, o record.StartOptions, b *record.Begin, refused error) (record.Run, error) {
-	switch user := b.Run.Owner; {
+// Instead returns the run that the request of a question has begun before, if the first write
+// is refused for that. Otherwise the error says to the client why it is refused.
+func (q *Questions) Instead(ctx context.Context, asked *Question, o record.StartOptions, refused error) (record.Run, error) {
+	switch user := asked.Run.Owner; {
 	case errors.Is(refused, record.ErrDuplicate):
 		return q.Repeated(ctx, user, o)
 	case errors.Is(refused, schemas.ErrTaken):
-		return q.resent(ctx, user, req, b)
+		return q.resent(ctx, user, asked.Request, asked.Begin)
 	case errors.Is(refused, record.ErrSame):
-		return q.Runs.Run(ctx, b.BusyRun)
+		return q.Runs.Run(ctx, asked.BusyRun)
 	case errors.Is(refused, record.ErrNotCurrent):
-		return record.Run{}, notCurrent(req)
+		return record.Run{}, notCurrent(asked.Request)
 	case errors.Is(refused, record.ErrQueueFull):
 		return record.Run{}, errQueueFull
 	}

@@ -76,6 +76,7 @@ func New(o Options) *Questions { return &Questions{Options: o} }
 // Question is a request with everything its run needs to begin.
 type Question struct {
 	*record.Begin
+	Request *schemas.ChatRequest
 	// Claim is what the run claims when it begins.
 	Claim documents.Claim
 	// Cancels is true if a run that this one would wait for is to be cancelled.
@@ -123,7 +124,7 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 	if err := q.reserve(ctx, req.Context, b); err != nil {
 		return nil, err
 	}
-	return &Question{Begin: b, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
+	return &Question{Begin: b, Request: req, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
 }
 
 // page returns the name of the request's page, empty if the service does not have it. Such a

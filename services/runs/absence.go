@@ -37,10 +37,7 @@ func (r *Runs) Leave(user schemas.User, id string) {
 	if run == nil || run.Owner.ID != user.ID {
 		return
 	}
-	r.mu.Lock()
-	waits := run.idle // its grace begins when it continues, maybe for a client that is about to read on
-	r.mu.Unlock()
-	if !waits {
+	if !r.isIdle(run) { // else its grace begins when it continues, maybe for a client that is about to read on
 		r.unread(run, 0)
 	}
 }

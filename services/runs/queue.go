@@ -126,16 +126,14 @@ func (r *Runs) abandon(run *run) {
 	r.forget(run)
 	run.stop(nil)
 	run.log.Close()
-	if run.release != nil {
-		run.release()
-	}
+	r.free(run)
 	close(run.done)
 }
 
 // next starts the oldest queued run of a chat, if none is running. A run that is queued here
 // but not in the store was started or withdrawn through another process.
 func (r *Runs) next(conversationID int64) {
-	queued := r.queuedOf(conversationID)
+	queued := r.those(func(run *run) bool { return run.ChatID == conversationID && run.Attempt == 0 && run.waits })
 	if len(queued) == 0 {
 		return
 	}
@@ -160,11 +158,6 @@ func (r *Runs) next(conversationID int64) {
 			r.startQueued(ctx, run)
 		}
 	}
-}
-
-// queuedOf returns the runs of a chat that wait for their turn.
-func (r *Runs) queuedOf(conversationID int64) []*run {
-	return r.those(func(run *run) bool { return run.ChatID == conversationID && run.Attempt == 0 && run.waits })
 }
 
 // worksOn reports whether a run of the chat is under way here: its end starts the next

@@ -73,15 +73,15 @@ func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
 func endsWithReader(req *schemas.ChatRequest) bool { return req.OnDisconnect == "cancel" }
 
 // launch makes the run for a committed Begin and starts it, unless it is queued.
-func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, lease *leases.Lease, release func()) *run {
+func (r *Runs) launch(ctx context.Context, q *questions.Question, lease *leases.Lease, release func()) *run {
 	run := newRun(&q.Run, lease, release)
 	run.NewChat, run.Replaces, run.UserMessage = q.NewChat, q.Replaces, q.UserMessage
-	run.take(req, q.Claim)
+	run.take(q.Request, q.Claim)
 	if q.State == schemas.RunRunning {
 		run.Attempt = 1
 	}
 	if q.NewChat {
-		run.first = questions.First(&q.Run, req)
+		run.first = questions.First(&q.Run, q.Request)
 	}
 	if run.Attempt == 0 { // nobody finds it yet: from then on it may begin, and hold its claims
 		r.unclaim(run.Owner.ID, run.ID, 0)

@@ -55,7 +55,8 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	concurrent.Within(late, concurrent.Over(r.absent.Close))
 	r.stop(errShutdown)
 	if !concurrent.Within(late, finished) {
-		r.Logger.Error("runs did not stop in time; the next start recovers them", "run_ids", r.working())
+		working := r.those(func(run *run) bool { return run.Attempt > 0 && !run.waits })
+		r.Logger.Error("runs did not stop in time; the next start recovers them", "run_ids", idsOf(working))
 	}
 	end := maxSpread
 	if until, bounded := ctx.Deadline(); bounded {
@@ -76,11 +77,6 @@ func (r *Runs) leaveLate(run *run) {
 		r.letGo(run.lease, run.ID)
 		run.log.Close()
 	}
-}
-
-// working returns the ids of the running runs.
-func (r *Runs) working() []string {
-	return idsOf(r.those(func(run *run) bool { return run.Attempt > 0 && !run.waits }))
 }
 
 // letGo gives runs that this process does not work on any more to the other replicas,

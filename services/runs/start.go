@@ -47,12 +47,12 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		return schemas.Run{}, err
 	}
 	defer r.work.Done()
-	return r.begin(ctx, q, req, o, release)
+	return r.begin(ctx, q, o, release)
 }
 
 // begin claims what the run writes, stores its first write and launches it. A run
 // that is not launched is released.
-func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, o record.StartOptions, release func()) (schemas.Run, error) {
+func (r *Runs) begin(ctx context.Context, q *questions.Question, o record.StartOptions, release func()) (schemas.Run, error) {
 	user, started := q.Run.Owner, false
 	defer func() {
 		if !started {
@@ -67,7 +67,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			return schemas.Run{}, err
 		}
 		defer done()
-		if run := r.answering(user, schemas.Encode(req), q.Begin); run != nil {
+		if run := r.answering(q); run != nil {
 			return r.Run(ctx, user, run.ID)
 		}
 	}
@@ -85,7 +85,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		err := r.committer.Submit(&record.Write{RunID: q.Run.ID, Attempt: 1, Begin: q.Begin}, nil, false).Wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
-			run := r.launch(ctx, q, req, lease, release)
+			run := r.launch(ctx, q, lease, release)
 			started = true
 			return r.startedView(run, q.Begin), nil
 		case errors.Is(err, record.ErrBusy):
@@ -96,7 +96,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			r.park(q.Run.ID, parked{lease: lease}) // the run may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
 		default:
-			again, err := r.questions.Instead(ctx, req, o, q.Begin, err)
+			again, err := r.questions.Instead(ctx, q, o, err)
 			return r.view(ctx, again, err)
 		}
 	}
@@ -104,10 +104,11 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 
 // answering returns the run under way that the request has begun and whose answer has
 // the id that the request reserves, nil for none.
-func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
+func (r *Runs) answering(q *questions.Question) *run {
+	body := schemas.Encode(q.Request)
 	list := r.those(func(run *run) bool {
 		_, over := run.log.Ended()
-		return !over && run.MessageID == b.Run.MessageID && run.Owner.ID == user.ID && bytes.Equal(schemas.Encode(run.Request), body)
+		return !over && run.MessageID == q.Run.MessageID && run.Owner.ID == q.Run.Owner.ID && bytes.Equal(schemas.Encode(run.Request), body)
 	})
 	if len(list) == 0 {
 		return nil
