@@ -55,7 +55,8 @@ const emptySchema = `{"type":"object","properties":{}}`
 // memberFrame is roughly the length of the JSON around the text of a message or tool.
 const memberFrame = 128
 
-// putRequest returns req with the placeholders replaced by the messages, the tools and the temperature of request.
+// putRequest returns a copy of req with the placeholders replaced by the messages, the tools
+// and the temperature of request.
 func putRequest(req *http.Request, request *agents.ModelRequest, q quirks) (*http.Request, error) {
 	defer req.Body.Close() // the body is in memory
 	body, err := io.ReadAll(req.Body)
