@@ -202,9 +202,6 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 		wr.written.Failed(e.Index)
 	}
 	c.Output, c.ModelOutput, c.IsError, c.Duration = e.Result.Text, e.ModelText, e.Result.IsError, e.Result.Duration
-	if c.Input == nil {
-		c.Input = []byte("{}")
-	}
 	c.Payload = c.payload
 	if c.payload != nil {
 		wr.writes.Payload(*c.payload)
