@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -26,15 +27,13 @@ type earlier struct {
 func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over bool) {
 	e, cause := run.earlier, context.Cause(run.ctx)
 	run.text.Hold(e.Written())
-	var unready error
+	unready := e.broken
 	if !e.Bare {
-		var outline *answer.Prepared
-		if outline, unready = r.prepare.Outline(run.ctx, run.part()); unready == nil {
+		outline, err := r.prepare.Outline(run.ctx, run.part())
+		if err == nil {
 			wr.Use(outline)
 		}
-	}
-	if e.broken != nil {
-		unready = e.broken
+		unready = cmp.Or(unready, err)
 	}
 	switch {
 	case e.Fatal:
