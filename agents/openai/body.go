@@ -55,7 +55,8 @@ const emptySchema = `{"type":"object","properties":{}}`
 // memberFrame is roughly the length of the JSON around the text of a message or tool.
 const memberFrame = 128
 
-// putRequest returns req with the placeholders replaced by the messages, the tools and the temperature of request.
+// putRequest returns a copy of req with the placeholders replaced by the messages, the tools
+// and the temperature of request.
 func putRequest(req *http.Request, request *agents.ModelRequest, q quirks) (*http.Request, error) {
 	defer req.Body.Close() // the body is in memory
 	body, err := io.ReadAll(req.Body)
@@ -63,7 +64,7 @@ func putRequest(req *http.Request, request *agents.ModelRequest, q quirks) (*htt
 		return nil, err
 	}
 	body = bytes.Replace(body, leastTemperature, zeroTemperature, 1)
-	if q.unchecked {
+	if q.has(unchecked) {
 		body = bytes.Replace(body, modelPlace, member("model", request.Model), 1)
 	}
 	head, rest, found := bytes.Cut(body, messagesPlace)
@@ -115,7 +116,7 @@ func appendMessages(dst []byte, req *agents.ModelRequest, q quirks) []byte {
 		if i > 0 || req.System != "" {
 			dst = append(dst, ',')
 		}
-		if q.answeredResults && i > 0 && req.Messages[i].Role == turn.User && req.Messages[i-1].Role == turn.ToolRole {
+		if q.has(answeredResults) && i > 0 && req.Messages[i].Role == turn.User && req.Messages[i-1].Role == turn.ToolRole {
 			dst = append(dst, betweenMessage...)
 		}
 		dst = appendMessage(dst, &req.Messages[i], q)
@@ -133,10 +134,10 @@ func appendMessage(dst []byte, m *turn.Message, q quirks) []byte {
 		dst = appendParts(schemas.AppendKey(dst, "content"), m)
 	case m.Content != "" || len(m.ToolCalls) == 0:
 		dst = schemas.AppendField(dst, "content", cmp.Or(m.Content, " ")) // some servers refuse empty messages
-	case q.contentAlways:
+	case q.has(contentAlways):
 		dst = append(schemas.AppendKey(dst, "content"), `""`...)
 	}
-	if q.reasoningBack && m.Role == turn.Assistant {
+	if q.has(reasoningBack) && m.Role == turn.Assistant {
 		dst = schemas.AppendField(dst, "reasoning_content", cmp.Or(m.Reasoning, " ")) // some servers refuse empty reasoning
 	}
 	if len(m.ToolCalls) > 0 {
@@ -166,10 +167,10 @@ func appendCalls(dst []byte, calls []turn.ToolCall, q quirks) []byte {
 		dst = schemas.AppendString(append(dst, `,"arguments":`...), arguments)
 		dst = append(dst, '}')
 		extra := c.Extra
-		if extra == "" && q.signedCalls {
+		if extra == "" && q.has(signedCalls) {
 			extra = anySignature
 		}
-		if extra != "" && !q.noExtra {
+		if extra != "" && !q.has(noExtra) {
 			dst = append(append(dst, `,"extra_content":`...), extra...)
 		}
 		dst = append(dst, '}')
@@ -183,7 +184,7 @@ var shortID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 // callID returns the id of a call as the server accepts it. Other models, and the loop, make
 // ids of any form.
 func callID(id string, q quirks) string {
-	if !q.shortIDs || shortID.MatchString(id) {
+	if !q.has(shortIDs) || shortID.MatchString(id) {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))

@@ -97,9 +97,7 @@ func written(content json.RawMessage) (words, thought string, ok bool) {
 		return string(content), "", true
 	case c == '[':
 		var parts []json.RawMessage
-		if json.Unmarshal(content, &parts) != nil {
-			return "", "", false
-		}
+		_ = json.Unmarshal(content, &parts) // it is a part of valid JSON
 		for _, p := range parts {
 			w, t, ok := written(p)
 			if !ok {
@@ -123,9 +121,7 @@ func part(raw json.RawMessage) (words, thought string, ok bool) {
 		Value    json.RawMessage `json:"value"`
 		Thinking json.RawMessage `json:"thinking"`
 	}
-	if json.Unmarshal(raw, &p) != nil {
-		return "", "", false
-	}
+	_ = json.Unmarshal(raw, &p) // it is a part of valid JSON
 	if text(p.Type) == "thinking" {
 		thought, _, ok = written(p.Thinking)
 		return "", thought, ok

@@ -45,25 +45,17 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sent *sentBody
-	if req.Body != nil && req.ContentLength > 0 {
-		sent = &sentBody{ReadCloser: req.Body, again: req.GetBody}
-		sent.ready = func() error { return t.before(req.Context()) }
-		copied := *req
-		req = &copied
-		req.Body, req.GetBody = sent, sent.get
-	}
+	sent := &sentBody{ReadCloser: req.Body, again: req.GetBody, ready: func() error { return t.before(req.Context()) }}
+	req.Body, req.GetBody = sent, sent.get
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
-	if sent != nil {
-		sent.drop()
-	}
+	sent.drop()
 	unpack(resp)
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid type is not HTML
 	if resp.StatusCode/100 == 2 && kind != "text/html" {
-		x.reader = &reader{body: resp.Body, watch: x.watch, limits: t.limits, key: t.key}
+		x.reader = &reader{lines: lines{body: resp.Body, watch: x.watch, limit: t.limits.Line}, limits: t.limits, key: t.key}
 		resp.Body = http.NoBody
 		return resp, nil
 	}

@@ -3,7 +3,7 @@ package openai
 import (
 	"bytes"
 	"slices"
-	"strings"
+	"strconv"
 )
 
 // joined returns a text, as JSON, together with the half of a character with which the one
@@ -26,9 +26,10 @@ func (c *modelCall) joined(text []byte) []byte {
 // pair.
 func halved(text []byte) bool {
 	at := len(text) - len(`\ud83d"`)
-	if at < 1 || text[at] != '\\' || text[at+1] != 'u' || text[at+2]|0x20 != 'd' || !strings.ContainsRune("89abAB", rune(text[at+3])) {
+	if at < 1 || text[at] != '\\' || text[at+1] != 'u' {
 		return false
 	}
+	half, err := strconv.ParseUint(string(text[at+2:len(text)-1]), 16, 16)
 	before := bytes.TrimRight(text[:at], `\`)
-	return (at-len(before))%2 == 0 // the backslash is not escaped itself
+	return err == nil && 0xd800 <= half && half < 0xdc00 && (at-len(before))%2 == 0 // the backslash is not escaped itself
 }

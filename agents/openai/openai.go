@@ -162,11 +162,10 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 				yield(agents.Delta{}, fmt.Errorf("openai: the call was not made: %w", visible(err)))
 				return
 			}
-			c := &modelCall{Model: m, yield: yield, thoughts: thoughts.Splitter{Within: q.withinThoughts}}
+			c := &modelCall{Model: m, yield: yield, thoughts: thoughts.Splitter{Within: q.has(withinThoughts)}}
 			err := c.run(ctx, &req, q)
 			if err == nil || c.shown {
-				q.withinThoughts = c.thoughts.Within
-				m.learn(req.Model, q)
+				m.learn(req.Model, q.set(withinThoughts, c.thoughts.Within))
 			}
 			switch {
 			case err == nil || c.gone:
@@ -240,5 +239,5 @@ func (m *Model) known(model string) quirks {
 	if q, ok := m.quirks.Load(model); ok {
 		return q.(quirks) // only quirks are stored
 	}
-	return quirks{}
+	return 0
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/chattray/chattray/agents/openai/plain"
 )
 
 // reader returns the chunks of an event stream, without comments, other fields
@@ -16,146 +18,52 @@ import (
 //
 // The chunks do not depend on how the body's bytes are split over reads.
 type reader struct {
-	body   io.ReadCloser
-	watch  *watch
-	limits Limits
-	key    string
-
-	buf        []byte // raw bytes; buf[from:to] is not yet read
-	from, to   int
-	scan       int   // buf[from:scan] has no line end
-	ended      error // the error that ended the body
-	eol        byte  // what ends a line; 0 until it is known
-	memo       memo
+	lines      lines
+	limits     Limits
+	key        string
+	memo       plain.Memo
 	held       []byte // the lines of an object that is not whole, if there are any
 	whole      []byte // a JSON body that is being collected
 	some       bool   // a data line has been seen
 	errorEvent bool   // the next data line is an error
 	otherEvent bool   // the event has a name that the protocol does not have
-	cut        bool   // the last line had no line end
 	done       bool   // [DONE] has been seen
 	err        error  // the error that ends the stream
 }
 
-const (
-	// startBuffer is the size of a reader's buffer. It grows for a longer line;
-	// a buffer larger than keepBuffer is freed after that line.
-	startBuffer = 1 << 10
-	keepBuffer  = 64 << 10
-	// maxEmptyReads is how many reads in a row may return no bytes.
-	maxEmptyReads = 100
-)
-
-// next returns the next chunk, a JSON object. If it is plain (see memo), text
+// next returns the next chunk, a JSON object. If it is plain (see plain.Memo), text
 // is its text as a JSON string, else nil. Both are valid until the next call.
 func (r *reader) next() (object, text []byte, err error) {
-	for empty := 0; r.err == nil; {
-		if line, ok := r.line(); ok {
-			if object, text = r.read(line); object != nil {
-				return object, text, nil
-			}
-			continue
-		}
-		if r.ended != nil {
-			if object = r.end(); object != nil {
-				return object, nil, nil
-			}
-			continue
-		}
-		if r.fill() {
-			empty = 0
-		} else if empty++; empty > maxEmptyReads {
-			r.ended = io.ErrNoProgress
+	for r.err == nil && object == nil {
+		if line, err := r.lines.next(); err == nil {
+			object, text = r.read(line)
+		} else {
+			object = r.end(err)
 		}
 	}
-	return nil, nil, r.err
+	if object == nil {
+		return nil, nil, r.err
+	}
+	return object, text, nil
 }
 
 // Close ends the call. After [DONE] it first reads the body's end, briefly, so
 // that the connection is kept.
 func (r *reader) Close() error {
-	if r.done && r.ended == nil {
-		r.watch.phase(errTail, drainWait)
-		for n := 0; r.ended == nil && n < maxEmptyReads; n++ {
-			r.from, r.to, r.scan = 0, 0, 0
-			r.fill()
-		}
+	if r.done && r.lines.ended == nil {
+		r.lines.drain()
 	}
-	return r.body.Close()
+	return r.lines.body.Close()
 }
 
 // holds keeps an object that is not whole, so that the next data line goes on
 // with it. False means that the next one cannot.
 func (r *reader) holds(object []byte) bool {
-	if r.whole != nil || r.cut || len(object) > r.limits.Line {
+	if r.whole != nil || r.lines.cut || len(object) > r.limits.Line {
 		return false
 	}
 	r.held = append(bytes.Clone(object), '\n')
 	return true
-}
-
-// lineEnd finds out what ends a line: a newline, also after a carriage return,
-// or a carriage return alone. False means that it is not known yet.
-func (r *reader) lineEnd() bool {
-	i := bytes.IndexAny(r.buf[r.scan:r.to], "\r\n")
-	if i < 0 {
-		i = r.to - r.scan
-	}
-	r.scan += i
-	rest := r.buf[r.scan:r.to]
-	switch {
-	case bytes.HasPrefix(rest, []byte("\n")), bytes.HasPrefix(rest, []byte("\r\n")), len(rest) == 0 && r.ended != nil:
-		r.eol = '\n'
-	case len(rest) > 1, r.ended != nil:
-		r.eol = '\r'
-	}
-	return r.eol != 0
-}
-
-// line takes the next line from the buffer. The last one may end without a
-// line end.
-func (r *reader) line() ([]byte, bool) {
-	if r.eol == 0 && !r.lineEnd() {
-		return nil, false
-	}
-	if i := bytes.IndexByte(r.buf[r.scan:r.to], r.eol); i >= 0 {
-		line := r.buf[r.from : r.scan+i]
-		r.from = r.scan + i + 1
-		r.scan = r.from
-		return line, true
-	}
-	r.scan = r.to
-	if r.ended != nil && r.from < r.to {
-		line := r.buf[r.from:r.to]
-		r.from, r.cut = r.to, true
-		return line, true
-	}
-	return nil, false
-}
-
-// fill reads more of the body and reports whether there was any.
-func (r *reader) fill() bool {
-	switch {
-	case r.from == r.to:
-		r.from, r.to, r.scan = 0, 0, 0
-		if r.buf == nil || len(r.buf) > keepBuffer {
-			r.buf = make([]byte, startBuffer)
-		}
-	case r.to == len(r.buf) && r.from > 0:
-		r.to = copy(r.buf, r.buf[r.from:r.to])
-		r.from, r.scan = 0, r.scan-r.from
-	case r.to == len(r.buf) && len(r.buf) > r.limits.Line:
-		r.err = fmt.Errorf("%w: a line of more than %d bytes", errTooLarge, r.limits.Line)
-		return true
-	case r.to == len(r.buf):
-		r.buf = append(r.buf, make([]byte, len(r.buf))...)
-	}
-	r.watch.wait()
-	defer r.watch.got()
-	n, err := r.body.Read(r.buf[r.to:])
-	r.to += n
-	r.ended = err
-	return n > 0 || err != nil
 }
 
 // read returns the chunk that the line holds, if it holds one.
@@ -195,19 +103,19 @@ func (r *reader) data(payload []byte) (object, text []byte) {
 		payload, r.held = append(r.held, payload...), nil
 	}
 	if !r.errorEvent {
-		if text, ok := r.memo.match(payload); ok {
+		if text, ok := r.memo.Match(payload); ok {
 			return payload, text
 		}
 		if string(payload) == "[DONE]" {
 			r.done, r.err = true, io.EOF
 			return nil, nil
 		}
-		if text, ok := r.memo.learn(payload); ok {
+		if text, ok := r.memo.Learn(payload); ok {
 			return payload, text
 		}
 	}
 	switch f, failed := errorBody(payload); {
-	case r.cut && !r.errorEvent && !json.Valid(payload): // the body was cut off here
+	case r.lines.cut && !r.errorEvent && !json.Valid(payload): // the body was cut off here
 	case failed:
 		r.err = f.without(r.key)
 	case r.errorEvent && payload[0] == '{' && !json.Valid(payload) && r.holds(payload):
@@ -259,12 +167,12 @@ func (r *reader) completion() (object []byte) {
 }
 
 // end handles the end of the body, which may complete a chunk.
-func (r *reader) end() (object []byte) {
-	if r.whole != nil {
+func (r *reader) end(err error) (object []byte) {
+	if r.whole != nil && !errors.Is(err, errTooLarge) {
 		return r.completion()
 	}
-	r.err = r.ended
-	if !r.some && errors.Is(r.ended, io.EOF) {
+	r.err = err
+	if !r.some && errors.Is(err, io.EOF) {
 		r.err = protocol("an empty body")
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/openai/plain"
 	"github.com/chattray/chattray/agents/openai/thoughts"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
@@ -65,8 +66,8 @@ func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks)
 // take handles a chunk.
 func (c *modelCall) take(object, text []byte) error {
 	if text != nil {
-		if text, ok := textOf(c.joined(text)); ok {
-			words, thought := c.thoughts.Split(text)
+		if text, ok := plain.Text(c.joined(text)); ok {
+			words, thought := c.thoughts.Split(storable(text))
 			return c.give(agents.Delta{Text: words, Thinking: thought}, len(words)+len(thought))
 		}
 	}

@@ -26,6 +26,29 @@ func nested(depth int) string {
 	return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "}"
 }
 
+// Brackets in texts are no nesting, and no name is hidden by escapes.
+func TestShowable(t *testing.T) {
+	texts := strings.Repeat(`[{\"`, 40)
+	for data, want := range map[string]bool{
+		`["` + texts + `"]`:                             true,
+		`["\\",` + nested(30) + `,"` + texts + `"]`:     true,
+		`["]]]\\\"]",` + nested(31) + `]`:               false,
+		`{"` + texts + `":"]}","a":` + nested(31) + `}`: false,
+		nested(31):                       true,
+		`[` + nested(31) + `]`:           false,
+		`{"\u005f_proto__":1}`:           false,
+		`{"a":[{"__pr\u006Fto__":{}}]}`:  false,
+		`{"a":"__proto__","b":"\u005f"}`: true,
+	} {
+		if !json.Valid([]byte(data)) {
+			t.Fatalf("%s is not valid", data)
+		}
+		if err := turn.Showable("its data", []byte(data)); (err == nil) != want {
+			t.Errorf("%.80s: %v, want that it is showable: %t", data, err, want)
+		}
+	}
+}
+
 func TestInput(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 30) + `{"k":1,"k":2}` + strings.Repeat(`}`, 30)
 	for arguments, want := range map[string]string{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -13,11 +12,13 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/levels"
 	"github.com/chattray/chattray/services/answer/payloads"
+	"github.com/chattray/chattray/services/answer/target"
 	"github.com/chattray/chattray/services/answer/visible"
+	"github.com/chattray/chattray/services/answer/waits"
+	"github.com/chattray/chattray/services/answer/writes"
 	"github.com/chattray/chattray/services/answer/written"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
-	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/trace"
 )
@@ -41,10 +42,10 @@ type Writer struct {
 	payloads payloads.List
 	visible  visible.Text
 
-	steps   []turn.Step
-	calls   []*call
-	marked  int                     // markers sent
-	pending []schemas.CustomPayload // named, but in no write yet
+	steps  []turn.Step
+	calls  []*call
+	marked int // markers sent
+	writes *writes.Writes
 
 	values    []schemas.SuggestedValue
 	actions   []schemas.SuggestedAction
@@ -55,18 +56,9 @@ type Writer struct {
 	asksAgain bool            // it is shown that the model is asked again
 	calling   time.Time       // when the current call of the model began; zero means none
 	cut       *turn.CutValue
-	cutNote   string        // the warning about cut
-	usage     schemas.Usage // set at the end
-	restored  bool          // earlier answers get the blocks of this one back
+	cutNote   string // the warning about cut
 	stop      schemas.StopReason
 
-	// checkpoint is stored with the next write that does not end the run, under
-	// the number checkpointN; nil means none. writes are the writes that may
-	// not be stored yet.
-	checkpoint  *attempts.Checkpoint
-	checkpointN int
-	writes      []*eventlog.Commit
-	later       *eventlog.Commit // the last write for which nobody waits
 	// silent is set while the writer goes through finished steps again: their events
 	// are in the stored log, which shows the first keptMarkers markers.
 	silent      bool
@@ -77,9 +69,8 @@ type Writer struct {
 
 	offered []turn.Tool // the run's tools as they are, for threads
 	reading *guard.Reading
-	// earlierWaits are the waits of earlier attempts, by call; nil while not read.
-	earlierWaits map[int]record.Wait
 
+	waits   *waits.Waits
 	decided map[int]bool // calls whose wait decided their outcome
 	asking  map[int]bool // calls that wait and have no answer
 	lacks   bool         // it waits for the servers of tools
@@ -89,17 +80,13 @@ type Writer struct {
 
 	written          *written.Calls   // nil without drafts
 	watch            *documents.Watch // nil without drafts
-	answer           answerDraft
+	answer           *target.Answer
+	target           runlog.Target
 	unstored, unread error // see Unstored and Unread
 	// rejected withdraw the blocks that the user has rejected between two attempts.
 	rejected []*runlog.BlockReset
 
-	mu      sync.Mutex
-	started map[int]*eventlog.Commit // writes with the start of a call, for the goroutines of the tools
-	edited  map[int]bool             // calls whose input the user has changed
-	drafts  map[int]*documents.Draft // what calls have written while the model wrote them
-	// elsewhere are the calls that may not write because another run does.
-	elsewhere map[int]bool
+	notes notes
 }
 
 // call is a tool call of the run.
@@ -112,8 +99,10 @@ type call struct {
 // New returns a writer for the attempt; ctx is the run's context.
 func New(ctx context.Context, run Run, deps Deps) *Writer {
 	wr := &Writer{
-		run: run, deps: deps, ctx: ctx, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool),
-		elsewhere: make(map[int]bool), payloads: payloads.New(run.ID),
+		run: run, deps: deps, ctx: ctx, decided: make(map[int]bool), asking: make(map[int]bool),
+		payloads: payloads.New(run.ID),
+		waits:    waits.New(waits.Options{Run: run.ID, Store: deps.Store, Wakeups: deps.Wakeups, Timeout: deps.ApprovalTimeout, Now: deps.Now, SharedNow: deps.SharedNow}),
+		writes:   writes.New(writes.Options{Run: run.ID, Attempt: run.Attempt, Message: run.MessageID, Log: deps.Log, Commit: deps.Commit, Now: deps.Now}),
 	}
 	wr.levels = levels.New(levels.Options{Emit: wr.emit, Lookup: wr.tool, Status: threadStatus, Attempt: run.Attempt, Ref: run.MessageID})
 	if deps.Drafts != nil {
@@ -123,6 +112,10 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 			Emit: wr.emit, Append: wr.withdraw, Tool: wr.tool, Asked: wr.asked, Approved: deps.Approve == guard.All, Fenced: wr.stopFenced, Logger: deps.Logger,
 		})
 	}
+	wr.answer = target.New(target.Options{
+		Run: run.ID, Owner: run.Owner, Title: run.Request.Message, Drafts: deps.Drafts, Calls: wr.written, Emit: wr.emit, Append: deps.Log.Append, Note: wr.watch.Note,
+		Warn: wr.warn, Withdrawn: func() { deps.Stop(ErrWithdrawn) }, Resumed: run.Earlier != nil, Logger: deps.Logger,
+	})
 	return wr
 }
 
@@ -204,7 +197,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 	}
 	switch e := event.(type) {
 	case turn.CallStart:
-		wr.checkLater()
+		wr.fail(wr.writes.Failed())
 		wr.deps.Text.Begin()
 		wr.spoke = false
 		wr.visible.Part()
@@ -244,7 +237,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 		wr.levels.Inner(e)
 	case turn.ModelAsked, turn.ThreadStart, turn.ThreadEnd: // threads begin and end only inside a ThreadEvent
 	case turn.LoopComplete:
-		wr.checkLater()
+		wr.fail(wr.writes.Failed())
 		wr.stop = e.StopReason
 	case turn.Cancelled:
 	}
@@ -254,7 +247,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 // modelText shows the part of the model's text that passes the filter.
 func (wr *Writer) modelText(delta string) {
 	wr.spoke = true
-	wr.show(wr.answer.unfenced(wr.filter.Feed(delta)))
+	wr.show(wr.answer.Feed(wr.filter.Feed(delta)))
 }
 
 // show appends visible text. After a tool marker it puts one blank line, whatever line
@@ -274,16 +267,22 @@ func (wr *Writer) show(text string) {
 		wr.deps.FirstToken(wr.deps.Now().Sub(wr.run.CreatedAt))
 	}
 	wr.visible.Put(text, wr.writing.String())
-	wr.answer.add(wr, text)
+	wr.answer.Add(text, wr.silent)
 	if at := wr.levels.Text(); !wr.silent {
 		wr.appended(wr.deps.Log.AppendText(at, text))
 	}
 }
 
+// showLast shows the end of a reply's text.
+func (wr *Writer) showLast(rest string) {
+	wr.show(wr.answer.Last(rest))
+	wr.answer.EndText()
+}
+
 // putMarker shows a tool marker or the blank line around it.
 func (wr *Writer) putMarker(text string) {
 	wr.visible.Put(text, wr.writing.String())
-	wr.answer.joiner.Marker()
+	wr.answer.Marker()
 	wr.emit(runlog.Level{}, &runlog.Marker{Text: text})
 }
 
@@ -301,24 +300,30 @@ func (wr *Writer) reply(e turn.Reply) {
 	if wr.shows() {
 		wr.written.Reply(&e)
 	}
-	wr.answer.replied(wr)
+	if !wr.silent {
+		wr.answer.EndReply()
+	}
 	wr.levels.Whole(&e)
 	wr.levels.Close("completed")
 	wr.steps = append(wr.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
 	wr.writing.Reset()
-	wr.checkpoint, wr.checkpointN = &attempts.Checkpoint{Reply: &e, Spent: wr.deps.Spent.Models(), WorkedMS: wr.deps.Clock.Used().Milliseconds()}, len(wr.steps)
+	checkpoint := wr.used()
+	checkpoint.Reply = &e
+	wr.writes.Keep(len(wr.steps), checkpoint)
 	if e.Model != "" {
 		wr.warn("The model " + wr.prepared.Request.Model + " did not answer; " + e.Model + " answered in its place.")
 	}
 }
 
+// used returns a checkpoint with what the run has used.
+func (wr *Writer) used() attempts.Checkpoint {
+	return attempts.Checkpoint{Spent: wr.deps.Spent.Models(), WorkedMS: wr.deps.Clock.Used().Milliseconds()}
+}
+
 // found takes the values that the filter found in a reply.
 func (wr *Writer) found(f turn.Found) {
 	for _, p := range f.Payloads {
-		if named := wr.addPayload(p, "llm", payloads.TextPlace(wr.asked())); named != nil {
-			wr.pending = append(wr.pending, *named)
-			wr.levels.Payload(*named, wr.asked())
-		}
+		wr.showPayload(p, "llm", payloads.TextPlace(wr.asked()))
 	}
 	if f.Values != nil {
 		wr.values = f.Values
@@ -348,6 +353,14 @@ func (wr *Writer) addPayload(p turn.Payload, source string, place int) *schemas.
 	return named
 }
 
+// showPayload shows a payload that is of no call, where the answer is now.
+func (wr *Writer) showPayload(p turn.Payload, source string, place int) {
+	if named := wr.addPayload(p, source, place); named != nil {
+		wr.writes.Payload(*named)
+		wr.levels.Payload(*named, wr.asked())
+	}
+}
+
 // asked is how many calls the finished replies have asked for.
 func (wr *Writer) asked() int {
 	if n := len(wr.steps); n > 0 {
@@ -372,25 +385,4 @@ func (wr *Writer) warn(text string) {
 	if len(wr.warnings) < maxWarnings && !slices.Contains(wr.warnings, text) {
 		wr.warnings = append(wr.warnings, text)
 	}
-}
-
-// produced reports whether the answer has anything to keep.
-func (wr *Writer) produced() bool { return wr.visible.Worded() || len(wr.calls) > 0 }
-
-// message returns the visible text without the white space around it.
-func (wr *Writer) message() string { return wr.visible.Whole() }
-
-// history is the tool history in the order in which the model asked.
-func (wr *Writer) history() []schemas.ToolCall {
-	var list []schemas.ToolCall
-	for _, c := range wr.calls {
-		if c == nil {
-			continue
-		}
-		list = append(list, schemas.ToolCall{
-			ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: schemas.CutText(c.Output), IsError: c.IsError,
-			ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: wr.tool(c.Name).Title, Done: wr.tool(c.Name).Done,
-		})
-	}
-	return list
 }

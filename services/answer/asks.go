@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/waits"
 	"github.com/chattray/chattray/services/guard"
 )
 
@@ -19,7 +19,7 @@ func (wr *Writer) newReading() *guard.Reading {
 		Store: wr.deps.Store, Owner: wr.run.Owner.ID, ChatID: wr.run.ChatID, RunID: wr.run.ID,
 		Question: wr.run.UserMessage, QuestionAlone: wr.run.NewChat && len(wr.run.Request.ConversationHistory) == 0,
 		Outside: wr.prepared.Outside, Tool: wr.anyTool, Handles: wr.deps.Handles,
-		Refused: func(text string) bool { return text == deniedText || text == unansweredText },
+		Refused: waits.Refused,
 	})
 }
 
@@ -43,7 +43,7 @@ func (wr *Writer) asks(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas
 
 func (wr *Writer) reason(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas.ApprovalReason, error) {
 	if wr.run.Earlier != nil {
-		w, waited, err := wr.earlierWait(ctx, c.Index)
+		w, waited, err := wr.waits.Earlier(ctx, c.Index)
 		switch {
 		case err != nil:
 			return "", err
@@ -71,31 +71,9 @@ func (wr *Writer) reason(ctx context.Context, t *turn.Tool, c *turn.Call) (schem
 	return "", nil
 }
 
-// earlierWait returns how a call waited in an earlier attempt, if it did.
-func (wr *Writer) earlierWait(ctx context.Context, index int) (record.Wait, bool, error) {
-	if wr.earlierWaits == nil {
-		list, err := wr.deps.Store.Waits(ctx, wr.run.ID)
-		if err != nil {
-			return record.Wait{}, false, err
-		}
-		wr.earlierWaits = make(map[int]record.Wait, len(list))
-		for _, w := range list {
-			wr.earlierWaits[w.Index] = w
-		}
-	}
-	w, waited := wr.earlierWaits[index]
-	return w, waited, nil
-}
-
 // finished returns the steps before the one with the call: what the model had
 // read.
-func (wr *Writer) finished(index int) []turn.Step {
-	n := slices.IndexFunc(wr.steps, func(s turn.Step) bool { return index < s.Reply.FirstIndex+len(s.Reply.ToolCalls) })
-	if n < 0 {
-		n = len(wr.steps)
-	}
-	return wr.steps[:n]
-}
+func (wr *Writer) finished(index int) []turn.Step { return wr.steps[:wr.stepOf(index)] }
 
 // guarded returns a tool for the threads of the call. Nobody can be asked
 // there, so a call that needs approval is refused. What one thread of a call

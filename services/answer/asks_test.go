@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/answer/waits"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
@@ -158,7 +159,7 @@ func (u *unsteady) set(a schemas.WaitAnswer, err error) {
 func TestAwaitedAnswerDuringAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &unsteady{wait: record.Wait{Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(time.Hour)}}
-		tool, bells := turn.Tool{Name: "order", Confirm: true}, new(answer.Wakeups)
+		tool, bells := turn.Tool{Name: "order", Confirm: true}, new(waits.Wakeups)
 		_, req, _ := again(t, tool, nil, func(d *answer.Deps) { d.Store, d.Wakeups = store, bells })
 		approved := make(chan bool, 1)
 		go func() {
@@ -214,7 +215,7 @@ func TestWaitExpiresAlthoughTheClockIsSetBack(t *testing.T) {
 		tool := turn.Tool{Name: "order", Confirm: true}
 		wait := record.Wait{Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(time.Minute)}
 		_, req, _ := again(t, tool, nil, func(d *answer.Deps) {
-			d.Store, d.Wakeups, d.Now = &sharedWaits{waited: waited{list: []record.Wait{wait}}}, new(answer.Wakeups), func() time.Time { return time.Now().Add(-back) }
+			d.Store, d.Wakeups, d.Now = &sharedWaits{waited: waited{list: []record.Wait{wait}}}, new(waits.Wakeups), func() time.Time { return time.Now().Add(-back) }
 		})
 		began := time.Now()
 		back = time.Hour
@@ -239,7 +240,7 @@ func TestWaitsExpireBySharedClock(t *testing.T) {
 				tool := turn.Tool{Name: "order", Confirm: true}
 				store.list = []record.Wait{{Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(ahead + time.Minute)}}
 				wr, req, _ := again(t, tool, nil, func(d *answer.Deps) {
-					d.Commit, d.Store, d.SharedNow, d.Wakeups = committer, store, store.now, new(answer.Wakeups)
+					d.Commit, d.Store, d.SharedNow, d.Wakeups = committer, store, store.now, new(waits.Wakeups)
 				})
 				if err := wr.Handle(turn.ToolWaiting{ID: "c", Name: "order", Reason: schemas.ReasonToolConfirms}); err != nil {
 					t.Fatal(err)

@@ -41,21 +41,10 @@ func (wr *Writer) claim(e turn.ToolStart) {
 		wr.line(e.Index, e.ID, e.Name, runlog.Status{Message: "Waiting for another answer that writes here...", Code: schemas.StatusWaitingForAnswer})
 		holder = wr.deps.Drafts.Await(wr.ctx, c, documents.ClaimWait)
 	}
-	if holder != "" {
-		wr.mu.Lock()
-		defer wr.mu.Unlock()
-		wr.elsewhere[e.Index] = true
-	}
+	wr.notes.change(e.Index, func(n *note) { n.elsewhere = holder != "" })
 }
 
 // elsewhereText tells the model that a call was not run because another run
 // writes the same.
 const elsewhereText = "This was not done: another answer, in another chat of the user, is writing this block or planning this document, and it has not ended yet. " +
 	"Go on with other blocks or tell the user, and do not repeat the call at once."
-
-// busy reports whether another run writes what the call would write.
-func (wr *Writer) busy(index int) bool {
-	wr.mu.Lock()
-	defer wr.mu.Unlock()
-	return wr.elsewhere[index]
-}

@@ -22,26 +22,29 @@ type Outcome struct {
 // is stored, the last event of its log, and the trace. The caller adds the log
 // and stores everything with Write.
 func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagnostics) {
-	if end.State != schemas.RunCompleted {
-		wr.breakOff(levelStatus[end.State])
+	complete, status := end.State == schemas.RunCompleted, levelStatus[end.State]
+	if !complete {
+		wr.breakOff(status)
 	}
 	if wr.written != nil {
-		wr.written.End(levelStatus[end.State])
-		if end.State == schemas.RunCompleted {
+		wr.written.End(status)
+		if complete {
 			wr.lookForWithdrawals()
 		}
-		wr.answer.end(wr, end.State == schemas.RunCompleted)
+		wr.answer.End(complete)
 	}
-	wr.restore(end.State)
-	if end.State != schemas.RunCompleted {
+	restored := false
+	if complete {
+		wr.unstored = wr.answer.Unstored() // else warnings say what its blocks lack
+	} else {
+		restored = wr.restore()
 		wr.lastMarkers() // after restore, to which a marker is text
 	}
-	wr.levels.Close(levelStatus[end.State])
-	wr.usage = wr.deps.Spent.Total()
+	wr.levels.Close(status)
 	d := wr.diagnostics(end.State)
 	fin := &record.Finish{
-		State: end.State, StopReason: wr.stop, Usage: wr.usage, Spent: wr.deps.Spent.Of(d.Model), EndedAt: wr.deps.Now(), Trace: trace.Encode(&d),
-		Model: d.Model, Fallback: wr.prepared != nil && d.Model != wr.prepared.Request.Model,
+		State: end.State, StopReason: wr.stop, Usage: wr.deps.Spent.Total(), Spent: wr.deps.Spent.Of(d.Model), EndedAt: wr.deps.Now(), Trace: trace.Encode(&d),
+		Model: d.Model, Fallback: wr.prepared != nil && d.Model != wr.prepared.Request.Model, Restores: restored,
 	}
 	return fin, runlog.Event{Body: wr.terminal(end, fin)}, &d
 }
@@ -52,14 +55,10 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 func (wr *Writer) Unstored() error { return wr.unstored }
 
 // restore shows the earlier answers again whose blocks the run has cleared, if it has
-// brought nothing in their place.
-func (wr *Writer) restore(state schemas.RunState) {
-	if state == schemas.RunCompleted {
-		return
-	}
-	wr.unstored = nil // warnings say what its blocks lack
+// brought nothing in their place. It reports whether there are any.
+func (wr *Writer) restore() bool {
 	if wr.visible.Worded() || len(wr.payloads.All()) > 0 || !wr.run.Replaces && wr.run.Earlier == nil {
-		return
+		return false
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(wr.ctx), eventlog.CommitWait)
 	defer done()
@@ -71,7 +70,6 @@ func (wr *Writer) restore(state schemas.RunState) {
 		wr.deps.Logger.Warn("could not read the answers that a run has replaced", "run_id", wr.run.ID, "error", err)
 	}
 	for _, r := range list {
-		wr.restored = true
 		place := runlog.Place{BlockIDs: r.ID, Type: schemas.BlockMarkdown}
 		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: place})
 		if r.Text != "" {
@@ -79,6 +77,7 @@ func (wr *Writer) restore(state schemas.RunState) {
 		}
 		wr.emit(runlog.Level{}, &runlog.BlockDone{Place: place})
 	}
+	return len(list) > 0
 }
 
 // levelStatus is the status of the levels that are open when a run ends.
@@ -94,14 +93,14 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 	if wr.prepared != nil {
 		wr.payloads.Link(wr.actions, wr.prepared.Actions)
 	}
-	message := wr.message()
+	used := fin.Usage
 	m := &schemas.Message{
-		ID: wr.run.MessageID, ConversationID: wr.run.ChatID, Role: "assistant", Type: "md", Content: message,
-		CreatedAt: fin.EndedAt, RunID: wr.run.ID, Usage: &wr.usage,
+		ID: wr.run.MessageID, ConversationID: wr.run.ChatID, Role: "assistant", Type: "md", Content: wr.visible.Whole(),
+		CreatedAt: fin.EndedAt, RunID: wr.run.ID, Usage: &used,
 		SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(), Payloads: wr.payloads.All(), Warnings: wr.warnings,
 	}
 	fin.Message = m
-	if fin.Restores = wr.restored; wr.restored {
+	if fin.Restores {
 		m.ID = turn.AnswerBlock(wr.run.ID)
 	}
 	switch end.State {
@@ -110,18 +109,18 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 		if wr.stop == schemas.MaxTokens || wr.stop == schemas.ContentFilter {
 			m.Status = schemas.MessageIncomplete
 		}
-		return &runlog.Completed{Payload: wr.complete(message)}
+		return &runlog.Completed{Payload: wr.complete(m)}
 	case schemas.RunCancelled:
 		m.Status = schemas.MessageCancelled
-		if !wr.produced() && (!wr.run.Replaces || wr.restored) { // an id that had an answer keeps one
+		if !wr.produced() && (!wr.run.Replaces || fin.Restores) { // an id that had an answer keeps one
 			fin.Message = nil
 		}
-		return &runlog.Cancelled{MessageID: keptID(fin), Used: wr.usage}
+		return &runlog.Cancelled{MessageID: keptID(fin), Used: used}
 	default:
 		seen := schemas.Visible(end.Err)
 		m.Status, m.Error = schemas.MessageError, &schemas.MessageFailure{Code: seen.Code, Message: seen.Message}
 		fin.Error = m.Error
-		return &runlog.Failed{Code: seen.Code, Message: seen.Message, Retryable: seen.Code.Retryable(), MessageID: keptID(fin), Used: wr.usage}
+		return &runlog.Failed{Code: seen.Code, Message: seen.Message, Retryable: seen.Code.Retryable(), MessageID: keptID(fin), Used: used}
 	}
 }
 
@@ -143,12 +142,12 @@ func keptID(fin *record.Finish) string {
 	return fin.Message.ID
 }
 
-// complete is the payload of a completed run.
-func (wr *Writer) complete(message string) schemas.ChatResponsePayload {
+// complete is the payload of a completed run with the message.
+func (wr *Writer) complete(m *schemas.Message) schemas.ChatResponsePayload {
 	return schemas.ChatResponsePayload{
-		Message: message, SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(),
-		Payloads: wr.payloads.All(), ToolHistory: wr.history(), ConversationID: wr.run.ChatID, ChatID: wr.run.ChatKey,
-		MessageID: wr.run.MessageID, RunID: wr.run.ID, StopReason: wr.stop, Usage: wr.usage, Warnings: wr.warnings,
+		Message: m.Content, SuggestedValues: m.SuggestedValues, SuggestedActions: m.SuggestedActions, CustomPayload: m.CustomPayload,
+		Payloads: m.Payloads, ToolHistory: wr.history(), ConversationID: m.ConversationID, ChatID: wr.run.ChatKey,
+		MessageID: m.ID, RunID: m.RunID, StopReason: m.StopReason, Usage: *m.Usage, Warnings: m.Warnings,
 	}
 }
 
@@ -162,4 +161,22 @@ func (wr *Writer) customPayload() *schemas.CustomPayload {
 		return &schemas.CustomPayload{Type: schemas.TypeToolHistory, Data: schemas.Encode(history)}
 	}
 	return nil
+}
+
+// produced reports whether the answer has anything to keep.
+func (wr *Writer) produced() bool { return wr.visible.Worded() || len(wr.calls) > 0 }
+
+// history is the tool history in the order in which the model asked.
+func (wr *Writer) history() []schemas.ToolCall {
+	var list []schemas.ToolCall
+	for _, c := range wr.calls {
+		if c == nil {
+			continue
+		}
+		list = append(list, schemas.ToolCall{
+			ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: schemas.CutText(c.Output), IsError: c.IsError,
+			ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: wr.tool(c.Name).Title, Done: wr.tool(c.Name).Done,
+		})
+	}
+	return list
 }

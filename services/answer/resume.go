@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -21,7 +22,7 @@ func (wr *Writer) announce(e *attempts.Earlier) {
 	wr.silent = false
 	kept := wr.visible.String()
 	wr.emit(runlog.Level{}, &runlog.Attempt{
-		Run: wr.run.names(), Message: "Resuming...", Code: schemas.StatusResuming, Target: wr.answer.target, Number: wr.run.Attempt, KeptThrough: e.Kept, Text: kept,
+		Run: wr.run.names(), Message: "Resuming...", Code: schemas.StatusResuming, Target: wr.target, Number: wr.run.Attempt, KeptThrough: e.Kept, Text: kept,
 	})
 	wr.levels.CloseEarlier(e.Log)
 	for _, b := range wr.rejected {
@@ -39,11 +40,7 @@ func standing(shown string) string { return strings.TrimSpace(text.StripMarkers(
 // showKept shows the kept text as one whole message, for dialects that have
 // messages. Blocks of a document are begun first: they begin with this text.
 func (wr *Writer) showKept(visible string) {
-	if a := &wr.answer; a.document != "" && a.text.Len() > 0 {
-		a.open(wr, a.whole)
-		visible = a.text.String()
-	}
-	if visible == "" {
+	if visible = cmp.Or(wr.answer.Kept(), visible); visible == "" {
 		return
 	}
 	wr.emit(wr.levels.Text(), &runlog.KeptText{Text: visible})
@@ -72,7 +69,7 @@ func (wr *Writer) Restore() {
 	}
 	wr.announce(e)
 	wr.dueMarkers()
-	wr.checkpoint, wr.pending = nil, nil // they are stored
+	wr.writes.Forget() // it is stored
 	wr.lookForWithdrawals()
 }
 
@@ -124,7 +121,6 @@ func (wr *Writer) Keep() {
 	wr.silent = true
 	if wr.filter != nil {
 		wr.keptMarkers = len(e.Calls)
-		wr.interrupted = make(map[int]bool)
 		for _, step := range e.Steps {
 			wr.reply(step.Reply)
 			for i := range step.Reply.ToolCalls {
@@ -138,7 +134,7 @@ func (wr *Writer) Keep() {
 				}
 			}
 		}
-		wr.checkpoint, wr.pending = nil, nil
+		wr.writes.Forget()
 	} else {
 		for _, row := range e.Calls {
 			wr.at(row.Index).ToolCall = row // breakOff ends those that have not ended
@@ -146,8 +142,6 @@ func (wr *Writer) Keep() {
 	}
 	wr.visible.Keep(e.Text())
 	wr.marked = strings.Count(e.Text(), text.ToolMarker) // the others come at the end
-	wr.answer.whole = true
-	wr.answer.text.Reset()
-	wr.answer.text.WriteString(standing(e.Text()))
+	wr.answer.Keep(standing(e.Text()))
 	wr.announce(e)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/waits"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
@@ -70,7 +71,7 @@ type Deps struct {
 	Text   *modeltext.Count
 	// Clock is paused while the run waits for its user.
 	Clock   Clock
-	Wakeups *Wakeups
+	Wakeups *waits.Wakeups
 	// Tool returns a tool that any page may offer to the user.
 	Tool func(name string) (turn.Tool, bool)
 	// Missing returns a channel that is closed once the server of the tool has been connected;
@@ -191,7 +192,7 @@ func (wr *Writer) Repair(ask func(ctx context.Context, req turn.Request) (string
 	cut, req := wr.cut, wr.prepared.Request
 	req.Tools, req.Steps, req.Writing, req.MaxIterations = nil, nil, nil, 1
 	req.Messages = append(slices.Clip(req.Messages),
-		turn.Message{Role: turn.Assistant, Content: wr.message() + "\n\n" + cut.Marker + " " + cut.Text},
+		turn.Message{Role: turn.Assistant, Content: wr.visible.Whole() + "\n\n" + cut.Marker + " " + cut.Text},
 		turn.Message{Role: turn.User, Content: "Your reply was cut off inside the JSON after " + cut.Marker +
 			" Write that JSON value again, complete and as short as it can be, and nothing else."})
 	text, err := ask(wr.ctx, req)
@@ -208,7 +209,7 @@ func (wr *Writer) Repair(ask func(ctx context.Context, req turn.Request) (string
 // BeginAction stores that a server action is about to run, so that it never
 // runs twice; it returns once this is on disk.
 func (wr *Writer) BeginAction() error {
-	wr.checkpoint, wr.checkpointN = &attempts.Checkpoint{Action: true}, 1
+	wr.writes.Keep(1, attempts.Checkpoint{Action: true})
 	return wr.Write(&record.Write{}).Wait(wr.ctx)
 }
 
@@ -216,10 +217,7 @@ func (wr *Writer) BeginAction() error {
 func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 	wr.show(text)
 	if payload != nil {
-		if named := wr.addPayload(*payload, "tool", 0); named != nil {
-			wr.pending = append(wr.pending, *named)
-			wr.levels.Payload(*named, 0)
-		}
+		wr.showPayload(*payload, "tool", 0)
 	}
 	wr.levels.Close("completed")
 	wr.stop = schemas.EndTurn
@@ -228,30 +226,23 @@ func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 // Interrupt stores the events and the usage of an attempt that a later one
 // continues, after all checkpoints that this later one needs.
 func (wr *Writer) Interrupt() error {
-	w := &record.Write{Checkpoint: &record.Checkpoint{
-		N: max(wr.checkpointN, wr.run.Earlier.Checkpoints()) + 1, Data: schemas.Encode(attempts.Checkpoint{Spent: wr.deps.Spent.Models(), WorkedMS: wr.deps.Clock.Used().Milliseconds()}),
-	}}
-	return wr.submit(&eventlog.Commit{Write: w}).Wait(context.WithoutCancel(wr.ctx))
+	number := max(wr.writes.Number(), wr.run.Earlier.Checkpoints()) + 1
+	w := &record.Write{Checkpoint: &record.Checkpoint{N: number, Data: schemas.Encode(wr.used())}}
+	return wr.writes.AddNow(w).Wait(context.WithoutCancel(wr.ctx))
 }
 
 // Unsaved returns the writes of the attempt that could not be stored. A tool or an action
 // whose start is among them never began.
 func (wr *Writer) Unsaved() []*eventlog.Commit {
-	if wr.checkpoint != nil || len(wr.pending) > 0 {
-		wr.submit(&eventlog.Commit{Write: &record.Write{}})
-	}
-	var lost []*eventlog.Commit
-	for _, e := range wr.writes {
-		if err := e.Wait(context.Background()); !errors.Is(err, record.ErrUnavailable) {
-			continue
-		}
-		if c := e.Write.ToolCall; c != nil && c.State == record.ToolStarted {
-			e.Write.ToolCall = nil
-		}
+	lost := wr.writes.Unsaved()
+	for _, e := range lost {
 		if wr.run.Request.InteractionType == schemas.ActionExecuted {
 			e.Write.Checkpoint = nil
 		}
-		lost = append(lost, e)
 	}
 	return lost
 }
+
+// Write submits a write of the run, with what waits to be stored. It is held while the
+// database is not available.
+func (wr *Writer) Write(w *record.Write) *eventlog.Commit { return wr.writes.Add(w) }

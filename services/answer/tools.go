@@ -43,20 +43,18 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 		wr.begin(e)
 		return
 	}
+	first := wr.writes.Waiting()
 	var w *eventlog.Commit
-	first := wr.checkpoint != nil
-	if row := c.ToolCall; !wr.idempotent(e.Name) {
-		w = wr.Write(&record.Write{ToolCall: &row})
-		wr.mu.Lock()
-		wr.started[e.Index] = w
-		wr.mu.Unlock()
-	} else if first && wr.repeatable(e.Index) {
-		first = false
-		wr.writeLater(&record.Write{})
-	} else if first {
+	switch {
+	case !wr.tool(e.Name).Idempotent:
+		w = wr.writeCall(c)
+		wr.notes.change(e.Index, func(n *note) { n.start = w })
+	case first && wr.repeatable(e.Index):
+		wr.writes.AddLater(&record.Write{})
+	case first:
 		w = wr.Write(&record.Write{})
 	}
-	if first {
+	if first && w != nil {
 		if err := w.Wait(wr.ctx); err != nil {
 			wr.fail(err)
 			return
@@ -65,9 +63,19 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 	wr.begin(e)
 }
 
-// idempotent reports whether the tool may run again.
-func (wr *Writer) idempotent(name string) bool {
-	return wr.tool(name).Idempotent
+// writeCall submits a write of the call as it is now.
+func (wr *Writer) writeCall(c *call) *eventlog.Commit {
+	row := c.ToolCall
+	return wr.Write(&record.Write{ToolCall: &row})
+}
+
+// stepOf returns the number of the step that asks for the call; the number of steps for none.
+func (wr *Writer) stepOf(index int) int {
+	n := slices.IndexFunc(wr.steps, func(s turn.Step) bool { return index < s.Reply.FirstIndex+len(s.Reply.ToolCalls) })
+	if n < 0 {
+		return len(wr.steps)
+	}
+	return n
 }
 
 // repeatable reports whether the reply that asked for the call may be repeated
@@ -75,17 +83,11 @@ func (wr *Writer) idempotent(name string) bool {
 // its outcomes are stored with the next flush. If the process ends before that,
 // the next attempt begins before the reply, and the model writes it again.
 func (wr *Writer) repeatable(index int) bool {
-	for i := len(wr.steps) - 1; i >= 0; i-- {
-		reply := &wr.steps[i].Reply
-		if index < reply.FirstIndex {
-			continue
-		}
-		return !slices.ContainsFunc(reply.ToolCalls, func(c turn.ToolCall) bool {
-			t := wr.tool(c.Name)
-			return !t.Idempotent || t.Effects || t.Document
-		})
-	}
-	return false
+	n := wr.stepOf(index)
+	return n < len(wr.steps) && !slices.ContainsFunc(wr.steps[n].Reply.ToolCalls, func(c turn.ToolCall) bool {
+		t := wr.tool(c.Name)
+		return !t.Idempotent || t.Effects || t.Document
+	})
 }
 
 // begin shows that a call begins.
@@ -111,7 +113,8 @@ func (wr *Writer) begin(e turn.ToolStart) {
 	wr.claim(e)
 	if wr.written != nil {
 		wr.written.Begin(e)
-		wr.noteDraft(e.Index)
+		draft := wr.written.Draft(e.Index)
+		wr.notes.change(e.Index, func(n *note) { n.draft = draft })
 	}
 }
 
@@ -120,10 +123,10 @@ func (wr *Writer) line(index int, id, name string, s runlog.Status) {
 	wr.emit(wr.levels.Line(index, id, name), &s)
 }
 
-// fail keeps the first error that ends the attempt. While the run is being
+// fail keeps the first error that ends the attempt; nil is none. While the run is being
 // stopped it keeps none, because errors then follow from the stop.
 func (wr *Writer) fail(err error) {
-	if wr.err == nil && context.Cause(wr.ctx) == nil {
+	if err != nil && wr.err == nil && context.Cause(wr.ctx) == nil {
 		wr.err = err
 	}
 }
@@ -135,17 +138,15 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 	if !t.Idempotent && wr.interrupted[c.Index] {
 		return turn.Result{Text: interruptedText, IsError: true}, nil
 	}
+	n := wr.notes.of(c.Index)
 	if !t.Idempotent {
-		wr.mu.Lock()
-		w := wr.started[c.Index]
-		wr.mu.Unlock()
-		if err := c.Waiting(func() error { return w.Wait(ctx) }); err != nil {
+		if err := c.Waiting(func() error { return n.start.Wait(ctx) }); err != nil {
 			wr.deps.Stop(err) // the attempt cannot continue without this write
 			return turn.Result{}, err
 		}
 	}
 	wr.identify(c)
-	if wr.busy(c.Index) {
+	if n.elsewhere {
 		return turn.Result{Text: elsewhereText, IsError: true}, nil
 	}
 	if result, withdrawn := wr.withdrawn(ctx, t, c); withdrawn {
@@ -161,7 +162,10 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 		return late.result, nil
 	}
 	wr.stopFenced(err)
-	return wr.noted(c, result), err
+	if n.edited {
+		result.Text = "(The user changed the input to " + string(c.Input) + ")\n" + result.Text
+	}
+	return result, err
 }
 
 // stopFenced ends the attempt if an error says that a later one has begun elsewhere.
@@ -198,22 +202,15 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 		wr.written.Failed(e.Index)
 	}
 	c.Output, c.ModelOutput, c.IsError, c.Duration = e.Result.Text, e.ModelText, e.Result.IsError, e.Result.Duration
-	if c.Input == nil {
-		c.Input = []byte("{}")
-	}
 	c.Payload = c.payload
 	if c.payload != nil {
-		wr.pending = append(wr.pending, *c.payload)
+		wr.writes.Payload(*c.payload)
 	}
 	wr.result(e.Index, e.Result)
-	row := c.ToolCall
 	if wr.repeatable(e.Index) {
-		wr.writeLater(&record.Write{ToolCall: &row})
-		wr.completed(c)
-		return
-	}
-	// The outcome is stored even while the run is being stopped.
-	if err := wr.Write(&record.Write{ToolCall: &row}).Wait(context.WithoutCancel(wr.ctx)); err != nil {
+		row := c.ToolCall
+		wr.writes.AddLater(&record.Write{ToolCall: &row})
+	} else if err := wr.writeCall(c).Wait(context.WithoutCancel(wr.ctx)); err != nil { // it is stored even while the run is being stopped
 		wr.fail(err)
 		return
 	}
@@ -240,8 +237,7 @@ func (wr *Writer) breakOff(status string) {
 		}
 		c.State, c.Output, c.ModelOutput, c.IsError = record.ToolFinished, stoppedText, stoppedText, true
 		c.Duration = wr.deps.Now().Sub(c.StartedAt)
-		row := c.ToolCall
-		wr.Write(&record.Write{ToolCall: &row})
+		wr.writeCall(c)
 		if wr.levels.Runs(c.Index) { // otherwise its levels ended with an earlier attempt
 			wr.showEnd(c, status)
 		}
@@ -267,8 +263,7 @@ func (wr *Writer) recordOvertaken() {
 				c.Output = stoppedText // the page may have run it
 			}
 			c.ModelOutput = c.Output
-			row := c.ToolCall
-			wr.Write(&record.Write{ToolCall: &row})
+			wr.writeCall(c)
 			wr.decided[n] = true // it does not begin
 			wr.levels.CloseWait(n)
 			wr.begin(turn.ToolStart{Index: n, ID: c.ToolUseID, Name: c.Name, Input: c.Input})
@@ -279,13 +274,9 @@ func (wr *Writer) recordOvertaken() {
 
 // result puts a call's outcome into its step.
 func (wr *Writer) result(index int, result turn.Result) {
-	for _, v := range slices.Backward(wr.steps) {
-		if s := v; index >= s.Reply.FirstIndex {
-			if n := index - s.Reply.FirstIndex; n < len(s.Results) {
-				s.Results[n] = &result
-			}
-			return
-		}
+	if n := wr.stepOf(index); n < len(wr.steps) {
+		s := &wr.steps[n]
+		s.Results[index-s.Reply.FirstIndex] = &result
 	}
 }
 
@@ -332,51 +323,4 @@ func (wr *Writer) marker(n int) {
 	}
 	wr.putMarker(text.ToolMarker + strconv.Itoa(n) + "]]")
 	wr.visible.EndMarker()
-}
-
-// Write submits a write of the run, with the checkpoint and the payloads that wait to
-// be stored. It is held while the database is not available.
-func (wr *Writer) Write(w *record.Write) *eventlog.Commit {
-	return wr.submit(&eventlog.Commit{Write: w, Hold: true})
-}
-
-// writeLater does the same for a write that nobody waits for. Later writes are
-// not stored without it.
-func (wr *Writer) writeLater(w *record.Write) {
-	wr.later = wr.submit(&eventlog.Commit{Write: w, Hold: true, Later: true})
-}
-
-// checkLater ends the attempt if a write that nobody waited for has failed.
-func (wr *Writer) checkLater() {
-	if wr.later != nil {
-		if err := wr.later.Failed(); err != nil {
-			wr.fail(err)
-		}
-	}
-}
-
-func (wr *Writer) submit(commit *eventlog.Commit) *eventlog.Commit {
-	w := commit.Write
-	w.RunID, w.Attempt = wr.run.ID, wr.run.Attempt
-	if wr.checkpoint != nil && w.Finish == nil {
-		w.Checkpoint = &record.Checkpoint{N: wr.checkpointN, Data: schemas.Encode(wr.checkpoint)}
-	}
-	wr.checkpoint = nil
-	w.Payloads = append(w.Payloads, wr.takePayloads()...)
-	if wr.later != nil && wr.later.Stored() {
-		wr.later = nil
-	}
-	commit.Log, commit.After = wr.deps.Log, wr.later
-	e := wr.deps.Commit.Add(commit)
-	wr.writes = append(slices.DeleteFunc(wr.writes, (*eventlog.Commit).Stored), e)
-	return e
-}
-
-func (wr *Writer) takePayloads() []record.Payload {
-	var rows []record.Payload
-	for _, p := range wr.pending {
-		rows = append(rows, record.Payload{CustomPayload: p, MessageID: wr.run.MessageID, CreatedAt: wr.deps.Now()})
-	}
-	wr.pending = nil
-	return rows
 }

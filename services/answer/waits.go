@@ -2,15 +2,9 @@ package answer
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
@@ -20,96 +14,20 @@ import (
 // maxToolWait is how long a run that continues waits for the servers of tools.
 const maxToolWait = time.Minute
 
-// clockWait prolongs a wait that has expired by the clock of this process and
-// not by the database's.
-const clockWait = time.Second
-
-// lookAgain is how often a call looks for its answer while the database is away.
-const lookAgain = time.Second / 2
-
-// DefaultApprovalTimeout is how long a call waits for the user or for the page.
-const DefaultApprovalTimeout = 15 * time.Minute
-
-// What the model reads about calls that were not run.
-const (
-	deniedText = "The user denied this call; it was not run. Do not call it again with the same input; go on without it, or ask what the user wants."
-	// unansweredText is for an approval, absentText for a tool that the page
-	// runs.
-	unansweredText = "The user did not approve this call in time; it was not run. Go on without it, or tell the user."
-	absentText     = "The page did not send the result of this call in time. It is not known whether it took effect."
-)
-
-// approvalID returns the id of a call's approval, the same in every attempt.
-func approvalID(runID string, index int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/approval/%d", runID, index))
-	return hex.EncodeToString(sum[:12])
-}
-
-// Wakeups wake the waiting calls of a run, by index. The zero value is ready; it is
-// safe for concurrent use.
-type Wakeups struct {
-	mu      sync.Mutex
-	each    map[int]chan struct{}
-	waiting int // calls that wait
-}
-
-// of returns the bell of the call: a channel with one slot and no data.
-func (w *Wakeups) of(index int) chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.each == nil {
-		w.each = make(map[int]chan struct{})
-	}
-	if w.each[index] == nil {
-		w.each[index] = make(chan struct{}, 1)
-	}
-	return w.each[index]
-}
-
-// Awaited reports whether a call waits.
-func (w *Wakeups) Awaited() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.waiting > 0
-}
-
-// wait counts a call that waits, until done is called.
-func (w *Wakeups) wait() (done func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.waiting++
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.waiting--
-	}
-}
-
-// Ring wakes the call: its answer is stored.
-func (w *Wakeups) Ring(index int) {
-	select {
-	case w.of(index) <- struct{}{}:
-	default:
-	}
-}
-
 // toolWaiting stores that a call waits, with the reply that asked for it, and shows
 // it. The run's time is paused from here on. A call that waited in an earlier attempt
 // keeps its id and the time at which it expires.
 func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 	wr.levels.EndReply()
-	now := wr.deps.Now().Truncate(time.Millisecond)
 	wr.deps.Clock.Pause()
-	w := record.Wait{
-		RunID: wr.run.ID, Index: e.Index, Kind: schemas.WaitApproval, ID: approvalID(wr.run.ID, e.Index), ToolUseID: e.ID, Tool: e.Name,
-		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: wr.expiry(now),
-	}
+	kind := schemas.WaitApproval
 	if wr.ofPage(e.Name) {
-		w.Kind = schemas.WaitClientTool
+		kind = schemas.WaitClientTool
 	}
+	w := wr.waits.Begin(wr.ctx, e, kind)
 	err := wr.Write(&record.Write{Wait: &w}).Wait(wr.ctx)
 	if err == nil && wr.run.Earlier != nil {
-		w, err = wr.wait(wr.ctx, e.Index)
+		w, err = wr.waits.Stored(wr.ctx, e.Index)
 	}
 	if err == nil && w.Answer == "" {
 		wr.asking[e.Index] = true
@@ -122,16 +40,6 @@ func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 		return
 	}
 	wr.showWait(e, w)
-}
-
-// expiry returns when a call that begins to wait now expires.
-func (wr *Writer) expiry(now time.Time) time.Time {
-	if wr.deps.SharedNow != nil {
-		if shared, err := wr.deps.SharedNow(wr.ctx); err == nil { // else the wait cannot be stored either
-			now = shared.UTC().Truncate(time.Millisecond)
-		}
-	}
-	return now.Add(wr.deps.ApprovalTimeout)
 }
 
 // ofPage reports whether the page runs the tool.
@@ -180,13 +88,11 @@ func (wr *Writer) toolAnswered(e turn.ToolAnswered) {
 	wr.deps.Clock.Resume()
 	delete(wr.asking, e.Index)
 	if e.Input != nil {
-		wr.mu.Lock()
-		wr.edited[e.Index] = true
-		wr.mu.Unlock()
+		wr.notes.change(e.Index, func(n *note) { n.edited = true })
 	}
 	wr.decided[e.Index] = e.Result != nil
 	if !wr.ofPage(e.Name) {
-		wr.emit(wr.levels.Tool(e.Index), &runlog.ApprovalResolved{ApprovalID: approvalID(wr.run.ID, e.Index), Approved: e.Approved})
+		wr.emit(wr.levels.Tool(e.Index), &runlog.ApprovalResolved{ApprovalID: wr.waits.ApprovalID(e.Index), Approved: e.Approved})
 	}
 	wr.levels.CloseWait(e.Index)
 }
@@ -269,94 +175,13 @@ func (wr *Writer) markIdle(idle bool) *eventlog.Commit {
 	return wr.deps.Mark(idle)
 }
 
-// await waits for the answer to a call, which may already be stored. When the
-// call expires, that is its answer.
+// await waits for the answer to a call.
 func (wr *Writer) await(ctx context.Context, c *turn.Call) (turn.Verdict, error) {
-	w, err := wr.answerTo(ctx, c.Index)
-	if err != nil {
-		if ctx.Err() == nil {
-			wr.deps.Stop(err) // the attempt cannot continue without it
-		}
-		return turn.Verdict{}, err
+	v, err := wr.waits.Answer(ctx, c.Index)
+	if err != nil && ctx.Err() == nil {
+		wr.deps.Stop(err) // the attempt cannot continue without it
 	}
-	switch w.Answer {
-	case schemas.WaitApproved:
-		return turn.Verdict{Approved: true, Input: w.Edited}, nil
-	case schemas.WaitResult:
-		return turn.Verdict{Result: &turn.Result{Text: w.Output, IsError: w.IsError}}, nil
-	case schemas.WaitDenied:
-		return turn.Verdict{Result: &turn.Result{Text: deniedText, IsError: true}}, nil
-	case schemas.WaitExpired:
-		if w.Kind == schemas.WaitClientTool {
-			return turn.Verdict{Result: &turn.Result{Text: absentText, IsError: true}}, nil
-		}
-		return turn.Verdict{Result: &turn.Result{Text: unansweredText, IsError: true}}, nil
-	default:
-		return turn.Verdict{}, fmt.Errorf("a call has the answer %q", w.Answer)
-	}
-}
-
-// answerTo returns the wait of a call once it has an answer. A call that is woken while the
-// database is away looks again: who woke it may have met the same.
-func (wr *Writer) answerTo(ctx context.Context, index int) (record.Wait, error) {
-	bell := wr.deps.Wakeups.of(index)
-	defer wr.deps.Wakeups.wait()()
-	latest := time.Now().Add(wr.deps.ApprovalTimeout)
-	w, err := wr.wait(ctx, index)
-	for err == nil && w.Answer == "" {
-		left := min(w.ExpiresAt.Sub(wr.deps.Now()), time.Until(latest)) // the clock of this process may be behind, or set back
-		if left <= 0 {
-			if w, err = wr.expire(ctx, w); !errors.Is(err, record.ErrEarly) {
-				return w, err
-			}
-			left = clockWait
-		}
-		timer := time.NewTimer(left)
-		select {
-		case <-bell:
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return w, context.Cause(ctx)
-		}
-		timer.Stop()
-		w, err = wr.wait(ctx, index)
-		for errors.Is(err, record.ErrUnavailable) && concurrent.Pause(ctx, lookAgain) == nil {
-			w, err = wr.wait(ctx, index)
-		}
-	}
-	return w, err
-}
-
-// wait reads the wait of a call.
-func (wr *Writer) wait(ctx context.Context, index int) (record.Wait, error) {
-	list, err := wr.deps.Store.Waits(ctx, wr.run.ID)
-	if err != nil {
-		return record.Wait{}, err
-	}
-	for _, w := range list {
-		if w.Index == index {
-			return w, nil
-		}
-	}
-	return record.Wait{}, fmt.Errorf("call %d of run %s does not wait", index, wr.run.ID)
-}
-
-// expire ends a wait whose time is up. An answer that was stored before counts.
-func (wr *Writer) expire(ctx context.Context, w record.Wait) (record.Wait, error) {
-	w.Answer, w.AnsweredAt = schemas.WaitExpired, wr.deps.Now()
-	return wr.deps.Store.AnswerWait(ctx, w)
-}
-
-// noted adds a note to a result if the user has changed the call's input.
-func (wr *Writer) noted(c *turn.Call, result turn.Result) turn.Result {
-	wr.mu.Lock()
-	edited := wr.edited[c.Index]
-	wr.mu.Unlock()
-	if edited {
-		result.Text = "(The user changed the input to " + string(c.Input) + ")\n" + result.Text
-	}
-	return result
+	return v, err
 }
 
 // noticeable is the shortest wait of a model that is shown.

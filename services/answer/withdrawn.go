@@ -55,18 +55,6 @@ func (wr *Writer) lookForRejected(ctx context.Context) {
 	}
 }
 
-// noteDraft notes the block that a call has been writing when it begins to run.
-func (wr *Writer) noteDraft(index int) {
-	if d := wr.written.Draft(index); d != nil {
-		wr.mu.Lock()
-		defer wr.mu.Unlock()
-		if wr.drafts == nil {
-			wr.drafts = make(map[int]*documents.Draft)
-		}
-		wr.drafts[index] = d
-	}
-}
-
 // errWithdrawn is the error of a write that the user has refused since its call began.
 type errWithdrawn struct{ result turn.Result }
 
@@ -85,9 +73,7 @@ func (wr *Writer) checkWrite(ctx context.Context, t *turn.Tool, c *turn.Call) co
 // withdrawn returns the result of a call that must not write, because the user has refused
 // what the model was writing, or has changed it.
 func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) (result turn.Result, ok bool) {
-	wr.mu.Lock()
-	d := wr.drafts[c.Index]
-	wr.mu.Unlock()
+	d := wr.notes.of(c.Index).draft
 	refused := turn.Result{Text: withdrawnText, IsError: true}
 	var input map[string]json.RawMessage
 	switch {

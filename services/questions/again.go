@@ -19,9 +19,27 @@ func (q *Questions) Repeated(ctx context.Context, user schemas.User, o record.St
 	return stored, err
 }
 
-// Resent returns the run that the message of the same request has begun. A client that
+// Instead returns the run that the request of a question has begun before, if the first write
+// is refused for that. Otherwise the error says to the client why it is refused.
+func (q *Questions) Instead(ctx context.Context, asked *Question, o record.StartOptions, refused error) (record.Run, error) {
+	switch user := asked.Run.Owner; {
+	case errors.Is(refused, record.ErrDuplicate):
+		return q.Repeated(ctx, user, o)
+	case errors.Is(refused, schemas.ErrTaken):
+		return q.resent(ctx, user, asked.Request, asked.Begin)
+	case errors.Is(refused, record.ErrSame):
+		return q.Runs.Run(ctx, asked.BusyRun)
+	case errors.Is(refused, record.ErrNotCurrent):
+		return record.Run{}, notCurrent(asked.Request)
+	case errors.Is(refused, record.ErrQueueFull):
+		return record.Run{}, errQueueFull
+	}
+	return record.Run{}, refused
+}
+
+// resent returns the run that the message of the same request has begun. A client that
 // does not know whether its request arrived sends it again.
-func (q *Questions) Resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) (record.Run, error) {
+func (q *Questions) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) (record.Run, error) {
 	if !b.Named {
 		return record.Run{}, schemas.ErrTaken
 	}

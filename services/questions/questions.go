@@ -76,6 +76,7 @@ func New(o Options) *Questions { return &Questions{Options: o} }
 // Question is a request with everything its run needs to begin.
 type Question struct {
 	*record.Begin
+	Request *schemas.ChatRequest
 	// Claim is what the run claims when it begins.
 	Claim documents.Claim
 	// Cancels is true if a run that this one would wait for is to be cancelled.
@@ -123,7 +124,7 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 	if err := q.reserve(ctx, req.Context, b); err != nil {
 		return nil, err
 	}
-	return &Question{Begin: b, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
+	return &Question{Begin: b, Request: req, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
 }
 
 // page returns the name of the request's page, empty if the service does not have it. Such a
@@ -241,22 +242,22 @@ func (q *Questions) supersede(ctx context.Context, req *schemas.ChatRequest, b *
 		return err
 	}
 	if m.Role != "user" || m.Status == schemas.MessageSuperseded {
-		return NotCurrent(req)
+		return notCurrent(req)
 	}
 	b.Supersede = m.ID
 	return nil
 }
 
-// NotCurrent is the error for a request that replaces a message which is replaced already.
-func NotCurrent(req *schemas.ChatRequest) error {
+// notCurrent is the error for a request that replaces a message which is replaced already.
+func notCurrent(req *schemas.ChatRequest) error {
 	if req.RegenerateMessageID != "" {
 		return schemas.Invalid("/regenerate_message_id", "is not a current message of the assistant")
 	}
 	return schemas.Invalid("/edit_message_id", "is not a current message of the user")
 }
 
-// ErrQueueFull refuses a message when too many others of its chat wait.
-var ErrQueueFull = &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many messages wait in this chat; wait for an answer", RetryAfter: 5}
+// errQueueFull refuses a message when too many others of its chat wait.
+var errQueueFull = &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many messages wait in this chat; wait for an answer", RetryAfter: 5}
 
 // Busy is the error for a request that cannot begin beside a run. It may be sent again
 // after so many seconds; 0 says nothing about that.
@@ -292,7 +293,7 @@ func (q *Questions) regenerate(ctx context.Context, req *schemas.ChatRequest, b 
 		return err
 	}
 	if answer.Role != "assistant" || answer.Status == schemas.MessageSuperseded {
-		return NotCurrent(req)
+		return notCurrent(req)
 	}
 	b.Supersede = answer.ID
 	if answer.RunID != "" {

@@ -20,8 +20,13 @@ func (r *Runs) left(run *run, leave func() int) {
 		return
 	}
 	if run.needsReader {
-		r.absent.Begin(run, r.DisconnectGrace, func() { r.abandoned(run) })
+		r.awaitReader(run, r.DisconnectGrace)
 	}
+}
+
+// awaitReader ends a run unless it has a reader after the grace.
+func (r *Runs) awaitReader(run *run, grace time.Duration) {
+	r.absent.Begin(run, grace, func() { r.abandoned(run) })
 }
 
 // Leave ends a run of the user now, instead of after the grace, if it ends with its last
@@ -29,13 +34,10 @@ func (r *Runs) left(run *run, leave func() int) {
 // another replica, which alone knows its readers, ends after the grace.
 func (r *Runs) Leave(user schemas.User, id string) {
 	run := r.find(id)
-	if run == nil || run.owner.ID != user.ID {
+	if run == nil || run.Owner.ID != user.ID {
 		return
 	}
-	r.mu.Lock()
-	waits := run.idle // its grace begins when it continues, maybe for a client that is about to read on
-	r.mu.Unlock()
-	if !waits {
+	if !r.isIdle(run) { // else its grace begins when it continues, maybe for a client that is about to read on
 		r.unread(run, 0)
 	}
 }
@@ -44,7 +46,7 @@ func (r *Runs) Leave(user schemas.User, id string) {
 // client does not come back, or when it continues after it has only waited.
 func (r *Runs) unread(run *run, grace time.Duration) {
 	if _, over := run.log.Ended(); !over && run.needsReader && run.log.Readers() == 0 {
-		r.absent.Begin(run, grace, func() { r.abandoned(run) })
+		r.awaitReader(run, grace)
 	}
 }
 
@@ -56,13 +58,13 @@ func (r *Runs) abandoned(run *run) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
-	if elsewhere, err := r.acts.ReadElsewhere(ctx, run.id); elsewhere || err != nil {
-		r.absent.Begin(run, r.DisconnectGrace, func() { r.abandoned(run) })
+	if elsewhere, err := r.acts.ReadElsewhere(ctx, run.ID); elsewhere || err != nil {
+		r.awaitReader(run, r.DisconnectGrace)
 		return
 	}
 	run.stop(answer.ErrDisconnected)
-	if err := r.Store.Runs.RequestCancel(ctx, run.id); err != nil {
-		r.Logger.Warn("could not store a cancel", "run_id", run.id, "error", err)
+	if err := r.Store.Runs.RequestCancel(ctx, run.ID); err != nil {
+		r.Logger.Warn("could not store a cancel", "run_id", run.ID, "error", err)
 	}
 	r.endQueued(run)
 }

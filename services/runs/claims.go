@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/questions"
@@ -27,21 +26,18 @@ func (r *Runs) claim(ctx context.Context, w documents.Claim) (holder string, err
 }
 
 // waitsFirst returns the earliest run that waits for blocks of the claim.
-func (r *Runs) waitsFirst(w documents.Claim) (first string) {
+func (r *Runs) waitsFirst(w documents.Claim) string {
 	if len(w.Blocks) == 0 {
 		return ""
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id, run := range r.live {
-		if !run.blocked || run.attempt != 0 || run.owner.ID != w.Owner || id >= w.Run || context.Cause(run.ctx) != nil || first != "" && id > first {
-			continue
-		}
-		if slices.ContainsFunc(run.claim.Blocks, func(block string) bool { return slices.Contains(w.Blocks, block) }) {
-			first = id
-		}
+	earlier := r.those(func(run *run) bool {
+		return run.blocked && run.Owner.ID == w.Owner && run.ID < w.Run && context.Cause(run.ctx) == nil &&
+			slices.ContainsFunc(run.claim.Blocks, func(block string) bool { return slices.Contains(w.Blocks, block) })
+	})
+	if len(earlier) == 0 {
+		return ""
 	}
-	return first
+	return earlier[0].ID
 }
 
 // claimFirst claims what a new run writes, before it is stored: a run that has
@@ -66,7 +62,7 @@ func (r *Runs) setBlocked(run *run, blocked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if run.blocked = blocked; blocked {
-		run.starting = false
+		run.waits = true
 	}
 }
 
@@ -110,33 +106,23 @@ func (r *Runs) reviveBlocked(owner string) {
 // giveBack releases what a run holds, and starts the queued runs of its owner
 // that have waited for it, the earliest first. If a later attempt of it is here, that holds it.
 func (r *Runs) giveBack(run *run) {
-	if now := r.find(run.id); now == nil || now == run {
-		r.Drafts.Release(run.id, run.attempt)
+	if now := r.find(run.ID); now == nil || now == run {
+		r.Drafts.Release(run.ID, run.Attempt)
 	}
 	if r.Drafts == nil || r.Draining() {
 		return
 	}
-	for _, chat := range r.blockedChats(run.owner.ID) {
+	for _, chat := range r.blockedChats(run.Owner.ID) {
 		r.next(chat)
 	}
 }
 
 // blockedChats returns the chats of an owner's queued runs that wait for the
 // claims of others, the chat of the earliest run first.
-func (r *Runs) blockedChats(owner string) []int64 {
-	r.mu.Lock()
-	var list []*run
-	for _, run := range r.live {
-		if run.blocked && run.attempt == 0 && run.owner.ID == owner {
-			list = append(list, run)
-		}
-	}
-	r.mu.Unlock()
-	slices.SortFunc(list, func(a, b *run) int { return strings.Compare(a.id, b.id) })
-	var chats []int64
-	for _, run := range list {
-		if !slices.Contains(chats, run.conversationID) {
-			chats = append(chats, run.conversationID)
+func (r *Runs) blockedChats(owner string) (chats []int64) {
+	for _, run := range r.those(func(run *run) bool { return run.blocked && run.Owner.ID == owner }) {
+		if !slices.Contains(chats, run.ChatID) {
+			chats = append(chats, run.ChatID)
 		}
 	}
 	return chats

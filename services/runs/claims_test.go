@@ -47,13 +47,13 @@ func TestTheTurnOfANewQueuedRun(t *testing.T) {
 		claims.late = make(chan struct{})
 		claims.turn = func() { here{r}.Turn(t.Context(), "r") }
 		claim := documents.Claim{Run: "r", Owner: ann.ID, Document: "doc", Blocks: []string{"block"}}
-		q := &questions.Question{Begin: &record.Begin{Run: record.Run{ID: "r", Owner: ann}}, Claim: claim}
+		q := &questions.Question{Begin: &record.Begin{Run: record.Run{ID: "r", Owner: ann}}, Request: new(schemas.ChatRequest), Claim: claim}
 		if holder, err := r.claim(t.Context(), claim); holder != "" || err != nil {
 			t.Fatal(holder, err)
 		}
 		q.State = schemas.RunQueued
 		r.beginning.Add("r")
-		go r.launch(t.Context(), q, new(schemas.ChatRequest), r.leases.Current(), func() {})
+		go r.launch(t.Context(), q, r.leases.Current(), func() {})
 		synctest.Wait()
 		close(claims.late)
 		synctest.Wait()

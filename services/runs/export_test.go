@@ -8,6 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/trials"
 )
 
 // Work does f as work of a run.
@@ -28,7 +29,7 @@ func (r *Runs) EnlistWriting(ctx context.Context, id string, chat int64, blocks 
 
 func (r *Runs) enlistWriting(ctx context.Context, id string, attempt int, chat int64, blocks []string) *run {
 	run := r.enlistAt(ctx, id, attempt)
-	run.owner.ID, run.conversationID = "ann", chat
+	run.Owner.ID, run.ChatID = "ann", chat
 	run.claim = documents.Claim{Run: id, Owner: "ann", Document: "doc", Blocks: blocks}
 	return run
 }
@@ -38,7 +39,7 @@ func (r *Runs) enlistWriting(ctx context.Context, id string, attempt int, chat i
 func (r *Runs) EnlistHeld(ctx context.Context, id string, chat int64, blocks ...string) (try func()) {
 	held := []*run{r.enlistWriting(ctx, id, 2, chat, blocks)}
 	_, _ = r.Drafts.Claim(ctx, held[0].claim)
-	held[0].earlier = &earlier{Earlier: attempts.Nothing()}
+	held[0].earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing()}}
 	r.hold(held[0])
 	return func() { r.try(ctx, held, time.Second) }
 }
@@ -46,7 +47,7 @@ func (r *Runs) EnlistHeld(ctx context.Context, id string, chat int64, blocks ...
 func (r *Runs) enlistAt(ctx context.Context, id string, attempt int) *run {
 	run := newRun(&record.Run{ID: id}, r.leases.Current(), func() {})
 	run.take(&schemas.ChatRequest{}, documents.Claim{})
-	run.attempt = attempt
+	run.Attempt = attempt
 	r.enlist(ctx, run, 1)
 	return run
 }

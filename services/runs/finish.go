@@ -19,10 +19,10 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 		return err
 	}
 	if end.Err != nil && end.State == schemas.RunFailed {
-		r.Logger.Warn("a run failed", "run_id", run.id, "user", run.owner.ID, "code", schemas.Visible(end.Err).Code, "error", end.Err)
+		r.Logger.Warn("a run failed", "run_id", run.ID, "user", run.Owner.ID, "code", schemas.Visible(end.Err).Code, "error", end.Err)
 	}
 	fin.Log, fin.LastSeq = run.log.Seal(&event), event.Seq
-	booked := r.budgets.Ending(run.owner.ID, fin)
+	booked := r.budgets.Ending(run.Owner.ID, fin)
 	err := wr.Write(&record.Write{Finish: fin}).Wait(context.WithoutCancel(run.ctx))
 	booked(err)
 	if err != nil {
@@ -30,7 +30,7 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 	}
 	run.trace.Store(trace)
 	r.free(run) // who sees the end may ask again at once
-	r.Drafts.Ended(run.id)
+	r.Drafts.Ended(run.ID)
 	run.log.Publish(event)
 	r.answered(run, fin)
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/trials"
 	"github.com/chattray/chattray/store"
 )
 
@@ -47,7 +48,7 @@ func TestAnswerWhoseEndIsNotStored(t *testing.T) {
 		r.Drafts = documents.New(data, data, data, outOfReach{data})
 		r.Store.Answer = data
 		run := r.reads(t, "r", 1)
-		run.req.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}
+		run.Request.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}
 		run.limit.Start(defaultRunTimeout, func() {})
 		defer run.limit.Stop()
 		wr := r.writer(run)
@@ -97,8 +98,8 @@ func TestEndOfARunWhoseBlocksCannotBeRead(t *testing.T) {
 					r.Drafts = documents.New(data, data, hidden{data}, data)
 				}
 				run := r.reads(t, "r", 2)
-				run.req.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}
-				run.earlier = &earlier{Earlier: attempts.Nothing(), bare: true}
+				run.Request.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}
+				run.earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing(), Bare: true}}
 				run.earlier.Cancel = tt.cancelled
 				if tt.stopped {
 					run.stop(answer.ErrCancelled)
@@ -131,7 +132,7 @@ func TestEarlierAnswersOfAStoppedRun(t *testing.T) {
 		inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
 			r.Store.Answer = &forgetful{tries: tries}
 			run := r.reads(t, "r", 1)
-			run.replaces = true
+			run.Replaces = true
 			run.limit.Start(defaultRunTimeout, func() {})
 			defer run.limit.Stop()
 			if err := r.finish(run, r.writer(run), answer.Outcome{State: schemas.RunCancelled, Err: answer.ErrCancelled}); !errors.Is(err, want) {

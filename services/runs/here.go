@@ -23,7 +23,7 @@ func (h here) Open() (some, queued bool, waiting []string) {
 		if _, over := run.log.Ended(); over {
 			continue
 		}
-		some, queued = true, queued || run.attempt == 0 && !run.starting
+		some, queued = true, queued || run.waits
 		if run.wakeups.Awaited() {
 			waiting = append(waiting, id)
 		}

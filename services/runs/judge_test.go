@@ -8,13 +8,14 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/attempts"
+	"github.com/chattray/chattray/services/trials"
 )
 
 // The runs of a process that has ended again are sorted by what they are to blame for.
 func TestJudge(t *testing.T) {
 	// crashed is a run in whose last attempt, the second, the process ended.
 	crashed := func(id string, alone int64, steps int) found {
-		e := &earlier{Earlier: attempts.Nothing()}
+		e := &earlier{Case: trials.Case{Earlier: attempts.Nothing(), Attempt: 2}}
 		e.Mark, e.Steps = &attempts.Mark{Attempt: 2, Alone: alone}, make([]turn.Step, steps)
 		return found{stored: record.Run{ID: id, Attempt: 3}, earlier: e}
 	}
@@ -34,13 +35,13 @@ func TestJudge(t *testing.T) {
 		fatal      string
 		uncounted  map[string]int
 	}{
-		"the first crash":              {[]found{well("a"), well("b")}, []string{"a", "b"}, nil, trialTime, "", nil},
-		"the second crash":             {[]found{well("a"), crashed("b", 0, 0), crashed("c", 0, 0)}, []string{"a"}, []string{"b", "c"}, trialTime, "", map[string]int{"b": 2, "c": 2}},
-		"one is cancelled":             {[]found{cancelled, crashed("b", 0, 0)}, []string{"c"}, []string{"b"}, trialTime, "", map[string]int{"b": 2, "c": 2}},
-		"one is to blame":              {[]found{well("a"), crashed("b", 0, 0), crashed("g", 5, 0)}, []string{"a", "b", "g"}, nil, trialTime, "g", map[string]int{"a": 2, "b": 2, "g": 2}},
-		"one has made progress":        {[]found{crashed("b", 0, 0), crashed("g", 5, 1)}, nil, []string{"g", "b"}, trialTime, "", map[string]int{"b": 2, "g": 2}},
-		"two may be to blame":          {[]found{crashed("b", 0, 0), crashed("g", 5, 0), crashed("h", 6, 0)}, nil, []string{"h", "g", "b"}, strictTrialTime, "", map[string]int{"b": 2, "g": 2, "h": 2}},
-		"those with progress go first": {[]found{crashed("b", 0, 0), crashed("c", 0, 1)}, nil, []string{"c", "b"}, trialTime, "", map[string]int{"b": 2, "c": 2}},
+		"the first crash":              {[]found{well("a"), well("b")}, []string{"a", "b"}, nil, trials.Time, "", nil},
+		"the second crash":             {[]found{well("a"), crashed("b", 0, 0), crashed("c", 0, 0)}, []string{"a"}, []string{"b", "c"}, trials.Time, "", map[string]int{"b": 2, "c": 2}},
+		"one is cancelled":             {[]found{cancelled, crashed("b", 0, 0)}, []string{"c"}, []string{"b"}, trials.Time, "", map[string]int{"b": 2, "c": 2}},
+		"one is to blame":              {[]found{well("a"), crashed("b", 0, 0), crashed("g", 5, 0)}, []string{"a", "b", "g"}, nil, trials.Time, "g", map[string]int{"a": 2, "b": 2, "g": 2}},
+		"one has made progress":        {[]found{crashed("b", 0, 0), crashed("g", 5, 1)}, nil, []string{"g", "b"}, trials.Time, "", map[string]int{"b": 2, "g": 2}},
+		"two may be to blame":          {[]found{crashed("b", 0, 0), crashed("g", 5, 0), crashed("h", 6, 0)}, nil, []string{"h", "g", "b"}, trials.StrictTime, "", map[string]int{"b": 2, "g": 2, "h": 2}},
+		"those with progress go first": {[]found{crashed("b", 0, 0), crashed("c", 0, 1)}, nil, []string{"c", "b"}, trials.Time, "", map[string]int{"b": 2, "c": 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
@@ -50,8 +51,8 @@ func TestJudge(t *testing.T) {
 				}
 				for _, f := range slices.Concat(now, later) {
 					e := f.earlier
-					if id := f.stored.ID; e.fatal != (id == tt.fatal) || e.bare != (e.fatal || e.Cancel) || e.fresh != (tt.fatal == "g" && id == "b") || e.Uncounted != tt.uncounted[id] {
-						t.Errorf("%s: fatal %t, bare %t, fresh %t, %d do not count; want %d", id, e.fatal, e.bare, e.fresh, e.Uncounted, tt.uncounted[id])
+					if id := f.stored.ID; e.Fatal != (id == tt.fatal) || e.Bare != (e.Fatal || e.Cancel) || e.Fresh != (tt.fatal == "g" && id == "b") || e.Uncounted != tt.uncounted[id] {
+						t.Errorf("%s: fatal %t, bare %t, fresh %t, %d do not count; want %d", id, e.Fatal, e.Bare, e.Fresh, e.Uncounted, tt.uncounted[id])
 					}
 				}
 			})

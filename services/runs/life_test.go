@@ -16,6 +16,7 @@ import (
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/trials"
 )
 
 // memory stores what runs write, unless it is away, and the runs that were cancelled.
@@ -87,7 +88,7 @@ func inRuns(t *testing.T, o Options, test func(t *testing.T, r *Runs, m *memory)
 func (r *Runs) reads(t *testing.T, id string, attempt int) *run {
 	run := newRun(&record.Run{ID: id, Owner: ann}, r.leases.Current(), func() {})
 	run.take(&schemas.ChatRequest{OnDisconnect: "cancel"}, documents.Claim{})
-	run.attempt = attempt
+	run.Attempt = attempt
 	r.enlist(t.Context(), run, max(attempt, 1))
 	return run
 }
@@ -113,7 +114,7 @@ func TestLastReader(t *testing.T) {
 		"another reader is left": {func(r *Runs, run *run) { r.left(run, func() int { return 1 }) }, 2 * grace, nil},
 		"a reader is back": {func(r *Runs, run *run) {
 			r.left(run, func() int { return 0 })
-			r.own(run.id).Came()
+			r.own(run.ID).Came()
 		}, 2 * grace, nil},
 		"a reader is about to be back": {func(r *Runs, run *run) {
 			r.left(run, func() int { return 0 })
@@ -127,11 +128,11 @@ func TestLastReader(t *testing.T) {
 			r.setIdle(run, true)
 			r.setIdle(run, false)
 		}, grace, answer.ErrDisconnected},
-		"a reader has left elsewhere": {func(r *Runs, run *run) { here{r}.Look(run.id) }, grace, answer.ErrDisconnected},
-		"its user says so":            {func(r *Runs, run *run) { r.Leave(ann, run.id) }, 0, answer.ErrDisconnected},
-		"its user says so, read":      {func(r *Runs, run *run) { run.log.Subscribe(); r.Leave(ann, run.id) }, 0, nil},
-		"its user says so, waiting":   {func(r *Runs, run *run) { r.setIdle(run, true); r.Leave(ann, run.id) }, 0, nil},
-		"another user says so":        {func(r *Runs, run *run) { r.Leave(schemas.User{ID: "eve"}, run.id) }, 2 * grace, nil},
+		"a reader has left elsewhere": {func(r *Runs, run *run) { here{r}.Look(run.ID) }, grace, answer.ErrDisconnected},
+		"its user says so":            {func(r *Runs, run *run) { r.Leave(ann, run.ID) }, 0, answer.ErrDisconnected},
+		"its user says so, read":      {func(r *Runs, run *run) { run.log.Subscribe(); r.Leave(ann, run.ID) }, 0, nil},
+		"its user says so, waiting":   {func(r *Runs, run *run) { r.setIdle(run, true); r.Leave(ann, run.ID) }, 0, nil},
+		"another user says so":        {func(r *Runs, run *run) { r.Leave(schemas.User{ID: "eve"}, run.ID) }, 2 * grace, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inRuns(t, Options{}, func(t *testing.T, r *Runs, m *memory) {
@@ -183,7 +184,7 @@ func TestEndedRunsAreForgotten(t *testing.T) {
 func TestAttemptThatCannotBegin(t *testing.T) {
 	inRuns(t, Options{RunsPerUser: 1}, func(t *testing.T, r *Runs, m *memory) {
 		m.away = true
-		f := found{stored: record.Run{ID: "r", Owner: ann, Attempt: 2, Request: []byte(`{}`)}, lease: r.leases.Current(), earlier: &earlier{Earlier: attempts.Nothing()}}
+		f := found{stored: record.Run{ID: "r", Owner: ann, Attempt: 2, Request: []byte(`{}`)}, lease: r.leases.Current(), earlier: &earlier{Case: trials.Case{Earlier: attempts.Nothing()}}}
 		if _, err := r.beginAttempt(t.Context(), f); !errors.Is(err, record.ErrUnavailable) {
 			t.Fatalf("got %v, want %v", err, record.ErrUnavailable)
 		}
@@ -203,7 +204,7 @@ func TestAttemptGoesOn(t *testing.T) {
 	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
 		e := attempts.Nothing()
 		e.Worked, e.Spent = time.Minute, []record.ModelUsage{{Model: "m", Usage: schemas.Usage{InputTokens: 7, TotalTokens: 7}}}
-		f := found{stored: record.Run{ID: "r", Owner: ann, Attempt: 2, Request: []byte(`{}`)}, lease: r.leases.Current(), earlier: &earlier{Earlier: e}}
+		f := found{stored: record.Run{ID: "r", Owner: ann, Attempt: 2, Request: []byte(`{}`)}, lease: r.leases.Current(), earlier: &earlier{Case: trials.Case{Earlier: e}}}
 		run, err := r.beginAttempt(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +224,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}{{MaxAttempts + 1, 0, schemas.RunFailed}, {maxAttemptsEver + 1, maxAttemptsEver + 1, schemas.RunFailed}} {
 		inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
 			run := r.reads(t, "r", tt.attempt)
-			run.earlier = &earlier{Earlier: attempts.Nothing(), bare: true}
+			run.earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing(), Bare: true}}
 			run.earlier.Uncounted = tt.uncounted
 			if end, over := r.resume(run, r.writer(run)); !over || end.State != tt.want {
 				t.Errorf("attempt %d, of which %d do not count: over %t, %v; want %v", tt.attempt, tt.uncounted, over, end.State, tt.want)
@@ -252,7 +253,7 @@ func TestLastReaderOfAQueuedRun(t *testing.T) {
 func TestLeftInGoodOrder(t *testing.T) {
 	inRuns(t, Options{}, func(t *testing.T, r *Runs, m *memory) {
 		run := r.reads(t, "r", 2)
-		run.earlier = &earlier{Earlier: attempts.Nothing()}
+		run.earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing()}}
 		if state := r.giveUp(run, r.writer(run), errShutdown); state.Terminal() || !run.log.Closed() {
 			t.Errorf("the run is %s, its log closed: %t", state, run.log.Closed())
 		}
@@ -269,7 +270,7 @@ func TestTextOfEarlierAttempts(t *testing.T) {
 		run := r.reads(t, "r", 2)
 		e := attempts.Nothing()
 		e.Cancel, e.Steps = true, []turn.Step{{Reply: turn.Reply{Text: "12345"}}}
-		run.earlier = &earlier{Earlier: e, bare: true}
+		run.earlier = &earlier{Case: trials.Case{Earlier: e, Bare: true}}
 		if _, over := r.resume(run, r.writer(run)); !over || r.ModelText() != 5 {
 			t.Errorf("over: %t, %d bytes are counted, want 5", over, r.ModelText())
 		}

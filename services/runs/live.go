@@ -1,11 +1,8 @@
 package runs
 
 import (
-	"cmp"
 	"context"
 	"iter"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -38,7 +35,7 @@ func (r *Runs) own(id string) *readers.Run {
 		return nil
 	}
 	own := &readers.Run{
-		Owner: run.owner.ID, Log: run.log, Queued: run.attempt == 0,
+		Owner: run.Owner.ID, Log: run.log, Queued: run.Attempt == 0,
 		Came: func() { r.absent.End(run) }, Left: func(leave func() int) { r.left(run, leave) },
 	}
 	if run.earlier != nil {
@@ -53,7 +50,7 @@ func (r *Runs) Live(ctx context.Context, user schemas.User, chat string) ([]stri
 	if r.acts != nil {
 		return r.acts.Live(ctx, user, chat)
 	}
-	return r.liveOf(user, func(run *run) bool { return run.chatKey == chat }), nil
+	return r.liveOf(user, func(run *run) bool { return run.ChatKey == chat }), nil
 }
 
 // LiveIn returns the ids of the unfinished runs of a user's document, from any chat, in the
@@ -62,24 +59,13 @@ func (r *Runs) LiveIn(ctx context.Context, user schemas.User, document string) (
 	if r.acts != nil {
 		return r.acts.LiveIn(ctx, user, document)
 	}
-	return r.liveOf(user, func(run *run) bool { return turn.DocumentID(run.req.Context, run.conversationID) == document }), nil
+	return r.liveOf(user, func(run *run) bool { return turn.DocumentID(run.Request.Context, run.ChatID) == document }), nil
 }
 
+// liveOf returns the ids of the unfinished runs of a user here for which is holds.
 func (r *Runs) liveOf(user schemas.User, is func(*run) bool) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var list []*run
-	for _, run := range r.live {
-		if _, over := run.log.Ended(); !over && run.owner.ID == user.ID && is(run) {
-			list = append(list, run)
-		}
-	}
-	slices.SortFunc(list, func(a, b *run) int { // ids are ordered by time
-		return cmp.Or(cmp.Compare(min(b.attempt, 1), min(a.attempt, 1)), strings.Compare(a.id, b.id))
-	})
-	ids := make([]string, len(list))
-	for i, run := range list {
-		ids[i] = run.id
-	}
-	return ids
+	return idsOf(r.those(func(run *run) bool {
+		_, over := run.log.Ended()
+		return !over && run.Owner.ID == user.ID && is(run)
+	}))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
+	"github.com/chattray/chattray/services/trials"
 )
 
 // oneRun is a database with one run, which may be away.
@@ -89,9 +90,9 @@ func TestARunThatEndedItsProcessIsNotTriedAgainAfterAnOutage(t *testing.T) {
 				defer r.Shutdown(t.Context())
 				lease := r.leases.Current()
 				s.run = record.Run{ID: "r", Owner: ann, State: schemas.RunRunning, Attempt: 3, Replica: lease.ID, Request: []byte(`{"message":"q"}`)}
-				f := found{stored: s.run, lease: lease, earlier: &earlier{Earlier: attempts.Nothing(), fatal: true, bare: true}}
+				f := found{stored: s.run, lease: lease, earlier: &earlier{Case: trials.Case{Earlier: attempts.Nothing(), Fatal: true, Bare: true}}}
 				s.setAway(!begins)
-				if run := r.beginAttempts(t.Context(), []found{f})[0]; run != nil {
+				for _, run := range r.beginAttempts(t.Context(), []found{f}) {
 					s.setAway(true)
 					r.goWork(run)
 					r.work.Done()

@@ -12,17 +12,24 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// markStarting reports whether the caller has to start a queued run; then
+// markStarting reports whether the caller has to start a run that waits; then
 // nobody else does. The start counts as work that Shutdown waits for.
 func (r *Runs) markStarting(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if run.attempt != 0 || run.starting || r.draining {
+	if !run.waits || r.draining {
 		return false
 	}
-	run.starting = true
+	run.waits = false
 	r.work.Add(1)
 	return true
+}
+
+// waitAgain undoes markStarting for a run that does not start now.
+func (r *Runs) waitAgain(run *run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	run.waits = true
 }
 
 // setIdle records whether the run only waits for its user or for the page.
@@ -54,7 +61,7 @@ func (r *Runs) isIdle(run *run) bool {
 // endQueued ends a cancelled run that is queued or held, at once instead of
 // when its turn comes. A queued run ends as attempt 0, because it never began.
 func (r *Runs) endQueued(run *run) {
-	if r.markStarting(run) || r.unhold(run) {
+	if r.markStarting(run) {
 		r.goWork(run)
 		r.work.Done()
 	}
@@ -71,36 +78,33 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		return
 	}
 	begun, err := r.beginQueued(ctx, run)
-	if err != nil { // before anybody else may start it
-		r.unclaim(run.owner.ID, run.id, 0)
-	}
-	r.mu.Lock()
-	switch {
-	case err == nil:
-		run.attempt, run.messageID, run.replaces, run.lost = 1, begun.MessageID, begun.Replaces, begun.Lost
-	case errors.Is(err, record.ErrBusy), errors.Is(err, record.ErrReplaced):
-		run.starting = false
-	}
-	r.mu.Unlock()
-	switch {
-	case err == nil:
+	if err == nil {
+		r.mu.Lock()
+		run.Attempt, run.MessageID, run.Replaces, run.Lost = 1, begun.MessageID, begun.Replaces, begun.Lost
+		r.mu.Unlock()
 		r.goWork(run)
+		return
+	}
+	r.unclaim(run.Owner.ID, run.ID, 0) // before anybody else may start it
+	switch {
 	case errors.Is(err, record.ErrBusy):
+		r.waitAgain(run)
 		switch {
 		case context.Cause(run.ctx) != nil: // cancelled meanwhile
 			r.endQueued(run)
-		case r.acts == nil && !r.worksOn(run.conversationID): // the run before it has ended meanwhile, or is another process's
-			r.noteUnpolled(run.conversationID)
+		case r.acts == nil && !r.worksOn(run.ChatID): // the run before it has ended meanwhile, or is another process's
+			r.noteUnpolled(run.ChatID)
 		}
 	case errors.Is(err, record.ErrReplaced):
+		r.waitAgain(run)
 		run.stop(answer.ErrCancelled)
 		r.endQueued(run)
 	case errors.Is(err, record.ErrFenced):
-		attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
+		attempts.Lost(r.Store.Runs, run.log, run.ID, r.Logger)
 		r.abandon(run)
 	default: // the attempt may have begun; the outcome is unknown
-		r.untended.Write(ctx, r.Logger, slog.LevelError, "could not start a queued run", slog.String("run_id", run.id), slog.Any("error", err))
-		r.park(run.id, parked{lease: run.lease, was: run})
+		r.untended.Write(ctx, r.Logger, slog.LevelError, "could not start a queued run", slog.String("run_id", run.ID), slog.Any("error", err))
+		r.park(run.ID, parked{lease: run.lease, was: run})
 		r.abandon(run)
 	}
 }
@@ -108,11 +112,11 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 // beginQueued begins a queued run in the store. The ids that its client has chosen for
 // the answer are the run's from now on.
 func (r *Runs) beginQueued(ctx context.Context, run *run) (record.Begun, error) {
-	names, err := r.Drafts.ChatBlocks(ctx, run.owner, run.req.Context, run.messageID)
+	names, err := r.Drafts.ChatBlocks(ctx, run.Owner, run.Request.Context, run.MessageID)
 	if err != nil {
 		return record.Begun{}, err
 	}
-	return r.Store.Queue.BeginQueued(ctx, run.id, run.lease.ID, names)
+	return r.Store.Queue.BeginQueued(ctx, run.ID, run.lease.ID, names)
 }
 
 // abandon drops a marked run that does not start here. Its readers come back
@@ -122,16 +126,14 @@ func (r *Runs) abandon(run *run) {
 	r.forget(run)
 	run.stop(nil)
 	run.log.Close()
-	if run.release != nil {
-		run.release()
-	}
+	r.free(run)
 	close(run.done)
 }
 
 // next starts the oldest queued run of a chat, if none is running. A run that is queued here
 // but not in the store was started or withdrawn through another process.
 func (r *Runs) next(conversationID int64) {
-	queued := r.queuedOf(conversationID)
+	queued := r.those(func(run *run) bool { return run.ChatID == conversationID && run.Attempt == 0 && run.waits })
 	if len(queued) == 0 {
 		return
 	}
@@ -142,9 +144,9 @@ func (r *Runs) next(conversationID int64) {
 	case errors.Is(err, schemas.ErrNotFound):
 		for _, run := range queued {
 			if r.markStarting(run) {
-				attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
+				attempts.Lost(r.Store.Runs, run.log, run.ID, r.Logger)
 				r.abandon(run)
-				r.reviveBlocked(run.owner.ID) // others may have waited behind it
+				r.reviveBlocked(run.Owner.ID) // others may have waited behind it
 				r.work.Done()
 			}
 		}
@@ -158,28 +160,10 @@ func (r *Runs) next(conversationID int64) {
 	}
 }
 
-// queuedOf returns the runs of a chat that wait for their turn.
-func (r *Runs) queuedOf(conversationID int64) []*run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var list []*run
-	for _, run := range r.live {
-		if run.conversationID == conversationID && run.attempt == 0 && !run.starting {
-			list = append(list, run)
-		}
-	}
-	return list
-}
-
 // worksOn reports whether a run of the chat is under way here: its end starts the next
 // one. One that has ended may still be followed.
 func (r *Runs) worksOn(conversationID int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, run := range r.live {
-		if run.conversationID == conversationID && run.attempt > 0 && !run.log.Closed() {
-			return true
-		}
-	}
-	return false
+	return len(r.those(func(run *run) bool {
+		return run.ChatID == conversationID && run.Attempt > 0 && !run.log.Closed()
+	})) > 0
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/questions"
+	"github.com/chattray/chattray/services/trials"
 )
 
 // lateLook is the time between the beginning of Recover and the second scan.
@@ -161,29 +162,19 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 		}
 	}
 	now, later, limit := r.judge(left)
-	begun := r.beginAttempts(ctx, now)
-	for _, run := range begun { // now that all have their claims
-		if run != nil {
-			began()
-			r.goWork(run)
-			r.work.Done()
-		}
+	for _, run := range r.beginAttempts(ctx, now) { // now that all have their claims
+		began()
+		r.goWork(run)
+		r.work.Done()
 	}
-	held := make([]*run, len(later))
-	concurrent.Each(len(later), recoverAtOnce, func(i int) {
-		run, err := r.beginAttempt(ctx, later[i])
-		if err != nil {
-			r.postpone(later[i].stored.ID, parked{lease: lease}, err)
-		} else if run != nil {
-			r.hold(run)
-			if context.Cause(run.ctx) != nil { // cancelled meanwhile
-				r.endQueued(run)
-			}
-			r.work.Done()
-			held[i] = run
+	held := r.beginAttempts(ctx, later)
+	for _, run := range held {
+		r.hold(run)
+		if context.Cause(run.ctx) != nil { // cancelled meanwhile
+			r.endQueued(run)
 		}
-	})
-	held = slices.DeleteFunc(held, func(run *run) bool { return run == nil })
+		r.work.Done()
+	}
 	if len(held) > 0 {
 		r.Logger.Warn("the process ended again while it worked on these runs; they start one at a time", "runs", len(held))
 		r.loops.Go(func() { r.try(r.looping, held, limit) })
@@ -206,7 +197,7 @@ func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, attempt int, lef
 	f := found{stored: stored, lease: lease}
 	if stored.State != schemas.RunQueued {
 		before, err := attempts.Read(left)
-		f.earlier = &earlier{Earlier: before, broken: err}
+		f.earlier = &earlier{Case: trials.Case{Earlier: before, Attempt: stored.Attempt - 1}, broken: err}
 	}
 	return f, nil
 }
@@ -230,7 +221,7 @@ func (r *Runs) known(stored record.Run, lease *leases.Lease) (*run, error) {
 	if err != nil {
 		err = fmt.Errorf("read the request: %w", err)
 	}
-	run.take(req, documents.ClaimOf(run.owner.ID, run.id, req))
+	run.take(req, documents.ClaimOf(run.Owner.ID, run.ID, req))
 	run.first = questions.First(&stored, req)
 	return run, err
 }
@@ -239,7 +230,7 @@ func (r *Runs) known(stored record.Run, lease *leases.Lease) (*run, error) {
 func (r *Runs) requeue(f found) {
 	run, err := r.known(f.stored, f.lease)
 	if err != nil {
-		run.earlier = &earlier{Earlier: attempts.Nothing(), broken: err}
+		run.earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing()}, broken: err}
 	}
 	r.enlist(f.lease.Context(), run, 1)
 	if f.stored.CancelRequested {
@@ -269,7 +260,7 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, p *parked) error {
 	if err != nil || f.earlier == nil {
 		return err
 	}
-	f.earlier.fatal, f.earlier.bare = p.fatal, p.fatal
+	f.earlier.Fatal, f.earlier.Bare = p.fatal, p.fatal
 	run, err := r.beginAttempt(ctx, f)
 	if err != nil || run == nil {
 		return err
@@ -279,8 +270,8 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, p *parked) error {
 	return nil
 }
 
-// beginAttempts makes the current attempts of runs, whose marks are stored together. The
-// result for one that cannot begin now is nil.
+// beginAttempts makes the current attempts of runs, whose marks are stored together. Those
+// that cannot begin now are not in the result.
 func (r *Runs) beginAttempts(ctx context.Context, list []found) (begun []*run) {
 	for some := range slices.Chunk(list, marksAtOnce) {
 		made, marks := make([]*run, len(some)), make([]*eventlog.Commit, len(some))
@@ -291,13 +282,13 @@ func (r *Runs) beginAttempts(ctx context.Context, list []found) (begun []*run) {
 			if made[i] == nil {
 				r.letGo(some[i].lease, some[i].stored.ID)
 			} else if err := r.enterAttempt(ctx, made[i], marks[i]); err != nil {
-				r.postpone(some[i].stored.ID, parked{lease: some[i].lease, fatal: some[i].earlier.fatal}, err)
+				r.postpone(some[i].stored.ID, parked{lease: some[i].lease, fatal: some[i].earlier.Fatal}, err)
 				made[i] = nil
 			}
 		})
 		begun = append(begun, made...)
 	}
-	return begun
+	return slices.DeleteFunc(begun, func(run *run) bool { return run == nil })
 }
 
 // beginAttempt is beginAttempts for one run. While the service stops, the run is nil.
@@ -319,7 +310,7 @@ func (r *Runs) makeAttempt(f found) (*run, *eventlog.Commit) {
 	if err != nil {
 		f.earlier.broken = err
 	}
-	run.attempt, run.earlier = f.stored.Attempt, f.earlier
+	run.Attempt, run.earlier = f.stored.Attempt, f.earlier
 	run.limit.Restore(f.earlier.Worked)
 	return run, r.mark(run, attempts.Mark{})
 }
@@ -331,7 +322,7 @@ func (r *Runs) enterAttempt(ctx context.Context, run *run, mark *eventlog.Commit
 		r.work.Done()
 		return err
 	}
-	r.enlist(run.lease.Context(), run, run.attempt)
+	r.enlist(run.lease.Context(), run, run.Attempt)
 	if r.Drafts != nil { // before a run that has waited for them
 		_, _ = r.Drafts.Claim(ctx, run.earlier.Holds(run.claim))
 	}
@@ -342,16 +333,8 @@ func (r *Runs) enterAttempt(ctx context.Context, run *run, mark *eventlog.Commit
 // lost forgets the runs of a lost lease that have not begun here. Those under way end
 // by themselves.
 func (r *Runs) lost(lease *leases.Lease) {
-	r.mu.Lock()
-	var list []*run
-	for _, run := range r.live {
-		if run.lease == lease {
-			list = append(list, run)
-		}
-	}
-	r.mu.Unlock()
-	for _, run := range list {
-		if r.markStarting(run) || r.unhold(run) {
+	for _, run := range r.those(func(run *run) bool { return run.lease == lease }) {
+		if r.markStarting(run) {
 			r.abandon(run)
 			r.work.Done()
 		}

@@ -1,26 +1,23 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
-	"github.com/chattray/chattray/services/attempts"
+	"github.com/chattray/chattray/services/trials"
 )
 
 // earlier is what earlier attempts of a run have stored, and the consequences
 // for the next attempt.
 type earlier struct {
-	*attempts.Earlier
+	trials.Case
 
 	// broken is why the stored data cannot be read; nil if it can.
 	broken error
-	// bare is true if the finished steps are not processed again; fatal is true
-	// if the run ends now, because it ended the process.
-	bare, fatal bool
-	fresh       bool // see attempts.Mark
 }
 
 // resume brings the writer to the state in which earlier attempts left it, and
@@ -30,18 +27,16 @@ type earlier struct {
 func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over bool) {
 	e, cause := run.earlier, context.Cause(run.ctx)
 	run.text.Hold(e.Written())
-	var unready error
-	if !e.bare {
-		var outline *answer.Prepared
-		if outline, unready = r.prepare.Outline(run.ctx, run.part()); unready == nil {
+	unready := e.broken
+	if !e.Bare {
+		outline, err := r.prepare.Outline(run.ctx, run.part())
+		if err == nil {
 			wr.Use(outline)
 		}
-	}
-	if e.broken != nil {
-		unready = e.broken
+		unready = cmp.Or(unready, err)
 	}
 	switch {
-	case e.fatal:
+	case e.Fatal:
 		end = answer.Outcome{State: schemas.RunFailed, Err: errContained}
 	case errors.Is(wr.Unread(), record.ErrUnavailable): // a later attempt ends it
 		end = answer.Outcome{Err: wr.Unread()}
@@ -49,7 +44,7 @@ func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over boo
 		end = answer.Outcome{State: schemas.RunCancelled, Err: answer.ErrCancelled}
 	case cause != nil:
 		end = stopped(run.ctx, cause)
-	case run.attempt-e.Uncounted > MaxAttempts, run.attempt > maxAttemptsEver:
+	case run.Attempt-e.Uncounted > MaxAttempts, run.Attempt > maxAttemptsEver:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted several times and was given up")}
 	case e.Action:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeEffectUnknown, "the service was interrupted while the action ran; it is not known whether it took effect")}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"iter"
 	"sync/atomic"
-	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/answer/waits"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
@@ -26,30 +26,18 @@ import (
 
 // run is a run in this process: queued, running, or ended but still followed.
 type run struct {
-	id             string
-	attempt        int
-	conversationID int64
-	chatKey        string
-	lease          *leases.Lease // under which it is this process's
-	newChat        bool
-	replaces       bool     // it replaces an earlier answer with the same id
-	lost           []string // ids that its answer did not get, see record.Begun
-	owner          schemas.User
-	messageID      string
-	userMessageID  string
-	userMessage    *record.UserMessage // nil if it has to be read from the store
-	createdAt      time.Time
-	req            *schemas.ChatRequest
-	claim          documents.Claim // what it claims when it begins
-	needsReader    bool            // it is cancelled when its last reader has left
-	log            *eventlog.Log
-	earlier        *earlier // nil in the first attempt
-	spent          *usage.Ledger
+	answer.Run // without Earlier; Attempt is 0 while it is queued
 
+	lease       *leases.Lease   // under which it is this process's
+	claim       documents.Claim // what it claims when it begins
+	needsReader bool            // it is cancelled when its last reader has left
+	log         *eventlog.Log
+	earlier     *earlier // nil in the first attempt
+	spent       *usage.Ledger
+
+	waits      bool          // in the queue, or for its trial, until somebody starts it, see markStarting
 	blocked    bool          // queued, and waits for the claims of others, see claimQueued
-	starting   bool          // no longer queued: somebody starts it, see markStarting
 	idle       bool          // it only waits, see setIdle
-	held       bool          // it waits for its trial, see hold
 	becameIdle chan struct{} // receives a value when it becomes idle
 
 	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
@@ -57,7 +45,7 @@ type run struct {
 	stop    context.CancelCauseFunc
 	done    chan struct{} // closed when the run's goroutine has ended
 	limit   timers.Limit  // limit of the run's time
-	wakeups answer.Wakeups
+	wakeups waits.Wakeups
 	release func()
 	text    *modeltext.Count
 	trace   atomic.Pointer[schemas.Diagnostics]
@@ -67,14 +55,17 @@ type run struct {
 // newRun makes a run from a stored one, without its request.
 func newRun(stored *record.Run, lease *leases.Lease, release func()) *run {
 	return &run{
-		id: stored.ID, lease: lease, conversationID: stored.ConversationID, chatKey: stored.ChatKey, owner: stored.Owner,
-		messageID: stored.MessageID, userMessageID: stored.UserMessageID, createdAt: stored.CreatedAt, release: release,
+		Run: answer.Run{
+			ID: stored.ID, Owner: stored.Owner, ChatID: stored.ConversationID, ChatKey: stored.ChatKey,
+			MessageID: stored.MessageID, UserMessageID: stored.UserMessageID, CreatedAt: stored.CreatedAt,
+		},
+		lease: lease, release: release,
 	}
 }
 
 // take gives the run its request and its claim.
 func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
-	run.req, run.claim, run.needsReader = req, claim, endsWithReader(req)
+	run.Request, run.claim, run.needsReader = req, claim, endsWithReader(req)
 }
 
 // endsWithReader reports whether the run of a request is cancelled when its last reader
@@ -82,27 +73,27 @@ func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
 func endsWithReader(req *schemas.ChatRequest) bool { return req.OnDisconnect == "cancel" }
 
 // launch makes the run for a committed Begin and starts it, unless it is queued.
-func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, lease *leases.Lease, release func()) *run {
+func (r *Runs) launch(ctx context.Context, q *questions.Question, lease *leases.Lease, release func()) *run {
 	run := newRun(&q.Run, lease, release)
-	run.newChat, run.replaces, run.userMessage = q.NewChat, q.Replaces, q.UserMessage
-	run.take(req, q.Claim)
+	run.NewChat, run.Replaces, run.UserMessage = q.NewChat, q.Replaces, q.UserMessage
+	run.take(q.Request, q.Claim)
 	if q.State == schemas.RunRunning {
-		run.attempt = 1
+		run.Attempt = 1
 	}
 	if q.NewChat {
-		run.first = questions.First(&q.Run, req)
+		run.first = questions.First(&q.Run, q.Request)
 	}
-	if run.attempt == 0 { // nobody finds it yet: from then on it may begin, and hold its claims
-		r.unclaim(run.owner.ID, run.id, 0)
+	if run.Attempt == 0 { // nobody finds it yet: from then on it may begin, and hold its claims
+		r.unclaim(run.Owner.ID, run.ID, 0)
 		run.blocked = q.Wait
 	}
 	r.enlist(r.Carry(ctx, lease.Context()), run, 1)
 	if q.State == schemas.RunRunning {
 		r.goWork(run)
 	} else {
-		r.next(run.conversationID) // the run before it may have ended meanwhile
+		r.next(run.ChatID) // the run before it may have ended meanwhile
 	}
-	r.exchange.TellStarted(run.owner.ID, run.chatKey)
+	r.exchange.TellStarted(run.Owner.ID, run.ChatKey)
 	return run
 }
 
@@ -112,7 +103,7 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	run.text = r.text.Count()
 	run.log = eventlog.New(attempt, r.nowMilli)
 	run.spent = usage.NewLedger(r.Prices)
-	base = record.WithFence(base, record.Fence{RunID: run.id, Attempt: attempt})
+	base = record.WithFence(base, record.Fence{RunID: run.ID, Attempt: attempt})
 	run.ctx, run.stop = context.WithCancelCause(turn.WithMeter(base, run.spent.Add))
 	run.done, run.becameIdle = make(chan struct{}), make(chan struct{}, 1)
 	defer func() {
@@ -121,16 +112,16 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 		}
 	}()
 	defer r.leaveLate(run)
-	defer r.readers.Came(run.id) // readers may have followed it elsewhere
-	defer r.beginning.Done(run.id)
+	defer r.readers.Came(run.ID) // readers may have followed it elsewhere
+	defer r.beginning.Done(run.ID)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.live[run.id] = run
+	r.live[run.ID], run.waits = run, run.Attempt == 0
 }
 
 // goWork starts the goroutine of the run.
 func (r *Runs) goWork(run *run) {
-	r.committer.Watch(eventlog.Attempt{RunID: run.id, Number: run.attempt, Log: run.log})
+	r.committer.Watch(eventlog.Attempt{RunID: run.ID, Number: run.Attempt, Log: run.log})
 	r.work.Go(func() {
 		concurrent.GrowStack()
 		began := r.now()
@@ -154,9 +145,9 @@ func (r *Runs) ended(run *run) {
 	r.free(run)
 	r.giveBack(run)
 	close(run.done)
-	r.exchange.Tell(exchange.Free, run.chatKey)
+	r.exchange.Tell(exchange.Free, run.ChatKey)
 	if !r.Draining() {
-		r.next(run.conversationID)
+		r.next(run.ChatID)
 	}
 }
 
@@ -172,8 +163,8 @@ func (r *Runs) free(run *run) {
 func (r *Runs) forget(run *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.live[run.id] == run {
-		delete(r.live, run.id)
+	if r.live[run.ID] == run {
+		delete(r.live, run.ID)
 	}
 }
 
@@ -193,21 +184,18 @@ func (r *Runs) attempt(run *run) (reached schemas.RunState) {
 
 // part is the run as answer knows it.
 func (run *run) part() answer.Run {
-	a := answer.Run{
-		ID: run.id, Attempt: run.attempt, Owner: run.owner, ChatID: run.conversationID, ChatKey: run.chatKey, NewChat: run.newChat,
-		MessageID: run.messageID, UserMessageID: run.userMessageID, UserMessage: run.userMessage, CreatedAt: run.createdAt, Request: run.req, Replaces: run.replaces, Lost: run.lost,
-	}
+	part := run.Run
 	if run.earlier != nil {
-		a.Earlier = run.earlier.Earlier
+		part.Earlier = run.earlier.Earlier
 	}
-	return a
+	return part
 }
 
 // writer returns the writer of the run's answer.
 func (r *Runs) writer(run *run) *answer.Writer {
 	return answer.New(run.ctx, run.part(), answer.Deps{
 		Log: run.log, Commit: r.committer, Store: r.Store.Answer, Drafts: r.Drafts, Spent: run.spent, Text: run.text, Clock: &run.limit, Wakeups: &run.wakeups,
-		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, run.owner) },
+		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, run.Owner) },
 		Missing:     r.Missing,
 		Handles:     r.Actions.Has,
 		OffersModel: r.OffersModel,
@@ -222,11 +210,11 @@ func (r *Runs) writer(run *run) *answer.Writer {
 func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.Logger.Error("a run panicked", "run_id", run.id, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
+			r.Logger.Error("a run panicked", "run_id", run.ID, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
 			end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
 		}
 	}()
-	if r.Drafts != nil && run.attempt > 0 { // by now another run may hold the claims of a later attempt
+	if r.Drafts != nil && run.Attempt > 0 { // by now another run may hold the claims of a later attempt
 		r.Drafts.Await(run.ctx, run.claim, 0)
 	}
 	target := wr.Target(run.ctx)
@@ -247,7 +235,7 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	}
 	switch {
 	case err != nil:
-	case run.req.InteractionType == schemas.ActionExecuted:
+	case run.Request.InteractionType == schemas.ActionExecuted:
 		err = r.clicks.Do(run.ctx, run.part(), wr)
 	default:
 		err = r.converse(run, wr)
@@ -317,17 +305,17 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 		r.forget(run)
 		r.leave(run)
 		if err := wr.Interrupt(); err != nil {
-			r.Logger.Warn("could not store the events of an interrupted run", "run_id", run.id, "error", err)
+			r.Logger.Warn("could not store the events of an interrupted run", "run_id", run.ID, "error", err)
 		}
-		r.letGo(run.lease, run.id)
+		r.letGo(run.lease, run.ID)
 		run.log.Close()
 	case errors.Is(err, record.ErrFenced):
 		r.forget(run)
 		r.leases.Fenced()
-		attempts.Lost(r.Store.Runs, run.log, run.id, r.Logger)
+		attempts.Lost(r.Store.Runs, run.log, run.ID, r.Logger)
 	default:
-		r.Logger.Warn("a run is left to a later attempt", "run_id", run.id, "attempt", run.attempt, "error", err)
-		r.park(run.id, parked{lease: run.lease, lost: wr.Unsaved(), was: run, fatal: run.earlier != nil && run.earlier.fatal})
+		r.Logger.Warn("a run is left to a later attempt", "run_id", run.ID, "attempt", run.Attempt, "error", err)
+		r.park(run.ID, parked{lease: run.lease, lost: wr.Unsaved(), was: run, fatal: run.earlier != nil && run.earlier.Fatal})
 		run.log.Close()
 	}
 	return "given up"

@@ -7,10 +7,13 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +23,7 @@ import (
 	"github.com/chattray/chattray/schemas/seldom"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/acts"
-	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/answer/waits"
 	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/clicks"
 	"github.com/chattray/chattray/services/eventlog"
@@ -189,18 +192,10 @@ type Runs struct {
 // New returns Runs with a running committer. Recover continues the runs that an
 // earlier process left unfinished.
 func New(o Options) *Runs {
-	if o.RunTimeout == 0 {
-		o.RunTimeout = defaultRunTimeout
-	}
-	if o.DisconnectGrace == 0 {
-		o.DisconnectGrace = defaultDisconnectGrace
-	}
-	if o.StopWait == 0 {
-		o.StopWait = DefaultStopWait
-	}
-	if o.ApprovalTimeout == 0 {
-		o.ApprovalTimeout = answer.DefaultApprovalTimeout
-	}
+	o.RunTimeout = cmp.Or(o.RunTimeout, defaultRunTimeout)
+	o.DisconnectGrace = cmp.Or(o.DisconnectGrace, defaultDisconnectGrace)
+	o.StopWait = cmp.Or(o.StopWait, DefaultStopWait)
+	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, waits.DefaultTimeout)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -276,9 +271,35 @@ func (r *Runs) find(id string) *run {
 	return r.live[id]
 }
 
+// those returns the runs of this process for which is holds, those that have begun first,
+// the earliest first. Is is called with the lock held.
+func (r *Runs) those(is func(*run) bool) []*run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []*run
+	for _, run := range r.live {
+		if is(run) {
+			list = append(list, run)
+		}
+	}
+	slices.SortFunc(list, func(a, b *run) int { // ids are ordered by time
+		return cmp.Or(cmp.Compare(min(b.Attempt, 1), min(a.Attempt, 1)), strings.Compare(a.ID, b.ID))
+	})
+	return list
+}
+
+// idsOf returns the ids of runs.
+func idsOf(list []*run) []string {
+	ids := make([]string, len(list))
+	for i, run := range list {
+		ids[i] = run.ID
+	}
+	return ids
+}
+
 // traceOf returns the trace of an ended run that is still followed here, else nil.
 func (r *Runs) traceOf(user schemas.User, id string) *schemas.Diagnostics {
-	if run := r.find(id); run != nil && run.owner.ID == user.ID {
+	if run := r.find(id); run != nil && run.Owner.ID == user.ID {
 		return run.trace.Load()
 	}
 	return nil

@@ -33,8 +33,8 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.handsOver, r.idleEnds = handsOver, true
 	for _, run := range r.live {
-		if run.attempt == 0 && !run.starting || run.held {
-			queued, ids = append(queued, run), append(ids, run.id)
+		if run.waits {
+			queued, ids = append(queued, run), append(ids, run.ID)
 		}
 		if run.idle {
 			run.stop(errShutdown)
@@ -55,7 +55,8 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	concurrent.Within(late, concurrent.Over(r.absent.Close))
 	r.stop(errShutdown)
 	if !concurrent.Within(late, finished) {
-		r.Logger.Error("runs did not stop in time; the next start recovers them", "run_ids", r.working())
+		working := r.those(func(run *run) bool { return run.Attempt > 0 && !run.waits })
+		r.Logger.Error("runs did not stop in time; the next start recovers them", "run_ids", idsOf(working))
 	}
 	end := maxSpread
 	if until, bounded := ctx.Deadline(); bounded {
@@ -70,25 +71,12 @@ func (r *Runs) Shutdown(ctx context.Context) {
 // leaveLate does what Shutdown does with queued runs, for one that is queued only after that.
 func (r *Runs) leaveLate(run *run) {
 	r.mu.Lock()
-	late := r.idleEnds && run.attempt == 0 && !run.starting
+	late := r.idleEnds && run.waits
 	r.mu.Unlock()
 	if late {
-		r.letGo(run.lease, run.id)
+		r.letGo(run.lease, run.ID)
 		run.log.Close()
 	}
-}
-
-// working returns the ids of the running runs.
-func (r *Runs) working() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var ids []string
-	for id, run := range r.live {
-		if run.attempt > 0 && !run.held {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }
 
 // letGo gives runs that this process does not work on any more to the other replicas,

@@ -41,18 +41,18 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		return schemas.Run{}, err
 	}
 	q.MaxQueued = maxQueuedOfChat
-	instead := q.Cancels && len(r.liveOf(user, func(o *run) bool { return o.chatKey == q.ChatKey || o.conversationID == q.ConversationID })) > 0
+	instead := q.Cancels && len(r.liveOf(user, func(o *run) bool { return o.ChatKey == q.ChatKey || o.ChatID == q.ConversationID })) > 0
 	release, err := r.admit(user, instead)
 	if err != nil {
 		return schemas.Run{}, err
 	}
 	defer r.work.Done()
-	return r.begin(ctx, q, req, o, release)
+	return r.begin(ctx, q, o, release)
 }
 
 // begin claims what the run writes, stores its first write and launches it. A run
 // that is not launched is released.
-func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, o record.StartOptions, release func()) (schemas.Run, error) {
+func (r *Runs) begin(ctx context.Context, q *questions.Question, o record.StartOptions, release func()) (schemas.Run, error) {
 	user, started := q.Run.Owner, false
 	defer func() {
 		if !started {
@@ -67,8 +67,8 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			return schemas.Run{}, err
 		}
 		defer done()
-		if run := r.answering(user, schemas.Encode(req), q.Begin); run != nil {
-			return r.Run(ctx, user, run.id)
+		if run := r.answering(q); run != nil {
+			return r.Run(ctx, user, run.ID)
 		}
 	}
 	lease := r.leases.Current()
@@ -85,45 +85,35 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		err := r.committer.Submit(&record.Write{RunID: q.Run.ID, Attempt: 1, Begin: q.Begin}, nil, false).Wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
-			run := r.launch(ctx, q, req, lease, release)
+			run := r.launch(ctx, q, lease, release)
 			started = true
 			return r.startedView(run, q.Begin), nil
 		case errors.Is(err, record.ErrBusy):
 			if err := r.busy(ctx, q, q.BusyRun, "this chat has an answer under way"); err != nil {
 				return schemas.Run{}, err
 			}
-		case errors.Is(err, record.ErrDuplicate):
-			again, err := r.questions.Repeated(ctx, user, o)
-			return r.view(ctx, again, err)
-		case errors.Is(err, schemas.ErrTaken):
-			again, err := r.questions.Resent(ctx, user, req, q.Begin)
-			return r.view(ctx, again, err)
-		case errors.Is(err, record.ErrSame):
-			return r.Run(ctx, user, q.BusyRun)
-		case errors.Is(err, record.ErrNotCurrent):
-			return schemas.Run{}, questions.NotCurrent(req)
-		case errors.Is(err, record.ErrQueueFull):
-			return schemas.Run{}, questions.ErrQueueFull
 		case errors.Is(err, record.ErrUnavailable):
 			r.park(q.Run.ID, parked{lease: lease}) // the run may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
 		default:
-			return schemas.Run{}, err
+			again, err := r.questions.Instead(ctx, q, o, err)
+			return r.view(ctx, again, err)
 		}
 	}
 }
 
 // answering returns the run under way that the request has begun and whose answer has
 // the id that the request reserves, nil for none.
-func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, run := range r.live {
-		if _, over := run.log.Ended(); !over && run.messageID == b.Run.MessageID && run.owner.ID == user.ID && bytes.Equal(schemas.Encode(run.req), body) {
-			return run
-		}
+func (r *Runs) answering(q *questions.Question) *run {
+	body := schemas.Encode(q.Request)
+	list := r.those(func(run *run) bool {
+		_, over := run.log.Ended()
+		return !over && run.MessageID == q.Run.MessageID && run.Owner.ID == q.Run.Owner.ID && bytes.Equal(schemas.Encode(run.Request), body)
+	})
+	if len(list) == 0 {
+		return nil
 	}
-	return nil
+	return list[0]
 }
 
 // view shows the user a run that was found.
@@ -203,7 +193,7 @@ func (r *Runs) startedView(run *run, b *record.Begin) schemas.Run {
 		attempt = 1
 	}
 	return schemas.Run{
-		RunID: run.id, ConversationID: run.conversationID, ChatID: run.chatKey, State: b.State, Attempt: attempt,
-		UserMessageID: run.userMessageID, CreatedAt: b.Run.CreatedAt, Begun: true,
+		RunID: run.ID, ConversationID: run.ChatID, ChatID: run.ChatKey, State: b.State, Attempt: attempt,
+		UserMessageID: run.UserMessageID, CreatedAt: b.Run.CreatedAt, Begun: true,
 	}
 }

@@ -217,7 +217,7 @@ func TestHandOverOfARunThatIsQueuedLate(t *testing.T) {
 // may have been sent before.
 func TestTakenIDs(t *testing.T) {
 	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
-		if _, err := r.questions.Resent(t.Context(), ann, &schemas.ChatRequest{}, new(record.Begin)); !errors.Is(err, schemas.ErrTaken) {
+		if _, err := r.questions.Instead(t.Context(), &questions.Question{Begin: new(record.Begin), Request: new(schemas.ChatRequest)}, record.StartOptions{}, schemas.ErrTaken); !errors.Is(err, schemas.ErrTaken) {
 			t.Errorf("got %v, want %v", err, schemas.ErrTaken)
 		}
 	})
@@ -256,7 +256,7 @@ func TestRunThatCannotBeStored(t *testing.T) {
 				t.Fatalf("the user's place is taken: %v", err)
 			}
 			q := &questions.Question{Begin: &record.Begin{Run: record.Run{ID: "r", Owner: ann}}}
-			_, err = r.begin(t.Context(), q, new(schemas.ChatRequest), record.StartOptions{}, release)
+			_, err = r.begin(t.Context(), q, record.StartOptions{}, release)
 			r.work.Done()
 			if schemas.Visible(err).Code != schemas.CodeStoreUnavailable {
 				t.Errorf("got %v, want %s", err, schemas.CodeStoreUnavailable)
