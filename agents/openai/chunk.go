@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -82,6 +83,24 @@ func (c *choice) piece() (p *piece, full bool) {
 		return &piece{Content: c.Text}, full
 	}
 	return p, full
+}
+
+// textOf returns the text of a plain chunk, and false if the string cannot be decoded.
+func textOf(quoted []byte) (string, bool) {
+	content := quoted[1 : len(quoted)-1]
+	simple := true
+	for _, b := range content {
+		if b < ' ' || b == '"' || b == '\\' {
+			simple = false
+			break
+		}
+	}
+	if simple && utf8.Valid(content) {
+		return string(content), true
+	}
+	var s string
+	err := json.Unmarshal(quoted, &s)
+	return storable(s), err == nil
 }
 
 // written returns the text and the reasoning of a content value: a string, a

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/chattray/chattray/agents/openai/plain"
 )
 
 // reader returns the chunks of an event stream, without comments, other fields
@@ -26,7 +28,7 @@ type reader struct {
 	scan       int   // buf[from:scan] has no line end
 	ended      error // the error that ended the body
 	eol        byte  // what ends a line; 0 until it is known
-	memo       memo
+	memo       plain.Memo
 	held       []byte // the lines of an object that is not whole, if there are any
 	whole      []byte // a JSON body that is being collected
 	some       bool   // a data line has been seen
@@ -46,7 +48,7 @@ const (
 	maxEmptyReads = 100
 )
 
-// next returns the next chunk, a JSON object. If it is plain (see memo), text
+// next returns the next chunk, a JSON object. If it is plain (see plain.Memo), text
 // is its text as a JSON string, else nil. Both are valid until the next call.
 func (r *reader) next() (object, text []byte, err error) {
 	for empty := 0; r.err == nil; {
@@ -195,14 +197,14 @@ func (r *reader) data(payload []byte) (object, text []byte) {
 		payload, r.held = append(r.held, payload...), nil
 	}
 	if !r.errorEvent {
-		if text, ok := r.memo.match(payload); ok {
+		if text, ok := r.memo.Match(payload); ok {
 			return payload, text
 		}
 		if string(payload) == "[DONE]" {
 			r.done, r.err = true, io.EOF
 			return nil, nil
 		}
-		if text, ok := r.memo.learn(payload); ok {
+		if text, ok := r.memo.Learn(payload); ok {
 			return payload, text
 		}
 	}

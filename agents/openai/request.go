@@ -29,6 +29,7 @@ type quirks struct {
 	unchecked        bool // with a model that go-openai believes to take no tools
 	withinThoughts   bool // its replies begin within reasoning
 	answeredResults  bool // with an assistant's message between a tool's result and a user's message
+	systemInUser     bool // with the system prompt at the beginning of the first user's message
 }
 
 // after returns the quirks with one changed that err reveals, and whether there is one that
@@ -56,7 +57,8 @@ func (q quirks) after(err error, first quirks) (quirks, bool) {
 	candidates := []candidate{
 		{&q.reasoningOff, first.reasoningOff, errors.Is(err, goopenai.ErrReasoningToolsRequireResponses)},
 		{&q.unchecked, first.unchecked, errors.Is(err, goopenai.ErrReasoningEffortUnsupported)},
-		{&q.answeredResults, first.answeredResults, has("after role 'tool'") || has("must alternate")},       // Mistral
+		{&q.answeredResults, first.answeredResults, has("after role 'tool'") || has("must alternate")}, // Mistral
+		{&q.systemInUser, first.systemInUser, slices.ContainsFunc(noSystemRole, func(words string) bool { return has(words) })},
 		{&q.shortIDs, first.shortIDs, has("tool call id", "length of 9") || has("tool call id", "length 9")}, // Mistral
 		{&q.reasoningBack, first.reasoningBack, says("reasoning_content")},                                   // DeepSeek and Kimi
 		{&q.contentAlways, first.contentAlways, says("missing field `content`") || says("content", "field required")},
@@ -81,6 +83,12 @@ func (q quirks) after(err error, first quirks) (quirks, bool) {
 		return q, true
 	}
 	return q, false
+}
+
+// noSystemRole are words of servers whose model has no system role: those with the templates of Gemma
+// and of the first two Mistral, Google and OpenAI.
+var noSystemRole = []string{
+	"system role not supported", "only user and assistant roles", "must alternate user/assistant/user", "developer instruction is not enabled", "does not support 'system'",
 }
 
 // request maps a request to the wire. The round tripper puts in the messages,

@@ -1,41 +1,24 @@
-package openai
+// Package plain recognizes the chunks of a reply that hold a piece of text and nothing else,
+// without decoding them.
+package plain
 
 import (
 	"bytes"
 	"encoding/json"
-	"unicode/utf8"
 )
 
-// textOf returns the text of a plain chunk, and false if the string cannot be decoded.
-func textOf(quoted []byte) (string, bool) {
-	content := quoted[1 : len(quoted)-1]
-	simple := true
-	for _, b := range content {
-		if b < ' ' || b == '"' || b == '\\' {
-			simple = false
-			break
-		}
-	}
-	if simple && utf8.Valid(content) {
-		return string(content), true
-	}
-	var s string
-	err := json.Unmarshal(quoted, &s)
-	return storable(s), err == nil
-}
-
-// memo recognizes plain chunks without decoding them. A plain chunk holds a
-// piece of text and nothing else; nearly every chunk is one. memo remembers the
+// Memo recognizes plain chunks without decoding them. A plain chunk holds a
+// piece of text and nothing else; nearly every chunk is one. Memo remembers the
 // bytes before and after the text of the last one: a chunk with the same bytes
-// around its text is plain too.
-type memo struct{ head, tail []byte }
+// around its text is plain too. The zero value is ready.
+type Memo struct{ head, tail []byte }
 
-// maxMemo is the most that a memo remembers, in bytes.
+// maxMemo is the most that a Memo remembers, in bytes.
 const maxMemo = 2 << 10
 
-// match returns the text of a chunk that differs from the remembered one only
+// Match returns the text of a chunk that differs from the remembered one only
 // in its text. The text is as in the chunk, with its quotes.
-func (m *memo) match(chunk []byte) ([]byte, bool) {
+func (m *Memo) Match(chunk []byte) ([]byte, bool) {
 	if len(m.head) == 0 || len(chunk) < len(m.head)+len(m.tail) ||
 		!bytes.HasPrefix(chunk, m.head) || !bytes.HasSuffix(chunk, m.tail) {
 		return nil, false
@@ -64,8 +47,8 @@ func closed(content []byte) bool {
 	return true
 }
 
-// learn returns the text of a plain chunk, as match does, and remembers the bytes around it.
-func (m *memo) learn(chunk []byte) ([]byte, bool) {
+// Learn returns the text of a plain chunk, as Match does, and remembers the bytes around it.
+func (m *Memo) Learn(chunk []byte) ([]byte, bool) {
 	s := skimmer{b: chunk}
 	if !s.object((*skimmer).chunk) || s.end == 0 || !json.Valid(chunk) {
 		return nil, false
