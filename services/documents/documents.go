@@ -230,13 +230,13 @@ func (d *Documents) Block(ctx context.Context, user schemas.User, id string) (sc
 	return d.blocks.Block(ctx, user.ID, id)
 }
 
-// Find returns a block of a document or a chat, and whether it exists. A nil
-// Documents has no blocks.
+// Find returns a block of a document or a chat, and whether it exists. It waits for the
+// database as long as ctx says. A nil Documents has no blocks.
 func (d *Documents) Find(ctx context.Context, user schemas.User, id string) (b schemas.Block, found bool, err error) {
 	if d == nil {
 		return b, false, nil
 	}
-	b, err = d.Block(ctx, user, id)
+	b, err = record.Persist(ctx, func() (schemas.Block, error) { return d.Block(ctx, user, id) })
 	if errors.Is(err, schemas.ErrNotFound) {
 		return schemas.Block{}, false, nil
 	}
