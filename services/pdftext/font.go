@@ -16,6 +16,7 @@ const maxWidths = 1 << 16
 // font maps the codes in a string to text and widths.
 type font struct {
 	pdf.Font
+	glyphs
 	wide   bool // codes have two bytes
 	widths map[int]float64
 	other  float64           // the width of codes without one, in thousandths
@@ -33,7 +34,7 @@ func (w *walker) fontNamed(name string) *font {
 	if known := w.fonts[key]; known != nil {
 		return known
 	}
-	f := &font{Font: pdf.Font{V: v}, widths: make(map[int]float64), texts: make(map[string]string), other: usualWidth * 1000}
+	f := &font{Font: pdf.Font{V: v}, glyphs: readGlyphs(v), widths: make(map[int]float64), texts: make(map[string]string), other: usualWidth * 1000}
 	if v.Key("Subtype").Name() == "Type0" {
 		f.wide = true
 		f.readWide(v.Key("DescendantFonts").Index(0))
@@ -87,7 +88,9 @@ func (f *font) text(raw string) string {
 	for ; len(raw) >= size; raw = raw[size:] {
 		text, known := f.texts[raw[:size]]
 		if !known {
-			text = f.Encoder().Decode(raw[:size])
+			if text, known = f.glyphs.text(raw[:size]); !known {
+				text = f.Encoder().Decode(raw[:size])
+			}
 			f.texts[raw[:size]] = text
 		}
 		b.WriteString(text)
