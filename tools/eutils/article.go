@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html/charset"
+
+	plain "github.com/chattray/chattray/schemas/text"
 )
 
 // Article is a record of PubMed. Missing fields are empty; Year 0 is unknown.
@@ -114,11 +116,12 @@ func parseArticles(body []byte) ([]Article, error) {
 	}
 }
 
-// text is an element's whole text without the mark-up inside it.
+// text is an element's whole text without the mark-up inside it; exponents keep a mark.
 type text string
 
 func (t *text) UnmarshalXML(d *xml.Decoder, _ xml.StartElement) error {
 	var b strings.Builder
+	raised := false
 	for depth := 1; depth > 0; {
 		token, err := d.Token()
 		if err != nil {
@@ -127,9 +130,15 @@ func (t *text) UnmarshalXML(d *xml.Decoder, _ xml.StartElement) error {
 		switch x := token.(type) {
 		case xml.StartElement:
 			depth++
+			raised = raised || x.Name.Local == "sup"
 		case xml.EndElement:
 			depth--
+			raised = false
 		case xml.CharData:
+			if raised {
+				b.WriteString(plain.Raised(string(x)))
+				raised = false
+			}
 			b.Write(x)
 		}
 	}

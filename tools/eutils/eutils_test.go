@@ -137,7 +137,7 @@ func TestFetch(t *testing.T) {
 	want := []eutils.Article{
 		{PMID: "31000005", Title: "A Whole Book", Authors: []string{"Editor E"}, Journal: "A Whole Book", Year: 2003},
 		{
-			PMID: "31000001", Title: "Naps of short length & recall: CO2 at 10-3.", Authors: []string{"Lund AB", "Muñoz J Jr", "Solo", "Rest Study Group"},
+			PMID: "31000001", Title: "Naps of short length & recall: CO2 at 10^-3.", Authors: []string{"Lund AB", "Muñoz J Jr", "Solo", "Rest Study Group"},
 			Journal: "Journal of rest", Year: 2021, DOI: "10.1000/rest.1",
 			Abstract: []eutils.Section{
 				{Label: "BACKGROUND", Text: "Rest may help."}, {Label: "RESULTS", Text: "Recall rose by 10% (p<0.05), where x=2."}, {Text: "A last word."},

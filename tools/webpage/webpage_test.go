@@ -80,6 +80,22 @@ func TestReadHTML(t *testing.T) {
 			nil,
 		},
 		{
+			"cells with several lines", `<body><main><p>` + prose + `</p><table><tr><th>a</th><th>b</th></tr><tr><td>1<br>2</td><td>3</td></tr></table></main></body>`, "",
+			[]string{"| a | b |", "<br />2 | 3 |"},
+			nil,
+		},
+		{
+			"cells that are no table in Markdown", `<body><main><p>` + prose + `</p><table role="presentation"><tr><td>12</td><td>3</td></tr></table>
+			<table><tr><td><ul><li>4</ul></td><td>56</td><td>7</td></tr></table></main></body>`, "",
+			[]string{"12 3", "56 7"},
+			nil,
+		},
+		{
+			"raised numbers", `<body><main><p>` + prose + ` 10<sup>6</sup> cells, 10<sup><b>−3</b></sup> M Ca<sup>2+</sup>, H<sub>2</sub>O, the 19<sup>th</sup></p></main></body>`, "",
+			[]string{"10^6 cells", "−3", "Ca^2+, H2O, the 19th"},
+			[]string{"10−3", "10**−3"},
+		},
+		{
 			"links that are code", `<body><main><p>` + prose + ` <a href="javascript:alert(1)">click</a> <a href="data:text/html,x">data</a><img src="data:image/png;base64,AAAA" alt="dot"></p></main></body>`,
 			"",
 			[]string{"click"},
