@@ -234,23 +234,19 @@ func TestTargetThatCannotBeRead(t *testing.T) {
 		"in the chat":                      {turn.ContextBlocks: []byte(`"message,b"`)},
 		"what an earlier attempt has done": nil,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var stopped error
-				earlier := wrote
-				if page != nil {
-					earlier = nil
-				}
-				wr := answer.New(t.Context(), answer.Run{ID: "run", Attempt: 1, Earlier: earlier, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message", Request: &schemas.ChatRequest{Context: page}},
-					answer.Deps{
-						Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: documents.New(data, data, unread{data}, data),
-						Now: time.Now, Logger: slog.New(slog.DiscardHandler), Stop: func(err error) { stopped = err },
-					})
-				if wr.Target(t.Context()); !errors.Is(stopped, record.ErrUnavailable) {
-					t.Errorf("the run is stopped by %v, want that the database is away", stopped)
-				}
+		var stopped error
+		earlier := wrote
+		if page != nil {
+			earlier = nil
+		}
+		wr := answer.New(t.Context(), answer.Run{ID: "run", Attempt: 1, Earlier: earlier, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message", Request: &schemas.ChatRequest{Context: page}},
+			answer.Deps{
+				Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: documents.New(data, data, unread{data}, data),
+				Now: time.Now, Logger: slog.New(slog.DiscardHandler), Stop: func(err error) { stopped = err },
 			})
-		})
+		if wr.Target(t.Context()); !errors.Is(stopped, record.ErrUnavailable) {
+			t.Errorf("%s: the run is stopped by %v, want that the database is away", name, stopped)
+		}
 	}
 }
 

@@ -271,7 +271,7 @@ func (a *answerDraft) showStored(wr *Writer) {
 	ctx, done := wr.written.Storing()
 	defer done()
 	for _, id := range a.blocks {
-		b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, id)
+		b, found, err := wr.deps.Drafts.FindStored(ctx, wr.run.Owner, id)
 		if err != nil {
 			wr.deps.Logger.Warn("could not read a block of an interrupted answer", "run_id", wr.run.ID, "error", err)
 		}

@@ -23,7 +23,7 @@ func (a *Calls) Interrupted(void []runlog.Event) {
 		if holder != "" || err != nil {
 			continue // the holder shows it
 		}
-		b, found, err := a.Drafts.Find(ctx, a.Owner, id)
+		b, found, err := a.Drafts.FindStored(ctx, a.Owner, id)
 		switch {
 		case err != nil:
 			a.Logger.Warn("could not read a block that was being written", "run_id", a.Run, "error", err)
@@ -64,7 +64,7 @@ func (a *Calls) undo(index int) {
 	ctx, done := a.Storing()
 	defer done()
 	id := c.place.BlockIDs
-	b, found, err := a.Drafts.Find(ctx, a.Owner, id)
+	b, found, err := a.Drafts.FindStored(ctx, a.Owner, id)
 	if err == nil && (!found || b.New == nil || *b.New != c.held) {
 		return
 	}
