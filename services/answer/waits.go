@@ -98,11 +98,11 @@ func (w *Wakeups) Ring(index int) {
 // keeps its id and the time at which it expires.
 func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 	wr.levels.EndReply()
-	now := wr.deps.Now().Truncate(time.Millisecond)
+	now := wr.sharedNow()
 	wr.deps.Clock.Pause()
 	w := record.Wait{
 		RunID: wr.run.ID, Index: e.Index, Kind: schemas.WaitApproval, ID: approvalID(wr.run.ID, e.Index), ToolUseID: e.ID, Tool: e.Name,
-		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: wr.expiry(now),
+		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: now.Add(wr.deps.ApprovalTimeout),
 	}
 	if wr.ofPage(e.Name) {
 		w.Kind = schemas.WaitClientTool
@@ -124,14 +124,15 @@ func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 	wr.showWait(e, w)
 }
 
-// expiry returns when a call that begins to wait now expires.
-func (wr *Writer) expiry(now time.Time) time.Time {
+// sharedNow returns the time by the clock by which calls expire.
+func (wr *Writer) sharedNow() time.Time {
+	now := wr.deps.Now()
 	if wr.deps.SharedNow != nil {
 		if shared, err := wr.deps.SharedNow(wr.ctx); err == nil { // else the wait cannot be stored either
-			now = shared.UTC().Truncate(time.Millisecond)
+			now = shared.UTC()
 		}
 	}
-	return now.Add(wr.deps.ApprovalTimeout)
+	return now.Truncate(time.Millisecond)
 }
 
 // ofPage reports whether the page runs the tool.
@@ -301,8 +302,8 @@ func (wr *Writer) await(ctx context.Context, c *turn.Call) (turn.Verdict, error)
 func (wr *Writer) answerTo(ctx context.Context, index int) (record.Wait, error) {
 	bell := wr.deps.Wakeups.of(index)
 	defer wr.deps.Wakeups.wait()()
-	latest := time.Now().Add(wr.deps.ApprovalTimeout)
 	w, err := wr.wait(ctx, index)
+	latest := time.Now().Add(w.ExpiresAt.Sub(w.CreatedAt))
 	for err == nil && w.Answer == "" {
 		left := min(w.ExpiresAt.Sub(wr.deps.Now()), time.Until(latest)) // the clock of this process may be behind, or set back
 		if left <= 0 {
