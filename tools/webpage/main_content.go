@@ -9,9 +9,9 @@ import (
 
 // mainContent is the default Extractor. It removes elements without text
 // (scripts, styles, controls, hidden parts) and elements around the content
-// (navigation, banners, footers). It returns the element that holds most of the
-// prose: the page's main or article element if that has enough text, else the
-// container with the most text in paragraphs, else the body.
+// (navigation, banners, footers), and shows formulas as their TeX. It returns the
+// element that holds most of the prose: the page's main or article element if that
+// has enough text, else the container with the most text in paragraphs, else the body.
 type mainContent struct{}
 
 const (
@@ -60,7 +60,12 @@ func titleOf(doc *html.Node) string {
 func strip(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
-		switch {
+		switch tex := texOf(c); {
+		case tex != "":
+			code := element(atom.Code)
+			code.AppendChild(&html.Node{Type: html.TextNode, Data: tex})
+			n.InsertBefore(code, c)
+			n.RemoveChild(c)
 		case c.Type == html.CommentNode || (c.Type == html.ElementNode && useless(c)):
 			n.RemoveChild(c)
 		case c.Type == html.ElementNode:
@@ -68,6 +73,18 @@ func strip(n *html.Node) {
 		}
 		c = next
 	}
+}
+
+// texOf returns the TeX of a formula, "" if it has none or n is no formula.
+func texOf(n *html.Node) string {
+	if n.DataAtom != atom.Math {
+		return ""
+	}
+	source := find(n, func(c *html.Node) bool { return c.Data == "annotation" && attr(c, "encoding") == "application/x-tex" })
+	if source == nil || attr(n, "alttext") != "" {
+		return strings.TrimSpace(attr(n, "alttext"))
+	}
+	return strings.TrimSpace(content(source))
 }
 
 func useless(n *html.Node) bool {
@@ -85,7 +102,7 @@ func useless(n *html.Node) bool {
 		return true
 	}
 	style := strings.ReplaceAll(strings.ToLower(attr(n, "style")), " ", "")
-	return has(n, "hidden") || attr(n, "aria-hidden") == "true" ||
+	return has(n, "hidden") || attr(n, "aria-hidden") == "true" && (n.DataAtom != atom.Img || attr(n, "alt") == "") || // the picture of a formula
 		strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
 }
 

@@ -91,6 +91,14 @@ func TestReadHTML(t *testing.T) {
 			nil,
 		},
 		{
+			"formulas", `<body><main><p>` + prose + ` where <math alttext="x_{i}^2"><mi>x</mi></math> and
+			<span class="katex"><math><semantics><mrow><mi>a</mi></mrow><annotation encoding="application/x-tex">\alpha &lt; 1</annotation></semantics></math><span aria-hidden="true">a1</span></span> and
+			<span><span style="display: none;"><math alttext="hidden"><mi>E</mi></math></span><img src="e.svg" aria-hidden="true" alt="E=mc^{2}"></span><img src="icon.svg" aria-hidden="true"></p></main></body>`,
+			"",
+			[]string{"where `x_{i}^2` and", "`\\alpha < 1` and", "![E=mc^{2}](URL/e.svg)"},
+			[]string{"a1", "hidden", "icon"},
+		},
+		{
 			"raised numbers", `<body><main><p>` + prose + ` 10<sup>6</sup> cells, 10<sup><b>−3</b></sup> M Ca<sup>2+</sup>, H<sub>2</sub>O, the 19<sup>th</sup></p></main></body>`, "",
 			[]string{"10^6 cells", "−3", "Ca^2+, H2O, the 19th"},
 			[]string{"10−3", "10**−3"},
