@@ -162,6 +162,30 @@ func TestFetch(t *testing.T) {
 	}
 }
 
+// What stands above, below or beside another thing in an abstract keeps its meaning as plain text, and a
+// title of esummary, whose mark-up may be escaped, too.
+func TestRaisedText(t *testing.T) {
+	for markup, want := range map[string]string{
+		`10<sup>6</sup> cells`:            "10^6 cells",
+		`10<sup><b>-3</b></sup> M`:        "10^-3 M",
+		`Ca<sup>2+</sup>`:                 "Ca^2+",
+		`H<sub>2</sub>O, 19<sup>th</sup>`: "H2O, 19th",
+		`<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:msup><m:mn>10</m:mn><m:mrow><m:mo>-</m:mo><m:mn>6</m:mn></m:mrow></m:msup></m:math> M`:                    "10^-6 M",
+		`<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mfrac><m:mn>1</m:mn><m:msubsup><m:mi>x</m:mi><m:mi>i</m:mi><m:mn>2</m:mn></m:msubsup></m:mfrac></m:math>`: "1/xi^2",
+	} {
+		n := &ncbi{answers: []reply{{body: "<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>1</PMID><Article><ArticleTitle>" + markup + "</ArticleTitle></Article></MedlineCitation></PubmedArticle></PubmedArticleSet>"}}}
+		got, err := client(t, n, "").Fetch(t.Context(), nil, []string{"1"})
+		if err != nil || len(got) != 1 || got[0].Title != want {
+			t.Errorf("%s: got %v, %v, want %q", markup, got, err, want)
+		}
+	}
+	n := &ncbi{answers: []reply{{body: `{"result":{"1":{"title":"10&lt;sup&gt;6&lt;/sup&gt; cells, 19<sup>th</sup>"}}}`}}}
+	got, err := client(t, n, "").Summaries(t.Context(), nil, []string{"1"})
+	if err != nil || len(got) != 1 || got[0].Title != "10^6 cells, 19th" {
+		t.Errorf("got %v, %v, want a title with 10^6", got, err)
+	}
+}
+
 // Every kind of answer that NCBI gives when it does not work.
 func TestFaults(t *testing.T) {
 	search := func(c *eutils.Client, ctx context.Context) error {
