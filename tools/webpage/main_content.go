@@ -90,9 +90,11 @@ func texOf(n *html.Node) string {
 func useless(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Canvas, atom.Object, atom.Embed,
-		atom.Button, atom.Input, atom.Select, atom.Textarea, atom.Dialog, atom.Nav, atom.Aside, atom.Footer,
+		atom.Input, atom.Select, atom.Textarea, atom.Dialog, atom.Nav, atom.Aside, atom.Footer,
 		atom.Link, atom.Meta, atom.Audio, atom.Video, atom.Map, atom.Math:
 		return true
+	case atom.Button: // in a heading it opens what the heading is of
+		return !nested(n, func(p *html.Node) bool { return traits[p.DataAtom]&heading != 0 })
 	case atom.Header: // an article's own header has its title
 		return !within(n, atom.Article) && !within(n, atom.Main)
 	default:

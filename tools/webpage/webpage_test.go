@@ -91,6 +91,11 @@ func TestReadHTML(t *testing.T) {
 			nil,
 		},
 		{
+			"questions that open their answers", `<body><main><p>` + prose + `</p><h2><button aria-expanded="false"><span>Is it safe?</span></button></h2><div><p>Yes.</p></div><p><button>Send</button></p></main></body>`, "",
+			[]string{"## Is it safe?\n\nYes."},
+			[]string{"Send"},
+		},
+		{
 			"formulas", `<body><main><p>` + prose + ` where <math alttext="x_{i}^2"><mi>x</mi></math> and
 			<span class="katex"><math><semantics><mrow><mi>a</mi></mrow><annotation encoding="application/x-tex">\alpha &lt; 1</annotation></semantics></math><span aria-hidden="true">a1</span></span> and
 			<span><span style="display: none;"><math alttext="hidden"><mi>E</mi></math></span><img src="e.svg" aria-hidden="true" alt="E=mc^{2}"></span><img src="icon.svg" aria-hidden="true"></p></main></body>`,
