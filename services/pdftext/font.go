@@ -18,6 +18,7 @@ type font struct {
 	pdf.Font
 	glyphs
 	wide   bool // codes have two bytes
+	mute   bool // the file does not say what the codes mean
 	widths map[int]float64
 	other  float64           // the width of codes without one, in thousandths
 	texts  map[string]string // text of the codes that have been read
@@ -37,6 +38,7 @@ func (w *walker) fontNamed(name string) *font {
 	f := &font{Font: pdf.Font{V: v}, glyphs: readGlyphs(v), widths: make(map[int]float64), texts: make(map[string]string), other: usualWidth * 1000}
 	if v.Key("Subtype").Name() == "Type0" {
 		f.wide = true
+		f.mute = !f.utf16 && v.Key("ToUnicode").IsNull()
 		f.readWide(v.Key("DescendantFonts").Index(0))
 	} else if first := f.FirstChar(); first >= 0 {
 		for i, width := range f.Widths() {

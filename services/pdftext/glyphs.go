@@ -27,6 +27,7 @@ type glyphs struct {
 	own   map[int]string               // what the file says
 	names map[int]string               // the glyphs that differ from the base encoding
 	base  func(string) (string, error) // reads the base encoding; nil if the library does
+	utf16 bool                         // a code of two bytes is UTF-16, else the number of a glyph
 }
 
 // baseEncodings are those that names may differ from.
@@ -36,7 +37,9 @@ var baseEncodings = map[string]string{"WinAnsiEncoding": "windows-1252", "MacRom
 func readGlyphs(font pdf.Value) glyphs {
 	g := glyphs{own: make(map[int]string), names: make(map[int]string)}
 	g.readOwn(font.Key("ToUnicode"))
-	if of := font.Key("Encoding"); of.Kind() == pdf.Dict {
+	of := font.Key("Encoding")
+	g.utf16 = strings.HasPrefix(of.Name(), "Uni")
+	if of.Kind() == pdf.Dict {
 		if base, _ := charset.Lookup(baseEncodings[of.Key("BaseEncoding").Name()]); base != nil {
 			g.base = base.NewDecoder().String
 		}
@@ -58,8 +61,13 @@ func (g *glyphs) text(raw string) (string, bool) {
 		text := numbered(name)
 		return text, text != ""
 	}
-	if g.base == nil {
-		return "", len(raw) > 1 && len(g.own) > 0
+	switch {
+	case len(raw) > 1 && g.utf16:
+		return string(utf16.Decode([]uint16{uint16(code)})), true
+	case len(raw) > 1: // the library would show the bytes as letters
+		return "", true
+	case g.base == nil:
+		return "", false
 	}
 	text, err := g.base(raw)
 	return text, err == nil

@@ -87,6 +87,11 @@ func TestText(t *testing.T) {
 				"2 beginbfchar <01> <2264> <02> <D835 DC00>\nendbfchar 2 beginbfrange <03> <05> <0061> <06> <07> [<0078> <00660069>] endbfrange endcmap end end"),
 			stream("", "1 beginbfchar <01> <0000> <02> <E001> <5A> <005"), stream("/Filter /Unknown", "x"))
 	}
+	beside := func(meaning string) []byte {
+		return file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font,
+			"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << /F 3 0 R /G << /Type /Font /Subtype /Type0 /Encoding /Identity-H "+meaning+" >> >> >> >>",
+			stream("", "BT /F 12 Tf (known) Tj /G 12 Tf <0002> Tj ET"), stream("", "1 beginbfchar <0002> <F0B7> endbfchar"))
+	}
 	differs := func(base, names, more string) string {
 		return "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+Times /Encoding << /Type /Encoding " + base + " /Differences [" + names + "] >> " + more + " >>"
 	}
@@ -115,6 +120,9 @@ func TestText(t *testing.T) {
 		"what the file says of its own glyphs":  {of(differs("", "1 /g1 /g2 /g3 /g4 /g5 /g6 /g7", "/ToUnicode 6 0 R"), `(\001\002\003\004\005\006\007)`), "≤𝐀abcxfi"},
 		"the same beside an encoding":           {of(`<< /Type /Font /Subtype /TrueType /Encoding /WinAnsiEncoding /ToUnicode 6 0 R >>`, `(\001Q)`), "≤Q"},
 		"the same in another writing":           {of(`<< /Type /Font /Subtype /Type0 /Encoding /Identity-V /ToUnicode 6 0 R >>`, `<00010004>`), "≤b"},
+		"numbers of glyphs without a meaning":   {beside(""), "[page 1 of 1, a part of which cannot be read]\nknown"},
+		"a bullet of the file's own":            {beside("/ToUnicode 6 0 R"), "[page 1 of 1]\nknown"},
+		"codes that are Unicode":                {of(`<< /Type /Font /Subtype /Type0 /Encoding /UniJIS-UTF16-H >>`, `<65E5672C>`), "日本"},
 		"nothing of use said of them":           {of(differs("", "1 /a /b", "/ToUnicode 7 0 R"), `(\001\002Z)`), "abZ"},
 		"something unreadable said of them":     {of(differs("", "1 /a /b", "/ToUnicode 8 0 R"), `(\001\002Z)`), "abZ"},
 		"pages":                                 {pages("BT /F 9 Tf (a) Tj ET", "BT /F 9 Tf (b) Tj ET"), "[page 1 of 2]\na\n\n[page 2 of 2]\nb"},

@@ -210,6 +210,7 @@ func (w *walker) show(raw string) {
 		w.separate(here[4], here[5], size, shown)
 	}
 	w.write(shown)
+	w.lost = w.lost || w.font.mute
 	w.advance((w.font.width(raw)*w.size + w.charGap*float64(w.font.codes(raw)) + w.wordGap*float64(strings.Count(raw, " "))) * w.stretch)
 	end := w.here()
 	w.drawn, w.lastX = true, end[4]
