@@ -207,25 +207,46 @@ func (w *walker) show(raw string) {
 	size := w.size * math.Hypot(here[2], here[3])
 	shown := w.font.text(raw)
 	if strings.TrimSpace(shown) != "" {
-		w.separate(here[4], here[5], size, shown)
+		right, up := w.since(here)
+		w.separate(right, up, size, shown)
 	}
 	w.write(shown)
 	w.lost = w.lost || w.font.mute
 	w.advance((w.font.width(raw)*w.size + w.charGap*float64(w.font.codes(raw)) + w.wordGap*float64(strings.Count(raw, " "))) * w.stretch)
 	end := w.here()
-	w.drawn, w.lastX = true, end[4]
-	if !w.raised {
-		w.lastY, w.lastSize = end[5], size
+	if along, _ := w.since(end); w.raised { // the line goes on below
+		x, y := direction(end)
+		w.lastX, w.lastY = w.lastX+along*x, w.lastY+along*y
+		return
 	}
+	w.drawn, w.lastX, w.lastY, w.lastSize = true, end[4], end[5], size
 }
 
-// separate writes what is between the last text and one at this place.
-func (w *walker) separate(x, y, size float64, next string) {
+// direction returns where the letters at a place follow one another: pages may lie on their side.
+func direction(at matrix) (x, y float64) {
+	if n := math.Hypot(at[0], at[1]); n > 0 {
+		return at[0] / n, at[1] / n
+	}
+	return 1, 0
+}
+
+// since returns how far a place is after the last text, and above its line.
+func (w *walker) since(at matrix) (right, up float64) {
+	x, y := direction(at)
+	dx, dy := at[4]-w.lastX, at[5]-w.lastY
+	right, up = dx*x+dy*y, dy*x-dx*y
+	if at[0]*at[3] < at[1]*at[2] { // the letters are mirrored
+		up = -up
+	}
+	return right, up
+}
+
+// separate writes what is between the last text and one that is so far after and above it.
+func (w *walker) separate(right, up, size float64, next string) {
 	if !w.drawn {
 		return
 	}
 	again := w.raised
-	up, right := y-w.lastY, x-w.lastX
 	w.raised = up > leastRaise*w.lastSize && up < mostRaise*w.lastSize && size < raisedSize*w.lastSize && math.Abs(right) < wordGap*w.lastSize
 	if w.raised {
 		if !again {
@@ -234,12 +255,12 @@ func (w *walker) separate(x, y, size float64, next string) {
 		return
 	}
 	size = max(size, w.lastSize)
-	switch down := math.Abs(y - w.lastY); {
+	switch down := math.Abs(up); {
 	case down > paraGap*size:
 		w.write("\n\n")
 	case down > lineGap*size:
 		w.write("\n")
-	case x-w.lastX > wordGap*size, x < w.lastX-size:
+	case right > wordGap*size, right < -size:
 		w.write(" ")
 	}
 }
