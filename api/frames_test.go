@@ -66,6 +66,10 @@ func TestFramesHaveARate(t *testing.T) {
 			t.Errorf("a frame beyond the rate gives %+v", got)
 		}
 	}
+	// A client waits for the answer to an event that has an id.
+	if got := exchange(t, first, `{"name":"pause","chat_id":"c1","id":"e1","block_ids":"b1"}`); got.Code != schemas.CodeTooManyRequests || got.EventID != "e1" || got.BlockIDs != "b1" {
+		t.Errorf("an event beyond the rate gives %+v, want the refusal of event e1 and block b1", got)
+	}
 }
 
 // TestFramesCountAsBodies shows that the frames of all sockets of a user share

@@ -243,6 +243,50 @@ func (p protocol) requests(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a model without a system role", func(t *testing.T) {
+		const alternate = `{"error":{"message":"Conversation roles must alternate user/assistant/user/assistant/..."}}`
+		picture := full()
+		text := picture
+		text.Messages = []turn.Message{{Role: turn.User, Content: "look"}}
+		for _, tt := range []struct {
+			name      string
+			req       agents.ModelRequest
+			refusals  []upstream.Reply
+			wantFirst string
+		}{
+			{"Gemma", text, []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"object":"error","message":"System role not supported"}`)}, `{"content":"be brief\n\nlook","role":"user"}`},
+			{
+				"Gemma, with a picture", picture,
+				[]upstream.Reply{upstream.Status(http.StatusInternalServerError, `{"error":{"code":500,"message":"Jinja Exception: System role not supported"}}`)},
+				`{"content":[{"text":"be brief\n\nlook","type":"text"},{"image_url":{"url":"data:image/png;base64,AAAA"},"type":"image_url"}],"role":"user"}`,
+			},
+			{"Gemma at Google", text, []upstream.Reply{upstream.Status(http.StatusBadRequest, `[{"error":{"code":400,"message":"Developer instruction is not enabled for models/gemma-3-27b-it"}}]`)}, `{"content":"be brief\n\nlook","role":"user"}`},
+			{"o1-mini", text, []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Unsupported value: 'messages[0].role' does not support 'system' with this model.","param":"messages[0].role"}}`)}, `{"content":"be brief\n\nlook","role":"user"}`},
+			{"Mistral 0.1", text, []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":"Error rendering prompt with jinja template: Only user and assistant roles are supported!"}`)}, `{"content":"be brief\n\nlook","role":"user"}`},
+			{"Mistral 0.2", text, []upstream.Reply{upstream.Status(http.StatusBadRequest, alternate), upstream.Status(http.StatusBadRequest, alternate)}, `{"content":"be brief\n\nlook","role":"user"}`},
+		} {
+			up := upstream.NewMemory()
+			up.Push(tt.refusals...)
+			up.On(upstream.Any, upstream.Text("ok"))
+			m := p.model(t, up)
+			for range 2 {
+				if got := Read(t.Context(), m, tt.req); got.Err != nil {
+					t.Fatalf("%s: %v", tt.name, got.Err)
+				}
+			}
+			sent := up.Requests()[len(tt.refusals):]
+			if len(sent) != 2 {
+				t.Fatalf("%s: %d requests after the refusals, want one for each call", tt.name, len(sent))
+			}
+			for _, r := range sent {
+				messages := decode(t, r.Body)["messages"].([]any)
+				first, err := json.Marshal(messages[0])
+				if err != nil || string(first) != tt.wantFirst || len(messages) != len(tt.req.Messages) {
+					t.Errorf("%s: %d messages, the first is %s, %v; want %d and %s", tt.name, len(messages), first, err, len(tt.req.Messages), tt.wantFirst)
+				}
+			}
+		}
+	})
 	t.Run("what another server gave", func(t *testing.T) {
 		req := full()
 		req.Messages[1].ToolCalls[0].Extra = `{"google":{"thought_signature":"s"}}`

@@ -108,18 +108,25 @@ func messageSize(m *turn.Message) int {
 // appendMessages appends the member messages of a request.
 func appendMessages(dst []byte, req *agents.ModelRequest, q quirks) []byte {
 	dst = append(dst, `"messages":[`...)
-	if req.System != "" {
+	system := req.System != "" && !q.has(systemInUser)
+	if system {
 		dst = append(dst, `{"role":"system","content":`...)
 		dst = append(schemas.AppendString(dst, req.System), '}')
 	}
 	for i := range req.Messages {
-		if i > 0 || req.System != "" {
+		if i > 0 || system {
 			dst = append(dst, ',')
 		}
-		if q.has(answeredResults) && i > 0 && req.Messages[i].Role == turn.User && req.Messages[i-1].Role == turn.ToolRole {
+		m := &req.Messages[i]
+		if q.has(answeredResults) && i > 0 && m.Role == turn.User && req.Messages[i-1].Role == turn.ToolRole {
 			dst = append(dst, betweenMessage...)
 		}
-		dst = appendMessage(dst, &req.Messages[i], q)
+		if q.has(systemInUser) && i == 0 { // a conversation begins with a user's message
+			first := *m
+			first.Content = strings.Trim(req.System+"\n\n"+m.Content, "\n")
+			m = &first
+		}
+		dst = appendMessage(dst, m, q)
 	}
 	return append(dst, ']')
 }

@@ -31,6 +31,7 @@ const (
 	unchecked                           // with a model that go-openai believes to take no tools
 	withinThoughts                      // its replies begin within reasoning
 	answeredResults                     // with an assistant's message between a tool's result and a user's message
+	systemInUser                        // with the system prompt at the beginning of the first user's message
 )
 
 // has reports whether the quirk is one of q.
@@ -86,6 +87,7 @@ func named(err error) (list []quirks) {
 		{reasoningOff, errors.Is(err, goopenai.ErrReasoningToolsRequireResponses)},
 		{unchecked, errors.Is(err, goopenai.ErrReasoningEffortUnsupported)},
 		{answeredResults, has("after role 'tool'") || has("must alternate")},              // Mistral
+		{systemInUser, slices.ContainsFunc(noSystemRole, func(words string) bool { return has(words) })},
 		{shortIDs, has("tool call id", "length of 9") || has("tool call id", "length 9")}, // Mistral
 		{reasoningBack, says("reasoning_content")},                                        // DeepSeek and Kimi
 		{contentAlways, says("missing field `content`") || says("content", "field required")},
@@ -101,6 +103,12 @@ func named(err error) (list []quirks) {
 		}
 	}
 	return list
+}
+
+// noSystemRole are words of servers whose model has no system role: those with the templates of Gemma
+// and of the first two Mistral, Google and OpenAI.
+var noSystemRole = []string{
+	"system role not supported", "only user and assistant roles", "must alternate user/assistant/user", "developer instruction is not enabled", "does not support 'system'",
 }
 
 // request maps a request to the wire. The round tripper puts in the messages,

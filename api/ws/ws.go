@@ -294,13 +294,10 @@ func (k *socket) read(ctx context.Context) {
 // on.
 func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Reader) bool {
 	slow := time.AfterFunc(k.server.BodyWait, func() { k.end(websocket.StatusPolicyViolation, "the frame did not arrive in time") })
-	err := k.server.Others.Allow(k.user.ID)
+	limited := k.server.Others.Allow(k.user.ID)
 	var frame *bodies.Held
-	switch {
-	case err != nil:
-	case kind != websocket.MessageText:
-		err = schemas.NewError(schemas.CodeBadRequest, "a frame must be text")
-	default:
+	err := error(schemas.NewError(schemas.CodeBadRequest, "a frame must be text"))
+	if kind == websocket.MessageText {
 		frame, err = k.server.Bodies.Read(k.user.ID, r, -1, k.server.MaxFrame)
 	}
 	defer frame.Release()
@@ -313,9 +310,12 @@ func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Read
 		return false
 	case told:
 		k.fail(ctx, refused, schemas.Chunk{End: true})
-		return true
+	case limited != nil:
+		to, blocks := about(frame.Bytes())
+		k.refuse(ctx, limited, blocks, to)
+	default:
+		k.handle(ctx, frame.Bytes())
 	}
-	k.handle(ctx, frame.Bytes())
 	return true
 }
 

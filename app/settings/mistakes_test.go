@@ -148,7 +148,7 @@ func TestPostgresURLs(t *testing.T) {
 		"h/db?port=x":                       "has a wrong value",
 		"h/db?connect_timeout=soon":         "has a wrong value",
 		"h/db?default_query_exec_mode=fast": "has a wrong value",
-		"h/db?sslmode=verify-ca&sslrootcert=/no/such":  "has a wrong value",
+		"h/db?sslmode=verify-ca&sslrootcert=/no/such":  "has a wrong value: open /no/such: no such file",
 		"h/db?sslmode=verify-ca&sslrootcert=" + dir:    "is not a regular file",
 		"h/db?sslmode=verify-ca&sslrootcert=/dev/zero": "/dev/zero is not a regular file",
 		"h/db?passfile=/dev/zero":                      "/dev/zero is not a regular file",

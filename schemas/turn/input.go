@@ -51,33 +51,7 @@ func Readable(what string, raw []byte) error { return readNames(what, raw, true)
 
 // Showable returns an error about what, whose JSON is valid, if it is nested too deep to be
 // shown, or has a name that readers refuse.
-func Showable(what string, raw []byte) error {
-	// Nearly all data is found to be so without its names being read.
-	if nesting(raw) <= maxNesting && !bytes.Contains(raw, []byte(refusedName)) && !bytes.Contains(raw, []byte(`\u`)) {
-		return nil
-	}
-	return readNames(what, raw, false)
-}
-
-// nesting returns how deep valid JSON is nested.
-func nesting(raw []byte) (deepest int) {
-	depth, quoted := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{', c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}', c == ']':
-			depth--
-		}
-	}
-	return deepest
-}
+func Showable(what string, raw []byte) error { return readNames(what, raw, false) }
 
 // readNames looks at every name in raw. In valid JSON a string is a name if a colon follows it.
 // It finds nothing in the rest of JSON that breaks off.

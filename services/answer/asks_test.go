@@ -187,13 +187,14 @@ type sharedWaits struct {
 	waited
 	disk
 	ahead   time.Duration
-	expires time.Time // what was stored
+	created time.Time // what was stored
+	expires time.Time
 }
 
 func (w *sharedWaits) Commit(_ context.Context, writes []*record.Write) error {
 	for _, write := range writes {
 		if write.Wait != nil {
-			w.expires = write.Wait.ExpiresAt
+			w.created, w.expires = write.Wait.CreatedAt, write.Wait.ExpiresAt
 		}
 	}
 	return nil
@@ -208,12 +209,33 @@ func (w *sharedWaits) AnswerWait(ctx context.Context, answer record.Wait) (recor
 	return answer, nil
 }
 
+// aloneWaits are the stored waits of a run of a single process, whose clock counts.
+type aloneWaits struct{ waited }
+
+func (aloneWaits) AnswerWait(_ context.Context, answer record.Wait) (record.Wait, error) {
+	return answer, nil
+}
+
+// A call waits as long as its user was told, also if a later start gives calls less time.
+func TestWaitKeepsItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		wait := record.Wait{Kind: schemas.WaitApproval, ID: "p", CreatedAt: began, ExpiresAt: began.Add(time.Hour)}
+		_, req, _ := again(t, turn.Tool{Name: "order", Confirm: true}, nil, func(d *answer.Deps) {
+			d.Store, d.Wakeups = aloneWaits{waited{list: []record.Wait{wait}}}, new(waits.Wakeups)
+		})
+		if _, err := req.Await(t.Context(), &turn.Call{ID: "c", Name: "order"}); err != nil || time.Since(began) != time.Hour {
+			t.Errorf("it ended after %v, %v; want an hour", time.Since(began), err)
+		}
+	})
+}
+
 // A call waits no longer if the clock is set back.
 func TestWaitExpiresAlthoughTheClockIsSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var back time.Duration
 		tool := turn.Tool{Name: "order", Confirm: true}
-		wait := record.Wait{Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(time.Minute)}
+		wait := record.Wait{Kind: schemas.WaitApproval, ID: "p", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Minute)}
 		_, req, _ := again(t, tool, nil, func(d *answer.Deps) {
 			d.Store, d.Wakeups, d.Now = &sharedWaits{waited: waited{list: []record.Wait{wait}}}, new(waits.Wakeups), func() time.Time { return time.Now().Add(-back) }
 		})
@@ -238,15 +260,15 @@ func TestWaitsExpireBySharedClock(t *testing.T) {
 				go func() { defer close(done); committer.Run(ctx) }()
 				defer func() { end(); <-done }()
 				tool := turn.Tool{Name: "order", Confirm: true}
-				store.list = []record.Wait{{Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(ahead + time.Minute)}}
+				store.list = []record.Wait{{Kind: schemas.WaitApproval, ID: "p", CreatedAt: time.Now().Add(ahead), ExpiresAt: time.Now().Add(ahead + time.Minute)}}
 				wr, req, _ := again(t, tool, nil, func(d *answer.Deps) {
 					d.Commit, d.Store, d.SharedNow, d.Wakeups = committer, store, store.now, new(waits.Wakeups)
 				})
 				if err := wr.Handle(turn.ToolWaiting{ID: "c", Name: "order", Reason: schemas.ReasonToolConfirms}); err != nil {
 					t.Fatal(err)
 				}
-				if want := store.list[0].ExpiresAt; !store.expires.Equal(want) {
-					t.Errorf("the wait expires at %v, want %v", store.expires, want)
+				if want := store.list[0]; !store.created.Equal(want.CreatedAt) || !store.expires.Equal(want.ExpiresAt) {
+					t.Errorf("the wait is from %v to %v, want %v and %v", store.created, store.expires, want.CreatedAt, want.ExpiresAt)
 				}
 				began := time.Now()
 				if _, err := req.Await(t.Context(), &turn.Call{ID: "c", Name: "order"}); err != nil || time.Since(began) != time.Minute {

@@ -94,6 +94,6 @@ func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) (re
 // refused returns a block, and whether the user has refused the text, which is whole: the
 // block no longer exists, or refuses it.
 func (wr *Writer) refused(ctx context.Context, id, whole string) (schemas.Block, bool) {
-	b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, id)
+	b, found, err := wr.deps.Drafts.FindStored(ctx, wr.run.Owner, id)
 	return b, err == nil && (!found || documents.Refuses(&b, whole))
 }

@@ -243,10 +243,20 @@ func (d *Documents) Find(ctx context.Context, user schemas.User, id string) (b s
 	return b, err == nil, err
 }
 
+// FindStored is Find, and waits for the database as long as ctx says.
+func (d *Documents) FindStored(ctx context.Context, user schemas.User, id string) (b schemas.Block, found bool, err error) {
+	b, err = record.Persist(ctx, func() (b schemas.Block, err error) {
+		b, found, err = d.Find(ctx, user, id)
+		return b, err
+	})
+	return b, found, err
+}
+
 // Known returns a block of a document or a chat, empty if there is none, and whether a
-// client may show something under the id: the block, or an earlier one with it.
+// client may show something under the id: the block, or an earlier one with it. It waits for
+// the database as long as ctx says.
 func (d *Documents) Known(ctx context.Context, user schemas.User, id string) (b schemas.Block, known bool) {
-	b, found, err := d.Find(ctx, user, id)
+	b, found, err := d.FindStored(ctx, user, id)
 	if found || err != nil {
 		return b, true
 	}

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"errors"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -55,12 +56,19 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 	return settled, err
 }
 
-// Drop reverts what a run has written into a block. The caller tells the run's readers.
+// Drop reverts what a run has written into a block, which is gone if it no longer exists. It
+// waits for the database as long as ctx says. The caller tells the run's readers.
 func (d *Documents) Drop(ctx context.Context, user schemas.User, id string) (record.Settled, error) {
 	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return record.Settled{}, err
 	}
 	defer unlock()
-	return d.blocks.SettleBlock(ctx, user.ID, id, record.Revert, nil)
+	settled, err := record.Persist(ctx, func() (record.Settled, error) {
+		return d.blocks.SettleBlock(ctx, user.ID, id, record.Revert, nil)
+	})
+	if errors.Is(err, schemas.ErrNotFound) { // a try whose answer was lost may have removed it
+		return record.Settled{Gone: true}, nil
+	}
+	return settled, err
 }

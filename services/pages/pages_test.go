@@ -2,7 +2,10 @@ package pages_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -159,6 +162,30 @@ func TestFolderOverridesBundled(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"document", "edit_research_stream", "edit_stream", "reports", "streams"}, names); diff != "" {
 		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+}
+
+// A folder whose page files lie one folder deeper has a mistake: without them the service offers other
+// pages than its operator believes.
+func TestNestedPageFiles(t *testing.T) {
+	load := func(files ...string) error {
+		dir := t.TempDir()
+		for _, name := range files {
+			name = filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte("identity: Ours.\n"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := pages.Load(pages.Sources{Dir: dir}, pagestest.Parts())
+		return err
+	}
+	if err := load("pages/mine.yaml"); err == nil || !strings.Contains(err.Error(), "pages/mine.yaml, are not read") {
+		t.Errorf("got %v, want an error that names the nested file", err)
+	}
+	for _, files := range [][]string{{}, {"README.md", "docs/a.txt"}, {"mine.yaml", "old/mine.yaml"}, {"..data/mine.yaml", "pages/.hidden.yaml"}} {
+		if err := load(files...); err != nil {
+			t.Errorf("%v: %v", files, err)
+		}
 	}
 }
 

@@ -88,7 +88,15 @@ func (l *pageLoader) readFolder(dir string) []*pageFile {
 		l.wrong(dir, 0, "is not a folder of page files")
 		return nil
 	}
-	return l.readAll(os.DirFS(dir), dir)
+	files, mistakes := os.DirFS(dir), len(l.mistakes)
+	list := l.readAll(files, dir)
+	if len(list) > 0 || len(l.mistakes) > mistakes {
+		return list
+	}
+	if nested, err := fs.Glob(files, "[^.]*/[^.]*.y*ml"); err == nil && len(nested) > 0 {
+		l.wrong(dir, 0, "has no page files; those in its folders, such as %s, are not read", nested[0])
+	}
+	return nil
 }
 
 func (l *pageLoader) readAll(files fs.FS, folder string) []*pageFile {

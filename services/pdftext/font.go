@@ -16,7 +16,9 @@ const maxWidths = 1 << 16
 // font maps the codes in a string to text and widths.
 type font struct {
 	pdf.Font
+	glyphs
 	wide   bool // codes have two bytes
+	mute   bool // the file does not say what the codes mean
 	widths map[int]float64
 	other  float64           // the width of codes without one, in thousandths
 	texts  map[string]string // text of the codes that have been read
@@ -33,9 +35,10 @@ func (w *walker) fontNamed(name string) *font {
 	if known := w.fonts[key]; known != nil {
 		return known
 	}
-	f := &font{Font: pdf.Font{V: v}, widths: make(map[int]float64), texts: make(map[string]string), other: usualWidth * 1000}
+	f := &font{Font: pdf.Font{V: v}, glyphs: readGlyphs(v), widths: make(map[int]float64), texts: make(map[string]string), other: usualWidth * 1000}
 	if v.Key("Subtype").Name() == "Type0" {
 		f.wide = true
+		f.mute = !f.utf16 && v.Key("ToUnicode").IsNull()
 		f.readWide(v.Key("DescendantFonts").Index(0))
 	} else if first := f.FirstChar(); first >= 0 {
 		for i, width := range f.Widths() {
@@ -87,7 +90,9 @@ func (f *font) text(raw string) string {
 	for ; len(raw) >= size; raw = raw[size:] {
 		text, known := f.texts[raw[:size]]
 		if !known {
-			text = f.Encoder().Decode(raw[:size])
+			if text, known = f.glyphs.text(raw[:size]); !known {
+				text = f.Encoder().Decode(raw[:size])
+			}
 			f.texts[raw[:size]] = text
 		}
 		b.WriteString(text)

@@ -80,6 +80,21 @@ func TestText(t *testing.T) {
 	form := file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font,
 		"<< /Type /Page /Parent 2 0 R /Contents [5 0 R 6 0 R] /Resources << /XObject << /X 7 0 R >> >> >>",
 		stream("", "/X Do"), stream("", "BT ET"), stream("/Subtype /Form /Resources << /Font << /F 3 0 R >> /XObject << /X 7 0 R >> >>", "BT /F 12 Tf (in a form) Tj ET /X Do"))
+	of := func(font, content string) []byte {
+		return file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font,
+			"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << /F 3 0 R >> >> >>", stream("", "BT /F 12 Tf "+content+" Tj ET"),
+			stream("", "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /A def 1 begincodespacerange <00> <FF> endcodespacerange\n"+
+				"2 beginbfchar <01> <2264> <02> <D835 DC00>\nendbfchar 2 beginbfrange <03> <05> <0061> <06> <07> [<0078> <00660069>] endbfrange endcmap end end"),
+			stream("", "1 beginbfchar <01> <0000> <02> <E001> <5A> <005"), stream("/Filter /Unknown", "x"))
+	}
+	beside := func(meaning string) []byte {
+		return file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font,
+			"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << /F 3 0 R /G << /Type /Font /Subtype /Type0 /Encoding /Identity-H "+meaning+" >> >> >> >>",
+			stream("", "BT /F 12 Tf (known) Tj /G 12 Tf <0002> Tj ET"), stream("", "1 beginbfchar <0002> <F0B7> endbfchar"))
+	}
+	differs := func(base, names, more string) string {
+		return "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+Times /Encoding << /Type /Encoding " + base + " /Differences [" + names + "] >> " + more + " >>"
+	}
 	var packed bytes.Buffer
 	z := zlib.NewWriter(&packed)
 	fmt.Fprint(z, "BT /F 12 Tf (packed) Tj ET")
@@ -88,22 +103,40 @@ func TestText(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"a page that a browser printed": {sample, "[page 1 of 2]\nBase editing of gold\n"},
-		"the second page of it":         {sample, "[page 2 of 2]\nSecond page: Zürich and Ελληνικά."},
-		"a table of it":                 {sample, "Year Patients"},
-		"lines":                         {pages("BT /F 12 Tf 72 700 Td (One) Tj 0 -14 Td (Two) Tj 0 -40 Td (Three) Tj ET"), "One\nTwo\n\nThree"},
-		"words without spaces":          {pages("BT /F 12 Tf [(Base)-300(editing)-10(s)] TJ ET"), "Base editings"},
-		"the shorter operators":         {pages("BT /F 12 Tf 14 TL (a) Tj T* (b) Tj (c) ' 0 0 (d) \" ET"), "a\nb\nc\nd"},
-		"a form in a form":              {form, "in a form"},
-		"pages":                         {pages("BT /F 9 Tf (a) Tj ET", "BT /F 9 Tf (b) Tj ET"), "[page 1 of 2]\na\n\n[page 2 of 2]\nb"},
-		"what comes before an error":    {pages("BT /F 9 Tf (before) Tj ET >> ] (after", "BT /F 9 Tf (next) Tj ET"), "before\n\n[page 2 of 2]\nnext"},
-		"what hides the text after it":  {pages("BT /F 9 Tf (a) Tj ET q BI /W 2 /H 2 /BPC 8 /CS /G ID ((x\xff EI Q BT /F 9 Tf (b) Tj ET", "BT /F 9 Tf (c) Tj ET"), "[page 1 of 2, a part of which cannot be read]\na\n\n[page 2 of 2]\nc"},
-		"what ends the reading":         {pages("BT /F 9 Tf (a) Tj ET end BT /F 9 Tf (b) Tj ET"), "[page 1 of 1, a part of which cannot be read]\na"},
-		"an image in a page":            {pages("BT /F 9 Tf (a) Tj ET q BI /W 2 /H 2 /BPC 8 /CS /G ID \x01<<x\xff>> EI Q BT /F 9 Tf (b) Tj ET"), "[page 1 of 1]\nab"},
-		"version 2":                     {bytes.Replace(pages("BT /F 9 Tf (new) Tj ET"), []byte("1.7"), []byte("2.0"), 1), "new"},
-		"something before and after":    {append(pages("BT /F 9 Tf (mid) Tj ET"), strings.Repeat("\x00", 200)...), "mid"},
-		"control characters":            {pages(`BT /F 9 Tf (a\001\033b) Tj ET`), "ab"},
-		"compressed":                    {file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font, "<< /Type /Page /Contents 5 0 R /Resources << /Font << /F 3 0 R >> >> >>", stream("/Filter /FlateDecode", packed.String())), "packed"},
+		"a page that a browser printed":          {sample, "[page 1 of 2]\nBase editing of gold\n"},
+		"the second page of it":                  {sample, "[page 2 of 2]\nSecond page: Zürich and Ελληνικά."},
+		"a table of it":                          {sample, "Year Patients"},
+		"lines":                                  {pages("BT /F 12 Tf 72 700 Td (One) Tj 0 -14 Td (Two) Tj 0 -40 Td (Three) Tj ET"), "One\nTwo\n\nThree"},
+		"words without spaces":                   {pages("BT /F 12 Tf [(Base)-300(editing)-10(s)] TJ ET"), "Base editings"},
+		"the shorter operators":                  {pages("BT /F 12 Tf 14 TL (a) Tj T* (b) Tj (c) ' 0 0 (d) \" ET"), "a\nb\nc\nd"},
+		"a form in a form":                       {form, "in a form"},
+		"an exponent":                            {pages("BT /F 12 Tf (10) Tj /F 8 Tf 13.5 5 Td (-) Tj (6) Tj /F 12 Tf 12 -5 Td (M) Tj 0 -14 Td (next) Tj ET"), "10^-6 M\nnext"},
+		"an exponent that is raised only":        {pages("BT /F 12 Tf (10) Tj /F 8 Tf 4 Ts (6) Tj 0 Ts /F 12 Tf ( cells, 19) Tj /F 8 Tf 4 Ts (th) Tj ET"), "10^6 cells, 19th"},
+		"a small line above":                     {pages("BT /F 12 Tf (10) Tj /F 8 Tf 0 5 Td (6) Tj ET"), "10\n6"},
+		"a page that lies on its side":           {pages("BT /F 12 Tf 0 1 -1 0 300 72 Tm (One) Tj 40 0 Td (10) Tj /F 8 Tf 4 Ts (6) Tj 0 Ts /F 12 Tf ( and) Tj 20 -14 Td (three) Tj ET"), "One 10^6 and\nthree"},
+		"a page that is upside down in the file": {pages("1 0 0 -1 0 800 cm BT /F 12 Tf 1 0 0 -1 72 72 Tm (10) Tj /F 8 Tf 4 Ts (6) Tj ET"), "10^6"},
+		"slanted letters":                        {pages("BT /F 12 Tf 1 0 0.33 1 72 700 Tm (One) Tj 40 0 Td (two) Tj ET"), "One two"},
+		"an index":                               {pages("BT /F 12 Tf (CO) Tj /F 8 Tf 13 -3 Td (2) Tj /F 12 Tf 7 3 Td (of) Tj ET"), "CO2 of"},
+		"a range and an apostrophe, of Windows":  {of(differs("/BaseEncoding /WinAnsiEncoding", "31 /fi 45 /minus", ""), `(5\22610 mg, don\222t, -\037n)`), "5–10 mg, don’t, −ﬁn"},
+		"a range and an accent, of a Mac":        {of(differs("/BaseEncoding /MacRomanEncoding", "", ""), `(5\32010 mg, caf\216)`), "5–10 mg, café"},
+		"glyphs named by their number":           {of(differs("", "1 /uni2264 /u1D400 /A /uni00660069.alt", ""), `(\001\002\003\004)`), "≤𝐀Afi"},
+		"what the file says of its own glyphs":   {of(differs("", "1 /g1 /g2 /g3 /g4 /g5 /g6 /g7", "/ToUnicode 6 0 R"), `(\001\002\003\004\005\006\007)`), "≤𝐀abcxfi"},
+		"the same beside an encoding":            {of(`<< /Type /Font /Subtype /TrueType /Encoding /WinAnsiEncoding /ToUnicode 6 0 R >>`, `(\001Q)`), "≤Q"},
+		"the same in another writing":            {of(`<< /Type /Font /Subtype /Type0 /Encoding /Identity-V /ToUnicode 6 0 R >>`, `<00010004>`), "≤b"},
+		"numbers of glyphs without a meaning":    {beside(""), "[page 1 of 1, a part of which cannot be read]\nknown"},
+		"a bullet of the file's own":             {beside("/ToUnicode 6 0 R"), "[page 1 of 1]\nknown"},
+		"codes that are Unicode":                 {of(`<< /Type /Font /Subtype /Type0 /Encoding /UniJIS-UTF16-H >>`, `<65E5672C>`), "日本"},
+		"nothing of use said of them":            {of(differs("", "1 /a /b", "/ToUnicode 7 0 R"), `(\001\002Z)`), "abZ"},
+		"something unreadable said of them":      {of(differs("", "1 /a /b", "/ToUnicode 8 0 R"), `(\001\002Z)`), "abZ"},
+		"pages":                                  {pages("BT /F 9 Tf (a) Tj ET", "BT /F 9 Tf (b) Tj ET"), "[page 1 of 2]\na\n\n[page 2 of 2]\nb"},
+		"what comes before an error":             {pages("BT /F 9 Tf (before) Tj ET >> ] (after", "BT /F 9 Tf (next) Tj ET"), "before\n\n[page 2 of 2]\nnext"},
+		"what hides the text after it":           {pages("BT /F 9 Tf (a) Tj ET q BI /W 2 /H 2 /BPC 8 /CS /G ID ((x\xff EI Q BT /F 9 Tf (b) Tj ET", "BT /F 9 Tf (c) Tj ET"), "[page 1 of 2, a part of which cannot be read]\na\n\n[page 2 of 2]\nc"},
+		"what ends the reading":                  {pages("BT /F 9 Tf (a) Tj ET end BT /F 9 Tf (b) Tj ET"), "[page 1 of 1, a part of which cannot be read]\na"},
+		"an image in a page":                     {pages("BT /F 9 Tf (a) Tj ET q BI /W 2 /H 2 /BPC 8 /CS /G ID \x01<<x\xff>> EI Q BT /F 9 Tf (b) Tj ET"), "[page 1 of 1]\nab"},
+		"version 2":                              {bytes.Replace(pages("BT /F 9 Tf (new) Tj ET"), []byte("1.7"), []byte("2.0"), 1), "new"},
+		"something before and after":             {append(pages("BT /F 9 Tf (mid) Tj ET"), strings.Repeat("\x00", 200)...), "mid"},
+		"control characters":                     {pages(`BT /F 9 Tf (a\001\033b) Tj ET`), "ab"},
+		"compressed":                             {file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font, "<< /Type /Page /Contents 5 0 R /Resources << /Font << /F 3 0 R >> >> >>", stream("/Filter /FlateDecode", packed.String())), "packed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := read(t, pdftext.Limits{}, tc.file)

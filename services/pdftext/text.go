@@ -77,6 +77,10 @@ func tidy(file []byte) []byte {
 // page reads a page. An unreadable part ends the page: the text before it still
 // counts, and lost is set.
 func (w *walker) page(p pdf.Page) {
-	defer func() { w.lost = recover() != nil }()
+	defer func() {
+		if recover() != nil {
+			w.lost = true
+		}
+	}()
 	w.content(p.V.Key("Contents"), p.Resources(), 0)
 }

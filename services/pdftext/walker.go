@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/ledongthuc/pdf"
+
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // maxForms is how deep forms may be within each other.
@@ -17,6 +19,9 @@ const (
 	wordGap = 0.2 // to the right: another word
 	lineGap = 0.4 // down or up: another line
 	paraGap = 1.7 // another paragraph
+
+	// Of a superscript: the least and the most that it is above the line, and the most of its size.
+	leastRaise, mostRaise, raisedSize = 0.15, 0.8, 0.9
 )
 
 // walker writes the text of a page in the order in which the page shows it. A PDF
@@ -30,7 +35,8 @@ type walker struct {
 	saved     []state
 	line      matrix // where the line of text begins
 	at        matrix // where the next letter comes
-	drawn     bool   // lastX, lastY and lastSize are set
+	drawn     bool   // lastX, lastY and lastSize are set; the last two are not those of a superscript
+	raised    bool   // the last text is a superscript
 	lastX     float64
 	lastY     float64
 	lastSize  float64
@@ -46,7 +52,7 @@ type state struct {
 	page                   matrix
 	font                   *font
 	size, leading, charGap float64
-	wordGap, stretch       float64
+	wordGap, stretch, rise float64
 }
 
 // matrix is a, b, c, d, e and f of a transformation.
@@ -141,6 +147,8 @@ func (w *walker) operator(op string, args []pdf.Value) {
 		w.charGap = number(args, 0)
 	case "Tw":
 		w.wordGap = number(args, 0)
+	case "Ts":
+		w.rise = number(args, 0)
 	case "Tz":
 		w.stretch = number(args, 0) / 100
 	case "Tm":
@@ -184,6 +192,9 @@ func (w *walker) showAll(list pdf.Value) {
 	}
 }
 
+// here is where the next letter comes on the page.
+func (w *walker) here() matrix { return matrix{1, 0, 0, 1, 0, w.rise}.times(w.at).times(w.state.page) }
+
 func (w *walker) advance(x float64) { w.at = matrix{1, 0, 0, 1, x, 0}.times(w.at) }
 
 // show writes a string, after a space or a line end if there is room between it and
@@ -192,29 +203,64 @@ func (w *walker) show(raw string) {
 	if w.font == nil || raw == "" {
 		return
 	}
-	here := w.at.times(w.state.page)
+	here := w.here()
 	size := w.size * math.Hypot(here[2], here[3])
-	text := w.font.text(raw)
-	if strings.TrimSpace(text) != "" {
-		w.separate(here[4], here[5], size)
+	shown := w.font.text(raw)
+	if strings.TrimSpace(shown) != "" {
+		right, up := w.since(here)
+		w.separate(right, up, size, shown)
 	}
-	w.write(text)
+	w.write(shown)
+	w.lost = w.lost || w.font.mute
 	w.advance((w.font.width(raw)*w.size + w.charGap*float64(w.font.codes(raw)) + w.wordGap*float64(strings.Count(raw, " "))) * w.stretch)
-	end := w.at.times(w.state.page)
+	end := w.here()
+	if along, _ := w.since(end); w.raised { // the line goes on below
+		x, y := direction(end)
+		w.lastX, w.lastY = w.lastX+along*x, w.lastY+along*y
+		return
+	}
 	w.drawn, w.lastX, w.lastY, w.lastSize = true, end[4], end[5], size
 }
 
-func (w *walker) separate(x, y, size float64) {
+// direction returns where the letters at a place follow one another: pages may lie on their side.
+func direction(at matrix) (x, y float64) {
+	if n := math.Hypot(at[0], at[1]); n > 0 {
+		return at[0] / n, at[1] / n
+	}
+	return 1, 0
+}
+
+// since returns how far a place is after the last text, and above its line.
+func (w *walker) since(at matrix) (right, up float64) {
+	x, y := direction(at)
+	dx, dy := at[4]-w.lastX, at[5]-w.lastY
+	right, up = dx*x+dy*y, dy*x-dx*y
+	if at[0]*at[3] < at[1]*at[2] { // the letters are mirrored
+		up = -up
+	}
+	return right, up
+}
+
+// separate writes what is between the last text and one that is so far after and above it.
+func (w *walker) separate(right, up, size float64, next string) {
 	if !w.drawn {
 		return
 	}
+	again := w.raised
+	w.raised = up > leastRaise*w.lastSize && up < mostRaise*w.lastSize && size < raisedSize*w.lastSize && math.Abs(right) < wordGap*w.lastSize
+	if w.raised {
+		if !again {
+			w.write(text.Raised(next))
+		}
+		return
+	}
 	size = max(size, w.lastSize)
-	switch down := math.Abs(y - w.lastY); {
+	switch down := math.Abs(up); {
 	case down > paraGap*size:
 		w.write("\n\n")
 	case down > lineGap*size:
 		w.write("\n")
-	case x-w.lastX > wordGap*size, x < w.lastX-size:
+	case right > wordGap*size, right < -size:
 		w.write(" ")
 	}
 }

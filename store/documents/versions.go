@@ -22,7 +22,8 @@ const (
 	// maxDocumentVersions is how many versions of a document are stored, the
 	// newest ones.
 	maxDocumentVersions = 50
-	// maxVersionSize is in bytes; larger documents get no versions.
+	// maxVersionSize is in bytes; a larger document becomes a version only before another
+	// one is restored, when nothing else has its content.
 	maxVersionSize = 16 << 20
 	// forgottenBytes is how many bytes of versions one transaction deletes with their document,
 	// and one version more.
@@ -91,7 +92,8 @@ func (d *change) keepOften(reason schemas.VersionReason, least int64) error {
 // keep stores the accepted state as a version, before the transaction changes
 // it. It stores none for an empty document or one that equals the last version.
 func (d *change) keep(reason schemas.VersionReason) error {
-	if d.size > 2*maxVersionSize {
+	whole := reason == schemas.VersionRestored
+	if d.size > 2*maxVersionSize && !whole {
 		return nil
 	}
 	blocks, err := d.accepted()
@@ -99,7 +101,7 @@ func (d *change) keep(reason schemas.VersionReason) error {
 		return err
 	}
 	content, err := text.Encode(blocks)
-	if err != nil || len(content) > maxVersionSize {
+	if err != nil || len(content) > maxVersionSize && !whole {
 		return err
 	}
 	var title, newest string

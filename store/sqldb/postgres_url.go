@@ -3,6 +3,7 @@ package sqldb
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"slices"
@@ -51,7 +52,11 @@ func parsePostgres(from string) (*pgx.ConnConfig, error) {
 	}
 	config, err := pgx.ParseConfig(from)
 	if err != nil {
-		return nil, errors.New("a parameter of the database's URL, or of a PG variable of the environment, has a wrong value")
+		refused := errors.New("a parameter of the database's URL, or of a PG variable of the environment, has a wrong value")
+		if file, ok := errors.AsType[*fs.PathError](err); ok { // the error of the driver shows the password
+			return nil, fmt.Errorf("%w: %w", refused, file)
+		}
+		return nil, refused
 	}
 	return config, nil
 }

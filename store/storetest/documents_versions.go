@@ -3,12 +3,14 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/documents"
 )
 
 // versions writes the versions of a document, the newest first: why, title and blocks.
@@ -159,6 +161,25 @@ func testDocumentRestored(f *fixture) {
 	if diff := cmp.Diff(blockContents(after), blockContents(again)); diff != "" {
 		f.Errorf("the restored document differs from the version:\n%s", diff)
 	}
+}
+
+// testLargeDocumentRestored goes back from a document that is larger than other versions are, and
+// to it again.
+func testLargeDocumentRestored(f *fixture) {
+	blocks := []string{"a4", "b4", "c4"}
+	doc := f.doc(blocks...)
+	items, _ := f.versions(doc)
+	for _, id := range blocks {
+		f.write(doc, id, strings.Repeat("x", documents.MaxBlockContent))
+	}
+	f.acceptAll(doc)
+	_, err := f.store.RestoreDocument(f.ctx, f.owner, doc, items[0].Revision, nil)
+	must(f, err)
+	items, lines := f.versions(doc)
+	equal(f, "the large one", lines[0], "restored Title 3")
+	again, err := f.store.RestoreDocument(f.ctx, f.owner, doc, items[0].Revision, nil)
+	must(f, err)
+	equal(f, "back again, bytes", len(*again.Blocks[2].Current), documents.MaxBlockContent)
 }
 
 func blockContents(d schemas.Document) []string {

@@ -122,7 +122,7 @@ func TestSearchPubMedPayload(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameJSON(t, got.Payload.Data, `{"query":"sleep","total":812,"articles":[
-		{"pmid":"31000001","title":"Naps of short length & recall: CO2 at 10-3.","authors":["Lund AB","Muñoz J Jr","Solo","Rest Study Group"],"journal":"Journal of rest",
+		{"pmid":"31000001","title":"Naps of short length & recall: CO2 at 10^-3.","authors":["Lund AB","Muñoz J Jr","Solo","Rest Study Group"],"journal":"Journal of rest",
 		 "year":2021,"doi":"10.1000/rest.1","abstract":"BACKGROUND: Rest may help.\nRESULTS: Recall rose by 10% (p<0.05), where x=2.\nA last word.","url":"https://pubmed.ncbi.nlm.nih.gov/31000001/"},
 		{"pmid":"31000002","title":"On the use of naps","authors":[],"journal":"Old J","year":1998,"doi":"10.1000/old.2","abstract":"Told elsewhere.","url":"https://pubmed.ncbi.nlm.nih.gov/31000002/"},
 		{"pmid":"31000003","title":"(no title)","authors":[],"journal":"","year":2024,"url":"https://pubmed.ncbi.nlm.nih.gov/31000003/"},
@@ -141,7 +141,7 @@ func TestGetPubMedArticle(t *testing.T) {
 	if got.Payload.Type != "pubmed_article" {
 		t.Errorf("got type %s", got.Payload.Type)
 	}
-	sameJSON(t, got.Payload.Data, `{"pmid":"31000001","title":"Naps of short length & recall: CO2 at 10-3.","authors":["Lund AB","Muñoz J Jr","Solo","Rest Study Group"],
+	sameJSON(t, got.Payload.Data, `{"pmid":"31000001","title":"Naps of short length & recall: CO2 at 10^-3.","authors":["Lund AB","Muñoz J Jr","Solo","Rest Study Group"],
 		"journal":"Journal of rest","year":2021,"doi":"10.1000/rest.1","abstract":[{"label":"BACKGROUND","text":"Rest may help."},
 		{"label":"RESULTS","text":"Recall rose by 10% (p<0.05), where x=2."},{"text":"A last word."}],"mesh_terms":["Sleep / physiology, trends","Memory"],
 		"publication_types":["Journal Article","Randomized Controlled Trial"],"url":"https://pubmed.ncbi.nlm.nih.gov/31000001/"}`)

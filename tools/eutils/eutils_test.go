@@ -137,7 +137,7 @@ func TestFetch(t *testing.T) {
 	want := []eutils.Article{
 		{PMID: "31000005", Title: "A Whole Book", Authors: []string{"Editor E"}, Journal: "A Whole Book", Year: 2003},
 		{
-			PMID: "31000001", Title: "Naps of short length & recall: CO2 at 10-3.", Authors: []string{"Lund AB", "Muñoz J Jr", "Solo", "Rest Study Group"},
+			PMID: "31000001", Title: "Naps of short length & recall: CO2 at 10^-3.", Authors: []string{"Lund AB", "Muñoz J Jr", "Solo", "Rest Study Group"},
 			Journal: "Journal of rest", Year: 2021, DOI: "10.1000/rest.1",
 			Abstract: []eutils.Section{
 				{Label: "BACKGROUND", Text: "Rest may help."}, {Label: "RESULTS", Text: "Recall rose by 10% (p<0.05), where x=2."}, {Text: "A last word."},
@@ -159,6 +159,30 @@ func TestFetch(t *testing.T) {
 	}
 	if q := n.asked[0]; q.Get("retmode") != "xml" || n.paths[0] != "/entrez/eutils/efetch.fcgi" {
 		t.Errorf("asked %s %v", n.paths[0], q)
+	}
+}
+
+// What stands above, below or beside another thing in an abstract keeps its meaning as plain text, and a
+// title of esummary, whose mark-up may be escaped, too.
+func TestRaisedText(t *testing.T) {
+	for markup, want := range map[string]string{
+		`10<sup>6</sup> cells`:            "10^6 cells",
+		`10<sup><b>-3</b></sup> M`:        "10^-3 M",
+		`Ca<sup>2+</sup>`:                 "Ca^2+",
+		`H<sub>2</sub>O, 19<sup>th</sup>`: "H2O, 19th",
+		`<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:msup><m:mn>10</m:mn><m:mrow><m:mo>-</m:mo><m:mn>6</m:mn></m:mrow></m:msup></m:math> M`:                    "10^-6 M",
+		`<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mfrac><m:mn>1</m:mn><m:msubsup><m:mi>x</m:mi><m:mi>i</m:mi><m:mn>2</m:mn></m:msubsup></m:mfrac></m:math>`: "1/xi^2",
+	} {
+		n := &ncbi{answers: []reply{{body: "<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>1</PMID><Article><ArticleTitle>" + markup + "</ArticleTitle></Article></MedlineCitation></PubmedArticle></PubmedArticleSet>"}}}
+		got, err := client(t, n, "").Fetch(t.Context(), nil, []string{"1"})
+		if err != nil || len(got) != 1 || got[0].Title != want {
+			t.Errorf("%s: got %v, %v, want %q", markup, got, err, want)
+		}
+	}
+	n := &ncbi{answers: []reply{{body: `{"result":{"1":{"title":"10&lt;sup&gt;6&lt;/sup&gt; cells, 19<sup>th</sup>"}}}`}}}
+	got, err := client(t, n, "").Summaries(t.Context(), nil, []string{"1"})
+	if err != nil || len(got) != 1 || got[0].Title != "10^6 cells, 19th" {
+		t.Errorf("got %v, %v, want a title with 10^6", got, err)
 	}
 }
 

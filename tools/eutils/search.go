@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	plain "github.com/chattray/chattray/schemas/text"
 )
 
 // Query is a search.
@@ -201,6 +203,7 @@ func (s summary) article(id string) Article {
 }
 
 var (
+	raised     = regexp.MustCompile(`<sup>[^<]+`)
 	tags       = regexp.MustCompile(`</?(?:i|b|u|sub|sup|em|strong)>`)
 	yearDigits = regexp.MustCompile(`\b(?:1[5-9]|20)\d\d\b`)
 	idDigits   = regexp.MustCompile(`^[1-9]\d{0,8}$`)
@@ -209,8 +212,11 @@ var (
 // validID reports whether id may be a PubMed id.
 func validID(id string) bool { return idDigits.MatchString(id) }
 
-// stripTags removes the mark-up from titles, which may be escaped.
-func stripTags(s string) string { return tags.ReplaceAllString(html.UnescapeString(s), "") }
+// stripTags removes the mark-up from titles, which may be escaped; exponents keep a mark.
+func stripTags(s string) string {
+	s = raised.ReplaceAllStringFunc(html.UnescapeString(s), func(sup string) string { return plain.Raised(sup[len("<sup>"):]) + sup })
+	return tags.ReplaceAllString(s, "")
+}
 
 // year finds the year in a date such as "2021 Mar 4", "1998 Dec-1999 Jan" or
 // "Winter 2003"; 0 when there is none.

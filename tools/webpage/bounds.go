@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // The limits of the tree that is converted. The converter writes a text again
@@ -174,6 +176,9 @@ func (b *bounds) enter(n *html.Node, at place) place {
 		at.nesting++
 		at.line += wide
 	}
+	if kind == atom.Sup {
+		raise(n)
+	}
 	at.code = at.code || kind == atom.Pre || kind == atom.Code
 	if kind == atom.Table {
 		if at.rows = !nests || !b.table(n); at.rows {
@@ -181,6 +186,17 @@ func (b *bounds) enter(n *html.Node, at place) place {
 		}
 	}
 	return at
+}
+
+// raise marks a superscript that is an exponent.
+func raise(n *html.Node) {
+	first := find(n, func(c *html.Node) bool { return c.Type == html.TextNode && strings.TrimSpace(c.Data) != "" })
+	if first == nil {
+		return
+	}
+	if mark := text.Raised(first.Data); mark != "" {
+		n.InsertBefore(&html.Node{Type: html.TextNode, Data: mark}, n.FirstChild)
+	}
 }
 
 // become makes n an element of another kind.

@@ -89,7 +89,7 @@ func baseOf(doc *html.Node, pageURL string) *url.URL {
 func markdownOf(ctx context.Context, content *html.Node) ([]byte, error) {
 	// Cells without padding: padded ones make a table as large as its rows times
 	// its longest cell.
-	cells := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))
+	cells := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal), table.WithNewlineBehavior(table.NewlineBehaviorPreserve))
 	to := converter.NewConverter(converter.WithPlugins(basics.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), cells))
 	to.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
 		if ctx.Err() != nil {
@@ -97,6 +97,14 @@ func markdownOf(ctx context.Context, content *html.Node) ([]byte, error) {
 		}
 		return converter.RenderTryNext
 	}, converter.PriorityEarly)
+	to.Register.Renderer(func(in converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
+		if n.DataAtom != atom.Td && n.DataAtom != atom.Th {
+			return converter.RenderTryNext
+		}
+		in.RenderChildNodes(in, w, n)
+		_ = w.WriteByte(' ') // of a table that Markdown cannot have, nothing else is between the cells
+		return converter.RenderSuccess
+	}, converter.PriorityStandard)
 	to.Register.UnEscaper(bracket, converter.PriorityEarly)
 	return to.ConvertNode(content, converter.WithContext(ctx))
 }

@@ -9,9 +9,9 @@ import (
 
 // mainContent is the default Extractor. It removes elements without text
 // (scripts, styles, controls, hidden parts) and elements around the content
-// (navigation, banners, footers). It returns the element that holds most of the
-// prose: the page's main or article element if that has enough text, else the
-// container with the most text in paragraphs, else the body.
+// (navigation, banners, footers), and shows formulas as their TeX. It returns the
+// element that holds most of the prose: the page's main or article element if that
+// has enough text, else the container with the most text in paragraphs, else the body.
 type mainContent struct{}
 
 const (
@@ -60,7 +60,12 @@ func titleOf(doc *html.Node) string {
 func strip(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
-		switch {
+		switch tex := texOf(c); {
+		case tex != "":
+			code := element(atom.Code)
+			code.AppendChild(&html.Node{Type: html.TextNode, Data: tex})
+			n.InsertBefore(code, c)
+			n.RemoveChild(c)
 		case c.Type == html.CommentNode || (c.Type == html.ElementNode && useless(c)):
 			n.RemoveChild(c)
 		case c.Type == html.ElementNode:
@@ -70,12 +75,26 @@ func strip(n *html.Node) {
 	}
 }
 
+// texOf returns the TeX of a formula, "" if it has none or n is no formula.
+func texOf(n *html.Node) string {
+	if n.DataAtom != atom.Math {
+		return ""
+	}
+	source := find(n, func(c *html.Node) bool { return c.Data == "annotation" && attr(c, "encoding") == "application/x-tex" })
+	if source == nil || attr(n, "alttext") != "" {
+		return strings.TrimSpace(attr(n, "alttext"))
+	}
+	return strings.TrimSpace(content(source))
+}
+
 func useless(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Canvas, atom.Object, atom.Embed,
-		atom.Button, atom.Input, atom.Select, atom.Textarea, atom.Dialog, atom.Nav, atom.Aside, atom.Footer,
+		atom.Input, atom.Select, atom.Textarea, atom.Dialog, atom.Nav, atom.Aside, atom.Footer,
 		atom.Link, atom.Meta, atom.Audio, atom.Video, atom.Map, atom.Math:
 		return true
+	case atom.Button: // in a heading it opens what the heading is of
+		return !nested(n, func(p *html.Node) bool { return traits[p.DataAtom]&heading != 0 })
 	case atom.Header: // an article's own header has its title
 		return !within(n, atom.Article) && !within(n, atom.Main)
 	default:
@@ -85,7 +104,7 @@ func useless(n *html.Node) bool {
 		return true
 	}
 	style := strings.ReplaceAll(strings.ToLower(attr(n, "style")), " ", "")
-	return has(n, "hidden") || attr(n, "aria-hidden") == "true" ||
+	return has(n, "hidden") || attr(n, "aria-hidden") == "true" && (n.DataAtom != atom.Img || attr(n, "alt") == "") || // the picture of a formula
 		strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
 }
 

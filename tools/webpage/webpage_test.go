@@ -80,6 +80,35 @@ func TestReadHTML(t *testing.T) {
 			nil,
 		},
 		{
+			"cells with several lines", `<body><main><p>` + prose + `</p><table><tr><th>a</th><th>b</th></tr><tr><td>1<br>2</td><td>3</td></tr></table></main></body>`, "",
+			[]string{"| a | b |", "<br />2 | 3 |"},
+			nil,
+		},
+		{
+			"cells that are no table in Markdown", `<body><main><p>` + prose + `</p><table role="presentation"><tr><td>12</td><td>3</td></tr></table>
+			<table><tr><td><ul><li>4</ul></td><td>56</td><td>7</td></tr></table></main></body>`, "",
+			[]string{"12 3", "56 7"},
+			nil,
+		},
+		{
+			"questions that open their answers", `<body><main><p>` + prose + `</p><h2><button aria-expanded="false"><span>Is it safe?</span></button></h2><div><p>Yes.</p></div><p><button>Send</button></p></main></body>`, "",
+			[]string{"## Is it safe?\n\nYes."},
+			[]string{"Send"},
+		},
+		{
+			"formulas", `<body><main><p>` + prose + ` where <math alttext="x_{i}^2"><mi>x</mi></math> and
+			<span class="katex"><math><semantics><mrow><mi>a</mi></mrow><annotation encoding="application/x-tex">\alpha &lt; 1</annotation></semantics></math><span aria-hidden="true">a1</span></span> and
+			<span><span style="display: none;"><math alttext="hidden"><mi>E</mi></math></span><img src="e.svg" aria-hidden="true" alt="E=mc^{2}"></span><img src="icon.svg" aria-hidden="true"></p></main></body>`,
+			"",
+			[]string{"where `x_{i}^2` and", "`\\alpha < 1` and", "![E=mc^{2}](URL/e.svg)"},
+			[]string{"a1", "hidden", "icon"},
+		},
+		{
+			"raised numbers", `<body><main><p>` + prose + ` 10<sup>6</sup> cells, 10<sup><b>−3</b></sup> M Ca<sup>2+</sup>, H<sub>2</sub>O, the 19<sup>th</sup></p></main></body>`, "",
+			[]string{"10^6 cells", "−3", "Ca^2+, H2O, the 19th"},
+			[]string{"10−3", "10**−3"},
+		},
+		{
 			"links that are code", `<body><main><p>` + prose + ` <a href="javascript:alert(1)">click</a> <a href="data:text/html,x">data</a><img src="data:image/png;base64,AAAA" alt="dot"></p></main></body>`,
 			"",
 			[]string{"click"},

@@ -263,7 +263,7 @@ func (a *Answer) showStored() {
 	ctx, done := a.Calls.Storing()
 	defer done()
 	for _, id := range a.ids {
-		b, found, err := a.Drafts.Find(ctx, a.Owner, id)
+		b, found, err := a.Drafts.FindStored(ctx, a.Owner, id)
 		if err != nil {
 			a.Logger.Warn("could not read a block of an interrupted answer", "run_id", a.Run, "error", err)
 		}

@@ -78,16 +78,16 @@ func (w *Waits) ApprovalID(index int) string {
 
 // Begin returns the wait of a call that begins to wait now; the caller stores it.
 func (w *Waits) Begin(ctx context.Context, e turn.ToolWaiting, kind schemas.WaitKind) record.Wait {
-	now := w.Now().Truncate(time.Millisecond)
-	expires := now
+	now := w.Now()
 	if w.SharedNow != nil {
 		if shared, err := w.SharedNow(ctx); err == nil { // else the wait cannot be stored either
-			expires = shared.UTC().Truncate(time.Millisecond)
+			now = shared.UTC()
 		}
 	}
+	now = now.Truncate(time.Millisecond)
 	return record.Wait{
 		RunID: w.Run, Index: e.Index, Kind: kind, ID: w.ApprovalID(e.Index), ToolUseID: e.ID, Tool: e.Name,
-		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: expires.Add(w.Timeout),
+		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: now.Add(w.Timeout),
 	}
 }
 
@@ -154,8 +154,8 @@ func (w *Waits) Answer(ctx context.Context, index int) (turn.Verdict, error) {
 func (w *Waits) answered(ctx context.Context, index int) (record.Wait, error) {
 	bell := w.Wakeups.of(index)
 	defer w.Wakeups.wait()()
-	latest := time.Now().Add(w.Timeout)
 	wait, err := w.Stored(ctx, index)
+	latest := time.Now().Add(wait.ExpiresAt.Sub(wait.CreatedAt))
 	for err == nil && wait.Answer == "" {
 		left := min(wait.ExpiresAt.Sub(w.Now()), time.Until(latest)) // the clock of this process may be behind, or set back
 		if left <= 0 {

@@ -19,10 +19,11 @@ func (a *Calls) Interrupted(void []runlog.Event) {
 	for _, c := range calls {
 		c.all = a
 		id := c.place.BlockIDs
-		if holder, err := a.Drafts.Claim(ctx, a.claimOf(id)); holder != "" || err != nil {
+		holder, err := record.Persist(ctx, func() (string, error) { return a.Drafts.Claim(ctx, a.claimOf(id)) })
+		if holder != "" || err != nil {
 			continue // the holder shows it
 		}
-		b, found, err := a.Drafts.Find(ctx, a.Owner, id)
+		b, found, err := a.Drafts.FindStored(ctx, a.Owner, id)
 		switch {
 		case err != nil:
 			a.Logger.Warn("could not read a block that was being written", "run_id", a.Run, "error", err)
@@ -63,13 +64,15 @@ func (a *Calls) undo(index int) {
 	ctx, done := a.Storing()
 	defer done()
 	id := c.place.BlockIDs
-	b, found, err := a.Drafts.Find(ctx, a.Owner, id)
+	b, found, err := a.Drafts.FindStored(ctx, a.Owner, id)
 	if err == nil && (!found || b.New == nil || *b.New != c.held) {
 		return
 	}
 	var stored *schemas.Block
 	if err == nil && b.Current == nil && a.planned[id] {
-		b, err = a.Drafts.Write(ctx, a.Owner, c.place.DocumentID, record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: id, Type: b.Type}})
+		b, err = record.Persist(ctx, func() (schemas.Block, error) {
+			return a.Drafts.Write(ctx, a.Owner, c.place.DocumentID, record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: id, Type: b.Type}})
+		})
 		stored = &b
 	} else if err == nil {
 		var after record.Settled

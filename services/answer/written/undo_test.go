@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -14,16 +15,29 @@ import (
 	"github.com/chattray/chattray/services/documents"
 )
 
-// store has one block.
+// store has one block. Each statement about it fails once if away is not nil.
 type store struct {
 	documents.Records
 	documents.Versions
 	documents.Blocks
 	documents.Proposals
 	block *schemas.Block
+	away  map[string]bool // the statements that have failed
+}
+
+// try fails once.
+func (s *store) try(statement string) error {
+	if s.away == nil || s.away[statement] {
+		return nil
+	}
+	s.away[statement] = true
+	return record.ErrUnavailable
 }
 
 func (s *store) Block(context.Context, string, string) (schemas.Block, error) {
+	if err := s.try("block"); err != nil {
+		return schemas.Block{}, err
+	}
 	if s.block == nil {
 		return schemas.Block{}, schemas.ErrNotFound
 	}
@@ -31,6 +45,9 @@ func (s *store) Block(context.Context, string, string) (schemas.Block, error) {
 }
 
 func (s *store) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
+	if err := s.try("settle"); err != nil {
+		return record.Settled{}, err
+	}
 	if s.block.Current == nil {
 		b := *s.block
 		s.block = nil
@@ -41,6 +58,9 @@ func (s *store) SettleBlock(context.Context, string, string, record.Settle, reco
 }
 
 func (s *store) WriteBlock(_ context.Context, _, _ string, w record.BlockWrite) (schemas.Block, error) {
+	if err := s.try("write"); err != nil {
+		return schemas.Block{}, err
+	}
 	s.block.New = &w.Content
 	return *s.block, nil
 }
@@ -73,9 +93,14 @@ func planned() runlog.Event {
 
 // The process ends after a call has failed and before its text is removed. The call is run
 // again by the next attempt, which has not seen it being written, and fails again: the
-// text does not remain, and readers are told once.
+// text does not remain, and readers are told once. So it is if the database is away for a moment.
 func TestFailedCallOfAnEarlierAttempt(t *testing.T) {
-	t.Parallel()
+	for name, away := range map[string]bool{"the database is there": false, "the database is away": true} {
+		t.Run(name, func(t *testing.T) { failedCallOfAnEarlierAttempt(t, away) })
+	}
+}
+
+func failedCallOfAnEarlierAttempt(t *testing.T, away bool) {
 	tests := []struct {
 		name   string
 		block  *schemas.Block
@@ -102,34 +127,38 @@ func TestFailedCallOfAnEarlierAttempt(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if tt.block != nil {
-				tt.block.ID, tt.block.DocumentID, tt.block.Type = "b", "d", "md"
-			}
-			s, resets := &store{block: tt.block}, 0
-			docs := documents.New(s, s, s, s)
-			watch := docs.Watch(schemas.User{ID: "u"}, "r", func(*runlog.BlockReset) { resets++ })
-			for _, e := range tt.log {
-				watch.Note(e.Body)
-			}
-			calls := written.New(written.Options{
-				Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: docs, Levels: levels{},
-				Emit: func(_ runlog.Level, b runlog.Body) {
-					if _, ok := b.(*runlog.BlockReset); ok {
-						resets++
-					}
-				},
-				Fenced: func(error) {}, Logger: slog.New(slog.DiscardHandler),
+			synctest.Test(t, func(t *testing.T) {
+				if tt.block != nil {
+					tt.block.ID, tt.block.DocumentID, tt.block.Type = "b", "d", "md"
+				}
+				s, resets := &store{block: tt.block}, 0
+				if away {
+					s.away = make(map[string]bool)
+				}
+				docs := documents.New(s, s, s, s)
+				watch := docs.Watch(schemas.User{ID: "u"}, "r", func(*runlog.BlockReset) { resets++ })
+				for _, e := range tt.log {
+					watch.Note(e.Body)
+				}
+				calls := written.New(written.Options{
+					Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: docs, Levels: levels{},
+					Emit: func(_ runlog.Level, b runlog.Body) {
+						if _, ok := b.(*runlog.BlockReset); ok {
+							resets++
+						}
+					},
+					Fenced: func(error) {}, Logger: slog.New(slog.DiscardHandler),
+				})
+				calls.Earlier(tt.log)
+				calls.Failed(1)
+				got := ""
+				if s.block != nil && s.block.New != nil {
+					got = *s.block.New
+				}
+				if got != tt.want || (s.block == nil) != tt.gone || resets != tt.resets {
+					t.Errorf("got %q, gone %t, %d resets; want %q, %t, %d", got, s.block == nil, resets, tt.want, tt.gone, tt.resets)
+				}
 			})
-			calls.Earlier(tt.log)
-			calls.Failed(1)
-			got := ""
-			if s.block != nil && s.block.New != nil {
-				got = *s.block.New
-			}
-			if got != tt.want || (s.block == nil) != tt.gone || resets != tt.resets {
-				t.Errorf("got %q, gone %t, %d resets; want %q, %t, %d", got, s.block == nil, resets, tt.want, tt.gone, tt.resets)
-			}
 		})
 	}
 }

@@ -637,7 +637,8 @@ export interface paths {
          *     minutes share one version, as do the acceptances of single blocks; but what is deleted, or replaced by accepting
          *     a change, is always in a version. Pending changes are in no version. The newest 50 versions of a document are stored.
          *     They do not count towards the `quota`, but together have a limit of the same size; beyond it the oldest are
-         *     deleted. No version of a document that is empty or larger than 16 MiB is stored.
+         *     deleted. A document that is empty becomes no version. One that is larger than 16 MiB becomes one only before
+         *     another version is restored.
          */
         get: operations["listDocumentVersions"];
         put?: never;
