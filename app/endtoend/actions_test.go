@@ -189,13 +189,15 @@ func TestActionsOfDecidedPayloads(t *testing.T) {
 // before its action begins.
 type cancelledClicks struct {
 	clicks.Store
-	cancel func(run string)
+	cancel  func(run string)
+	cancels sync.WaitGroup
 }
 
 func (c *cancelledClicks) AcceptPayload(ctx context.Context, owner string, id int64, payloadID, outcome, run string) error {
 	err := c.Store.AcceptPayload(ctx, owner, id, payloadID, outcome, run)
 	if c.cancel != nil {
-		go c.cancel(record.FenceOf(ctx).RunID)
+		cancel := c.cancel
+		c.cancels.Go(func() { cancel(record.FenceOf(ctx).RunID) })
 		<-ctx.Done()
 		c.cancel = nil
 	}
@@ -220,6 +222,7 @@ func TestClickThatIsCancelledBeforeItsAction(t *testing.T) {
 					t.Errorf("click %d: %d %s, want %d", i, r.Status, r.Body, want)
 				}
 			}
+			chats.cancels.Wait() // the answer to a cancel may come after the answer to its click
 		})
 	}
 }
