@@ -86,7 +86,7 @@ func named(err error) (list []quirks) {
 	}{
 		{reasoningOff, errors.Is(err, goopenai.ErrReasoningToolsRequireResponses)},
 		{unchecked, errors.Is(err, goopenai.ErrReasoningEffortUnsupported)},
-		{answeredResults, has("after role 'tool'") || has("must alternate")},              // Mistral
+		{answeredResults, has("after role 'tool'") || has("must alternate")}, // Mistral
 		{systemInUser, slices.ContainsFunc(noSystemRole, func(words string) bool { return has(words) })},
 		{shortIDs, has("tool call id", "length of 9") || has("tool call id", "length 9")}, // Mistral
 		{reasoningBack, says("reasoning_content")},                                        // DeepSeek and Kimi
