@@ -31,12 +31,12 @@ type thing struct {
 }
 
 // Write writes a line to the logger, or leaves it out. It is about its message.
-func (l *Log) Write(ctx context.Context, to *slog.Logger, level slog.Level, message string, attrs ...slog.Attr) {
-	l.About(ctx, message, to, level, message, attrs...)
+func (l *Log) Write(ctx context.Context, to *slog.Logger, level slog.Level, message string, attrs ...slog.Attr) (written bool) {
+	return l.About(ctx, message, to, level, message, attrs...)
 }
 
 // About writes a line about a thing to the logger, or leaves it out.
-func (l *Log) About(ctx context.Context, about string, to *slog.Logger, level slog.Level, message string, attrs ...slog.Attr) {
+func (l *Log) About(ctx context.Context, about string, to *slog.Logger, level slog.Level, message string, attrs ...slog.Attr) (written bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.things[about]
@@ -52,10 +52,10 @@ func (l *Log) About(ctx context.Context, about string, to *slog.Logger, level sl
 	switch {
 	case t != nil && time.Since(t.last) < Pause:
 		t.leftOut++
-		return
+		return false
 	case t == nil && len(l.things) == maxThings:
 		l.leftOut++
-		return
+		return false
 	case t == nil:
 		t = &thing{}
 		if l.things == nil {
@@ -65,4 +65,5 @@ func (l *Log) About(ctx context.Context, about string, to *slog.Logger, level sl
 	}
 	to.LogAttrs(ctx, level, message, append(attrs, slog.Int("left_out", t.leftOut+l.leftOut))...)
 	t.last, t.leftOut, l.leftOut = time.Now(), 0, 0
+	return true
 }

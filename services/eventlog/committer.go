@@ -71,10 +71,10 @@ type Committer struct {
 	later    int         // number of writes in queue that are Later
 	unstored []*unstored // see Watch
 	wake     chan struct{}
-	held     seldom.Log // of commits that are repeated
+	lines    seldom.Log // of what is tried again and again
 	// These are of the goroutine that commits.
 	stored time.Time // when a commit last succeeded
-	away   bool      // writes have been held since
+	away   bool      // the last line about it says that writes are held
 }
 
 // Commit is a write that is to be committed.
@@ -184,7 +184,7 @@ func (c *Committer) tend(ctx context.Context) {
 		return
 	}
 	if err := c.Store.Tend(ctx); err != nil && ctx.Err() == nil {
-		c.Logger.Warn("could not tend the store", "error", err)
+		c.lines.Write(ctx, c.Logger, slog.LevelWarn, "could not tend the store", slog.Any("error", err))
 	}
 }
 
@@ -299,7 +299,7 @@ func (c *Committer) commit(batch []*Commit) {
 			c.stored = time.Now()
 			if c.away {
 				c.away = false
-				c.held.Write(context.Background(), c.Logger, slog.LevelInfo, "the database is available again; writes are no longer held")
+				c.Logger.Info("the database is available again; writes are no longer held")
 			}
 			for i, w := range batch {
 				if w.Write.Err == nil && w.Log != nil {
@@ -319,8 +319,9 @@ func (c *Committer) commit(batch []*Commit) {
 		if batch = c.keepHeld(batch, err); len(batch) == 0 {
 			return
 		}
-		c.held.Write(context.Background(), c.Logger, slog.LevelWarn, "the database is not available; writes are held", slog.Int("writes", len(batch)), slog.Any("error", err))
-		c.away = true
+		if c.lines.Write(context.Background(), c.Logger, slog.LevelWarn, "the database is not available; writes are held", slog.Int("writes", len(batch)), slog.Any("error", err)) {
+			c.away = true
+		}
 		<-time.After(backoff)
 		backoff = min(2*backoff, maxBackoff)
 		batch = append(batch, c.take(maxBatch)...)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/seldom"
 )
 
 // silentStore does not answer while it hangs; it keeps the writes that it has
@@ -96,11 +97,12 @@ func TestManyBegin(t *testing.T) {
 }
 
 // The store is tended with each flush, whether it could be or not, and writes are stored
-// all the same.
+// all the same. The log does not say at each flush that it could not.
 func TestTended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
 		store := new(silentStore)
-		c := NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+		c := NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration) {}})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); c.Run(ctx) }()
@@ -113,6 +115,9 @@ func TestTended(t *testing.T) {
 		<-done
 		if store.tended != flushes || len(store.stored) != 1 {
 			t.Errorf("tended %d times, stored %v; want %d times, and the write", store.tended, store.stored, flushes)
+		}
+		if lines := strings.Count(logged.String(), "could not tend the store"); lines != 1 {
+			t.Errorf("%d lines say that the store could not be tended, want 1:\n%s", lines, &logged)
 		}
 	})
 }
@@ -190,6 +195,36 @@ func TestAStoreIsBackAfterTheHold(t *testing.T) {
 		<-done
 		if lines := strings.Count(logged.String(), "the database is available again"); lines != 1 {
 			t.Errorf("%d lines say that the database is back, want 1:\n%s", lines, &logged)
+		}
+	})
+}
+
+// Each time that the log says that the database is away, it also says that it is back.
+func TestAStoreIsBackAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		store := new(silentStore)
+		c := NewCommitter(CommitterOptions{
+			Store: store, Hold: time.Hour, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration) {},
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(ctx) }()
+		for _, away := range []time.Duration{5 * writeWait, 3 * writeWait / 2} { // each has a line after one writeWait
+			store.hangs.Store(true)
+			held := c.Submit(&record.Write{RunID: "held"}, nil, true)
+			<-time.After(away)
+			store.hangs.Store(false)
+			if err := held.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+			<-time.After(seldom.Pause - 4*writeWait)
+		}
+		stop()
+		<-done
+		lines := func(of string) int { return strings.Count(logged.String(), of) }
+		if away, back := lines("writes are held"), lines("writes are no longer held"); away != 2 || back != 2 {
+			t.Errorf("%d lines say that the database is away and %d that it is back, want 2 of each:\n%s", away, back, &logged)
 		}
 	})
 }

@@ -90,7 +90,8 @@ func (d *change) keepOften(reason schemas.VersionReason, least int64) error {
 }
 
 // keep stores the accepted state as a version, before the transaction changes
-// it. It stores none for an empty document or one that equals the last version.
+// it. It stores none for an empty document. If the last version equals it, that one becomes
+// the version before this change.
 func (d *change) keep(reason schemas.VersionReason) error {
 	whole := reason == schemas.VersionRestored
 	if d.size > 2*maxVersionSize && !whole {
@@ -104,13 +105,15 @@ func (d *change) keep(reason schemas.VersionReason) error {
 	if err != nil || len(content) > maxVersionSize && !whole {
 		return err
 	}
+	var revision int64
 	var title, newest string
-	err = sqldb.ScanRow(d.tx.Raw("SELECT title, content FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", d.owner, d.row.ID), &title, &newest)
+	err = sqldb.ScanRow(d.tx.Raw("SELECT revision, title, content FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1",
+		d.owner, d.row.ID), &revision, &title, &newest)
 	switch {
 	case err != nil && !isMissing(err):
 		return err
 	case err == nil && title == d.row.Title && newest == string(content):
-		return nil
+		return d.exec("UPDATE document_versions SET reason = ?, created_at = ? WHERE owner = ? AND document_id = ? AND revision = ?", reason, d.now, d.owner, d.row.ID, revision)
 	}
 	if err := d.exec(`INSERT INTO document_versions (owner, document_id, revision, title, reason, blocks, content, size, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, document_id, revision) DO NOTHING`,

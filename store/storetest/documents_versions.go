@@ -119,6 +119,12 @@ func testDocumentVersionsOfWhatGoes(f *fixture) {
 	edit("a1", "over it")
 	edit("a1", "over it, again")
 	equal(f, "before what was accepted is edited", newest(), "a proposed, b proposed, c, d, n proposed")
+	edit("a1", "proposed")
+	f.write(doc, "c1", "proposed")
+	accept("c1") // of what is the newest version, since the edits were undone
+	edit("c1", "over it")
+	equal(f, "before what was accepted after an undo is edited", newest(), "a proposed, b proposed, c proposed, d, n proposed")
+	edit("a1", "over it, again")
 	edit("c1", "by hand")
 	must(f, f.store.DeleteBlock(f.ctx, f.owner, "c1", nil))
 	equal(f, "before what was written by hand is deleted", newest(), "a over it, again, b proposed, c by hand, d, n proposed")
@@ -126,7 +132,7 @@ func testDocumentVersionsOfWhatGoes(f *fixture) {
 	f.write(doc, "o1", "proposed")
 	must(f, f.store.DeleteBlock(f.ctx, f.owner, "o1", nil))
 	_, lines := f.versions(doc)
-	equal(f, "versions after three deletions", lines, []string{"edited Title 5", "edited Title 5", "accepted Title 4", "edited Title 1"})
+	equal(f, "versions after three deletions", lines, []string{"edited Title 5", "edited Title 5", "accepted Title 5", "accepted Title 4", "edited Title 1"})
 }
 
 // testDocumentRestored restores a version, and then the state before that.
