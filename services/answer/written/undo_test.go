@@ -15,7 +15,8 @@ import (
 	"github.com/chattray/chattray/services/documents"
 )
 
-// store has one block. Each statement about it fails once if away is not nil.
+// store has one block. Each statement about it fails once if away is not nil. With lost a
+// decision takes effect nevertheless.
 type store struct {
 	documents.Records
 	documents.Versions
@@ -23,6 +24,7 @@ type store struct {
 	documents.Proposals
 	block *schemas.Block
 	away  map[string]bool // the statements that have failed
+	lost  bool
 }
 
 // try fails once.
@@ -45,16 +47,19 @@ func (s *store) Block(context.Context, string, string) (schemas.Block, error) {
 }
 
 func (s *store) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
-	if err := s.try("settle"); err != nil {
-		return record.Settled{}, err
-	}
-	if s.block.Current == nil {
+	failed := s.try("settle")
+	switch {
+	case failed != nil && !s.lost:
+		return record.Settled{}, failed
+	case s.block == nil:
+		return record.Settled{}, schemas.ErrNotFound
+	case s.block.Current == nil:
 		b := *s.block
 		s.block = nil
-		return record.Settled{Block: b, Gone: true, Reverted: true}, nil
+		return record.Settled{Block: b, Gone: true, Reverted: true}, failed
 	}
 	s.block.New, s.block.State = nil, schemas.BlockClean
-	return record.Settled{Block: *s.block, Reverted: true}, nil
+	return record.Settled{Block: *s.block, Reverted: true}, failed
 }
 
 func (s *store) WriteBlock(_ context.Context, _, _ string, w record.BlockWrite) (schemas.Block, error) {
@@ -93,14 +98,15 @@ func planned() runlog.Event {
 
 // The process ends after a call has failed and before its text is removed. The call is run
 // again by the next attempt, which has not seen it being written, and fails again: the
-// text does not remain, and readers are told once. So it is if the database is away for a moment.
+// text does not remain, and readers are told once. So it is if the database is away for a moment,
+// also if that hides that the text has been removed.
 func TestFailedCallOfAnEarlierAttempt(t *testing.T) {
-	for name, away := range map[string]bool{"the database is there": false, "the database is away": true} {
-		t.Run(name, func(t *testing.T) { failedCallOfAnEarlierAttempt(t, away) })
+	for name, tt := range map[string]struct{ away, lost bool }{"the database is there": {}, "the database is away": {away: true}, "an answer is lost": {true, true}} {
+		t.Run(name, func(t *testing.T) { failedCallOfAnEarlierAttempt(t, tt.away, tt.lost) })
 	}
 }
 
-func failedCallOfAnEarlierAttempt(t *testing.T, away bool) {
+func failedCallOfAnEarlierAttempt(t *testing.T, away, lost bool) {
 	tests := []struct {
 		name   string
 		block  *schemas.Block
@@ -131,7 +137,7 @@ func failedCallOfAnEarlierAttempt(t *testing.T, away bool) {
 				if tt.block != nil {
 					tt.block.ID, tt.block.DocumentID, tt.block.Type = "b", "d", "md"
 				}
-				s, resets := &store{block: tt.block}, 0
+				s, resets := &store{block: tt.block, lost: lost}, 0
 				if away {
 					s.away = make(map[string]bool)
 				}
