@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -207,4 +208,38 @@ func TestRevertedWhenItsDraftHasEnded(t *testing.T) {
 	if want := " reset end=false New done reset end=true"; shown != want {
 		t.Errorf("readers see%s, want%s", shown, want)
 	}
+}
+
+// The database is away as a call begins to write into a block. The model is not kept waiting:
+// what it writes is shown when the call runs.
+func TestBlockThatCannotBeReadWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{block: &schemas.Block{ID: "b", DocumentID: "d", Type: "md", Current: new("old"), State: schemas.BlockClean}, away: make(map[string]bool)}
+		shown := ""
+		calls := written.New(written.Options{
+			Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: documents.New(s, s, s, s), Levels: levels{},
+			Emit: func(_ runlog.Level, b runlog.Body) {
+				if b, ok := b.(*runlog.BlockContent); ok {
+					shown += b.Text
+				}
+			},
+			Tool: func(name string) turn.Tool {
+				return turn.Tool{Name: name, Streams: &turn.StreamedArgument{Argument: "content", Block: turn.BlockArgument}}
+			},
+			Asked: func() int { return 0 }, Fenced: func(error) {}, Logger: slog.New(slog.DiscardHandler),
+		})
+		const arguments = `{"block_id":"b","content":"New"}`
+		began := time.Now()
+		calls.Arguments(turn.ToolArguments{ID: "c", Name: "write_block", Fragment: arguments})
+		if waited := time.Since(began); waited != 0 || shown != "" {
+			t.Errorf("%q is shown after %v, want nothing at once", shown, waited)
+		}
+		s.away = nil
+		calls.Reply(&turn.Reply{ToolCalls: []turn.ToolCall{{ID: "c", Name: "write_block", Arguments: arguments}}})
+		calls.Begin(turn.ToolStart{ID: "c", Name: "write_block", Input: []byte(arguments)})
+		if shown != "New" {
+			t.Errorf("%q is shown when the call runs, want what the model wrote", shown)
+		}
+	})
 }
