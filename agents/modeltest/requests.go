@@ -248,6 +248,8 @@ func (p protocol) requests(t *testing.T) {
 		picture := full()
 		text := picture
 		text.Messages = []turn.Message{{Role: turn.User, Content: "look"}}
+		greeted := picture
+		greeted.Messages = []turn.Message{{Role: turn.Assistant, Content: "Hello."}, {Role: turn.User, Content: "look"}}
 		for _, tt := range []struct {
 			name      string
 			req       agents.ModelRequest
@@ -264,6 +266,7 @@ func (p protocol) requests(t *testing.T) {
 			{"o1-mini", text, []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Unsupported value: 'messages[0].role' does not support 'system' with this model.","param":"messages[0].role"}}`)}, `{"content":"be brief\n\nlook","role":"user"}`},
 			{"Mistral 0.1", text, []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":"Error rendering prompt with jinja template: Only user and assistant roles are supported!"}`)}, `{"content":"be brief\n\nlook","role":"user"}`},
 			{"Mistral 0.2", text, []upstream.Reply{upstream.Status(http.StatusBadRequest, alternate), upstream.Status(http.StatusBadRequest, alternate)}, `{"content":"be brief\n\nlook","role":"user"}`},
+			{"Mistral 0.2, after a greeting", greeted, []upstream.Reply{upstream.Status(http.StatusBadRequest, alternate), upstream.Status(http.StatusBadRequest, alternate)}, `{"content":"be brief","role":"user"}`},
 		} {
 			up := upstream.NewMemory()
 			up.Push(tt.refusals...)
@@ -280,9 +283,13 @@ func (p protocol) requests(t *testing.T) {
 			}
 			for _, r := range sent {
 				messages := decode(t, r.Body)["messages"].([]any)
+				want := len(tt.req.Messages)
+				if tt.req.Messages[0].Role != turn.User { // the system prompt is a message before it
+					want++
+				}
 				first, err := json.Marshal(messages[0])
-				if err != nil || string(first) != tt.wantFirst || len(messages) != len(tt.req.Messages) {
-					t.Errorf("%s: %d messages, the first is %s, %v; want %d and %s", tt.name, len(messages), first, err, len(tt.req.Messages), tt.wantFirst)
+				if err != nil || string(first) != tt.wantFirst || len(messages) != want {
+					t.Errorf("%s: %d messages, the first is %s, %v; want %d and %s", tt.name, len(messages), first, err, want, tt.wantFirst)
 				}
 			}
 		}

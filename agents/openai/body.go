@@ -108,9 +108,14 @@ func messageSize(m *turn.Message) int {
 // appendMessages appends the member messages of a request.
 func appendMessages(dst []byte, req *agents.ModelRequest, q quirks) []byte {
 	dst = append(dst, `"messages":[`...)
-	system := req.System != "" && !q.has(systemInUser)
+	joined := q.has(systemInUser) && len(req.Messages) > 0 && req.Messages[0].Role == turn.User
+	system := req.System != "" && !joined
 	if system {
-		dst = append(dst, `{"role":"system","content":`...)
+		role := "system"
+		if q.has(systemInUser) { // the conversation begins with an assistant's message
+			role = "user"
+		}
+		dst = append(append(append(dst, `{"role":"`...), role...), `","content":`...)
 		dst = append(schemas.AppendString(dst, req.System), '}')
 	}
 	for i := range req.Messages {
@@ -121,7 +126,7 @@ func appendMessages(dst []byte, req *agents.ModelRequest, q quirks) []byte {
 		if q.has(answeredResults) && i > 0 && m.Role == turn.User && req.Messages[i-1].Role == turn.ToolRole {
 			dst = append(dst, betweenMessage...)
 		}
-		if q.has(systemInUser) && i == 0 { // a conversation begins with a user's message
+		if joined && i == 0 {
 			first := *m
 			first.Content = strings.Trim(req.System+"\n\n"+m.Content, "\n")
 			m = &first

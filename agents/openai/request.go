@@ -31,7 +31,7 @@ const (
 	unchecked                           // with a model that go-openai believes to take no tools
 	withinThoughts                      // its replies begin within reasoning
 	answeredResults                     // with an assistant's message between a tool's result and a user's message
-	systemInUser                        // with the system prompt at the beginning of the first user's message
+	systemInUser                        // with the system prompt in the user's message that comes first
 )
 
 // has reports whether the quirk is one of q.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,8 +86,24 @@ type noText struct{ answer.TextFilter }
 
 func (noText) End(bool) (string, turn.Found) { return "", turn.Found{} }
 
+// momentary is a database that is away for one reading of a block after each call of leave.
+type momentary struct {
+	*store.Store
+	away atomic.Bool
+}
+
+func (m *momentary) leave() { m.away.Store(true) }
+
+func (m *momentary) Block(ctx context.Context, owner, id string) (schemas.Block, error) {
+	if m.away.Swap(false) {
+		return schemas.Block{}, record.ErrUnavailable
+	}
+	return m.Store.Block(ctx, owner, id)
+}
+
 // The user rejects what a call writes after the call has begun and before it stores the
-// text: the text does not come back, and the model is told.
+// text: the text does not come back, and the model is told. While the database is away, the
+// call cannot know that: it writes nothing, and does not wait with the lock of the user's documents.
 func TestRejectedWhileItsCallRuns(t *testing.T) {
 	for name, confirm := range map[string]bool{"shown while the model wrote it": false, "shown when it runs": true} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +112,8 @@ func TestRejectedWhileItsCallRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = data.Close() })
-			docs, una := documents.New(data, data, data, data), schemas.User{ID: "una"}
+			blocks := &momentary{Store: data}
+			docs, una := documents.New(data, data, blocks, data), schemas.User{ID: "una"}
 			if _, err := docs.Create(t.Context(), una, schemas.DocumentCreate{ID: new("doc1"), Title: "Gold"}); err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +124,12 @@ func TestRejectedWhileItsCallRuns(t *testing.T) {
 					if _, err := docs.Settle(ctx, una, id, record.Revert, nil); err != nil {
 						t.Error(err)
 					}
-					_, err := docs.Write(ctx, una, "doc1", record.BlockWrite{NewBlock: record.NewBlock{ID: id, Content: "One."}})
+					one := record.BlockWrite{NewBlock: record.NewBlock{ID: id, Content: "One."}}
+					blocks.leave()
+					if _, err := docs.Write(ctx, una, "doc1", one); !errors.Is(err, record.ErrUnavailable) {
+						t.Errorf("the write ends with %v, want that the database is away", err)
+					}
+					_, err := docs.Write(ctx, una, "doc1", one)
 					return turn.Result{Text: "written"}, err
 				},
 			}

@@ -149,7 +149,7 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 	if n.elsewhere {
 		return turn.Result{Text: elsewhereText, IsError: true}, nil
 	}
-	if result, withdrawn := wr.withdrawn(ctx, t, c); withdrawn {
+	if result, withdrawn, _ := wr.withdrawn(ctx, t, c); withdrawn { // what cannot be read now is read before it writes
 		return result, nil
 	}
 	wr.threads(c)

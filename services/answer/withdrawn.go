@@ -61,39 +61,37 @@ type errWithdrawn struct{ result turn.Result }
 func (errWithdrawn) Error() string { return "the user has withdrawn the block" }
 
 // checkWrite returns a context in which a call writes only what the user has not refused.
+// While the database is away it writes nothing: the tool waits, without the owner's lock.
 func (wr *Writer) checkWrite(ctx context.Context, t *turn.Tool, c *turn.Call) context.Context {
 	return documents.WithCheck(ctx, func(ctx context.Context) error {
-		if result, withdrawn := wr.withdrawn(ctx, t, c); withdrawn {
+		result, withdrawn, err := wr.withdrawn(ctx, t, c)
+		if withdrawn {
 			return errWithdrawn{result}
 		}
-		return nil
+		return err
 	})
 }
 
 // withdrawn returns the result of a call that must not write, because the user has refused
-// what the model was writing, or has changed it.
-func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) (result turn.Result, ok bool) {
+// what the model was writing, or has changed it. The error says that this cannot be read.
+func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) (result turn.Result, ok bool, err error) {
 	d := wr.notes.of(c.Index).draft
 	refused := turn.Result{Text: withdrawnText, IsError: true}
 	var input map[string]json.RawMessage
 	switch {
 	case json.Unmarshal(c.Input, &input) != nil:
-		return result, false
+		return result, false, nil
 	case d == nil:
-		return refused, t.Streams != nil && wr.run.Earlier.Withdrew(c.Index, cmp.Or(argstream.Text(input, t.Streams.Block), c.BlockID(0)))
+		return refused, t.Streams != nil && wr.run.Earlier.Withdrew(c.Index, cmp.Or(argstream.Text(input, t.Streams.Block), c.BlockID(0))), nil
 	case d.Withdrawn():
-		return refused, true
+		return refused, true, nil
 	}
-	b, ok := wr.refused(ctx, d.Block(), argstream.Text(input, t.Streams.Argument))
-	if ok && !d.Undone(b.Current) {
-		return turn.Result{Text: changedText}, true
+	b, found, err := wr.deps.Drafts.Find(ctx, wr.run.Owner, d.Block())
+	switch {
+	case err != nil || found && !documents.Refuses(&b, argstream.Text(input, t.Streams.Argument)):
+		return result, false, err
+	case !d.Undone(b.Current):
+		return turn.Result{Text: changedText}, true, nil
 	}
-	return refused, ok
-}
-
-// refused returns a block, and whether the user has refused the text, which is whole: the
-// block no longer exists, or refuses it.
-func (wr *Writer) refused(ctx context.Context, id, whole string) (schemas.Block, bool) {
-	b, found, err := wr.deps.Drafts.FindStored(ctx, wr.run.Owner, id)
-	return b, err == nil && (!found || documents.Refuses(&b, whole))
+	return refused, true, nil
 }

@@ -253,15 +253,15 @@ func (d *Documents) FindStored(ctx context.Context, user schemas.User, id string
 }
 
 // Known returns a block of a document or a chat, empty if there is none, and whether a
-// client may show something under the id: the block, or an earlier one with it. It waits for
-// the database as long as ctx says.
-func (d *Documents) Known(ctx context.Context, user schemas.User, id string) (b schemas.Block, known bool) {
-	b, found, err := d.FindStored(ctx, user, id)
+// client may show something under the id: the block, or an earlier one with it. With an
+// error it may.
+func (d *Documents) Known(ctx context.Context, user schemas.User, id string) (b schemas.Block, known bool, err error) {
+	b, found, err := d.Find(ctx, user, id)
 	if found || err != nil {
-		return b, true
+		return b, true, err
 	}
 	removed, err := d.Removed(ctx, user, []string{id})
-	return b, len(removed) > 0 || err != nil
+	return b, len(removed) > 0 || err != nil, err
 }
 
 // Removed returns which of these ids blocks of the user had that were removed, each

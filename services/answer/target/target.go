@@ -155,7 +155,10 @@ func (a *Answer) open(ended bool) {
 
 // begin begins one of the blocks.
 func (a *Answer) begin(ctx context.Context, begun record.NewBlock) {
-	_, known := a.Drafts.Known(ctx, a.Owner, begun.ID)
+	known, _ := record.Persist(ctx, func() (known bool, err error) {
+		_, known, err = a.Drafts.Known(ctx, a.Owner, begun.ID)
+		return known, err
+	})
 	b := &block{all: a, id: begun.ID}
 	w := record.BlockWrite{Title: a.Title, Only: a.there[b.id], KeepsType: true, NewBlock: begun}
 	var written schemas.Block

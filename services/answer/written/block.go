@@ -83,10 +83,9 @@ func (c *call) step() {
 // known. The block is claimed before it is read.
 func (c *call) unfence() {
 	if c.fences == nil {
-		if c.raw == "" && !c.args.Ended || !c.claim() {
+		if c.raw == "" && !c.args.Ended || !c.claim() || !c.look() {
 			return
 		}
-		c.look()
 		c.fences = fences.New(c.kind)
 	}
 	c.held += c.fences.Feed(c.raw)
@@ -131,13 +130,19 @@ func (c *call) request() request {
 }
 
 // look reads the block that the arguments name or that an earlier attempt of
-// the run has added. The page may show one that was removed meanwhile.
-func (c *call) look() {
+// the run has added. The page may show one that was removed meanwhile. If the database is
+// away, the content waits until the call runs.
+func (c *call) look() bool {
 	ctx, done := c.all.Storing()
 	defer done()
-	b, known := c.all.Drafts.Known(ctx, c.all.Owner, c.id())
+	b, known, err := c.all.Drafts.Known(ctx, c.all.Owner, c.id())
+	if err != nil {
+		c.later = true
+		return false
+	}
 	c.shown = known && (b.ID != "" || !c.second) && c.id() != c.cleared // it was just taken back
 	c.kind = documents.BlockType(cmp.Or(c.argument(c.tool.Streams.Type), b.Type, schemas.BlockMarkdown))
+	return true
 }
 
 // id returns the block's id: the given one, or one made from run and call.

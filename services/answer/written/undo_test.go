@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -15,7 +16,8 @@ import (
 	"github.com/chattray/chattray/services/documents"
 )
 
-// store has one block. Each statement about it fails once if away is not nil.
+// store has one block. Each statement about it fails once if away is not nil. With lost a
+// decision takes effect nevertheless.
 type store struct {
 	documents.Records
 	documents.Versions
@@ -23,6 +25,7 @@ type store struct {
 	documents.Proposals
 	block *schemas.Block
 	away  map[string]bool // the statements that have failed
+	lost  bool
 }
 
 // try fails once.
@@ -45,16 +48,19 @@ func (s *store) Block(context.Context, string, string) (schemas.Block, error) {
 }
 
 func (s *store) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
-	if err := s.try("settle"); err != nil {
-		return record.Settled{}, err
-	}
-	if s.block.Current == nil {
+	failed := s.try("settle")
+	switch {
+	case failed != nil && !s.lost:
+		return record.Settled{}, failed
+	case s.block == nil:
+		return record.Settled{}, schemas.ErrNotFound
+	case s.block.Current == nil:
 		b := *s.block
 		s.block = nil
-		return record.Settled{Block: b, Gone: true, Reverted: true}, nil
+		return record.Settled{Block: b, Gone: true, Reverted: true}, failed
 	}
 	s.block.New, s.block.State = nil, schemas.BlockClean
-	return record.Settled{Block: *s.block, Reverted: true}, nil
+	return record.Settled{Block: *s.block, Reverted: true}, failed
 }
 
 func (s *store) WriteBlock(_ context.Context, _, _ string, w record.BlockWrite) (schemas.Block, error) {
@@ -93,14 +99,15 @@ func planned() runlog.Event {
 
 // The process ends after a call has failed and before its text is removed. The call is run
 // again by the next attempt, which has not seen it being written, and fails again: the
-// text does not remain, and readers are told once. So it is if the database is away for a moment.
+// text does not remain, and readers are told once. So it is if the database is away for a moment,
+// also if that hides that the text has been removed.
 func TestFailedCallOfAnEarlierAttempt(t *testing.T) {
-	for name, away := range map[string]bool{"the database is there": false, "the database is away": true} {
-		t.Run(name, func(t *testing.T) { failedCallOfAnEarlierAttempt(t, away) })
+	for name, tt := range map[string]struct{ away, lost bool }{"the database is there": {}, "the database is away": {away: true}, "an answer is lost": {true, true}} {
+		t.Run(name, func(t *testing.T) { failedCallOfAnEarlierAttempt(t, tt.away, tt.lost) })
 	}
 }
 
-func failedCallOfAnEarlierAttempt(t *testing.T, away bool) {
+func failedCallOfAnEarlierAttempt(t *testing.T, away, lost bool) {
 	tests := []struct {
 		name   string
 		block  *schemas.Block
@@ -131,7 +138,7 @@ func failedCallOfAnEarlierAttempt(t *testing.T, away bool) {
 				if tt.block != nil {
 					tt.block.ID, tt.block.DocumentID, tt.block.Type = "b", "d", "md"
 				}
-				s, resets := &store{block: tt.block}, 0
+				s, resets := &store{block: tt.block, lost: lost}, 0
 				if away {
 					s.away = make(map[string]bool)
 				}
@@ -201,4 +208,38 @@ func TestRevertedWhenItsDraftHasEnded(t *testing.T) {
 	if want := " reset end=false New done reset end=true"; shown != want {
 		t.Errorf("readers see%s, want%s", shown, want)
 	}
+}
+
+// The database is away as a call begins to write into a block. The model is not kept waiting:
+// what it writes is shown when the call runs.
+func TestBlockThatCannotBeReadWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{block: &schemas.Block{ID: "b", DocumentID: "d", Type: "md", Current: new("old"), State: schemas.BlockClean}, away: make(map[string]bool)}
+		shown := ""
+		calls := written.New(written.Options{
+			Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: documents.New(s, s, s, s), Levels: levels{},
+			Emit: func(_ runlog.Level, b runlog.Body) {
+				if b, ok := b.(*runlog.BlockContent); ok {
+					shown += b.Text
+				}
+			},
+			Tool: func(name string) turn.Tool {
+				return turn.Tool{Name: name, Streams: &turn.StreamedArgument{Argument: "content", Block: turn.BlockArgument}}
+			},
+			Asked: func() int { return 0 }, Fenced: func(error) {}, Logger: slog.New(slog.DiscardHandler),
+		})
+		const arguments = `{"block_id":"b","content":"New"}`
+		began := time.Now()
+		calls.Arguments(turn.ToolArguments{ID: "c", Name: "write_block", Fragment: arguments})
+		if waited := time.Since(began); waited != 0 || shown != "" {
+			t.Errorf("%q is shown after %v, want nothing at once", shown, waited)
+		}
+		s.away = nil
+		calls.Reply(&turn.Reply{ToolCalls: []turn.ToolCall{{ID: "c", Name: "write_block", Arguments: arguments}}})
+		calls.Begin(turn.ToolStart{ID: "c", Name: "write_block", Input: []byte(arguments)})
+		if shown != "New" {
+			t.Errorf("%q is shown when the call runs, want what the model wrote", shown)
+		}
+	})
 }
