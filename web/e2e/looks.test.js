@@ -337,8 +337,8 @@ test('in text from right to left the columns of a table are under their heads, a
 test('cells and items read in their own direction, on the side of their column and their marker', async () => {
   const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Cells' })
   const block = (content) => call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content })
-  await block('| Name here | Number |\n|---|--:|\n| שלום עולם! | 57 |\n| Hello. | 1200 |\n\n- שלום!\n- Hi.')
-  await block('| שם של דבר | מספר |\n|---|--:|\n| Hello world. | 57 |\n| שלום! | 1200 |\n\n- שלום!\n- Hi.')
+  await block('| Name here | Number |\n|---|--:|\n| שלום עולם! | -57 |\n| Hello. | 1200 |\n\n- שלום!\n- Hi.')
+  await block('| שם של דבר | מספר |\n|---|--:|\n| Hello world. | -57 |\n| שלום! | 1200 |\n\n- שלום!\n- Hi.')
   const page = await chromium.open(`${server.url}/#/document/${id}`)
   const texts = page.locator('.ct-block .ct-md')
   await texts.nth(1).waitFor()
@@ -353,8 +353,29 @@ test('cells and items read in their own direction, on the side of their column a
   }))
   assert.deepEqual(await sides(0), ['left,right', 'right,right', 'left,left', 'right,right', 'left,right', 'right,right', 'left,left', 'left,right'])
   assert.deepEqual(await sides(1), ['right,left', 'left,left', 'right,right', 'left,right', 'right,left', 'left,right', 'right,left', 'right,right'])
+  // Whether the first character of a number is on its left.
+  const minus = (text) => texts.nth(text).locator('tr > :last-child').nth(1).evaluate((cell) => {
+    const at = document.createRange()
+    const left = (i) => (at.setStart(cell.firstChild, i), at.setEnd(cell.firstChild, i + 1), at.getBoundingClientRect().left)
+    return left(0) < left(1)
+  })
+  assert.deepEqual([await minus(0), await minus(1)], [true, true])
   await page.shot('cells-of-two-directions')
   assert.deepEqual(page.bad, [])
+  await page.done()
+})
+
+test('a long text shows the whole numbers of its lists', async () => {
+  const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Long' })
+  await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: `# Numbers\n\n98. Of two digits.\n99. Item.\n100. Of three.\n\n${'Words.\n\n'.repeat(9)}` })
+  const page = await chromium.open(`${server.url}/#/document/${id}`)
+  const list = page.locator('.ct-md[data-long] ol')
+  await list.waitFor()
+  const { x, ...box } = await list.boundingBox()
+  const look = async () => (await page.screenshot({ clip: { ...box, x: x - 30, width: 100 } })).toString('base64')
+  const shown = await look()
+  await page.locator('.ct-md-group').evaluateAll((all) => all.forEach((group) => (group.style.contentVisibility = 'visible')))
+  assert.equal(shown === (await look()), true)
   await page.done()
 })
 

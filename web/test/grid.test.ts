@@ -30,6 +30,7 @@ describe('tables', () => {
 describe('a cell as CSV', () => {
   it('holds no formula for a spreadsheet that separates cells by other signs', () => {
     expect(toCsv([['x', 'a;=f()'], ['a; +cmd|x', 'a\t@f(1)'], ['a\n=f()\nb', '']])).toBe("x,a;'=f()\r\na;' +cmd|x,a\t'@f(1)\r\n\"a\n'=f()\nb\",")
+    expect(toCsv([['x', 'a;"=f();b', 'a\r=f()']])).toBe(`x,"a;""'=f();b","a\r'=f()"`)
     expect(toCsv([['a; b', 'a;-1.2 (-2.3)'], ['a\n- b (c)\n- d', '']])).toBe('a; b,a;-1.2 (-2.3)\r\n"a\n- b (c)\n- d",')
   })
 })

@@ -206,6 +206,20 @@ describe('Escape', () => {
     expect(escape()).toBe(true)
   })
 
+  it('that a dialog or a list of the page took, which is shown in a part of the tray, does not close the part', async () => {
+    const { user } = show(answers, {}, 'k')
+    await screen.findByText('Two.')
+    await user.click(screen.getByRole('button', { name: 'More options' }))
+    await user.click(await screen.findByRole('menuitem', { name: 'Keyboard' }))
+    act(() => screen.getByRole('button', { name: 'Close panel' }).focus())
+    const take = (e: Event) => e.preventDefault()
+    document.addEventListener('keydown', take, { capture: true, once: true })
+    escape()
+    screen.getByRole('button', { name: 'Close panel' })
+    escape()
+    expect(screen.queryByRole('button', { name: 'Close panel' })).toBeNull()
+  })
+
   it('that stops an answer does nothing else', async () => {
     const { response } = live('r')
     const { user } = show((call) => (call.method === 'POST' ? response : answers(call)), {}, 'k')

@@ -141,6 +141,26 @@ describe('a socket', () => {
     expect(socket.getSnapshot().link).toBe('live')
   })
 
+  it('uses a new connection when the page is seen again after the computer slept for longer than a silence', async () => {
+    await connect()
+    socket.watch('c1')
+    started(lines[0]!)
+    const seen = async () => {
+      document.dispatchEvent(new Event('visibilitychange'))
+      await soon()
+    }
+    vi.setSystemTime(Date.now() + SOCKET_LIMITS.silence) // as when a timer is late in a page that is not seen
+    await seen()
+    expect(lines).toHaveLength(1)
+    vi.setSystemTime(Date.now() + 60_000) // no timer counts this time
+    await seen()
+    expect(lines).toHaveLength(2)
+    lines[1]!.accept()
+    expect(lines[1]!.events).toMatchObject([{ name: 'resume', run_id: 'r1', after: 1 }])
+    await seen()
+    expect(lines).toHaveLength(2)
+  })
+
   it('opens one connection when the browser reports the end of the former one later', async () => {
     await connect()
     globalThis.dispatchEvent(new Event('online'))

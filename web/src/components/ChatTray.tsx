@@ -163,7 +163,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const onKeyDown = (e: React.KeyboardEvent) => {
     // While a call waits for the user's decision, Escape neither denies the
     // call nor stops the run.
-    if (e.defaultPrevented || waitingApproval(state.run) || !(state.isLoading || side) || !takeEscape(e)) return
+    if (waitingApproval(state.run) || !(state.isLoading || side) || !takeEscape(e)) return
     if (state.isLoading) void store.stop()
     else setSide(null)
   }

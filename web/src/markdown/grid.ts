@@ -30,8 +30,8 @@ export const CALL = /^\s*(?:[=@＝＠]|[-+－＋].*(?:\p{L}[\p{L}\d._]*\s*\(|[|!
 /** A formula gets an apostrophe in front, which makes it a text for spreadsheets. Others that begin with a sign, such as -/-, stay as they are. */
 const inert = (cell: string) => (CALL.test(cell) ? `'${cell}` : cell)
 
-/** Where a spreadsheet that separates cells by other signs may begin a cell: not at an item of a list. */
-const OTHER_CELL = /(?<=[;\t]|\n(?!\s*[-+] ))/
+/** Where a spreadsheet that separates cells by other signs may begin a cell, also after quotes: not at an item of a list. */
+const OTHER_CELL = /(?<=[;\t]"*|[\n\r](?!\s*[-+] )"*)/
 
 /** The rows as CSV (RFC 4180). No cell is a formula that may load or start something, also where a spreadsheet separates them by other signs. */
 export function toCsv(rows: Rows): string {

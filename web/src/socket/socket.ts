@@ -23,6 +23,9 @@ export const SOCKET_LIMITS = {
   chats: 32,
 }
 
+/** How late a timer may be in a page that is not seen. One that is later did not count the time in which the computer slept. */
+const LATE = 60_000
+
 export type SocketLink = 'closed' | 'connecting' | 'live' | 'reconnecting'
 
 /** A question over the socket. */
@@ -93,6 +96,7 @@ class Socket implements ChatSocket {
   private failures = 0
   private line: WebSocket | null = null
   private timer: ReturnType<typeof setTimeout> | undefined
+  private due = 0
   /** Cancels the current attempt, or the wait for the next one. */
   private attempt: AbortController | null = null
 
@@ -135,7 +139,9 @@ class Socket implements ChatSocket {
   }
 
   private readonly wake = (): void => {
-    if (globalThis.document?.visibilityState !== 'hidden') this.reconnect()
+    if (globalThis.document?.visibilityState === 'hidden') return
+    if (this.line && Date.now() > this.due + LATE) this.lose()
+    this.reconnect()
   }
 
   /** A connection of before is no longer heard. */
@@ -154,6 +160,7 @@ class Socket implements ChatSocket {
   /** Waits for the next frame. */
   private listen(): void {
     clearTimeout(this.timer)
+    this.due = Date.now() + SOCKET_LIMITS.silence
     this.timer = setTimeout(() => this.silent(), SOCKET_LIMITS.silence)
   }
 

@@ -13,9 +13,9 @@ export function keyOf(e: KeyPress): string {
 
 const COMPOSING = 229
 
-/** Whether Escape was pressed. Then it does nothing else: it closes no dialog of the page, and no full screen. */
-export function takeEscape(e: KeyPress & Pick<Event, 'preventDefault' | 'stopPropagation'>): boolean {
-  if (keyOf(e) !== 'Escape') return false
+/** Whether Escape was pressed and nothing has taken it, such as a list of the page. Then it does nothing else: it closes no dialog of the page, and no full screen. */
+export function takeEscape(e: KeyPress & Pick<Event, 'defaultPrevented' | 'preventDefault' | 'stopPropagation'>): boolean {
+  if (e.defaultPrevented || keyOf(e) !== 'Escape') return false
   e.preventDefault()
   e.stopPropagation()
   return true
