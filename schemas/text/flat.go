@@ -18,6 +18,9 @@ func Raised(superscript string) string {
 	return ""
 }
 
+// Lowered is the mark with which a subscript begins that comes right after a superscript.
+const Lowered = "_"
+
 // Flat makes plain text of a text with mark-up, HTML's or MathML: exponents and fractions keep a mark.
 // Its zero value is ready.
 type Flat struct {
@@ -25,6 +28,7 @@ type Flat struct {
 	around part // of all elements
 	open   []part
 	raised bool // a superscript begins
+	beside int  // where one ended
 }
 
 // part is an element.
@@ -62,6 +66,9 @@ func (f *Flat) Start(name string) {
 	f.out = append(f.out, mark...)
 	in.compound = in.compound || mark == "/" || name == "mo" && len(bytes.TrimSpace(f.out[in.at:])) > 0
 	f.raised = f.raised || name == "sup"
+	if name == "sub" && f.beside == len(f.out) && f.beside > 0 {
+		f.out = append(f.out, Lowered...)
+	}
 	f.open = append(f.open, part{place: place{name: name}, at: len(f.out), marked: marked})
 }
 
@@ -78,6 +85,9 @@ func (f *Flat) Text(s string) {
 func (f *Flat) End() {
 	p := *f.top()
 	f.open, f.raised = f.open[:len(f.open)-1], false
+	if p.name == "sup" {
+		f.beside = len(f.out)
+	}
 	switch {
 	case p.compound && p.marked && len(f.open) < maxBrackets:
 		f.out = append(slices.Insert(f.out, p.at, '('), ')')

@@ -118,7 +118,7 @@ func TestText(t *testing.T) {
 		"slanted letters":                        {pages("BT /F 12 Tf 1 0 0.33 1 72 700 Tm (One) Tj 40 0 Td (two) Tj ET"), "One two"},
 		"an index":                               {pages("BT /F 12 Tf (CO) Tj /F 8 Tf 13 -3 Td (2) Tj /F 12 Tf 7 3 Td (of) Tj ET"), "CO2 of"},
 		"an exponent after an index":             {pages("BT /F 12 Tf (SO) Tj /F 8 Tf 13 -4 Td (4) Tj 4 9 Td (2) Tj (-) Tj /F 12 Tf 9 -5 Td (, x) Tj ET"), "SO4^2-, x"},
-		"an exponent above an index":             {pages("BT /F 12 Tf (x) Tj /F 8 Tf 7 -4 Td (i) Tj 0 9 Td (2) Tj /F 12 Tf 5 -5 Td (, y) Tj /F 8 Tf 18 5 Td (2) Tj 0 -9 Td (i) Tj /F 12 Tf -30 -10 Td (next) Tj ET"), "xi^2, y^2i\nnext"},
+		"an exponent above an index":             {pages("BT /F 12 Tf (x) Tj /F 8 Tf 7 -4 Td (i) Tj 0 9 Td (2) Tj /F 12 Tf 5 -5 Td (, y) Tj /F 8 Tf 18 5 Td (2) Tj 0 -9 Td (i) Tj /F 12 Tf -30 -10 Td (next) Tj ET"), "xi^2, y^2_i\nnext"},
 		"letters without a size":                 {pages("BT /F 0 Tf (a) Tj (1) Tj /F 12 Tf (b) Tj ET"), "a1b"},
 		"a range and an apostrophe, of Windows":  {of(differs("/BaseEncoding /WinAnsiEncoding", "31 /fi 45 /minus", ""), `(5\22610 mg, don\222t, -\037n)`), "5–10 mg, don’t, −ﬁn"},
 		"a range and an accent, of a Mac":        {of(differs("/BaseEncoding /MacRomanEncoding", "", ""), `(5\32010 mg, caf\216)`), "5–10 mg, café"},

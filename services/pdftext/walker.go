@@ -271,8 +271,12 @@ func (w *walker) separate(right, up, size float64, next string) {
 		return
 	}
 	before := w.shift
-	if w.shift = w.shifted(right, up, size); w.shift == above && before != above {
+	w.shift = w.shifted(right, up, size)
+	switch {
+	case w.shift == above && before != above:
 		w.write(text.Raised(next))
+	case w.shift == below && before == above:
+		w.write(text.Lowered)
 	}
 	if w.shift != onLine {
 		return

@@ -180,9 +180,9 @@ func TestRaisedText(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %q", markup, got, err, want)
 		}
 	}
-	n := &ncbi{answers: []reply{{body: `{"result":{"1":{"title":"10&lt;sup&gt;6&lt;/sup&gt; cells, 19<sup>th</sup>"}}}`}}}
+	n := &ncbi{answers: []reply{{body: `{"result":{"1":{"title":"10&lt;sup&gt;6&lt;/sup&gt; cells, 19<sup>th</sup>, y<sup>2</sup><sub>1</sub>"}}}`}}}
 	got, err := client(t, n, "").Summaries(t.Context(), nil, []string{"1"})
-	if err != nil || len(got) != 1 || got[0].Title != "10^6 cells, 19th" {
+	if err != nil || len(got) != 1 || got[0].Title != "10^6 cells, 19th, y^2_1" {
 		t.Errorf("got %v, %v, want a title with 10^6", got, err)
 	}
 }

@@ -180,8 +180,11 @@ func (b *bounds) enter(n *html.Node, at place) place {
 		at.nesting++
 		at.line += wide
 	}
-	if kind == atom.Sup {
+	switch {
+	case kind == atom.Sup:
 		raise(n)
+	case kind == atom.Sub && n.PrevSibling != nil && n.PrevSibling.DataAtom == atom.Sup:
+		mark(n, text.Lowered)
 	}
 	at.code = at.code || kind == atom.Pre || kind == atom.Code
 	if kind == atom.Table {
@@ -202,9 +205,12 @@ func raise(n *html.Node) {
 	if first == nil {
 		return
 	}
-	if mark := text.Raised(first.Data); mark != "" {
-		n.InsertBefore(&html.Node{Type: html.TextNode, Data: mark}, n.FirstChild)
-	}
+	mark(n, text.Raised(first.Data))
+}
+
+// mark writes a mark before what is in n.
+func mark(n *html.Node, s string) {
+	n.InsertBefore(&html.Node{Type: html.TextNode, Data: s}, n.FirstChild)
 }
 
 // become makes n an element of another kind.

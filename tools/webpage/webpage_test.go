@@ -104,8 +104,8 @@ func TestReadHTML(t *testing.T) {
 			[]string{"a1", "hidden", "icon"},
 		},
 		{
-			"raised numbers", `<body><main><p>` + prose + ` 10<sup>6</sup> cells, 10<sup><b>−3</b></sup> M Ca<sup>2+</sup>, H<sub>2</sub>O, the 19<sup>th</sup></p></main></body>`, "",
-			[]string{"10^6 cells", "−3", "Ca^2+, H2O, the 19th"},
+			"raised numbers", `<body><main><p>` + prose + ` 10<sup>6</sup> cells, 10<sup><b>−3</b></sup> M Ca<sup>2+</sup>, H<sub>2</sub>O, the 19<sup>th</sup>, y<sup>2</sup><sub>1</sub></p></main></body>`, "",
+			[]string{"10^6 cells", "−3", `Ca^2+, H2O, the 19th, y^2\_1`},
 			[]string{"10−3", "10**−3"},
 		},
 		{
