@@ -92,6 +92,17 @@ func TestText(t *testing.T) {
 			"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << /F 3 0 R /G << /Type /Font /Subtype /Type0 /Encoding /Identity-H "+meaning+" >> >> >> >>",
 			stream("", "BT /F 12 Tf (known) Tj /G 12 Tf <0002> Tj ET"), stream("", "1 beginbfchar <0002> <F0B7> endbfchar"))
 	}
+	// Many fonts, as of files that were joined, say that all their codes are Unicode.
+	joined := func() []byte {
+		fonts, shown := "", ""
+		for i := range 300 {
+			fonts += fmt.Sprintf("/F%d << /Type /Font /Subtype /Type0 /Nr %d /Encoding /Identity-H /ToUnicode 6 0 R >> ", i, i)
+			shown += fmt.Sprintf("/F%d 12 Tf <0041> Tj ", i)
+		}
+		return file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font,
+			"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << "+fonts+">> >> >>", stream("", "BT "+shown+"ET"),
+			stream("", "1 beginbfrange <0000> <FFFF> <0000> endbfrange"))
+	}
 	differs := func(base, names, more string) string {
 		return "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+Times /Encoding << /Type /Encoding " + base + " /Differences [" + names + "] >> " + more + " >>"
 	}
@@ -129,6 +140,7 @@ func TestText(t *testing.T) {
 		"numbers of glyphs without a meaning":    {beside(""), "[page 1 of 1, a part of which cannot be read]\nknown"},
 		"a meaning by name only":                 {beside("/ToUnicode /Identity-H"), "[page 1 of 1, a part of which cannot be read]\nknown"},
 		"a bullet of the file's own":             {beside("/ToUnicode 6 0 R"), "[page 1 of 1]\nknown"},
+		"many fonts with all letters":            {joined(), strings.Repeat("A", 300)},
 		"codes that are Unicode":                 {of(`<< /Type /Font /Subtype /Type0 /Encoding /UniJIS-UTF16-H >>`, `<65E5672C>`), "日本"},
 		"nothing of use said of them":            {of(differs("", "1 /a /b", "/ToUnicode 7 0 R"), `(\001\002Z)`), "abZ"},
 		"something unreadable said of them":      {of(differs("", "1 /a /b", "/ToUnicode 8 0 R"), `(\001\002Z)`), "abZ"},
