@@ -129,12 +129,3 @@ func IsID(id string) bool {
 	}
 	return id != "" && len(id) <= maxID
 }
-
-// Raised returns the mark with which a superscript begins in plain text: "^" for one that begins with a
-// digit or a sign, which would else be read as a part of the number before it, and none for others.
-func Raised(superscript string) string {
-	if strings.IndexAny(strings.TrimSpace(superscript), "0123456789+-−–") == 0 {
-		return "^"
-	}
-	return ""
-}

@@ -38,7 +38,7 @@ func (w *walker) fontNamed(name string) *font {
 	f := &font{Font: pdf.Font{V: v}, glyphs: readGlyphs(v), widths: make(map[int]float64), texts: make(map[string]string), other: usualWidth * 1000}
 	if v.Key("Subtype").Name() == "Type0" {
 		f.wide = true
-		f.mute = !f.utf16 && v.Key("ToUnicode").IsNull()
+		f.mute = !f.utf16 && v.Key("ToUnicode").Kind() != pdf.Stream
 		f.readWide(v.Key("DescendantFonts").Index(0))
 	} else if first := f.FirstChar(); first >= 0 {
 		for i, width := range f.Widths() {

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -25,9 +26,16 @@ const (
 // differ: it loses each code that these do not have, such as a dash in "5–10".
 type glyphs struct {
 	own   map[int]string               // what the file says
+	runs  []run                        // what it says of codes that follow one another
 	names map[int]string               // the glyphs that differ from the base encoding
 	base  func(string) (string, error) // reads the base encoding; nil if the library does
 	utf16 bool                         // a code of two bytes is UTF-16, else the number of a glyph
+}
+
+// run is a range of codes whose texts differ by their last letter.
+type run struct {
+	first, last uint64
+	text        []uint16 // of the first
 }
 
 // baseEncodings are those that names may differ from.
@@ -54,7 +62,7 @@ func (g *glyphs) text(raw string) (string, bool) {
 	for _, b := range []byte(raw) {
 		code = code<<8 | int(b)
 	}
-	if text, ok := g.own[code]; ok {
+	if text := g.said(code); text != "" {
 		return text, true
 	}
 	if name, ok := g.names[code]; ok {
@@ -71,6 +79,25 @@ func (g *glyphs) text(raw string) (string, bool) {
 	}
 	text, err := g.base(raw)
 	return text, err == nil
+}
+
+// said returns what the file says of a code, "" if nothing. A font may have one range of all codes.
+func (g *glyphs) said(code int) string {
+	if text, ok := g.own[code]; ok {
+		return text
+	}
+	for _, r := range g.runs {
+		after := uint64(code) - r.first //nolint:gosec // G115: it has 16 bits
+		if after > r.last-r.first {
+			continue
+		}
+		units := slices.Clone(r.text)
+		units[len(units)-1] += uint16(after) //nolint:gosec // G115: it has 16 bits
+		if text := string(utf16.Decode(units)); legible(text) {
+			return text
+		}
+	}
+	return ""
 }
 
 // readNames reads a list of codes, each followed by the names of the glyphs from there on.
@@ -143,11 +170,10 @@ func (g *glyphs) readOwn(v pdf.Value) {
 			say(number16(args[0])+listed, units(token))
 			listed++
 		case section == "beginbfrange":
-			first, last, text := number16(args[0]), number16(args[1]), units(token)
-			for code := first; code <= last && left > 0 && len(text) > 0; code++ {
-				say(code, text)
-				text[len(text)-1]++
+			if r := (run{number16(args[0]), number16(args[1]), units(token)}); r.first <= r.last && len(r.text) > 0 {
+				g.runs = append(g.runs, r)
 			}
+			left--
 			args = nil
 		}
 	}

@@ -92,6 +92,17 @@ func TestText(t *testing.T) {
 			"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << /F 3 0 R /G << /Type /Font /Subtype /Type0 /Encoding /Identity-H "+meaning+" >> >> >> >>",
 			stream("", "BT /F 12 Tf (known) Tj /G 12 Tf <0002> Tj ET"), stream("", "1 beginbfchar <0002> <F0B7> endbfchar"))
 	}
+	// Many fonts, as of files that were joined, say that all their codes are Unicode.
+	joined := func() []byte {
+		fonts, shown := "", ""
+		for i := range 300 {
+			fonts += fmt.Sprintf("/F%d << /Type /Font /Subtype /Type0 /Nr %d /Encoding /Identity-H /ToUnicode 6 0 R >> ", i, i)
+			shown += fmt.Sprintf("/F%d 12 Tf <0041> Tj ", i)
+		}
+		return file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font,
+			"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << "+fonts+">> >> >>", stream("", "BT "+shown+"ET"),
+			stream("", "1 beginbfrange <0000> <FFFF> <0000> endbfrange"))
+	}
 	differs := func(base, names, more string) string {
 		return "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+Times /Encoding << /Type /Encoding " + base + " /Differences [" + names + "] >> " + more + " >>"
 	}
@@ -117,6 +128,9 @@ func TestText(t *testing.T) {
 		"a page that is upside down in the file": {pages("1 0 0 -1 0 800 cm BT /F 12 Tf 1 0 0 -1 72 72 Tm (10) Tj /F 8 Tf 4 Ts (6) Tj ET"), "10^6"},
 		"slanted letters":                        {pages("BT /F 12 Tf 1 0 0.33 1 72 700 Tm (One) Tj 40 0 Td (two) Tj ET"), "One two"},
 		"an index":                               {pages("BT /F 12 Tf (CO) Tj /F 8 Tf 13 -3 Td (2) Tj /F 12 Tf 7 3 Td (of) Tj ET"), "CO2 of"},
+		"an exponent after an index":             {pages("BT /F 12 Tf (SO) Tj /F 8 Tf 13 -4 Td (4) Tj 4 9 Td (2) Tj (-) Tj /F 12 Tf 9 -5 Td (, x) Tj ET"), "SO4^2-, x"},
+		"an exponent above an index":             {pages("BT /F 12 Tf (x) Tj /F 8 Tf 7 -4 Td (i) Tj 0 9 Td (2) Tj /F 12 Tf 5 -5 Td (, y) Tj /F 8 Tf 18 5 Td (2) Tj 0 -9 Td (i) Tj /F 12 Tf -30 -10 Td (next) Tj ET"), "xi^2, y^2_i\nnext"},
+		"letters without a size":                 {pages("BT /F 0 Tf (a) Tj (1) Tj /F 12 Tf (b) Tj ET"), "a1b"},
 		"a range and an apostrophe, of Windows":  {of(differs("/BaseEncoding /WinAnsiEncoding", "31 /fi 45 /minus", ""), `(5\22610 mg, don\222t, -\037n)`), "5–10 mg, don’t, −ﬁn"},
 		"a range and an accent, of a Mac":        {of(differs("/BaseEncoding /MacRomanEncoding", "", ""), `(5\32010 mg, caf\216)`), "5–10 mg, café"},
 		"glyphs named by their number":           {of(differs("", "1 /uni2264 /u1D400 /A /uni00660069.alt", ""), `(\001\002\003\004)`), "≤𝐀Afi"},
@@ -124,7 +138,9 @@ func TestText(t *testing.T) {
 		"the same beside an encoding":            {of(`<< /Type /Font /Subtype /TrueType /Encoding /WinAnsiEncoding /ToUnicode 6 0 R >>`, `(\001Q)`), "≤Q"},
 		"the same in another writing":            {of(`<< /Type /Font /Subtype /Type0 /Encoding /Identity-V /ToUnicode 6 0 R >>`, `<00010004>`), "≤b"},
 		"numbers of glyphs without a meaning":    {beside(""), "[page 1 of 1, a part of which cannot be read]\nknown"},
+		"a meaning by name only":                 {beside("/ToUnicode /Identity-H"), "[page 1 of 1, a part of which cannot be read]\nknown"},
 		"a bullet of the file's own":             {beside("/ToUnicode 6 0 R"), "[page 1 of 1]\nknown"},
+		"many fonts with all letters":            {joined(), strings.Repeat("A", 300)},
 		"codes that are Unicode":                 {of(`<< /Type /Font /Subtype /Type0 /Encoding /UniJIS-UTF16-H >>`, `<65E5672C>`), "日本"},
 		"nothing of use said of them":            {of(differs("", "1 /a /b", "/ToUnicode 7 0 R"), `(\001\002Z)`), "abZ"},
 		"something unreadable said of them":      {of(differs("", "1 /a /b", "/ToUnicode 8 0 R"), `(\001\002Z)`), "abZ"},

@@ -20,8 +20,8 @@ const (
 	lineGap = 0.4 // down or up: another line
 	paraGap = 1.7 // another paragraph
 
-	// Of a superscript: the least and the most that it is above the line, and the most of its size.
-	leastRaise, mostRaise, raisedSize = 0.15, 0.8, 0.9
+	// Of an exponent or an index: the least and the most that it is above or below the line, and the most of its size.
+	leastShift, mostShift, shiftedSize = 0.15, 0.8, 0.9
 )
 
 // walker writes the text of a page in the order in which the page shows it. A PDF
@@ -35,8 +35,8 @@ type walker struct {
 	saved     []state
 	line      matrix // where the line of text begins
 	at        matrix // where the next letter comes
-	drawn     bool   // lastX, lastY and lastSize are set; the last two are not those of a superscript
-	raised    bool   // the last text is a superscript
+	drawn     bool   // lastX, lastY and lastSize are set; the last two are not those of an exponent or an index
+	shift     shift  // of the last text
 	lastX     float64
 	lastY     float64
 	lastSize  float64
@@ -214,7 +214,7 @@ func (w *walker) show(raw string) {
 	w.lost = w.lost || w.font.mute
 	w.advance((w.font.width(raw)*w.size + w.charGap*float64(w.font.codes(raw)) + w.wordGap*float64(strings.Count(raw, " "))) * w.stretch)
 	end := w.here()
-	if along, _ := w.since(end); w.raised { // the line goes on below
+	if along, _ := w.since(end); w.shift != onLine { // where the line goes on
 		x, y := direction(end)
 		w.lastX, w.lastY = w.lastX+along*x, w.lastY+along*y
 		return
@@ -241,17 +241,44 @@ func (w *walker) since(at matrix) (right, up float64) {
 	return right, up
 }
 
+// shift is where a text stands beside the line.
+type shift int
+
+const (
+	onLine shift = iota
+	above        // an exponent
+	below        // an index
+)
+
+// shifted returns the shift of a text that is so far after and above the last one. An exponent and
+// an index may stand one above the other.
+func (w *walker) shifted(right, up, size float64) shift {
+	em := w.lastSize
+	switch aside := math.Abs(up); {
+	case size >= shiftedSize*em, aside <= leastShift*em, aside >= mostShift*em,
+		right >= wordGap*em, right <= -em, right <= -wordGap*em && w.shift == onLine:
+		return onLine
+	case up < 0:
+		return below
+	default:
+		return above
+	}
+}
+
 // separate writes what is between the last text and one that is so far after and above it.
 func (w *walker) separate(right, up, size float64, next string) {
 	if !w.drawn {
 		return
 	}
-	again := w.raised
-	w.raised = up > leastRaise*w.lastSize && up < mostRaise*w.lastSize && size < raisedSize*w.lastSize && math.Abs(right) < wordGap*w.lastSize
-	if w.raised {
-		if !again {
-			w.write(text.Raised(next))
-		}
+	before := w.shift
+	w.shift = w.shifted(right, up, size)
+	switch {
+	case w.shift == above && before != above:
+		w.write(text.Raised(next))
+	case w.shift == below && before == above:
+		w.write(text.Lowered)
+	}
+	if w.shift != onLine {
 		return
 	}
 	size = max(size, w.lastSize)

@@ -116,44 +116,29 @@ func parseArticles(body []byte) ([]Article, error) {
 	}
 }
 
-// part is an element of a text, and how many others have begun in it.
-type part struct {
-	name  string
-	parts int
-}
-
-// formulaMarks are what comes before a part of a formula in MathML, by its place in the element around it.
-var formulaMarks = map[part]string{{"msup", 2}: "^", {"msubsup", 3}: "^", {"mfrac", 2}: "/"}
-
 // text is an element's whole text without the mark-up inside it; exponents and fractions keep a mark.
 type text string
 
 func (t *text) UnmarshalXML(d *xml.Decoder, _ xml.StartElement) error {
-	var b strings.Builder
-	open, raised := []part{{}}, false
-	for len(open) > 0 {
+	var flat plain.Flat
+	for depth := 1; depth > 0; {
 		token, err := d.Token()
 		if err != nil {
 			return err
 		}
 		switch x := token.(type) {
 		case xml.StartElement:
-			in := &open[len(open)-1]
-			in.parts++
-			b.WriteString(formulaMarks[part{in.name, in.parts}])
-			raised = raised || x.Name.Local == "sup"
-			open = append(open, part{name: x.Name.Local})
+			depth++
+			flat.Start(x.Name.Local)
 		case xml.EndElement:
-			open, raised = open[:len(open)-1], false
-		case xml.CharData:
-			if raised {
-				b.WriteString(plain.Raised(string(x)))
-				raised = false
+			if depth--; depth > 0 {
+				flat.End()
 			}
-			b.Write(x)
+		case xml.CharData:
+			flat.Text(string(x))
 		}
 	}
-	*t = text(tidy(b.String()))
+	*t = text(flat.String())
 	return nil
 }
 

@@ -170,8 +170,9 @@ func TestRaisedText(t *testing.T) {
 		`10<sup><b>-3</b></sup> M`:        "10^-3 M",
 		`Ca<sup>2+</sup>`:                 "Ca^2+",
 		`H<sub>2</sub>O, 19<sup>th</sup>`: "H2O, 19th",
-		`<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:msup><m:mn>10</m:mn><m:mrow><m:mo>-</m:mo><m:mn>6</m:mn></m:mrow></m:msup></m:math> M`:                    "10^-6 M",
-		`<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mfrac><m:mn>1</m:mn><m:msubsup><m:mi>x</m:mi><m:mi>i</m:mi><m:mn>2</m:mn></m:msubsup></m:mfrac></m:math>`: "1/xi^2",
+		`<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:msup><m:mn>10</m:mn><m:mrow><m:mo>-</m:mo><m:mn>6</m:mn></m:mrow></m:msup></m:math> M`:                      "10^-6 M",
+		`<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mfrac><m:mn>1</m:mn><m:msubsup><m:mi>x</m:mi><m:mi>i</m:mi><m:mn>2</m:mn></m:msubsup></m:mfrac></m:math>`:   "1/xi^2",
+		`<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mrow><mn>2</mn></mrow></mfrac><mo>=</mo><msup><mi>x</mi><mfrac><mn>2</mn><mn>3</mn></mfrac></msup></math>`: "(a+b)/2=x^(2/3)",
 	} {
 		n := &ncbi{answers: []reply{{body: "<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>1</PMID><Article><ArticleTitle>" + markup + "</ArticleTitle></Article></MedlineCitation></PubmedArticle></PubmedArticleSet>"}}}
 		got, err := client(t, n, "").Fetch(t.Context(), nil, []string{"1"})
@@ -179,9 +180,9 @@ func TestRaisedText(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %q", markup, got, err, want)
 		}
 	}
-	n := &ncbi{answers: []reply{{body: `{"result":{"1":{"title":"10&lt;sup&gt;6&lt;/sup&gt; cells, 19<sup>th</sup>"}}}`}}}
+	n := &ncbi{answers: []reply{{body: `{"result":{"1":{"title":"10&lt;sup&gt;6&lt;/sup&gt; cells, 19<sup>th</sup>, y<sup>2</sup><sub>1</sub>"}}}`}}}
 	got, err := client(t, n, "").Summaries(t.Context(), nil, []string{"1"})
-	if err != nil || len(got) != 1 || got[0].Title != "10^6 cells, 19th" {
+	if err != nil || len(got) != 1 || got[0].Title != "10^6 cells, 19th, y^2_1" {
 		t.Errorf("got %v, %v, want a title with 10^6", got, err)
 	}
 }

@@ -215,7 +215,7 @@ func validID(id string) bool { return idDigits.MatchString(id) }
 // stripTags removes the mark-up from titles, which may be escaped; exponents keep a mark.
 func stripTags(s string) string {
 	s = raised.ReplaceAllStringFunc(html.UnescapeString(s), func(sup string) string { return plain.Raised(sup[len("<sup>"):]) + sup })
-	return tags.ReplaceAllString(s, "")
+	return tags.ReplaceAllString(strings.ReplaceAll(s, "</sup><sub>", plain.Lowered), "")
 }
 
 // year finds the year in a date such as "2021 Mar 4", "1998 Dec-1999 Jan" or

@@ -47,6 +47,7 @@ type place struct {
 	nesting int
 	line    int // bytes that each line may get
 	code    bool
+	cells   bool // in a table
 	rows    bool // in a table that is shown as plain rows
 }
 
@@ -120,6 +121,9 @@ func splice(n *html.Node) *html.Node {
 // that the converter uses as marks. A text that does not fit is cut.
 func (b *bounds) text(s string, at place) string {
 	s = strings.ReplaceAll(clean(s), "\uF002", "")
+	if at.code && at.cells && !at.rows { // else it would end the cell
+		s = strings.ReplaceAll(s, "|", `\|`)
+	}
 	space, i := false, 0
 	for ; i < len(s) && b.left >= 0; i++ {
 		switch c := s[i]; {
@@ -176,11 +180,15 @@ func (b *bounds) enter(n *html.Node, at place) place {
 		at.nesting++
 		at.line += wide
 	}
-	if kind == atom.Sup {
+	switch {
+	case kind == atom.Sup:
 		raise(n)
+	case kind == atom.Sub && n.PrevSibling != nil && n.PrevSibling.DataAtom == atom.Sup:
+		mark(n, text.Lowered)
 	}
 	at.code = at.code || kind == atom.Pre || kind == atom.Code
 	if kind == atom.Table {
+		at.cells = true
 		if at.rows = !nests || !b.table(n); at.rows {
 			become(n, atom.Div)
 		}
@@ -188,15 +196,21 @@ func (b *bounds) enter(n *html.Node, at place) place {
 	return at
 }
 
-// raise marks a superscript that is an exponent.
+// raise marks a superscript that is an exponent; one that is a link is a note.
 func raise(n *html.Node) {
+	if is := n.Parent; is.DataAtom == atom.A && is.FirstChild == is.LastChild || find(n, func(c *html.Node) bool { return c.DataAtom == atom.A }) != nil {
+		return
+	}
 	first := find(n, func(c *html.Node) bool { return c.Type == html.TextNode && strings.TrimSpace(c.Data) != "" })
 	if first == nil {
 		return
 	}
-	if mark := text.Raised(first.Data); mark != "" {
-		n.InsertBefore(&html.Node{Type: html.TextNode, Data: mark}, n.FirstChild)
-	}
+	mark(n, text.Raised(first.Data))
+}
+
+// mark writes a mark before what is in n.
+func mark(n *html.Node, s string) {
+	n.InsertBefore(&html.Node{Type: html.TextNode, Data: s}, n.FirstChild)
 }
 
 // become makes n an element of another kind.
@@ -268,7 +282,7 @@ func (b *bounds) resolve(ref string) (string, bool) {
 }
 
 // table takes the cells of a table from the rest. False means that it has too
-// many of them, also without spans, or another table in a cell.
+// many of them, also without spans, or another table or code with lines in a cell.
 func (b *bounds) table(n *html.Node) bool {
 	var g grid
 	g.measure(n)

@@ -14,8 +14,8 @@ type grid struct {
 	rows   []int
 	widest int // the most cells that a row has of its own
 	at     int // the row that is being measured
-	// inner is not 0 if there is a table or a row in a row: an inner row would
-	// count for each that it is in.
+	// inner is not 0 if there is in a row another row or a table, which would count
+	// for each row that it is in, or code with lines, which would end the row.
 	inner atom.Atom
 }
 
@@ -44,7 +44,7 @@ func (g *grid) row(tr *html.Node) {
 func (g *grid) cells(n *html.Node) (own int) {
 	for c := n.FirstChild; c != nil && g.inner == 0; c = c.NextSibling {
 		switch c.DataAtom {
-		case atom.Table, atom.Tr:
+		case atom.Table, atom.Tr, atom.Pre:
 			g.inner = c.DataAtom
 		case atom.Td, atom.Th:
 			own++

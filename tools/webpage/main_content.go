@@ -5,11 +5,13 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // mainContent is the default Extractor. It removes elements without text
 // (scripts, styles, controls, hidden parts) and elements around the content
-// (navigation, banners, footers), and shows formulas as their TeX. It returns the
+// (navigation, banners, footers), and shows formulas as their TeX or as plain text. It returns the
 // element that holds most of the prose: the page's main or article element if that
 // has enough text, else the container with the most text in paragraphs, else the body.
 type mainContent struct{}
@@ -60,10 +62,10 @@ func titleOf(doc *html.Node) string {
 func strip(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
-		switch tex := texOf(c); {
-		case tex != "":
+		switch formula := formulaOf(c); {
+		case formula != "":
 			code := element(atom.Code)
-			code.AppendChild(&html.Node{Type: html.TextNode, Data: tex})
+			code.AppendChild(&html.Node{Type: html.TextNode, Data: formula})
 			n.InsertBefore(code, c)
 			n.RemoveChild(c)
 		case c.Type == html.CommentNode || (c.Type == html.ElementNode && useless(c)):
@@ -75,16 +77,35 @@ func strip(n *html.Node) {
 	}
 }
 
-// texOf returns the TeX of a formula, "" if it has none or n is no formula.
-func texOf(n *html.Node) string {
-	if n.DataAtom != atom.Math {
+// formulaOf returns a formula as its TeX, else as plain text; "" if it has no text, is hidden or n is no formula.
+func formulaOf(n *html.Node) string {
+	if n.DataAtom != atom.Math || hidden(n) {
 		return ""
 	}
-	source := find(n, func(c *html.Node) bool { return c.Data == "annotation" && attr(c, "encoding") == "application/x-tex" })
-	if source == nil || attr(n, "alttext") != "" {
-		return strings.TrimSpace(attr(n, "alttext"))
+	if alt := strings.TrimSpace(attr(n, "alttext")); alt != "" {
+		return alt
 	}
-	return strings.TrimSpace(content(source))
+	if source := find(n, func(c *html.Node) bool { return c.Data == "annotation" && attr(c, "encoding") == "application/x-tex" }); source != nil {
+		return strings.TrimSpace(content(source))
+	}
+	strip(n)
+	var flat text.Flat
+	flatten(&flat, n)
+	return flat.String()
+}
+
+// flatten writes what is below n, without notes on a formula.
+func flatten(to *text.Flat, n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			to.Text(c.Data)
+		case !strings.HasPrefix(c.Data, "annotation"):
+			to.Start(c.Data)
+			flatten(to, c)
+			to.End()
+		}
+	}
 }
 
 func useless(n *html.Node) bool {
@@ -103,6 +124,11 @@ func useless(n *html.Node) bool {
 	case "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alert", "menu":
 		return true
 	}
+	return hidden(n)
+}
+
+// hidden reports whether n is not shown to anybody.
+func hidden(n *html.Node) bool {
 	style := strings.ReplaceAll(strings.ToLower(attr(n, "style")), " ", "")
 	return has(n, "hidden") || attr(n, "aria-hidden") == "true" && (n.DataAtom != atom.Img || attr(n, "alt") == "") || // the picture of a formula
 		strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")

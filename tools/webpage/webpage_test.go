@@ -104,9 +104,30 @@ func TestReadHTML(t *testing.T) {
 			[]string{"a1", "hidden", "icon"},
 		},
 		{
-			"raised numbers", `<body><main><p>` + prose + ` 10<sup>6</sup> cells, 10<sup><b>−3</b></sup> M Ca<sup>2+</sup>, H<sub>2</sub>O, the 19<sup>th</sup></p></main></body>`, "",
-			[]string{"10^6 cells", "−3", "Ca^2+, H2O, the 19th"},
+			"raised numbers", `<body><main><p>` + prose + ` 10<sup>6</sup> cells, 10<sup><b>−3</b></sup> M Ca<sup>2+</sup>, H<sub>2</sub>O, the 19<sup>th</sup>, y<sup>2</sup><sub>1</sub></p></main></body>`, "",
+			[]string{"10^6 cells", "−3", `Ca^2+, H2O, the 19th, y^2\_1`},
 			[]string{"10−3", "10**−3"},
+		},
+		{
+			"formulas without TeX", `<body><main><p>` + prose + ` <math><semantics><mrow><msup><mn>10</mn><mn>6</mn></msup></mrow><annotation-xml encoding="MathML-Content"><cn>1</cn></annotation-xml></semantics></math> cells,
+			<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac><mtext><script>x</script></mtext></math>, <math hidden><mi>h</mi></math></p></main></body>`, "",
+			[]string{"`10^6` cells, `(a+b)/2`,"},
+			[]string{"x", "h`"},
+		},
+		{
+			"notes", `<body><main><p>` + prose + ` safe<sup><a href="#1">1</a></sup> and good<a href="#2"><sup>2</sup></a>, <a href="/c">10<sup>6</sup> cells</a></p></main></body>`, "",
+			[]string{"safe[1](URL#1) and good[2](URL#2), [10^6 cells](URL/c)"},
+			nil,
+		},
+		{
+			"a listing with numbers of lines", `<body><main><p>` + prose + `</p><table><tr><td><pre>1&#10;2</pre></td><td><pre>go&#10;run</pre></td></tr></table></main></body>`, "",
+			[]string{"```\ngo\nrun\n```"},
+			[]string{"| `", "<br"},
+		},
+		{
+			"code in cells", `<body><main><p>` + prose + `</p><table><tr><th>a</th><th>b</th></tr><tr><td><code>x|y</code></td><td>z</td></tr></table><p><code>v|w</code></p></main></body>`, "",
+			[]string{"| `x\\|y` | z |", "`v|w`"},
+			nil,
 		},
 		{
 			"links that are code", `<body><main><p>` + prose + ` <a href="javascript:alert(1)">click</a> <a href="data:text/html,x">data</a><img src="data:image/png;base64,AAAA" alt="dot"></p></main></body>`,
