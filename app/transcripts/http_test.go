@@ -53,6 +53,7 @@ func (s *fixture) do(st step) string {
 		// A stop takes a millisecond longer if a connection is still in use.
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) //nolint:forbidigo // the time of the bubble
 		s.start()
+		synctest.Wait() // until the runs are taken up
 		return ""
 	case "SOCKET":
 		s.wires[st.name] = s.openWire(st)
