@@ -71,4 +71,36 @@ describe('a decision that is made twice at once', () => {
     await screen.findByText('Everything is decided.')
     expect([sent('/blocks'), screen.queryByRole('alert')]).toEqual([1, null])
   })
+
+  it('is undone first, and the one before it after that', async () => {
+    let stored = ['a', 'b'].map((id) => block(id, { state: 'pending_edit', new: `New ${id}` }))
+    const read = gateway()
+    let wait = false
+    const { api } = fakeApi(async ({ method, path, body }) => {
+      if (path === '/api/documents/d') {
+        if (wait) await read.opened
+        return json({ id: 'd', title: 'Gold', revision: 1, blocks: stored })
+      }
+      if (method === 'GET') return json({}, 404)
+      const id = path.split('/')[3]!
+      const change = path.endsWith('/accept') ? { current: `New ${id}` } : { current: (body as { content: string }).content }
+      stored = stored.map((b) => (b.id === id ? block(id, { ...change, revision: b.revision + 1 }) : b))
+      return json(stored.find((b) => b.id === id))
+    })
+    render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+    const user = userEvent.setup()
+    await user.click((await screen.findAllByRole('button', { name: 'Accept' }))[0]!)
+    await screen.findByText('1 change waits for you')
+    await user.click(screen.getByRole('button', { name: 'Accept' }))
+    await screen.findByText('Everything is decided.')
+    wait = true
+    await user.click(screen.getByRole('button', { name: 'Undo accepting' }))
+    await screen.findByText('1 change waits for you')
+    const undo = screen.getByRole('button', { name: 'Undo accepting' })
+    expect(undo.getAttribute('aria-disabled')).toBe('true')
+    await act(async () => read.open())
+    await waitFor(() => expect(undo.getAttribute('aria-disabled')).toBe('false'))
+    await user.click(undo)
+    await screen.findByText('2 changes wait for you')
+  })
 })

@@ -63,7 +63,7 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
           <span role="status">{pending > 0 ? labels.docPending(pending) : labels.docDecided}</span>
           <span className="ct-doc-keys" aria-hidden="true">{pending > 0 && <><span><kbd>j</kbd> <kbd>k</kbd> {labels.keysNext}</span><span><kbd>a</kbd> {labels.accept}</span><span><kbd>r</kbd> {labels.revert}</span></>}</span>
           <span className="ct-doc-decide">
-            {state.undoable && <button type="button" className="ct-button ct-small" onClick={() => void state.undo()}><RetryIcon />{state.undoable === 'accept' ? labels.undoAccept : labels.undoRevert}</button>}
+            {state.undoable && <button type="button" className="ct-button ct-small" aria-disabled={state.undoing} onClick={() => void state.undo()}><RetryIcon />{state.undoable === 'accept' ? labels.undoAccept : labels.undoRevert}</button>}
             {pending > 0 && <button type="button" className="ct-button ct-small" onClick={() => void state.revertAll()}>{labels.revertAll}</button>}
             {pending > 0 && <button type="button" className="ct-button ct-small" data-style="primary" disabled={written} aria-describedby={written ? why : undefined} onClick={() => void state.acceptAll()}>{labels.acceptAll}</button>}
           </span>

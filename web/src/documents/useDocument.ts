@@ -35,8 +35,10 @@ export interface DocumentState {
   rename: (title: string) => Promise<boolean>
   /** The last decision, which can still be undone; null when there is none. */
   undoable: Decision['kind'] | null
-  /** Undoes the last decision: its changes are pending again. */
+  /** Undoes the last decision: its changes are pending again. It does nothing while `undoing`. */
   undo: () => Promise<boolean>
+  /** Whether a decision is being undone: the next one waits until the document has been read again. */
+  undoing: boolean
 }
 
 export interface LiveBlock extends Block {
@@ -179,11 +181,13 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     const whole = pending.filter((p) => !writing.has(p.block.id) && !deciding.current.has(p.block.id))
     return decide({ kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }, () => settleAll(api, kind, { ...document!, blocks }, writing.size > 0), all)
   }
-  const undoing = useRef(false)
+  const busy = useRef(false)
+  const [undoing, setUndoing] = useState(false)
+  const setBusy = (is: boolean) => setUndoing((busy.current = is))
   const takeBack = async () => {
     const last = decisions.at(-1)
-    if (!last || !id || !document || undoing.current) return false
-    undoing.current = true
+    if (!last || !id || !document || busy.current) return false
+    setBusy(true)
     const back = [...proposals]
     const left = [...last.proposals]
     let whole = false
@@ -205,7 +209,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
           setProposals(and)
         }
       }
-    }).finally(() => (undoing.current = false))
+    }).finally(() => setBusy(false))
   }
   return {
     document: proposed, blocks, problem, loading, reload,
@@ -219,6 +223,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     revertAll: () => decideAll('revert'),
     undoable: decisions.at(-1)?.kind ?? null,
     undo: takeBack,
+    undoing,
     edit: (b, content) => act(() => api.updateBlock(b.id, { content }, b.revision)),
     remove: (b) => act(() => api.removeBlock(b.id, writing.has(b.id) ? undefined : b.revision)),
     // The service does not have the blocks that only this page proposes.
