@@ -41,12 +41,12 @@ func CutStrings(raw json.RawMessage) json.RawMessage {
 			break
 		}
 		begin += at
-		at = stringEnd(raw, begin)
-		var text string
-		if at-begin <= maxToolText || json.Unmarshal(raw[begin:at], &text) != nil {
+		at = text.StringEnd(raw, begin)
+		var whole string
+		if at-begin <= maxToolText || json.Unmarshal(raw[begin:at], &whole) != nil {
 			continue
 		}
-		if short := CutText(text); short != text {
+		if short := CutText(whole); short != whole {
 			out = AppendString(append(out, raw[copied:begin]...), short)
 			copied = at
 		}
@@ -55,17 +55,4 @@ func CutStrings(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	return append(out, raw[copied:]...)
-}
-
-// stringEnd returns the end of the string that begins at begin.
-func stringEnd(raw []byte, begin int) int {
-	for i := begin + 1; i < len(raw); i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(raw)
 }

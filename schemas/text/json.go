@@ -46,3 +46,17 @@ func Canonical(raw []byte) []byte {
 	}
 	return out
 }
+
+// StringEnd returns the index after the JSON string that begins at raw[begin], the length of
+// raw if the string does not end.
+func StringEnd(raw []byte, begin int) int {
+	for i := begin + 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
+}

@@ -67,7 +67,7 @@ func readNames(what string, raw []byte, once bool) error {
 		case '}', ']':
 			depth = max(depth-1, 0)
 		case '"':
-			end := stringEnd(raw, i)
+			end := text.StringEnd(raw, i)
 			quoted := raw[i:end]
 			i = end - 1
 			if rest := bytes.TrimLeft(raw[end:], " \t\r\n"); len(rest) == 0 || rest[0] != ':' {
@@ -92,20 +92,7 @@ func readNames(what string, raw []byte, once bool) error {
 	return nil
 }
 
-// stringEnd returns where the string ends that begins with a quote at start.
-func stringEnd(raw []byte, start int) int {
-	for i := start + 1; i < len(raw); i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(raw)
-}
-
-// unquoted returns what a string of JSON stands for.
+// unquoted returns the text of a JSON string, without quotes and escapes.
 func unquoted(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return bytes.Trim(quoted, `"`)
