@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"cmp"
 	"encoding/hex"
 	"io"
 	"regexp"
@@ -26,7 +27,7 @@ const (
 // differ: it loses each code that these do not have, such as a dash in "5–10".
 type glyphs struct {
 	own   map[int]string               // what the file says
-	runs  []run                        // what it says of codes that follow one another
+	runs  []run                        // what it says of codes that follow one another, in their order
 	names map[int]string               // the glyphs that differ from the base encoding
 	base  func(string) (string, error) // reads the base encoding; nil if the library does
 	utf16 bool                         // a code of two bytes is UTF-16, else the number of a glyph
@@ -45,6 +46,7 @@ var baseEncodings = map[string]string{"WinAnsiEncoding": "windows-1252", "MacRom
 func readGlyphs(font pdf.Value) glyphs {
 	g := glyphs{own: make(map[int]string), names: make(map[int]string)}
 	g.readOwn(font.Key("ToUnicode"))
+	slices.SortStableFunc(g.runs, func(a, b run) int { return cmp.Compare(a.first, b.first) })
 	of := font.Key("Encoding")
 	g.utf16 = strings.HasPrefix(of.Name(), "Uni")
 	if of.Kind() == pdf.Dict {
@@ -86,16 +88,16 @@ func (g *glyphs) said(code int) string {
 	if text, ok := g.own[code]; ok {
 		return text
 	}
-	for _, r := range g.runs {
-		after := uint64(code) - r.first //nolint:gosec // G115: it has 16 bits
-		if after > r.last-r.first {
-			continue
-		}
-		units := slices.Clone(r.text)
-		units[len(units)-1] += uint16(after) //nolint:gosec // G115: it has 16 bits
-		if text := string(utf16.Decode(units)); legible(text) {
-			return text
-		}
+	n := uint64(code) //nolint:gosec // G115: it has 16 bits
+	at, _ := slices.BinarySearchFunc(g.runs, n+1, func(r run, after uint64) int { return cmp.Compare(r.first, after) })
+	if at == 0 || n > g.runs[at-1].last {
+		return ""
+	}
+	r := g.runs[at-1]
+	units := slices.Clone(r.text)
+	units[len(units)-1] += uint16(n - r.first) //nolint:gosec // G115: it has 16 bits
+	if text := string(utf16.Decode(units)); legible(text) {
+		return text
 	}
 	return ""
 }

@@ -85,7 +85,7 @@ func TestText(t *testing.T) {
 			"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << /F 3 0 R >> >> >>", stream("", "BT /F 12 Tf "+content+" Tj ET"),
 			stream("", "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /A def 1 begincodespacerange <00> <FF> endcodespacerange\n"+
 				"2 beginbfchar <01> <2264> <02> <D835 DC00>\nendbfchar 2 beginbfrange <03> <05> <0061> <06> <07> [<0078> <00660069>] endbfrange endcmap end end"),
-			stream("", "1 beginbfchar <01> <0000> <02> <E001> <5A> <005"), stream("/Filter /Unknown", "x"))
+			stream("", "1 beginbfchar <01> <0000> <02> <E001> <5A> <005"), stream("/Filter /Unknown", "x"), stream("", "3 beginbfrange <40> <5A> <0061> <01> <02> <0078> <03> <03> <D835DC00> endbfrange"))
 	}
 	beside := func(meaning string) []byte {
 		return file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font,
@@ -135,6 +135,7 @@ func TestText(t *testing.T) {
 		"a range and an accent, of a Mac":        {of(differs("/BaseEncoding /MacRomanEncoding", "", ""), `(5\32010 mg, caf\216)`), "5–10 mg, café"},
 		"glyphs named by their number":           {of(differs("", "1 /uni2264 /u1D400 /A /uni00660069.alt", ""), `(\001\002\003\004)`), "≤𝐀Afi"},
 		"what the file says of its own glyphs":   {of(differs("", "1 /g1 /g2 /g3 /g4 /g5 /g6 /g7", "/ToUnicode 6 0 R"), `(\001\002\003\004\005\006\007)`), "≤𝐀abcxfi"},
+		"ranges in any order":                    {of(differs("", "", "/ToUnicode 9 0 R"), `(\001\002\003\004@Z)`), "xy𝐀a{"},
 		"the same beside an encoding":            {of(`<< /Type /Font /Subtype /TrueType /Encoding /WinAnsiEncoding /ToUnicode 6 0 R >>`, `(\001Q)`), "≤Q"},
 		"the same in another writing":            {of(`<< /Type /Font /Subtype /Type0 /Encoding /Identity-V /ToUnicode 6 0 R >>`, `<00010004>`), "≤b"},
 		"numbers of glyphs without a meaning":    {beside(""), "[page 1 of 1, a part of which cannot be read]\nknown"},

@@ -241,7 +241,7 @@ func (w *walker) since(at matrix) (right, up float64) {
 	return right, up
 }
 
-// shift is where a text stands beside the line.
+// shift is the position of a text relative to the line that it belongs to.
 type shift int
 
 const (
