@@ -210,7 +210,10 @@ func TestServeStopsWithoutItsCollector(t *testing.T) {
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer collector.Close()
 	defer close(release)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL) // the exporter reads it itself
+	// The exporter reads these itself. It does not give up the spans before the stop, however late that is.
+	for name, value := range map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_EXPORTER_OTLP_TIMEOUT": "3600000", "OTEL_BSP_EXPORT_TIMEOUT": "3600000"} {
+		t.Setenv(name, value)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	environ := []string{
