@@ -146,7 +146,7 @@ func (r *Runs) next(conversationID int64) {
 			if r.markStarting(run) {
 				attempts.Lost(r.Store.Runs, run.log, run.ID, r.Logger)
 				r.abandon(run)
-				r.reviveBlocked(run.Owner.ID) // others may have waited behind it
+				r.reviveBlocked(run.Owner.ID) // runs that claim the same blocks may have waited for it
 				r.work.Done()
 			}
 		}
