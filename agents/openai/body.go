@@ -31,17 +31,17 @@ var (
 	}}
 	// go-openai refuses some requests by the name of their model.
 	placeholderModel = "model"
-	modelPlace       = member("model", placeholderModel)
+	modelPlace       = encoded("model", placeholderModel)
 	// The placeholders cannot occur inside a JSON string, where their quotes
 	// would be escaped.
-	messagesPlace, toolsPlace = member("messages", placeholderMessages), member("tools", placeholderTools)
+	messagesPlace, toolsPlace = encoded("messages", placeholderMessages), encoded("tools", placeholderTools)
 	// go-openai leaves out a temperature of 0, so it gets the smallest one
 	// instead.
-	leastTemperature, zeroTemperature = member("temperature", float32(math.SmallestNonzeroFloat32)), member("temperature", 0)
+	leastTemperature, zeroTemperature = encoded("temperature", float32(math.SmallestNonzeroFloat32)), encoded("temperature", 0)
 )
 
-// member is a member of an object as go-openai encodes it.
-func member(name string, value any) []byte {
+// encoded is a member of an object as go-openai encodes it.
+func encoded(name string, value any) []byte {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		panic(err)
@@ -65,7 +65,7 @@ func putRequest(req *http.Request, request *agents.ModelRequest, q quirks) (*htt
 	}
 	body = bytes.Replace(body, leastTemperature, zeroTemperature, 1)
 	if q.has(unchecked) {
-		body = bytes.Replace(body, modelPlace, member("model", request.Model), 1)
+		body = bytes.Replace(body, modelPlace, encoded("model", request.Model), 1)
 	}
 	head, rest, found := bytes.Cut(body, messagesPlace)
 	if !found {

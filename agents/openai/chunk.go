@@ -1,69 +1,156 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
 )
 
-// chunk has the used fields of a chunk or of a whole completion. Fields whose
-// type differs between servers are raw.
+// chunk has the used fields of a chunk or of a whole completion. Raw fields are parts of its
+// JSON.
 type chunk struct {
-	Choices []choice `json:"choices"`
-	Usage   *usage   `json:"usage"`
+	Choices []choice
+	Usage   schemas.Usage
 }
 
 type choice struct {
-	Index        int             `json:"index"`
-	Delta        *piece          `json:"delta"`
-	Message      *piece          `json:"message"`
-	Text         json.RawMessage `json:"text"` // of the older completions protocol
-	FinishReason *string         `json:"finish_reason"`
+	Index        int
+	Delta        *piece
+	Message      *piece
+	Text         json.RawMessage // of the older completions protocol
+	FinishReason string
 }
 
 type piece struct {
-	Content          json.RawMessage `json:"content"`
-	ReasoningContent json.RawMessage `json:"reasoning_content"`
-	Reasoning        json.RawMessage `json:"reasoning"`
-	Refusal          *string         `json:"refusal"`
-	ToolCalls        []fragment      `json:"tool_calls"`
-	FunctionCall     *function       `json:"function_call"`
+	Content          json.RawMessage
+	ReasoningContent json.RawMessage
+	Reasoning        json.RawMessage
+	Refusal          string
+	ToolCalls        []fragment // also that of the older protocol, which is one without a list
 }
 
 type fragment struct {
-	Index    *int            `json:"index"`
-	ID       string          `json:"id"`
-	Function function        `json:"function"`
-	Extra    json.RawMessage `json:"extra_content"` // of Gemini, which wants it back
+	Index    *int
+	ID       string
+	Function function
+	Extra    json.RawMessage // of Gemini, which wants it back
 }
 
 type function struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
+	Name      string
+	Arguments json.RawMessage
 }
 
-type usage struct {
-	Prompt     float64 `json:"prompt_tokens"`
-	Completion float64 `json:"completion_tokens"`
-	Total      float64 `json:"total_tokens"`
+// decode decodes a chunk or a completion. A field of another type than the protocol's is read
+// if its meaning is clear, else it is an error.
+func decode(object []byte) (ch chunk, err error) {
+	if !json.Valid(object) {
+		return ch, json.Unmarshal(object, new(json.RawMessage)) // it says where the mistake is
+	}
+	err = ch.read(bytes.TrimSpace(object))
+	return ch, err
+}
+
+// unfinished reports whether err, of decoding object, may come from an object
+// that goes on in the next line.
+func unfinished(err error, object []byte) bool {
+	s, ok := errors.AsType[*json.SyntaxError](err)
+	return ok && s.Offset >= int64(len(object))
+}
+
+func (ch *chunk) read(raw json.RawMessage) error {
+	var choices, used json.RawMessage
+	_, err := members(raw, "a chunk", member{"choices", &choices}, member{"usage", &used})
+	if err != nil {
+		return err
+	}
+	ch.Usage = usageOf(used)
+	ch.Choices, err = elements(choices, "choices", (*choice).read)
+	return err
+}
+
+func (c *choice) read(raw json.RawMessage) error {
+	var index, delta, message, finish json.RawMessage
+	_, err := members(raw, "a choice",
+		member{"index", &index}, member{"delta", &delta}, member{"message", &message}, member{"text", &c.Text}, member{"finish_reason", &finish})
+	if err != nil {
+		return err
+	}
+	if n, ok := number(index); ok {
+		c.Index = int(n)
+	}
+	c.FinishReason = asText(finish)
+	if c.Delta, err = pieceOf(delta); err != nil {
+		return err
+	}
+	c.Message, err = pieceOf(message)
+	return err
+}
+
+// pieceOf reads a delta or a message, nil for none.
+func pieceOf(raw json.RawMessage) (*piece, error) {
+	var p piece
+	var refusal, calls, called json.RawMessage
+	some, err := members(raw, "a delta",
+		member{"content", &p.Content}, member{"reasoning_content", &p.ReasoningContent}, member{"reasoning", &p.Reasoning},
+		member{"refusal", &refusal}, member{"tool_calls", &calls}, member{"function_call", &called})
+	if !some {
+		return nil, err
+	}
+	p.Refusal = asText(refusal)
+	if p.ToolCalls, err = elements(calls, "tool_calls", (*fragment).read); err == nil && isSet(called) {
+		old := fragment{Index: new(int)}
+		err = old.Function.read(called)
+		p.ToolCalls = append(p.ToolCalls, old)
+	}
+	return &p, err
+}
+
+func (f *fragment) read(raw json.RawMessage) error {
+	var index, id, called json.RawMessage
+	_, err := members(raw, "a tool call", member{"index", &index}, member{"id", &id}, member{"function", &called}, member{"extra_content", &f.Extra})
+	if err != nil {
+		return err
+	}
+	if n, ok := number(index); ok {
+		f.Index = new(int(n))
+	}
+	f.ID = asText(id)
+	return f.Function.read(called)
+}
+
+func (f *function) read(raw json.RawMessage) error {
+	var name json.RawMessage
+	_, err := members(raw, "the function of a call", member{"name", &name}, member{"arguments", &f.Arguments})
+	f.Name = asText(name)
+	return err
 }
 
 // mostTokens is the largest number of tokens that one call of a model may have used.
 const mostTokens = 1e9
 
-// tokens returns the usage, none if it is impossible. A missing or impossible total is
-// replaced by the sum.
-func (u *usage) tokens() schemas.Usage {
-	if max(u.Prompt, u.Completion) > mostTokens {
+// usageOf returns the usage of an object, none if it is impossible: an answer is worth more than
+// its usage. A missing or impossible total is replaced by the sum.
+func usageOf(raw json.RawMessage) schemas.Usage {
+	var prompt, completion, total json.RawMessage
+	_, _ = members(raw, "the usage", member{"prompt_tokens", &prompt}, member{"completion_tokens", &completion}, member{"total_tokens", &total})
+	read := func(raw json.RawMessage) float64 {
+		if n, _ := number(raw); n > 0 { // it may be no number
+			return n
+		}
+		return 0
+	}
+	in, out, all := read(prompt), read(completion), read(total)
+	if max(in, out) > mostTokens {
 		return schemas.Usage{}
 	}
-	in, out := int(max(u.Prompt, 0)), int(max(u.Completion, 0))
-	total := in + out
-	if u.Total <= mostTokens {
-		total = max(total, int(max(u.Total, 0)))
+	if all > mostTokens {
+		all = 0
 	}
-	return schemas.Usage{InputTokens: in, OutputTokens: out, TotalTokens: total}
+	return schemas.Usage{InputTokens: int(in), OutputTokens: int(out), TotalTokens: max(int(in)+int(out), int(all))}
 }
 
 // completion reports whether body is a whole completion.
@@ -96,9 +183,9 @@ func written(content json.RawMessage) (words, thought string, ok bool) {
 	case c == '-' || '0' <= c && c <= '9':
 		return string(content), "", true
 	case c == '[':
-		var parts []json.RawMessage
-		_ = json.Unmarshal(content, &parts) // it is a part of valid JSON
-		for _, p := range parts {
+		for rest := inside(content); len(rest) > 0; {
+			var p json.RawMessage
+			p, rest = first(rest)
 			w, t, ok := written(p)
 			if !ok {
 				return "", "", false
@@ -115,30 +202,24 @@ func written(content json.RawMessage) (words, thought string, ok bool) {
 // part returns the text and the reasoning of a part. One without text, such as
 // a reference, has none.
 func part(raw json.RawMessage) (words, thought string, ok bool) {
-	var p struct {
-		Type     json.RawMessage `json:"type"`
-		Text     json.RawMessage `json:"text"`
-		Value    json.RawMessage `json:"value"`
-		Thinking json.RawMessage `json:"thinking"`
-	}
-	_ = json.Unmarshal(raw, &p) // it is a part of valid JSON
-	if text(p.Type) == "thinking" {
-		thought, _, ok = written(p.Thinking)
+	var kind, said, value, thinking json.RawMessage
+	_, _ = members(raw, "a part", member{"type", &kind}, member{"text", &said}, member{"value", &value}, member{"thinking", &thinking}) // it is an object
+	if asText(kind) == "thinking" {
+		thought, _, ok = written(thinking)
 		return "", thought, ok
 	}
-	if !isSet(p.Text) {
-		p.Text = p.Value // of the text of other APIs: {"value":"…"}
+	if !isSet(said) {
+		said = value // of the text of other APIs: {"value":"…"}
 	}
-	return written(p.Text)
+	return written(said)
 }
 
 // plainText returns a string's value, and "" for anything else.
 func plainText(raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+	if len(raw) == 0 || raw[0] != '"' {
 		return ""
 	}
-	return storable(s)
+	return storable(asText(raw))
 }
 
 // thinking returns a piece's reasoning. Servers that have both fields repeat
@@ -153,8 +234,7 @@ func (p *piece) thinking() string {
 
 // empty reports whether a piece has neither text nor calls.
 func (p *piece) empty() bool {
-	return !isSet(p.Content) && !isSet(p.ReasoningContent) && !isSet(p.Reasoning) && (p.Refusal == nil || *p.Refusal == "") &&
-		len(p.ToolCalls) == 0 && p.FunctionCall == nil
+	return !isSet(p.Content) && !isSet(p.ReasoningContent) && !isSet(p.Reasoning) && p.Refusal == "" && len(p.ToolCalls) == 0
 }
 
 // arguments returns the text of arguments, which some servers give as an object.

@@ -113,15 +113,15 @@ func errorBody(body []byte) (*fault, bool) {
 		}
 		if json.Unmarshal(o.Error, &inner) == nil {
 			_ = json.Unmarshal(inner.Metadata, &behind) // without it nothing is known
-			return inner.fault(strings.TrimSpace(cmp.Or(text(inner.Message), string(o.Error)) + " " + text(behind.Raw))), true
+			return inner.fault(strings.TrimSpace(cmp.Or(asText(inner.Message), string(o.Error)) + " " + asText(behind.Raw))), true
 		}
-		return o.fault(text(o.Error)), true
+		return o.fault(asText(o.Error)), true
 	case isSet(o.Choices):
 		return nil, false
-	case o.Object == "error", text(o.Type) == "error", isSet(o.Message):
-		return o.fault(cmp.Or(text(o.Message), string(body))), true
+	case o.Object == "error", asText(o.Type) == "error", isSet(o.Message):
+		return o.fault(cmp.Or(asText(o.Message), string(body))), true
 	case isSet(o.Detail):
-		return o.fault(text(o.Detail)), true
+		return o.fault(asText(o.Detail)), true
 	}
 	return nil, false
 }
@@ -136,26 +136,9 @@ type errorFields struct {
 
 func (e errorFields) fault(message string) *fault {
 	short := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxErrorText)], "\uFFFD") }
-	f := &fault{kind: short(text(e.Type)), code: short(text(e.Code)), param: short(text(e.Param)), message: short(message)}
+	f := &fault{kind: short(asText(e.Type)), code: short(asText(e.Code)), param: short(asText(e.Param)), message: short(message)}
 	f.chance = f.code == "tool_use_failed" // Groq cannot read a call that the model has written
 	return f
-}
-
-// text returns a JSON string's value, and any other JSON unchanged.
-func text(raw json.RawMessage) string {
-	var s string
-	if !isSet(raw) || json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-func isSet(raw json.RawMessage) bool {
-	switch string(raw) {
-	case "", "null", `""`, "false", "{}", "[]":
-		return false
-	}
-	return true
 }
 
 // tooLong are words of servers that refuse a prompt for its length.

@@ -367,3 +367,12 @@ func TestImpossibleTotal(t *testing.T) {
 		t.Errorf("used %+v (%v), want %+v", got.Usage, got.Err, want)
 	}
 }
+
+// A server that knows the older protocol writes an empty function_call beside each text: it
+// asks for no call.
+func TestEmptyFunctionCall(t *testing.T) {
+	got := readPieces(t, pieces{body: "data: " + upstream.Chunk(`{"content":"Hello","function_call":{}}`, "null") + "\n\ndata: " + upstream.Chunk(`{"function_call":{}}`, `"stop"`) + "\n\n"})
+	if got.Err != nil || got.Text != "Hello" || len(got.Calls) > 0 {
+		t.Errorf("got %q, %d calls and %v; want Hello alone", got.Text, len(got.Calls), got.Err)
+	}
+}

@@ -123,10 +123,8 @@ func (c *modelCall) chunk(line []byte) error {
 		}
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
-	if ch.Usage != nil {
-		if used := ch.Usage.tokens(); used != (schemas.Usage{}) { // some servers end with a usage of zeros
-			c.usage = used
-		}
+	if ch.Usage != (schemas.Usage{}) { // some servers end with a usage of zeros
+		c.usage = ch.Usage
 	}
 	for i := range ch.Choices {
 		if ch.Choices[i].Index != 0 {
@@ -145,12 +143,12 @@ func (c *modelCall) choice(ch *choice) error {
 			return err
 		}
 	}
-	if ch.FinishReason == nil || *ch.FinishReason == "" || *ch.FinishReason == string(goopenai.FinishReasonNull) {
+	if ch.FinishReason == "" || ch.FinishReason == string(goopenai.FinishReasonNull) {
 		return nil
 	}
-	stop, ok := stopReason(*ch.FinishReason)
+	stop, ok := stopReason(ch.FinishReason)
 	if !ok {
-		return unknownFinish(*ch.FinishReason).without(c.cfg.APIKey)
+		return unknownFinish(ch.FinishReason).without(c.cfg.APIKey)
 	}
 	c.finish = stop
 	if !c.early {
@@ -167,24 +165,20 @@ func (c *modelCall) piece(p *piece, full bool) error {
 	}
 	words, inText := c.thoughts.Split(words)
 	thought += inText + p.thinking()
-	if p.Refusal != nil && *p.Refusal != "" {
+	if p.Refusal != "" {
 		c.refused = true
-		words += storable(*p.Refusal)
+		words += storable(p.Refusal)
 	}
 	if err := c.give(agents.Delta{Text: words, Thinking: thought, Full: full}, len(words)+len(thought)); err != nil {
 		return err
 	}
-	calls := p.ToolCalls
-	if p.FunctionCall != nil {
-		calls = append(calls, fragment{Index: new(int), Function: *p.FunctionCall})
-	}
-	if len(calls) > 0 {
+	if len(p.ToolCalls) > 0 {
 		if err := c.rest(false); err != nil {
 			return err
 		}
 	}
-	for i := range calls {
-		list, err := c.tools.add(&calls[i], i == 0)
+	for i := range p.ToolCalls {
+		list, err := c.tools.add(&p.ToolCalls[i], i == 0)
 		if err != nil {
 			return err
 		}

@@ -85,12 +85,14 @@ type skimmer struct {
 	b          []byte
 	i          int
 	start, end int // start and end of the text
+
+	sawChoices, sawDelta bool
 }
 
 func (s *skimmer) chunk(key []byte) bool {
 	switch string(key) {
 	case "choices":
-		return s.skip('[') && s.object((*skimmer).choice) && s.skip(']')
+		return once(&s.sawChoices) && s.skip('[') && s.object((*skimmer).choice) && s.skip(']')
 	case "id", "object", "created", "model", "service_tier", "system_fingerprint", "obfuscation", "provider":
 		return s.scalar()
 	case "usage":
@@ -104,7 +106,7 @@ func (s *skimmer) choice(key []byte) bool {
 	case "index":
 		return s.skip('0') && s.at() != '.' && s.at() != 'e' && s.at() != 'E'
 	case "delta":
-		return s.object((*skimmer).delta)
+		return once(&s.sawDelta) && s.object((*skimmer).delta)
 	case "logprobs", "finish_reason", "native_finish_reason", "stop_reason", "token_ids":
 		return s.null()
 	}
@@ -124,6 +126,13 @@ func (s *skimmer) delta(key []byte) bool {
 		return s.null()
 	}
 	return false
+}
+
+// once reports whether a member comes for the first time.
+func once(came *bool) bool {
+	first := !*came
+	*came = true
+	return first
 }
 
 // object walks over an object; member takes each key with the skimmer at its
