@@ -1,18 +1,15 @@
 package written
 
-import (
-	"github.com/chattray/chattray/schemas/runlog"
-	"github.com/chattray/chattray/schemas/turn"
-)
+import "github.com/chattray/chattray/schemas/turn"
 
 // take takes a piece of the arguments. A piece that arrives before the tool's name
 // waits for it.
 func (c *call) take(e turn.ToolArguments) {
-	if c.unread += e.Fragment; c.name == "" {
+	if c.unread += e.Fragment; c.by.Tool == "" {
 		if e.Name == "" {
 			return
 		}
-		c.name, c.callID, c.tool = e.Name, e.ID, c.all.Tool(e.Name)
+		c.by.Tool, c.by.ToolUseID, c.tool = e.Name, e.ID, c.all.Tool(e.Name)
 	}
 	piece := c.unread
 	c.unread = ""
@@ -36,7 +33,7 @@ func (c *call) take(e turn.ToolArguments) {
 // tell shows a piece of the arguments as such.
 func (c *call) tell(piece string) {
 	if !c.second {
-		c.all.Levels.Arguments(turn.ToolArguments{Index: c.index, ID: c.callID, Name: c.name, Fragment: piece})
+		c.all.Levels.Arguments(turn.ToolArguments{Index: c.by.Index, ID: c.by.ToolUseID, Name: c.by.Tool, Fragment: piece})
 	}
 }
 
@@ -47,30 +44,16 @@ func (c *call) settle(ended bool) {
 	switch {
 	case c.withheld == "":
 		return
-	case c.draft != nil, c.later:
+	case c.draft != nil, c.phase == later:
 		if !c.streamed && !c.second {
-			c.all.Levels.Streamed(c.index, c.tool.Streams.Argument)
+			c.all.Levels.Streamed(c.by.Index, c.tool.Streams.Argument)
 		}
 		c.streamed = true
 		c.tell(c.beside)
-	case c.closed, ended:
+	case c.phase >= closed, ended:
 		c.tell(c.withheld)
 	default:
 		return
 	}
 	c.withheld, c.beside = "", ""
-}
-
-// caller names the call in what is shown of its block.
-func (c *call) caller() *runlog.Caller {
-	if c.by == nil {
-		c.by = &runlog.Caller{Tool: c.name, ToolUseID: c.callID, Index: c.index}
-	}
-	return c.by
-}
-
-// reset is what readers are told when a block's content no longer counts; with end,
-// nothing more comes.
-func (c *call) reset(end bool) *runlog.BlockReset {
-	return &runlog.BlockReset{Place: c.place, End: end, Revision: c.since, By: c.caller()}
 }

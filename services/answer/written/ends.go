@@ -4,30 +4,18 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services/documents"
 )
 
-// finish ends the block of a call whose arguments are whole and fit.
-func (c *call) finish() {
-	c.whole = true
-	c.end("completed")
-}
-
-// end stores the content and ends the block. A draft that is held goes on until the
-// call is whole.
+// end stores the content and ends the block.
 func (c *call) end(status string) {
-	if c.closed || c.draft == nil {
-		c.closed = true
+	if c.phase >= closed || c.draft == nil {
+		c.reach(closed)
 		c.settle(true)
 		return
 	}
+	c.reach(closed)
 	held := c.draft.Held()
-	if held && !c.whole && !c.draft.Withdrawn() {
-		return
-	}
-	c.closed = true
 	whole, failed, away := c.all.store(c.draft, func() { c.done(status) })
 	if away != nil { // the call writes all of it
 		ctx, done := c.all.Storing()
@@ -38,30 +26,14 @@ func (c *call) end(status string) {
 	case failed:
 		c.refuse()
 		return
-	case !c.open:
+	case c.stage == hidden:
 		return
-	case whole:
-		c.late = held
-	case status == "completed":
+	case whole && held:
+		c.reach(kept)
+	case !whole && status == "completed":
 		status = "partial"
 	}
 	c.close(status)
-}
-
-// done shows the end of the block; the draft calls it.
-func (c *call) done(status string) {
-	if c.open {
-		c.all.Emit(c.at, &runlog.BlockDone{Place: c.place, By: c.caller()})
-		c.close(status)
-	}
-}
-
-// close closes the levels of the block.
-func (c *call) close(status string) {
-	if c.open && !c.ended {
-		c.ended = true
-		c.all.Levels.CloseDocument(c.at, status)
-	}
 }
 
 // refuse ends a call that is not run, or has failed: what it has written is removed, and
@@ -78,11 +50,10 @@ func (c *call) refuse() bool {
 
 // discard is refuse without showing what is stored then.
 func (c *call) discard() (stored *schemas.Block, ok bool) {
-	if c.refused || c.draft == nil {
-		c.refused, c.closed = true, true
+	before := c.phase
+	if c.reach(refused); before == refused || c.draft == nil {
 		return nil, false
 	}
-	c.refused, c.closed = true, true
 	ctx, done := c.all.Storing()
 	defer done()
 	stored, ok, err := c.draft.Discard(ctx)
@@ -93,70 +64,38 @@ func (c *call) discard() (stored *schemas.Block, ok bool) {
 	return stored, ok
 }
 
-// restore shows a block as it is stored, in place of what the call has shown.
-func (c *call) restore(stored *schemas.Block) {
-	pending := stored != nil && stored.New != nil && stored.State != schemas.BlockPendingDelete
-	c.withdraw(!pending)
-	c.close("partial")
-	if !pending {
-		return
-	}
-	c.place.Type = stored.Type
-	c.at = c.all.Levels.OpenDocument(c.name, c.place.BlockIDs, c.place.Type)
-	if header := documents.Header(stored); header != "" {
-		c.all.Emit(c.at, &runlog.BlockHeader{Place: c.place, Header: header, Revision: c.since, By: c.caller()})
-	}
-	c.content(*stored.New)
-	c.all.Emit(c.at, &runlog.BlockDone{Place: c.place, By: c.caller()})
-	c.all.Levels.CloseDocument(c.at, "completed")
-}
-
-// withdraw shows that what the call has written does not count; with end, nothing more
-// comes.
-func (c *call) withdraw(end bool) {
-	reset := c.reset(end)
-	reset.Refused = true
-	if c.ended {
-		c.at = runlog.Level{}
-	}
-	c.all.Emit(c.at, reset)
-}
-
 // again writes the block of a call once more, with all the arguments.
 func (c *call) again(arguments string) {
 	if !c.draft.Held() {
-		c.finish()
+		c.end("completed")
 	}
-	var stored *schemas.Block
-	ok, same := false, c.id() == c.asked.block
-	if same {
-		if stored, ok = c.discard(); ok {
-			c.withdraw(false)
-		}
-		c.close("partial")
-	} else {
-		if stored, ok = c.discard(); ok {
-			c.restore(stored)
-		}
-		c.close("partial")
-		ok = ok || stored != nil // the user has accepted the block that was added
+	same := c.id() == c.asked.block
+	stored, ok := c.discard()
+	switch {
+	case ok && same:
+		c.withdraw(false)
+	case ok:
+		c.restore(stored)
+	case !same && stored != nil: // the user has accepted the block that was added
+		ok = true
 	}
+	c.close("partial")
 	if !ok {
 		return
 	}
 	first := strings.TrimSuffix(string(schemas.Encode(c.args.Head)), "}")
-	second := &call{all: c.all, index: c.index, second: true}
-	if same {
+	second := c.all.newCall(c.by.Index)
+	if second.second = true; same {
 		second.cleared = c.asked.block
 	}
-	c.all.each[c.index] = second
+	c.all.each[c.by.Index] = second
 	second.take(turn.ToolArguments{
-		Index: c.index, ID: c.callID, Name: c.name, Fragment: first + `,` + strings.TrimPrefix(strings.TrimSpace(arguments), "{"),
+		Index: c.by.Index, ID: c.by.ToolUseID, Name: c.by.Tool, Fragment: first + `,` + strings.TrimPrefix(strings.TrimSpace(arguments), "{"),
 	})
-	if second.later {
+	if second.phase == later {
 		return
 	}
-	second.finish()
+	second.end("completed")
 	if second.draft == nil && same { // the tool will report it
 		c.restore(stored)
 	}

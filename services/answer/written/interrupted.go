@@ -13,12 +13,11 @@ import (
 // written in events that are void now, unless the events show just that. No call
 // goes on with these blocks.
 func (a *Calls) Interrupted(void []runlog.Event) {
-	calls := lastWrites(void)
+	writes := a.lastWrites(void)
 	ctx, done := a.Storing()
 	defer done()
-	for _, c := range calls {
-		c.all = a
-		id := c.place.BlockIDs
+	for _, w := range writes {
+		id := w.place.BlockIDs
 		holder, err := record.Persist(ctx, func() (string, error) { return a.Drafts.Claim(ctx, a.claimOf(id)) })
 		if holder != "" || err != nil {
 			continue // the holder shows it
@@ -28,17 +27,17 @@ func (a *Calls) Interrupted(void []runlog.Event) {
 		case err != nil:
 			a.Logger.Warn("could not read a block that was being written", "run_id", a.Run, "error", err)
 		case !found:
-			c.restore(nil)
-		case b.New == nil || *b.New != c.held:
-			c.since = b.Revision
-			c.restore(&b)
+			w.restore(nil)
+		case b.New == nil || *b.New != w.text:
+			w.since = b.Revision
+			w.restore(&b)
 		}
 	}
 }
 
 // Earlier takes the log of earlier attempts.
 func (a *Calls) Earlier(events []runlog.Event) {
-	a.earlier, a.planned, a.shown = lastWrites(events), make(map[string]bool), make(map[int]bool)
+	a.earlier, a.planned, a.shown = a.lastWrites(events), make(map[string]bool), make(map[int]bool)
 	for i := range events {
 		if b, ok := events[i].Body.(*runlog.BlockContent); ok && b.By != nil {
 			a.shown[b.By.Index] = true
@@ -55,23 +54,22 @@ func (a *Calls) Earlier(events []runlog.Event) {
 // waits there: the process ended after the call had failed, or it was run again and
 // failed then. A planned block is empty again.
 func (a *Calls) undo(index int) {
-	at := slices.IndexFunc(a.earlier, func(c *call) bool { return c.index == index })
+	at := slices.IndexFunc(a.earlier, func(w *lastWrite) bool { return w.by.Index == index })
 	if at < 0 {
 		return
 	}
-	c := a.earlier[at]
-	c.all = a
+	w := a.earlier[at]
 	ctx, done := a.Storing()
 	defer done()
-	id := c.place.BlockIDs
+	id := w.place.BlockIDs
 	b, found, err := a.Drafts.FindStored(ctx, a.Owner, id)
-	if err == nil && (!found || b.New == nil || *b.New != c.held) {
+	if err == nil && (!found || b.New == nil || *b.New != w.text) {
 		return
 	}
 	var stored *schemas.Block
 	if err == nil && b.Current == nil && a.planned[id] {
 		b, err = record.Persist(ctx, func() (schemas.Block, error) {
-			return a.Drafts.Write(ctx, a.Owner, c.place.DocumentID, record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: id, Type: b.Type}})
+			return a.Drafts.Write(ctx, a.Owner, w.place.DocumentID, record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: id, Type: b.Type}})
 		})
 		stored = &b
 	} else if err == nil {
@@ -84,14 +82,20 @@ func (a *Calls) undo(index int) {
 		a.Logger.Warn("could not remove what a call has written", "run_id", a.Run, "error", err)
 		return
 	}
-	c.since = b.Revision
-	c.restore(stored)
+	w.since = b.Revision
+	w.restore(stored)
 }
 
-// lastWrites returns for each block that calls write in the events the last one of them,
-// with the text that it has shown, without those whose end has been shown as withdrawn.
-func lastWrites(events []runlog.Event) []*call {
-	var calls []*call
+// lastWrite is what a call of an earlier attempt has shown of a block.
+type lastWrite struct {
+	block
+	text string
+}
+
+// lastWrites returns for each block that calls write in the events what the last one of
+// them has shown, without those whose end has been shown as withdrawn.
+func (a *Calls) lastWrites(events []runlog.Event) []*lastWrite {
+	var writes []*lastWrite
 	for i := range events {
 		var place runlog.Place
 		var by *runlog.Caller
@@ -108,18 +112,18 @@ func lastWrites(events []runlog.Event) []*call {
 		if by == nil {
 			continue
 		}
-		at := slices.IndexFunc(calls, func(c *call) bool { return c.place.BlockIDs == place.BlockIDs })
+		at := slices.IndexFunc(writes, func(w *lastWrite) bool { return w.place.BlockIDs == place.BlockIDs })
 		if at >= 0 && empties {
-			calls = slices.Delete(calls, at, at+1)
+			writes = slices.Delete(writes, at, at+1)
 			at = -1
 		}
 		switch {
 		case ends:
 		case at < 0:
-			calls = append(calls, &call{index: by.Index, name: by.Tool, callID: by.ToolUseID, place: place, by: by, ended: true, held: content})
+			writes = append(writes, &lastWrite{block{all: a, by: by, place: place, stage: ended}, content})
 		default:
-			calls[at].held += content
+			writes[at].text += content
 		}
 	}
-	return calls
+	return writes
 }

@@ -61,7 +61,7 @@ type Calls struct {
 	Options
 
 	each    map[int]*call
-	earlier []*call         // what calls of earlier attempts have written last, by block
+	earlier []*lastWrite    // what calls of earlier attempts have written last, by block
 	shown   map[int]bool    // the calls whose blocks earlier attempts have shown
 	planned map[string]bool // the blocks that earlier attempts have planned
 	untold  seldom.Log      // of pieces that could not be stored
@@ -80,7 +80,10 @@ func (a *Calls) Arguments(e turn.ToolArguments) { a.call(e.Index).take(e) }
 func (a *Calls) call(index int) *call {
 	c := a.each[index]
 	if c == nil {
-		c = &call{all: a, index: index, later: a.planning(index)}
+		c = a.newCall(index)
+		if a.planning(index) {
+			c.phase = later
+		}
 		a.each[index] = c
 	}
 	return c
@@ -114,15 +117,14 @@ func (a *Calls) Reply(e *turn.Reply) {
 			if c.refuse() {
 				undone[c.draft.Block()] = true
 			}
-			c.later = false
 		}
 		c.take(whole)
 		switch {
-		case c.later, c.refused:
+		case c.phase == later, c.phase == refused:
 		case c.draft != nil && (c.request() != c.asked || undone[c.draft.Block()]):
 			c.again(asked.Arguments)
 		default:
-			c.finish()
+			c.end("completed")
 		}
 	}
 }
@@ -140,18 +142,19 @@ func (a *Calls) Begin(e turn.ToolStart) {
 	c := a.each[e.Index]
 	switch t := a.Tool(e.Name); {
 	case t.Streams == nil:
-	case c != nil && c.later:
-		c.later = false
+	case c != nil && c.phase == later:
+		c.phase = writing
 		if c.streams() {
 			c.step()
 		}
-		c.finish()
+		c.end("completed")
 	case c != nil && c.streams(), a.shown[e.Index]:
 	case fits(&t, string(e.Input)):
-		c = &call{all: a, index: e.Index, second: true, decided: true}
+		c = a.newCall(e.Index)
+		c.second = true
 		a.each[e.Index] = c
 		c.take(turn.ToolArguments{Index: e.Index, ID: e.ID, Name: e.Name, Fragment: string(e.Input)})
-		c.finish()
+		c.end("completed")
 	}
 }
 
@@ -161,7 +164,7 @@ func (a *Calls) Begin(e turn.ToolStart) {
 func (a *Calls) Failed(index int) {
 	if c := a.each[index]; c == nil {
 		a.undo(index)
-	} else if !c.late {
+	} else if c.phase != kept {
 		c.refuse()
 	}
 }
@@ -170,7 +173,7 @@ func (a *Calls) Failed(index int) {
 // had still to decide is shown as it was before.
 func (a *Calls) End(status string) {
 	for _, index := range slices.Sorted(maps.Keys(a.each)) {
-		if c := a.each[index]; !c.closed && c.draft != nil && c.draft.Held() {
+		if c := a.each[index]; c.phase < closed && c.draft != nil && c.draft.Held() {
 			c.refuse()
 		} else {
 			c.end(status)
