@@ -243,3 +243,36 @@ func TestBlockThatCannotBeReadWhileItIsWritten(t *testing.T) {
 		}
 	})
 }
+
+// All calls need approval, and one writes a block of the plan that a call before it makes. The
+// block is shown when its call runs, as without a plan.
+func TestApprovedBlockOfAPlan(t *testing.T) {
+	t.Parallel()
+	s := &store{block: &schemas.Block{ID: "b", DocumentID: "d", Type: "md", Current: new("old"), State: schemas.BlockClean}}
+	shown := ""
+	calls := written.New(written.Options{
+		Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: documents.New(s, s, s, s), Levels: levels{}, Approved: true,
+		Emit: func(_ runlog.Level, b runlog.Body) {
+			if b, ok := b.(*runlog.BlockContent); ok {
+				shown += b.Text
+			}
+		},
+		Tool: func(name string) turn.Tool {
+			if name == "plan_document" {
+				return turn.Tool{Name: name, Document: true, Replans: true}
+			}
+			return turn.Tool{Name: name, Document: true, Streams: &turn.StreamedArgument{Argument: "content", Block: turn.BlockArgument}}
+		},
+		Asked: func() int { return 0 }, Fenced: func(error) {}, Logger: slog.New(slog.DiscardHandler),
+	})
+	asked := []turn.ToolCall{{ID: "c", Name: "plan_document", Arguments: "{}"}, {ID: "d", Name: "write_block", Arguments: `{"block_id":"b","content":"New"}`}}
+	for i, c := range asked {
+		calls.Arguments(turn.ToolArguments{Index: i, ID: c.ID, Name: c.Name, Fragment: c.Arguments})
+	}
+	calls.Reply(&turn.Reply{ToolCalls: asked})
+	calls.Begin(turn.ToolStart{Index: 0, ID: "c", Name: "plan_document", Input: []byte("{}")})
+	calls.Begin(turn.ToolStart{Index: 1, ID: "d", Name: "write_block", Input: []byte(asked[1].Arguments)})
+	if shown != "New" {
+		t.Errorf("%q is shown when the call runs, want what the model wrote", shown)
+	}
+}

@@ -142,11 +142,9 @@ func (a *Calls) Begin(e turn.ToolStart) {
 	c := a.each[e.Index]
 	switch t := a.Tool(e.Name); {
 	case t.Streams == nil:
-	case c != nil && c.phase == later:
+	case c != nil && c.phase == later && c.streams():
 		c.phase = writing
-		if c.streams() {
-			c.step()
-		}
+		c.step()
 		c.end("completed")
 	case c != nil && c.streams(), a.shown[e.Index]:
 	case fits(&t, string(e.Input)):
