@@ -27,7 +27,7 @@ func (c *call) take(e turn.ToolArguments) {
 	c.withheld += piece[from:]
 	c.beside += piece[to:]
 	c.step()
-	c.settle(false)
+	c.settle()
 }
 
 // tell shows a piece of the arguments as such.
@@ -38,9 +38,8 @@ func (c *call) tell(piece string) {
 }
 
 // settle shows the arguments that were withheld, once it is known whether the
-// content goes into a block. If ended, it goes into none unless that is already
-// known.
-func (c *call) settle(ended bool) {
+// content goes into a block.
+func (c *call) settle() {
 	switch {
 	case c.withheld == "":
 		return
@@ -50,7 +49,7 @@ func (c *call) settle(ended bool) {
 		}
 		c.streamed = true
 		c.tell(c.beside)
-	case c.phase >= closed, ended:
+	case c.phase >= closed:
 		c.tell(c.withheld)
 	default:
 		return

@@ -11,7 +11,7 @@ import (
 func (c *call) end(status string) {
 	if c.phase >= closed || c.draft == nil {
 		c.reach(closed)
-		c.settle(true)
+		c.settle()
 		return
 	}
 	c.reach(closed)
