@@ -179,7 +179,7 @@ func written(content json.RawMessage) (words, thought string, ok bool) {
 	}
 	switch c := content[0]; {
 	case c == '"':
-		return plainText(content), "", true
+		return storable(asText(content)), "", true
 	case c == '-' || '0' <= c && c <= '9':
 		return string(content), "", true
 	case c == '[':
@@ -214,14 +214,6 @@ func part(raw json.RawMessage) (words, thought string, ok bool) {
 	return written(said)
 }
 
-// plainText returns a string's value, and "" for anything else.
-func plainText(raw json.RawMessage) string {
-	if len(raw) == 0 || raw[0] != '"' {
-		return ""
-	}
-	return storable(asText(raw))
-}
-
 // thinking returns a piece's reasoning. Servers that have both fields repeat
 // one in the other.
 func (p *piece) thinking() string {
@@ -243,7 +235,7 @@ func (f *function) arguments() string {
 		return ""
 	}
 	if f.Arguments[0] == '"' {
-		return plainText(f.Arguments)
+		return storable(asText(f.Arguments))
 	}
 	return string(f.Arguments)
 }
