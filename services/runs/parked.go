@@ -43,18 +43,6 @@ func (r *Runs) noteUnpolled(conversationID int64) {
 	r.unpolledChats[conversationID] = true
 }
 
-// enter counts work that Shutdown waits for; it reports false once Shutdown has
-// begun. After true the caller calls work.Done.
-func (r *Runs) enter() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.draining {
-		return false
-	}
-	r.work.Add(1)
-	return true
-}
-
 // revive continues, once the database is back, the runs and queues that waited for it.
 func (r *Runs) revive(ctx context.Context) {
 	tick := time.NewTicker(reviveEvery)

@@ -68,6 +68,18 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	r.leases.Leave()
 }
 
+// enter counts work that Shutdown waits for; it reports false once Shutdown has
+// begun. After true the caller calls work.Done.
+func (r *Runs) enter() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.draining {
+		return false
+	}
+	r.work.Add(1)
+	return true
+}
+
 // leaveLate does what Shutdown does with queued runs, for one that is queued only after that.
 func (r *Runs) leaveLate(run *run) {
 	r.mu.Lock()

@@ -127,13 +127,11 @@ func (r *Runs) view(ctx context.Context, stored record.Run, err error) (schemas.
 // admit counts a run of the user, which may begin instead of another one, and the start
 // as work that Shutdown waits for; release is called when the run has ended.
 func (r *Runs) admit(user schemas.User, instead bool) (release func(), err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.draining {
+	if !r.enter() {
 		return nil, errDraining
 	}
-	if release, err = r.running.Begin(user.ID, instead); err == nil {
-		r.work.Add(1)
+	if release, err = r.running.Begin(user.ID, instead); err != nil {
+		r.work.Done()
 	}
 	return release, err
 }
