@@ -171,8 +171,8 @@ func (wr *Writer) count(n int, inThread bool) bool {
 	return err == nil
 }
 
-// size is how many bytes of a model's text an event holds. The text of whole replies
-// was counted before.
+// size is how many bytes of a model's text an event holds, also that of a thread. The text of
+// whole replies was counted before.
 func size(event turn.Event) int {
 	switch e := event.(type) {
 	case turn.TextDelta:
@@ -185,14 +185,15 @@ func size(event turn.Event) int {
 		return len(e.Fragment)
 	case turn.Reply:
 		return e.Extras()
+	case turn.ThreadEvent:
+		return size(e.Event)
 	default:
 		return 0
 	}
 }
 
 func (wr *Writer) handleOther(event turn.Event) {
-	inner, inThread := event.(turn.ThreadEvent)
-	if inThread && !wr.count(size(inner.Event), true) || !wr.count(size(event), false) {
+	if _, inThread := event.(turn.ThreadEvent); !wr.count(size(event), inThread) {
 		return
 	}
 	switch e := event.(type) {
