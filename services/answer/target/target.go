@@ -11,8 +11,10 @@ import (
 	"log/slog"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -43,8 +45,10 @@ type Options struct {
 
 // Calls store drafts, as written.Calls does.
 type Calls interface {
+	// Storing returns a context for the writes of a draft.
 	Storing() (context.Context, context.CancelFunc)
-	EndDraft(waiting context.Context, d *documents.Draft, shown func(), reset *runlog.BlockReset) (whole bool, err error)
+	// Store ends a draft. The error is record.ErrUnavailable: it may be called again.
+	Store(d *documents.Draft, show func()) (whole, failed bool, away error)
 }
 
 // Answer is the text of an answer that goes into blocks. Until Use is called it goes to the
@@ -306,6 +310,9 @@ func (b *block) withdrawn() {
 	}
 }
 
+// storeAgain is the pause before the rest of an answer is stored again.
+const storeAgain = 100 * time.Millisecond
+
 // end stores the held text, once. If not all of it could be stored, the user is
 // told. The error is record.ErrUnavailable if the database was away until waiting ended.
 func (b *block) end(waiting context.Context) error {
@@ -317,7 +324,13 @@ func (b *block) end(waiting context.Context) error {
 	shown := func() {
 		b.all.Note(&runlog.BlockContent{Place: b.place, Revision: b.since, Text: b.all.text.String()[b.all.header:]})
 	}
-	whole, err := b.all.Calls.EndDraft(waiting, b.draft, shown, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since})
+	whole, failed, err := b.all.Calls.Store(b.draft, shown)
+	for err != nil && concurrent.Pause(waiting, storeAgain) == nil {
+		whole, failed, err = b.all.Calls.Store(b.draft, shown)
+	}
+	if failed {
+		b.drop()
+	}
 	switch {
 	case err != nil, whole:
 	case b.draft.Withdrawn():
@@ -326,4 +339,15 @@ func (b *block) end(waiting context.Context) error {
 		b.all.Warn("The answer could not be written into the block " + b.id + ": there is no room for it.")
 	}
 	return err
+}
+
+// drop removes the block, of which not all could be stored, from the document. Readers are
+// told, so that they see what is stored.
+func (b *block) drop() {
+	ctx, done := b.all.Calls.Storing()
+	defer done()
+	if _, err := b.all.Drafts.Drop(ctx, b.all.Owner, b.id); err != nil {
+		b.all.Logger.Warn("could not remove an incomplete block", "run_id", b.all.Run, "error", err)
+	}
+	b.all.Emit(runlog.Level{}, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since})
 }

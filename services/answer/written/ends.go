@@ -16,7 +16,7 @@ func (c *call) end(status string) {
 	}
 	c.reach(closed)
 	held := c.draft.Held()
-	whole, failed, away := c.all.store(c.draft, func() { c.done(status) })
+	whole, failed, away := c.all.Store(c.draft, func() { c.done(status) })
 	if away != nil { // the call writes all of it
 		ctx, done := c.all.Storing()
 		defer done()

@@ -9,10 +9,8 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/seldom"
@@ -200,33 +198,10 @@ func (a *Calls) claimOf(block string) documents.Claim {
 	return documents.Claim{Run: a.Run, Owner: a.Owner.ID, Document: a.Document, Blocks: []string{block}}
 }
 
-// storeAgain is the pause before the rest of an answer is stored again.
-const storeAgain = 100 * time.Millisecond
-
-// EndDraft ends the draft of an answer and reports whether all of it is stored; it then calls
-// shown, before the user decides about the block. A block
-// that could not be stored completely is removed from the document, and readers are
-// told with reset, so that they see what is stored. The error is record.ErrUnavailable if the
-// database was away until waiting ended, and the rest is not stored.
-func (a *Calls) EndDraft(waiting context.Context, d *documents.Draft, shown func(), reset *runlog.BlockReset) (whole bool, err error) {
-	whole, failed, err := a.store(d, shown)
-	for err != nil && concurrent.Pause(waiting, storeAgain) == nil {
-		whole, failed, err = a.store(d, shown)
-	}
-	if failed {
-		ctx, done := a.Storing()
-		defer done()
-		if _, err := a.Drafts.Drop(ctx, a.Owner, d.Block()); err != nil {
-			a.Logger.Warn("could not remove an incomplete block", "run_id", a.Run, "error", err)
-		}
-		a.Emit(runlog.Level{}, reset)
-	}
-	return whole, err
-}
-
-// store ends a draft, which calls show. It reports whether all of it is stored, or that it
-// cannot be. The error is record.ErrUnavailable: it may be stored later.
-func (a *Calls) store(d *documents.Draft, show func()) (whole, failed bool, away error) {
+// Store ends a draft, which calls show before the user decides about the block. It reports
+// whether all of it is stored, or that it cannot be. The error is record.ErrUnavailable: it
+// may be stored later.
+func (a *Calls) Store(d *documents.Draft, show func()) (whole, failed bool, away error) {
 	ctx, done := a.Storing()
 	defer done()
 	err := d.End(ctx, show)
