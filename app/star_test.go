@@ -196,7 +196,8 @@ var toolRooms = map[string][]string{
 // storeRooms says which packages of store each of them may import: what knows the databases
 // knows few tables, and the rooms of tables do not import one another.
 var storeRooms = map[string][]string{
-	"store":            {"store/documents", "store/packed", "store/quota", "store/replicas", "store/research", "store/sqldb", "store/tables", "store/values"},
+	"store":            {"store/admin", "store/documents", "store/packed", "store/quota", "store/replicas", "store/research", "store/sqldb", "store/tables", "store/values"},
+	"store/admin":      {"store/sqldb", "store/tables", "store/values"},
 	"store/documents":  {"store/quota", "store/sqldb", "store/tables", "store/values"},
 	"store/migrations": {},
 	"store/packed":     {},
