@@ -155,7 +155,7 @@ type server struct {
 	rate    *limits.Rate // of requests that start runs
 	others  *limits.Rate // of all other requests
 	bodies  *bodies.Reader
-	answers *answers
+	answers *limits.Answers
 	streams *limits.Streams
 	events  *sse.Server
 	tickets ticketBox
@@ -191,7 +191,7 @@ func New(o Options) http.Handler {
 		rate:    limits.NewRate(o.Limits.RequestsPerMinute, time.Now),
 		others:  limits.NewRate(o.Limits.OthersPerMinute, time.Now),
 		bodies:  bodies.NewReader(o.Limits.BodiesPerUser, o.Limits.Bodies),
-		answers: newAnswers(cmp.Or(o.Limits.AnswersPerUser, defaultAnswersUser), cmp.Or(o.Limits.Answers, defaultAnswers)),
+		answers: limits.NewAnswers(cmp.Or(o.Limits.AnswersPerUser, defaultAnswersUser), cmp.Or(o.Limits.Answers, defaultAnswers)),
 		streams: limits.NewStreams(o.Limits.StreamsPerUser),
 		events:  newEvents(),
 		tickets: auth.NewMemoryTickets(time.Now),

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/api/auth"
+	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/text"
@@ -139,12 +140,18 @@ func (s *server) guard(r route) echo.HandlerFunc {
 			return r.handle(c)
 		}
 		ctx, user := caller(c)
-		held, err := s.answers.begin(ctx, user.ID, r.large)
+		var answer *limits.Answer
+		var err error
+		if r.large {
+			answer, err = s.answers.BeginLarge(ctx, user.ID)
+		} else {
+			answer, err = s.answers.Begin(user.ID)
+		}
 		if err != nil {
 			return err
 		}
-		defer held.release()
-		c.Set(answerKey, held)
+		defer answer.Release()
+		c.Set(answerKey, answer)
 		return r.handle(c)
 	}
 }

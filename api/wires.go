@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/api/bodies"
+	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/ws"
 	"github.com/chattray/chattray/schemas"
@@ -54,16 +55,16 @@ func (s *server) wireRoutes() []route {
 func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, user := caller(c)
-		var held *heldAnswer
-		defer func() { held.release() }()
+		var answer *limits.Answer
+		defer func() { answer.Release() }()
 		call := &wires.Call{
 			Request: c.Request(), Response: c.Response(), User: user, Body: bodyOf(c), Param: func(name string) string { return pathText(c, name) }, Service: service,
 			Large: func() (err error) {
-				held, err = s.answers.begin(ctx, user.ID, true)
-				c.Set(answerKey, held)
+				answer, err = s.answers.BeginLarge(ctx, user.ID)
+				c.Set(answerKey, answer)
 				return err
 			},
-			Made:  func(bytes int) { held.made(bytes) },
+			Made:  func(bytes int) { answer.Made(bytes) },
 			Count: func() error { return s.count(c, true) },
 			Send:  func(body []byte) error { return send(c, echo.MIMEApplicationJSON, body) },
 		}
