@@ -197,11 +197,12 @@ func caller(c echo.Context) (context.Context, schemas.User) {
 	return ctx, id.User
 }
 
-// expiry returns the time at which a stream of this request has to end; zero
-// means never.
-func expiry(c echo.Context) time.Time {
-	_, id := identityOf(c)
-	return id.Expires
+// withToken returns the context of a request's stream, which ends when its token expires.
+func withToken(ctx context.Context) (context.Context, context.CancelFunc) {
+	if id, _ := ctx.Value(identityKey{}).(auth.Identity); !id.Expires.IsZero() {
+		return context.WithDeadline(ctx, id.Expires)
+	}
+	return ctx, func() {}
 }
 
 // authenticate puts the user into the request's context. Only the Authorization

@@ -7,7 +7,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/api/bodies"
 	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/api/wires"
@@ -117,15 +116,9 @@ func (s *server) openWireStream(call *wires.Call) (wires.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, end := context.WithCancel(call.Context())
-	if id, _ := ctx.Value(identityKey{}).(auth.Identity); !id.Expires.IsZero() {
-		end()
-		ctx, end = context.WithDeadline(call.Context(), id.Expires)
-	}
+	ctx, end := withToken(call.Context())
 	ctx, cancel := context.WithCancelCause(ctx)
-	if s.OpenStreams != nil {
-		s.OpenStreams(1)
-	}
+	s.OpenStreams(1)
 	return &wireStream{
 		ctx: ctx,
 		out: &streamWriter{response: call.Response, wire: http.NewResponseController(call.Response), wait: s.StreamWait, fail: cancel},
@@ -133,9 +126,7 @@ func (s *server) openWireStream(call *wires.Call) (wires.Stream, error) {
 			cancel(nil)
 			end()
 			release()
-			if s.OpenStreams != nil {
-				s.OpenStreams(-1)
-			}
+			s.OpenStreams(-1)
 		},
 	}, nil
 }
