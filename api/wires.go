@@ -64,7 +64,7 @@ func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.Handler
 				return err
 			},
 			Made:  func(bytes int) { answer.Made(bytes) },
-			Count: func() error { return s.count(c, true) },
+			Count: func() error { return s.rate.Allow(user.ID) },
 			Send:  func(body []byte) error { return send(c, echo.MIMEApplicationJSON, body) },
 		}
 		call.Done = func() {
