@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
 	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/api/dialects"
 	"github.com/chattray/chattray/schemas"
@@ -33,32 +34,27 @@ var (
 	errNoContents = schemas.NewError(schemas.CodeForbidden, "the setting diagnostics does not let you see what a run has written")
 )
 
-// onlyAdmin returns the handler of a route for admins. With contents, it is also refused
-// to those who may not see diagnostics.
-func onlyAdmin[In, Out any](s *server, contents bool, call func(context.Context, In) (Out, error)) func(context.Context, schemas.User, In) (Out, error) {
-	return func(ctx context.Context, user schemas.User, in In) (out Out, err error) {
+// forAdmins returns the handler of a route for admins.
+func forAdmins[In, Out any](s *server, call func(context.Context, In) (Out, error)) echo.HandlerFunc {
+	return handle(s, func(ctx context.Context, user schemas.User, in In) (out Out, err error) {
+		if !user.Admin() {
+			return out, errNoAdmin
+		}
+		return call(ctx, in)
+	})
+}
+
+// forReaders does what forAdmins does, for what only those may read who may see diagnostics.
+func forReaders[In, Out any](s *server, call func(context.Context, In) (Out, error)) echo.HandlerFunc {
+	return handle(s, func(ctx context.Context, user schemas.User, in In) (out Out, err error) {
 		switch {
 		case !user.Admin():
 			return out, errNoAdmin
-		case contents && (s.Diagnostics == nil || !s.Diagnostics(user)):
+		case !s.Diagnostics(user):
 			return out, errNoContents
 		}
 		return call(ctx, in)
-	}
-}
-
-// adminRoutes are the routes for admins; see routes.
-func (s *server) adminRoutes() []route {
-	const get = http.MethodGet
-	return []route{
-		{method: get, path: "/api/admin/runs", handle: handle(s, onlyAdmin(s, false, s.adminRuns))},
-		{method: get, path: "/api/admin/runs/:run_id/timeline", handle: handle(s, onlyAdmin(s, false, s.adminTimeline))},
-		{method: get, path: "/api/admin/runs/:run_id/events", handle: handle(s, onlyAdmin(s, true, s.adminEvents))},
-		{method: get, path: "/api/admin/runs/:run_id/diagnostics", handle: handle(s, onlyAdmin(s, true, s.adminDiagnostics))},
-		{method: get, path: "/api/admin/stats", handle: handle(s, onlyAdmin(s, false, s.adminStats))},
-		{method: get, path: "/api/admin/replicas", handle: handle(s, onlyAdmin(s, false, s.adminReplicas))},
-		{method: get, path: "/api/admin/mcp_servers", handle: handle(s, onlyAdmin(s, false, s.adminMCPServers))},
-	}
+	})
 }
 
 func (s *server) adminRuns(ctx context.Context, in struct {

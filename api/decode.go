@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/api/bodies"
+	"github.com/chattray/chattray/api/connections"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -39,7 +40,7 @@ const rawBody = "body"
 // connection.
 func (s *server) boundBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !hasBody(c.Request()) {
+		if !connections.HasBody(c.Request()) {
 			return next(c)
 		}
 		discard := s.watchBody(c)
@@ -58,8 +59,8 @@ func (s *server) boundBody(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *server) watchBody(c echo.Context) (discard func()) {
 	wire, arrived := http.NewResponseController(c.Response()), false
 	_ = wire.SetReadDeadline(time.Now().Add(s.BodyWait)) // not every writer in a test has one
-	body := &arrivingBody{ReadCloser: c.Request().Body, arrived: func() { arrived = true }}
-	c.SetRequest(withBody(c.Request(), body))
+	r := connections.OnArrival(c.Request(), func() { arrived = true })
+	c.SetRequest(r)
 	c.Response().Before(func() {
 		if !arrived {
 			c.Response().Header().Set(echo.HeaderConnection, "close")
@@ -68,41 +69,17 @@ func (s *server) watchBody(c echo.Context) (discard func()) {
 	})
 	return func() {
 		whole := c.Response().Header().Get(echo.HeaderContentLength) != ""
-		waits := c.Request().Header.Get("Expect") != "" // the client sends no body before it is asked to
+		waits := r.Header.Get("Expect") != "" // the client sends no body before it is asked to
 		if !arrived && whole && !waits && http.NewResponseController(c.Response().Writer).Flush() == nil {
-			_, _ = io.CopyN(io.Discard, body, maxUnread)
+			_, _ = io.CopyN(io.Discard, r.Body, maxUnread)
 		}
 	}
-}
-
-func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
-
-// arrivingBody calls arrived when the body has been read to its end.
-type arrivingBody struct {
-	io.ReadCloser
-	arrived func()
-}
-
-// Read implements io.Reader.
-func (b *arrivingBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		b.arrived()
-	}
-	return n, err
-}
-
-// withBody returns a copy of the request with another body: the server still needs its own.
-func withBody(r *http.Request, body io.ReadCloser) *http.Request {
-	r = r.WithContext(r.Context())
-	r.Body = body
-	return r
 }
 
 // takeBody checks the type and size of the body and reads it.
 func (s *server) takeBody(c echo.Context, kind body) error {
 	r := c.Request()
-	if (kind == noBody || kind == anyBody) && !hasBody(r) {
+	if (kind == noBody || kind == anyBody) && !connections.HasBody(r) {
 		return nil
 	}
 	if err := s.readBody(c, kind); err != nil {

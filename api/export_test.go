@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http/httptest"
 
 	"github.com/labstack/echo/v4"
@@ -61,16 +60,3 @@ func Parse(raw []byte) (schemas.ChatRequest, error) {
 
 // SendBuffer is the size of a socket's send buffer.
 const SendBuffer = sendBuffer
-
-// BeginAnswers returns a function that begins answers under a limit for a user and one
-// for all.
-func BeginAnswers(perUser, all int64) func(ctx context.Context, user string, large bool) (made func(bytes int), release func(), err error) {
-	a := newAnswers(perUser, all)
-	return func(ctx context.Context, user string, large bool) (func(int), func(), error) {
-		h, err := a.begin(ctx, user, large)
-		if err != nil {
-			return nil, nil, err
-		}
-		return h.made, h.release, nil
-	}
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -191,6 +192,16 @@ func respond(c echo.Context, v any) error {
 		return err
 	}
 	return send(c, echo.MIMEApplicationJSON, append(raw, '\n'))
+}
+
+// answerKey is where guard leaves the *limits.Answer for send.
+const answerKey = "answer"
+
+// send answers with a whole body, which counts until the client has taken it.
+func send(c echo.Context, media string, raw []byte) error {
+	answer, _ := c.Get(answerKey).(*limits.Answer)
+	answer.Made(len(raw))
+	return c.Blob(http.StatusOK, media, raw)
 }
 
 func setRevision(c echo.Context, revision int64) {

@@ -25,12 +25,10 @@ func (s *server) readyz(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyWait)
 	defer cancel()
 	err := s.Ready(ctx)
-	if err == nil && s.Remark != nil {
+	if err == nil {
 		if remark := s.Remark(); remark != "" {
 			return c.String(http.StatusOK, "ok: "+remark+"\n")
 		}
-	}
-	if err == nil {
 		return c.String(http.StatusOK, healthy)
 	}
 	if _, ok := errors.AsType[*schemas.Error](err); !ok {

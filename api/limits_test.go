@@ -30,6 +30,13 @@ func TestServerLimits(t *testing.T) {
 	}
 }
 
+func write(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
 type bufferedConn struct {
 	net.Conn
 	size int

@@ -16,9 +16,8 @@ func (s *server) postMCP(c echo.Context) error {
 	if s.MCP == nil {
 		return errNoRoute
 	}
-	body := bodyOf(c)
-	body = bytes.TrimSpace(body)
-	release, err := s.streams.Acquire(user.ID)
+	body := bytes.TrimSpace(bodyOf(c))
+	release, err := s.openStream(c)
 	if err != nil {
 		return err
 	}

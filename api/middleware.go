@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/api/auth"
+	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/text"
@@ -110,43 +111,62 @@ func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// guard does what a route's row in the table asks for: the user, their rate,
-// then the body. Public routes take no body and do not wait for one.
+// guard does what a route's row in the table asks for. Public routes take no body and do
+// not wait for one.
 func (s *server) guard(r route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !r.public {
-			c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-			// A foreign page must not use up the limits of the one user that
-			// everybody is.
-			if s.LocalHosts != nil && !s.mayCall(c.Request()) {
-				return errOrigin
-			}
-			if err := s.authenticate(c, r.ticket); err != nil {
+			if err := s.admit(c, r); err != nil {
 				return err
 			}
-			if err := readable(c.Request().URL.RawQuery); err != nil {
-				return err
-			}
-			if err := s.count(c, r.starts); err != nil {
-				return err
-			}
-			if err := s.takeBody(c, r.body); err != nil {
-				return err
-			}
+			defer dropBody(c)
 		}
-		defer dropBody(c)
 		if r.public || r.stream {
 			return r.handle(c)
 		}
-		ctx, user := caller(c)
-		held, err := s.answers.begin(ctx, user.ID, r.large)
-		if err != nil {
-			return err
-		}
-		defer held.release()
-		c.Set(answerKey, held)
-		return r.handle(c)
+		return s.answerWhole(c, r)
 	}
+}
+
+// admit finds the user, counts the request, and takes its body.
+func (s *server) admit(c echo.Context, r route) error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	// A foreign page must not use up the limits of the one user that everybody is.
+	if s.LocalHosts != nil && !s.mayCall(c.Request()) {
+		return errOrigin
+	}
+	if err := s.authenticate(c, r); err != nil {
+		return err
+	}
+	if err := readable(c.Request().URL.RawQuery); err != nil {
+		return err
+	}
+	_, user := caller(c)
+	rate := s.others
+	if r.starts {
+		rate = s.rate
+	}
+	if err := rate.Allow(user.ID); err != nil {
+		return err
+	}
+	return s.takeBody(c, r.body)
+}
+
+// answerWhole answers with what is made in memory, which counts until the client has it.
+func (s *server) answerWhole(c echo.Context, r route) (err error) {
+	ctx, user := caller(c)
+	var answer *limits.Answer
+	if r.large {
+		answer, err = s.answers.BeginLarge(ctx, user.ID)
+	} else {
+		answer, err = s.answers.Begin(user.ID)
+	}
+	if err != nil {
+		return err
+	}
+	defer answer.Release()
+	c.Set(answerKey, answer)
+	return r.handle(c)
 }
 
 // readable refuses a query of which a part cannot be read. Without that part, such as a
@@ -165,16 +185,6 @@ func readable(query string) error {
 	return schemas.NewError(schemas.CodeBadRequest, says).Because(err)
 }
 
-// count counts a request of the caller; requests that start runs have a rate of
-// their own.
-func (s *server) count(c echo.Context, starts bool) error {
-	_, user := caller(c)
-	if starts {
-		return s.rate.Allow(user.ID)
-	}
-	return s.others.Allow(user.ID)
-}
-
 // identityKey is the key of an auth.Identity in a request's context.
 type identityKey struct{}
 
@@ -190,20 +200,21 @@ func caller(c echo.Context) (context.Context, schemas.User) {
 	return ctx, id.User
 }
 
-// expiry returns the time at which a stream of this request has to end; zero
-// means never.
-func expiry(c echo.Context) time.Time {
-	_, id := identityOf(c)
-	return id.Expires
+// withToken returns the context of a request's stream, which ends when its token expires.
+func withToken(ctx context.Context) (context.Context, context.CancelFunc) {
+	if id, _ := ctx.Value(identityKey{}).(auth.Identity); !id.Expires.IsZero() {
+		return context.WithDeadline(ctx, id.Expires)
+	}
+	return ctx, func() {}
 }
 
 // authenticate puts the user into the request's context. Only the Authorization
 // header counts and, on some routes, a ticket if the header is absent. An error
 // without a code means an invalid token.
-func (s *server) authenticate(c echo.Context, byTicket bool) error {
+func (s *server) authenticate(c echo.Context, r route) error {
 	ctx := c.Request().Context()
 	token, sent := bearer(c.Request().Header)
-	if key := c.QueryParam("ticket"); byTicket && !sent && key != "" {
+	if key := c.QueryParam("ticket"); r.ticket && !sent && key != "" {
 		id, err := s.tickets.Take(ctx, key, pathText(c, "run_id"))
 		if err != nil {
 			return err

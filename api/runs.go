@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/chattray/chattray/schemas"
@@ -67,7 +68,7 @@ func (s *server) cancelRun(ctx context.Context, user schemas.User, in runPath) (
 var errNoDiagnostics = schemas.NewError(schemas.CodeForbidden, "you may not see the diagnostics of runs")
 
 func (s *server) getDiagnostics(ctx context.Context, user schemas.User, in runPath) (schemas.Diagnostics, error) {
-	if s.Diagnostics != nil && s.Diagnostics(user) {
+	if s.Diagnostics(user) {
 		return s.Runs.Diagnostics(ctx, user, in.Run)
 	}
 	if _, err := s.Runs.Run(ctx, user, in.Run); err != nil {
@@ -83,4 +84,32 @@ func (s *server) getToolCall(ctx context.Context, user schemas.User, in struct {
 },
 ) (schemas.ToolCall, error) {
 	return s.Runs.ToolCall(ctx, user, in.Run, int(in.Index))
+}
+
+// approvalAnswer is a schemas.ApprovalAnswer that also tells whether approved
+// was sent: its zero value would deny.
+type approvalAnswer struct {
+	Approved *bool           `json:"approved" validate:"required"`
+	Input    json.RawMessage `json:"input,omitempty"`
+}
+
+// postApproval answers a call that waits for the user.
+func (s *server) postApproval(ctx context.Context, user schemas.User, in struct {
+	runPath
+
+	Approval string `path:"approval_id"`
+	Body     approvalAnswer
+},
+) (schemas.Run, error) {
+	return s.Runs.Approve(ctx, user, in.Run, in.Approval, schemas.ApprovalAnswer{Approved: *in.Body.Approved, Input: in.Body.Input})
+}
+
+// postToolResult takes the outcome of a tool that the page runs.
+func (s *server) postToolResult(ctx context.Context, user schemas.User, in struct {
+	runPath
+
+	Body schemas.ClientToolResult
+},
+) (schemas.Run, error) {
+	return s.Runs.ToolResult(ctx, user, in.Run, in.Body)
 }

@@ -30,7 +30,7 @@ func (s *server) getSocket(c echo.Context) error {
 	if !s.mayCall(r) {
 		return errOrigin
 	}
-	release, err := s.streams.Acquire(id.User.ID)
+	release, err := s.openStream(c)
 	if err != nil {
 		return err
 	}

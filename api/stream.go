@@ -195,11 +195,8 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 			f.close()
 		}
 	}()
-	if end := expiry(c); !end.IsZero() {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadline(ctx, end)
-		f.ends = append(f.ends, stop)
-	}
+	ctx, stop := withToken(ctx)
+	f.ends = append(f.ends, stop)
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	f.ends = append(f.ends, func() { f.cancel(nil) })
 	if f.seq, err = s.Streams.Follow(f.ctx, user, run, after, s.KeepAlive); err != nil {
@@ -208,10 +205,8 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 	h := c.Response().Header()
 	h.Set("X-Run-Id", run)
 	h.Set("Content-Location", "/api/chat/runs/"+run+"/stream")
-	if s.OpenStreams != nil {
-		s.OpenStreams(1)
-		f.ends = append(f.ends, func() { s.OpenStreams(-1) })
-	}
+	s.OpenStreams(1)
+	f.ends = append(f.ends, func() { s.OpenStreams(-1) })
 	d := dialects.Named(c.QueryParam("dialect"))
 	f.reader, f.form = &dialects.Reader{Diagnostics: s.diagnosticsOf(c, run)}, d.Name
 	if f.reader.Diagnostics != nil {
@@ -229,7 +224,7 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 // nil for a user who may not see them.
 func (s *server) diagnosticsOf(c echo.Context, run string) func() json.RawMessage {
 	ctx, user := caller(c)
-	if s.Diagnostics == nil || !s.Diagnostics(user) {
+	if !s.Diagnostics(user) {
 		return nil
 	}
 	return func() json.RawMessage {
@@ -261,11 +256,8 @@ func (s *server) postChat(c echo.Context) error {
 	run := started.RunID
 	c.Response().Header().Set("X-Run-Id", run)
 	ctx, user := caller(c)
-	if end := expiry(c); !end.IsZero() {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadline(ctx, end)
-		defer stop()
-	}
+	ctx, stop := withToken(ctx)
+	defer stop()
 	last, err := s.lastEvent(ctx, user, run)
 	switch {
 	case last != nil:

@@ -7,8 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/api/bodies"
+	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/api/ws"
 	"github.com/chattray/chattray/schemas"
@@ -54,17 +54,17 @@ func (s *server) wireRoutes() []route {
 func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, user := caller(c)
-		var held *heldAnswer
-		defer func() { held.release() }()
+		var answer *limits.Answer
+		defer func() { answer.Release() }()
 		call := &wires.Call{
 			Request: c.Request(), Response: c.Response(), User: user, Body: bodyOf(c), Param: func(name string) string { return pathText(c, name) }, Service: service,
 			Large: func() (err error) {
-				held, err = s.answers.begin(ctx, user.ID, true)
-				c.Set(answerKey, held)
+				answer, err = s.answers.BeginLarge(ctx, user.ID)
+				c.Set(answerKey, answer)
 				return err
 			},
-			Made:  func(bytes int) { held.made(bytes) },
-			Count: func() error { return s.count(c, true) },
+			Made:  func(bytes int) { answer.Made(bytes) },
+			Count: func() error { return s.rate.Allow(user.ID) },
 			Send:  func(body []byte) error { return send(c, echo.MIMEApplicationJSON, body) },
 		}
 		call.Done = func() {
@@ -116,15 +116,9 @@ func (s *server) openWireStream(call *wires.Call) (wires.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, end := context.WithCancel(call.Context())
-	if id, _ := ctx.Value(identityKey{}).(auth.Identity); !id.Expires.IsZero() {
-		end()
-		ctx, end = context.WithDeadline(call.Context(), id.Expires)
-	}
+	ctx, end := withToken(call.Context())
 	ctx, cancel := context.WithCancelCause(ctx)
-	if s.OpenStreams != nil {
-		s.OpenStreams(1)
-	}
+	s.OpenStreams(1)
 	return &wireStream{
 		ctx: ctx,
 		out: &streamWriter{response: call.Response, wire: http.NewResponseController(call.Response), wait: s.StreamWait, fail: cancel},
@@ -132,9 +126,7 @@ func (s *server) openWireStream(call *wires.Call) (wires.Stream, error) {
 			cancel(nil)
 			end()
 			release()
-			if s.OpenStreams != nil {
-				s.OpenStreams(-1)
-			}
+			s.OpenStreams(-1)
 		},
 	}, nil
 }

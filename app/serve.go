@@ -15,6 +15,7 @@ import (
 
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/api/auth"
+	"github.com/chattray/chattray/api/connections"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/services/runs"
@@ -95,7 +96,7 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	server := api.NewServer(c.Addr, s.handler)
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	log.Info("listening", "url", "http://"+listener.Addr().String(), "version", version(), "demo", c.Demo())
-	listener = api.LimitConnections(server, listener, limit, log)
+	listener = connections.Limit(server, listener, limit, log)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	select {

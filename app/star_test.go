@@ -196,7 +196,8 @@ var toolRooms = map[string][]string{
 // storeRooms says which packages of store each of them may import: what knows the databases
 // knows few tables, and the rooms of tables do not import one another.
 var storeRooms = map[string][]string{
-	"store":            {"store/documents", "store/packed", "store/quota", "store/replicas", "store/research", "store/sqldb", "store/tables", "store/values"},
+	"store":            {"store/admin", "store/documents", "store/packed", "store/quota", "store/replicas", "store/research", "store/search", "store/sqldb", "store/tables", "store/values"},
+	"store/admin":      {"store/sqldb", "store/tables", "store/values"},
 	"store/documents":  {"store/quota", "store/sqldb", "store/tables", "store/values"},
 	"store/migrations": {},
 	"store/packed":     {},
@@ -204,7 +205,8 @@ var storeRooms = map[string][]string{
 	"store/replicas":   {"store/packed", "store/sqldb", "store/tables", "store/values"},
 	"store/research":   {"store/sqldb", "store/values"},
 	"store/sample":     {},
-	"store/sqldb":      {"store/migrations", "store/tables", "store/values"},
+	"store/search":     {"store/tables", "store/values"},
+	"store/sqldb":      {"store/migrations", "store/search", "store/tables", "store/values"},
 	"store/storetest":  {"store", "store/documents", "store/research", "store/sqldb"},
 	"store/tables":     {},
 	"store/values":     {},
@@ -212,13 +214,14 @@ var storeRooms = map[string][]string{
 
 // apiRooms says which packages of api each of them may import; none imports api.
 var apiRooms = map[string][]string{
-	"api":          {"api/auth", "api/bodies", "api/dialects", "api/limits", "api/wires", "api/wires/all", "api/ws"},
-	"api/apitest":  {},
-	"api/auth":     {},
-	"api/bodies":   {"api/limits"},
-	"api/dialects": {},
-	"api/limits":   {},
-	"api/ws":       {"api/bodies", "api/dialects", "api/limits"},
+	"api":             {"api/auth", "api/bodies", "api/connections", "api/dialects", "api/limits", "api/wires", "api/wires/all", "api/ws"},
+	"api/apitest":     {},
+	"api/auth":        {},
+	"api/bodies":      {"api/limits"},
+	"api/connections": {},
+	"api/dialects":    {},
+	"api/limits":      {},
+	"api/ws":          {"api/bodies", "api/dialects", "api/limits"},
 }
 
 // maxRoom is how many lines of code a package has at most that is a room, without its tests.

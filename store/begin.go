@@ -54,6 +54,20 @@ func (b *batch) reserve(g *record.Begin, ids []string) error {
 	return err
 }
 
+// reserveNamed makes another process wait that uses the id of the user's message at the same
+// time. The message's own row takes the place of the reservation.
+func (b *batch) reserveNamed(g *record.Begin) error {
+	for _, id := range named(g) {
+		if err := b.reserve(g, []string{id}); err != nil {
+			return err
+		}
+		if err := b.tx.Each(b.ctx, dropName, [][]any{{g.Run.Owner.ID, id}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func validIdentifiers(g *record.Begin) bool {
 	ids := []string{g.Run.ID, g.Run.Replica, g.Run.Owner.ID, g.Run.IdempotencyKey, g.Run.UserMessageID, g.Run.MessageID, g.ChatKey, g.Supersede}
 	ids = append(ids, g.Aliases...)
@@ -102,15 +116,8 @@ func (b *batch) begin(i int, w *record.Write) error {
 	if err := b.earlier(o, g); err != nil || o.err != nil {
 		return err
 	}
-	// The message's own row takes the place of the reservation, which only makes another
-	// process wait that uses the id at the same time.
-	for _, id := range named(g) {
-		if err := b.reserve(g, []string{id}); err != nil {
-			return err
-		}
-		if err := b.tx.Each(b.ctx, dropName, [][]any{{g.Run.Owner.ID, id}}); err != nil {
-			return err
-		}
+	if err := b.reserveNamed(g); err != nil {
+		return err
 	}
 	if err := b.beginRows(o, g); err != nil {
 		return err

@@ -198,21 +198,12 @@ func (b *batch) findChats() error {
 	for _, k := range slices.Compact(keys) {
 		named = append(named, []any{k.owner, k.key})
 	}
-	if b.many { // all are locked by their ids, also those of the runs that end
-		if err := b.tx.Query(b.ctx, selectChatID, named, func(row sqldb.Scanner) error {
-			var id int64
-			err := row.Scan(&id)
-			ids = append(ids, id)
-			return err
-		}); err != nil {
+	if b.many {
+		more, err := b.chatIDs(named)
+		if err != nil {
 			return err
 		}
-		named = nil
-		for _, w := range b.writes {
-			if run := b.runs[runID(w)]; run != nil && w.Finish != nil {
-				ids = append(ids, run.chat)
-			}
-		}
+		ids, named = append(ids, more...), nil
 	}
 	slices.Sort(ids) // locked in the same order everywhere
 	rows := make([][]any, 0, len(ids))
@@ -235,6 +226,23 @@ func (b *batch) findChats() error {
 		}
 	})
 	return nil
+}
+
+// chatIDs returns the ids of the chats under these keys, and of those whose runs end. Where
+// other processes write too, all are locked by their ids.
+func (b *batch) chatIDs(keys [][]any) (ids []int64, err error) {
+	err = b.tx.Query(b.ctx, selectChatID, keys, func(row sqldb.Scanner) error {
+		var id int64
+		err := row.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	for _, w := range b.writes {
+		if run := b.runs[runID(w)]; run != nil && w.Finish != nil {
+			ids = append(ids, run.chat)
+		}
+	}
+	return ids, err
 }
 
 // makeChats makes the missing chats. Begins under the same new key get the same chat.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/search"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
@@ -48,7 +49,7 @@ func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (sc
 	}
 	var rows []chatRow
 	if text := strings.TrimSpace(values.Clean(q.Text)); text != "" {
-		rows, err = s.searchChats(ctx, listed, owner, sqldb.FoldSigma(strings.ToLower(text)), limit+1)
+		rows, err = s.searchChats(ctx, listed, owner, search.FoldSigma(strings.ToLower(text)), limit+1)
 		if sqldb.Late(err) && ctx.Err() == nil {
 			return schemas.ChatList{}, errSearchLate.Because(err)
 		}

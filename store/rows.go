@@ -67,9 +67,6 @@ type runRow struct {
 	IdempotencyKey  *string
 	BodyHash        string
 	CancelRequested bool
-	Page            string
-	Model           string
-	Owners          string
 }
 
 func (r *runRow) run() (record.Run, error) {

@@ -6,7 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/search"
 	"github.com/chattray/chattray/store/tables"
 )
 
@@ -15,23 +15,24 @@ import (
 const maxFound = 500
 
 // searchChats returns the first chats of the list that have the text in their title or a
-// current message. The text is in lower case, with one sigma, as foldSigma returns it.
+// current message. The text is in lower case, with one sigma, as search.FoldSigma returns it.
 func (s *Store) searchChats(ctx context.Context, list func(*gorm.DB) *gorm.DB, owner, text string, limit int) (rows []chatRow, err error) {
-	pattern := s.db.Pattern(text)
-	has := "(" + s.db.Contains("title") + " OR EXISTS (SELECT 1 FROM blocks WHERE blocks.chat_id = chats.id" +
-		" AND blocks." + tables.CurrentMessages + " AND " + s.db.Contains("blocks.current") + "))"
-	if utf8.RuneCountInString(text) < sqldb.TermLength {
+	by := s.db.Search()
+	pattern := by.Pattern(text)
+	has := "(" + by.Contains("title") + " OR EXISTS (SELECT 1 FROM blocks WHERE blocks.chat_id = chats.id" +
+		" AND blocks." + tables.CurrentMessages + " AND " + by.Contains("blocks.current") + "))"
+	if utf8.RuneCountInString(text) < search.TermLength {
 		err = list(s.db.Read(ctx)).Where(has, pattern, pattern).Limit(limit).Find(&rows).Error
 		return rows, err
 	}
-	if n := s.db.LooksFirst(); n > 0 {
+	if n := by.LooksFirst(); n > 0 {
 		newest := list(s.db.Read(ctx).Table("chats")).Limit(n)
 		err = list(s.db.Read(ctx).Table("(?) AS chats", newest)).Where(has, pattern, pattern).Limit(limit).Find(&rows).Error
 		if err != nil || len(rows) == limit {
 			return rows, err
 		}
 	}
-	query, args := s.db.Indexed(owner, text, pattern)
+	query, args := by.Indexed(owner, text, pattern)
 	var found []int64
 	err = s.db.Read(ctx).Raw("SELECT chat_id FROM ("+query+") AS found LIMIT ?", append(args, maxFound)...).Scan(&found).Error
 	if err != nil || len(found) == 0 {

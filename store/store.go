@@ -20,6 +20,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas/seldom"
+	"github.com/chattray/chattray/store/admin"
 	"github.com/chattray/chattray/store/documents"
 	"github.com/chattray/chattray/store/replicas"
 	"github.com/chattray/chattray/store/research"
@@ -42,6 +43,7 @@ type Options struct {
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	sqldb.Upkeep
+	*admin.Overview
 	*documents.Tables
 	*research.Data
 	db      *sqldb.DB
@@ -69,7 +71,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 func New(db *sqldb.DB, opts Options) *Store {
 	many, logger := opts.Database.Lease > 0, cmp.Or(opts.Database.Logger, slog.New(slog.DiscardHandler))
 	return &Store{
-		Upkeep: db.Upkeep(), Tables: documents.New(db, opts.Quota, many), Data: research.New(db),
+		Upkeep: db.Upkeep(), Overview: admin.New(db), Tables: documents.New(db, opts.Quota, many), Data: research.New(db),
 		db: db, quota: opts.Quota, limits: opts.Limits, many: many,
 		logger: logger, replicas: replicas.New(db, logger),
 	}

@@ -36,7 +36,7 @@ const (
 	maxFollowed  = 64  // runs of a chat that wait to be shown
 )
 
-// Server opens websockets. Only Documents and OpenStreams may be nil.
+// Server opens websockets. Only Documents may be nil.
 type Server struct {
 	Sockets   *Sockets
 	Runs      runs
@@ -143,10 +143,8 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, user schemas.User
 	if err != nil {
 		return err
 	}
-	if s.OpenStreams != nil {
-		s.OpenStreams(1)
-		defer s.OpenStreams(-1)
-	}
+	s.OpenStreams(1)
+	defer s.OpenStreams(-1)
 	conn.SetReadLimit(s.MaxFrame)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

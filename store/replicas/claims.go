@@ -136,10 +136,3 @@ func (r *Table) Rejected(ctx context.Context, runs []string) ([]record.Claim, er
 	}, rejectedClaims, runs)
 	return list, err
 }
-
-func (r *Table) change(ctx context.Context, statement string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, r.db.ChangeTime())
-	defer cancel()
-	_, err := r.all.ExecContext(ctx, statement, args...)
-	return r.db.Fault("claims", err)
-}

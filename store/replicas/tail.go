@@ -86,8 +86,3 @@ func (r *Table) Progress(ctx context.Context, ids []string) (list []record.Progr
 		COALESCE((SELECT last_seq FROM segments WHERE run_id = runs.id ORDER BY first_seq DESC LIMIT 1), 0) FROM runs WHERE id = ANY($1)`, ids)
 	return list, err
 }
-
-// scan is each within the time of a read.
-func (r *Table) scan(ctx context.Context, row func(sqldb.Scanner) error, query string, args ...any) error {
-	return r.within(ctx, r.db.ReadTime(), row, query, args)
-}

@@ -218,11 +218,12 @@ func (d *Data) SearchArticles(ctx context.Context, query string, streamID, repor
 	words := searchWords(query)
 	limit = values.PageLimit(limit, maxArticles, maxArticles)
 	var found []articleRow
-	for _, all := range []bool{true, false} {
-		if len(words) == 0 || len(found) >= limit || !all && len(words) == 1 {
+	by := d.db.Search()
+	for i, with := range []func(tx *gorm.DB, words []string) *gorm.DB{by.AllWords, by.AnyWord} {
+		if len(words) == 0 || len(found) >= limit || i > 0 && len(words) == 1 {
 			break
 		}
-		tx := d.db.SearchArticles(d.db.Read(ctx).Table("articles").Select(articleColumns), words, all)
+		tx := with(d.db.Read(ctx).Table("articles").Select(articleColumns), words)
 		if streamID != 0 {
 			tx = tx.Where("report_id IN (SELECT id FROM reports WHERE stream_id = ?)", streamID)
 		}

@@ -18,7 +18,6 @@ const (
 
 var (
 	ErrNewer      = errNewer
-	MarkOf        = markOf
 	SQLiteFileURL = sqliteFileURL
 )
 

@@ -1,6 +1,10 @@
 package sqldb
 
-import "context"
+import (
+	"context"
+
+	"github.com/chattray/chattray/store/search"
+)
 
 // Limits of bringing the search indexes up to date.
 const (
@@ -31,7 +35,7 @@ var searchIndexes = []searchIndex{
 		name:   "chats_search",
 		behind: "SELECT at, COALESCE((SELECT MAX(id) FROM chats), 0) - at FROM sweeps WHERE kind = 'chats_indexed'",
 		next:   nextRows("id, octet_length(title) AS length FROM chats WHERE id > ? ORDER BY id"),
-		enter: "INSERT INTO chats_search (rowid, owned) SELECT id, " + ownerMark + "(owner) || " + lowerText + "(title) FROM chats" +
+		enter: "INSERT INTO chats_search (rowid, owned) SELECT id, " + search.OwnerMark + "(owner) || " + search.LowerText + "(title) FROM chats" +
 			" WHERE id > ? AND id <= ? ORDER BY id",
 		entered: "UPDATE sweeps SET at = ? WHERE kind = 'chats_indexed'",
 	},
@@ -39,7 +43,7 @@ var searchIndexes = []searchIndex{
 		name:   "blocks_search",
 		behind: "SELECT at, COALESCE((SELECT MAX(seq) FROM blocks), 0) - at FROM sweeps WHERE kind = 'blocks_indexed'",
 		next:   nextRows("seq AS id, COALESCE(MIN(octet_length(current), 65536), 0) AS length FROM blocks WHERE seq > ? ORDER BY seq"),
-		enter: "INSERT INTO blocks_search (rowid, owned) SELECT seq, " + ownerMark + "(owner) || " + lowerText + "(substr(current, 1, 16384)) FROM blocks" +
+		enter: "INSERT INTO blocks_search (rowid, owned) SELECT seq, " + search.OwnerMark + "(owner) || " + search.LowerText + "(substr(current, 1, 16384)) FROM blocks" +
 			" WHERE seq > ? AND seq <= ? AND chat_id IS NOT NULL AND current IS NOT NULL ORDER BY seq",
 		entered: "UPDATE sweeps SET at = ? WHERE kind = 'blocks_indexed'",
 	},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/search"
 	"github.com/chattray/chattray/store/sqldb"
 )
 
@@ -84,7 +85,7 @@ func TestSearchIndexFollows(t *testing.T) {
 				for table, column := range map[string]string{"chats": "id", "blocks": "seq"} {
 					at := fmt.Sprintf("(SELECT at FROM sweeps WHERE kind = '%s_indexed')", table)
 					var got, want []int64
-					rows(t, db, &got, fmt.Sprintf(`SELECT rowid FROM %s_search WHERE %s_search MATCH '"%s"' ORDER BY rowid`, table, table, sqldb.MarkOf(owner)))
+					rows(t, db, &got, fmt.Sprintf(`SELECT rowid FROM %s_search WHERE %s_search MATCH '"' || %s('%s') || '"' ORDER BY rowid`, table, table, search.OwnerMark, owner))
 					rows(t, db, &want, fmt.Sprintf("SELECT %s FROM %s WHERE %s <= %s ORDER BY %s", column, table, column, at, column))
 					if !slices.Equal(got, want) {
 						t.Fatalf("step %d: the index of %s has %v; want %v", step, table, got, want)
@@ -179,7 +180,7 @@ func TestIndexIsBroughtUpToDate(t *testing.T) {
 // messages: never all of a user's rows.
 func TestSearchPlan(t *testing.T) {
 	db, _ := openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
-	query, args := db.Indexed("ann", "some text", "some text")
+	query, args := db.Search().Indexed("ann", "some text", "some text")
 	for _, analyzed := range []bool{false, true} {
 		if analyzed {
 			run(t, db, "INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (1, 'ann', 'a', 'x', 1, 1)")

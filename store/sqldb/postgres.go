@@ -17,6 +17,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/store/search"
 )
 
 // Limits of Postgres.
@@ -39,8 +41,7 @@ type postgresDB struct {
 	conns     int
 	// own is for the renewal of the process's lease alone.
 	pool, own *sql.DB
-	// unknown are the letters that unknownLetters returned.
-	unknown string
+	search    *search.Postgres
 	// bounded is the statement that sets the limits of a transaction behind a pooler.
 	bounded string
 	// reads and writes are handles on the pool.
@@ -67,7 +68,7 @@ func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Lo
 	if err := d.usable(ctx, logger); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	if d.unknown, err = unknownLetters(ctx, d.pool); err != nil {
+	if d.search, err = search.NewPostgres(ctx, d.pool); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
 	if opts.Existing {
@@ -87,6 +88,8 @@ func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Lo
 }
 
 func (d *postgresDB) read() *gorm.DB { return d.reads }
+
+func (d *postgresDB) Search() search.Database { return d.search }
 
 // check does nothing: problems show up when the server is used.
 func (d *postgresDB) check() error { return nil }

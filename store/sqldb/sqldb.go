@@ -21,6 +21,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/search"
 )
 
 // The default numbers of connections: for reading on SQLite, for everything on
@@ -89,9 +90,8 @@ type database interface {
 	check() error
 	migrate(ctx context.Context, logger *slog.Logger) error
 	migrations(ctx context.Context) ([]Migration, error)
-	// SearchArticles narrows tx to the articles with all or some of the words,
-	// the best first.
-	SearchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB
+	// Search returns how the database finds texts.
+	Search() search.Database
 	// GiveWay is called between two transactions of an import.
 	GiveWay(ctx context.Context) error
 	// Imported is called after an import.
@@ -105,17 +105,6 @@ type database interface {
 	RowLock() []clause.Expression
 	// sharedLock, at the end of a SELECT, keeps its rows as they are until then.
 	sharedLock() string
-	// Contains returns the condition that a column has a lower-case text, ignoring the
-	// column's case. Its argument is pattern of the text.
-	Contains(column string) string
-	Pattern(text string) string
-	// LooksFirst returns how many of the newest chats a search looks through before it
-	// asks the index.
-	LooksFirst() int
-	// Indexed returns a SELECT of the ids of the owner's chats whose title or current
-	// messages have the lower-case text of at least TermLength characters, which is also
-	// given as a pattern; an id may come several times.
-	Indexed(owner, text, pattern string) (query string, args []any)
 	// Index brings some of what is new into the indexes of searches. It is called before
 	// each commit, with waiting, and now and then while none waits.
 	Index(ctx context.Context, waiting bool) error

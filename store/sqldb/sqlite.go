@@ -17,6 +17,8 @@ import (
 
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/store/search"
 )
 
 // Limits of SQLite.
@@ -180,9 +182,7 @@ func sqliteDSN(path, cache string, busy time.Duration) string {
 
 func (d *sqliteDB) read() *gorm.DB { return d.reads }
 
-func (d *sqliteDB) Contains(column string) string { return hasText + "(" + column + ", ?)" }
-
-func (*sqliteDB) Pattern(text string) string { return text }
+func (*sqliteDB) Search() search.Database { return search.SQLite{} }
 
 // close waits for the current transaction. The last connection to the file deletes the
 // write-ahead log; before others it is emptied, if nobody reads it.

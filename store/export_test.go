@@ -46,5 +46,9 @@ func (s *Store) OnWrite(f func(statement string)) error {
 	})
 }
 
-// CurrentAnswer finds the answer that a queued run replaces.
-const CurrentAnswer = currentAnswer
+const (
+	// CurrentAnswer finds the answer that a queued run replaces.
+	CurrentAnswer = currentAnswer
+	// TakeRuns and TakeAllRuns take runs of some replicas and of all others.
+	TakeRuns, TakeAllRuns = takeRuns, takeAllRuns
+)

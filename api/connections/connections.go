@@ -1,9 +1,12 @@
-package api
+// Package connections bounds how many connections a server has: one that sends nothing of
+// use makes room for the next. It reads no requests.
+package connections
 
 import (
 	"container/list"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,7 +20,7 @@ import (
 // may be closed for another one: one that was just accepted may have sent them already.
 const beginTime = 500 * time.Millisecond
 
-// LimitConnections returns a listener for the server that lets at most limit
+// Limit returns a listener for the server that lets at most limit
 // connections be open; the server must have its handler, and no ConnState of its
 // own. At the limit the next connection waits, and one that has no request in
 // the handler is closed for it: first one that for beginTime has sent nothing, the
@@ -25,7 +28,7 @@ const beginTime = 500 * time.Millisecond
 // between two requests, of either the one that waits for longest. Further connections
 // wait in the kernel. The logger is told when all connections have a request, and when
 // none can be accepted, as when the process has no file descriptor left.
-func LimitConnections(server *http.Server, l net.Listener, limit int, logger *slog.Logger) net.Listener {
+func Limit(server *http.Server, l net.Listener, limit int, logger *slog.Logger) net.Listener {
 	c := &connections{
 		Listener: l, limit: limit, logger: logger, idle: list.New(), begun: list.New(), places: map[net.Conn]place{},
 		closeBelow: sync.OnceValue(l.Close),
@@ -42,8 +45,8 @@ func LimitConnections(server *http.Server, l net.Listener, limit int, logger *sl
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, ok := r.Context().Value(connKey{}).(net.Conn)
 		switch {
-		case ok && hasBody(r):
-			r = withBody(r, &arrivingBody{ReadCloser: r.Body, arrived: func() { c.busy(conn) }})
+		case ok && HasBody(r):
+			r = OnArrival(r, func() { c.busy(conn) })
 		case ok:
 			c.busy(conn)
 		}
@@ -208,4 +211,30 @@ func (c *countedConn) NetConn() net.Conn { return c.Conn }
 func (c *countedConn) Close() error {
 	defer c.release()
 	return c.Conn.Close()
+}
+
+// HasBody reports whether a request has a body.
+func HasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
+
+// OnArrival returns a copy of a request that calls arrived when its body has been read to
+// the end. The server still needs its own.
+func OnArrival(r *http.Request, arrived func()) *http.Request {
+	r = r.WithContext(r.Context())
+	r.Body = &arrivingBody{ReadCloser: r.Body, arrived: arrived}
+	return r
+}
+
+// arrivingBody calls arrived when the body has been read to its end.
+type arrivingBody struct {
+	io.ReadCloser
+	arrived func()
+}
+
+// Read implements io.Reader.
+func (b *arrivingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.arrived()
+	}
+	return n, err
 }

@@ -1,4 +1,4 @@
-package sqldb
+package search
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
@@ -33,10 +35,20 @@ var capitals = sync.OnceValue(func() map[rune][]rune {
 	return of
 })
 
-func (*postgresDB) Contains(column string) string { return column + " ~ ?" }
+// Postgres has indexes of pg_trgm and of words.
+type Postgres struct{ unknown string } // the letters that unknownLetters returned
+
+// NewPostgres returns the searches of a database. They depend on its locale.
+func NewPostgres(ctx context.Context, db *sql.DB) (*Postgres, error) {
+	unknown, err := unknownLetters(ctx, db)
+	return &Postgres{unknown}, err
+}
+
+// Contains compares with a regular expression.
+func (*Postgres) Contains(column string) string { return column + " ~ ?" }
 
 // Pattern returns a regular expression for the lower-case text in any case.
-func (*postgresDB) Pattern(text string) string {
+func (*Postgres) Pattern(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		b.WriteString(letter(r, capitals()[r]))
@@ -53,23 +65,23 @@ func letter(r rune, capitals []rune) string {
 }
 
 // LooksFirst is not 0, because the index yields no entry before it has found all.
-func (*postgresDB) LooksFirst() int { return 100 }
+func (*Postgres) LooksFirst() int { return 100 }
 
 // Indexed uses conditions for which Postgres has indexes, and looks at what they find. If
 // the database knows all letters of the text, the condition is ILIKE, which needs the fewest
 // entries of an index. concat keeps the pattern from being looked up in the index of titles:
 // there the entries of some capitals differ.
-func (d *postgresDB) Indexed(owner, text, pattern string) (query string, args []any) {
+func (p *Postgres) Indexed(owner, text, pattern string) (query string, args []any) {
 	near := func(column string) string { return column + " ILIKE ?" }
 	patterns := []any{"%" + values.EscapeLike.Replace(text) + "%"}
-	if strings.ContainsAny(text, d.unknown) {
+	if strings.ContainsAny(text, p.unknown) {
 		near = func(column string) string { return column + " ~ ? AND " + column + " LIKE ?" }
 		patterns = nearPatterns(text)
 	}
 	const messages = " UNION ALL SELECT chat_id FROM blocks WHERE owner = ? AND " + tables.CurrentMessages + " AND "
-	query = "SELECT id AS chat_id FROM chats WHERE owner = ? AND " + near("title") + " AND " + d.Contains("concat(title)") +
-		messages + near("left(current, 16384)") + " AND " + d.Contains("current") +
-		messages + "length(current) > 16384 AND " + d.Contains("current")
+	query = "SELECT id AS chat_id FROM chats WHERE owner = ? AND " + near("title") + " AND " + p.Contains("concat(title)") +
+		messages + near("left(current, 16384)") + " AND " + p.Contains("current") +
+		messages + "length(current) > 16384 AND " + p.Contains("current")
 	entries := append(append([]any{owner}, patterns...), pattern)
 	return query, slices.Concat(entries, entries, []any{owner, pattern})
 }
@@ -121,4 +133,20 @@ func unknownLetters(ctx context.Context, db *sql.DB) (unknown string, err error)
 		" FROM unnest(string_to_array($1, ' '), string_to_array($2, ' ')) AS pair (l, c) WHERE 'a' || c NOT ILIKE 'a' || l",
 		strings.Join(letters, " "), strings.Join(capital, " ")).Scan(&unknown)
 	return unknown, err
+}
+
+// AnyWord lets Postgres make a query from each word.
+func (*Postgres) AnyWord(tx *gorm.DB, words []string) *gorm.DB { return ranked(tx, words, " || ") }
+
+// AllWords does what AnyWord does.
+func (*Postgres) AllWords(tx *gorm.DB, words []string) *gorm.DB { return ranked(tx, words, " && ") }
+
+func ranked(tx *gorm.DB, words []string, operator string) *gorm.DB {
+	query := strings.Repeat(operator+"plainto_tsquery('english', ?)", len(words))[len(operator):]
+	args := make([]any, len(words))
+	for i, word := range words {
+		args[i] = word
+	}
+	return tx.Joins("JOIN (SELECT "+query+" AS words) AS q ON articles.search @@ q.words", args...).
+		Order("ts_rank_cd(articles.search, q.words) DESC, articles.id")
 }

@@ -12,8 +12,8 @@ import (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// page serves the web page under a strict policy: it loads only its own files.
-func (s *server) page(c echo.Context) error {
+// webPage serves the web page under a strict policy: it loads only its own files.
+func (s *server) webPage(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderContentSecurityPolicy, pagePolicy)
 	if s.Web == nil {
 		return errNoRoute

@@ -1,4 +1,4 @@
-package api_test
+package limits_test
 
 import (
 	"context"
@@ -7,15 +7,32 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/limits"
 	"github.com/chattray/chattray/schemas"
 )
+
+const mib = 1 << 20
+
+// beginAnswers returns a function that begins answers under a limit for a user and one for
+// all.
+func beginAnswers(perUser, all int64) func(ctx context.Context, user string, large bool) (made func(bytes int), release func(), err error) {
+	a := limits.NewAnswers(perUser, all)
+	return func(ctx context.Context, user string, large bool) (made func(int), release func(), err error) {
+		var answer *limits.Answer
+		if large {
+			answer, err = a.BeginLarge(ctx, user)
+		} else {
+			answer, err = a.Begin(user)
+		}
+		return answer.Made, answer.Release, err
+	}
+}
 
 // TestLargeAnswersTakeTurns begins large answers of one user side by side: one is made at a
 // time, because its size is known only then. Small ones and those of others do not wait.
 func TestLargeAnswersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		begin := api.BeginAnswers(10*mib, 20*mib)
+		begin := beginAnswers(10*mib, 20*mib)
 		made, release, err := begin(t.Context(), "alice", true)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +66,7 @@ func TestLargeAnswersTakeTurns(t *testing.T) {
 
 // A client that disconnects waits no longer for its turn.
 func TestTurnOfAnswersEndsWithItsClient(t *testing.T) {
-	begin := api.BeginAnswers(mib, mib)
+	begin := beginAnswers(mib, mib)
 	if _, _, err := begin(t.Context(), "alice", true); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +80,7 @@ func TestTurnOfAnswersEndsWithItsClient(t *testing.T) {
 // TestAnswersAreCounted begins answers one after the other, each of which is then sent and
 // not read.
 func TestAnswersAreCounted(t *testing.T) {
-	begin := api.BeginAnswers(2*mib, 5*mib)
+	begin := beginAnswers(2*mib, 5*mib)
 	var ends []func()
 	for i, tt := range []struct {
 		user    string
@@ -102,7 +119,7 @@ func TestAnswersAreCounted(t *testing.T) {
 
 // An answer that is written at once does not count, however many are unread.
 func TestSmallAnswersDoNotCount(t *testing.T) {
-	begin := api.BeginAnswers(1, 1)
+	begin := beginAnswers(1, 1)
 	for range 3 {
 		made, _, err := begin(t.Context(), "alice", true)
 		if err != nil {

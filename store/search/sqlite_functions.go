@@ -1,4 +1,4 @@
-package sqldb
+package search
 
 import (
 	"bytes"
@@ -17,19 +17,19 @@ import (
 
 // SQL functions that are added to SQLite. The triggers of the search indexes use two of them.
 const (
-	// lowerText is the function for lower case in every script; SQLite's own lower
+	// LowerText is the function for lower case in every script; SQLite's own lower
 	// and LIKE handle only a to z.
-	lowerText = "chattray_lower"
+	LowerText = "chattray_lower"
 	// hasText is the function for whether a text contains another one, which is in lower
 	// case. LIKE is slow if both consist of one letter: it compares all of the other one at
 	// each place.
 	hasText = "chattray_has"
-	// ownerMark is the function for markOf.
-	ownerMark = "chattray_mark"
+	// OwnerMark is the function for markOf.
+	OwnerMark = "chattray_mark"
 )
 
 func init() { //nolint:gochecknoinits // connections know them that are opened later
-	for name, change := range map[string]func(string) string{lowerText: strings.ToLower, ownerMark: markOf} {
+	for name, change := range map[string]func(string) string{LowerText: strings.ToLower, OwnerMark: markOf} {
 		sqlite.MustRegisterDeterministicScalarFunction(name, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 			if text, ok := args[0].(string); ok {
 				return change(text), nil
@@ -46,10 +46,6 @@ func init() { //nolint:gochecknoinits // connections know them that are opened l
 
 // lowered are buffers for texts in lower case.
 var lowered = sync.Pool{New: func() any { return new([]byte) }}
-
-// FoldSigma returns the lower-case text with the sigma that ends words as the other one:
-// in capitals they are the same letter.
-func FoldSigma(text string) string { return strings.ReplaceAll(text, "ς", "σ") }
 
 // containsLower reports whether FoldSigma(strings.ToLower(in)) contains the text. A search
 // spends most of its time on the lower case of long messages.

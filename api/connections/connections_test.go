@@ -1,4 +1,4 @@
-package api_test
+package connections_test
 
 import (
 	"bufio"
@@ -16,7 +16,25 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/connections"
 )
+
+// patience bounds what a test waits for.
+const patience = 3 * time.Minute
+
+// pipes is a listener whose connections have no buffers.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if conn, ok := <-p; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error { return nil }
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // limitedServer answers /wait when told to, /body when it has read the body and everything
 // else at once, over at most limit connections.
@@ -37,7 +55,7 @@ func limitedServer(t *testing.T, limit int) (addr string, answer chan struct{}, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener = api.LimitConnections(server, below, limit, slog.New(slog.DiscardHandler))
+	listener = connections.Limit(server, below, limit, slog.New(slog.DiscardHandler))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -178,7 +196,7 @@ func TestConnectionsThatCannotBeAccepted(t *testing.T) {
 	var log bytes.Buffer
 	none := &net.OpError{Op: "accept", Err: syscall.EMFILE}
 	for _, err := range []error{none, none, &net.OpError{Op: "accept", Err: net.ErrClosed}} {
-		listener := api.LimitConnections(api.NewServer("", http.NotFoundHandler()), broken{err: err}, 1, slog.New(slog.NewTextHandler(&log, nil)))
+		listener := connections.Limit(api.NewServer("", http.NotFoundHandler()), broken{err: err}, 1, slog.New(slog.NewTextHandler(&log, nil)))
 		for range 3 {
 			if _, got := listener.Accept(); !errors.Is(got, err) {
 				t.Errorf("Accept returns %v, want %v", got, err)
@@ -197,7 +215,7 @@ func TestLimitedConnectionsKeepTheirSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener := api.LimitConnections(api.NewServer("", http.NotFoundHandler()), below, 1, slog.New(slog.DiscardHandler))
+	listener := connections.Limit(api.NewServer("", http.NotFoundHandler()), below, 1, slog.New(slog.DiscardHandler))
 	defer func() { _ = listener.Close() }()
 	go func() {
 		if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", below.Addr().String()); err == nil {
@@ -226,7 +244,7 @@ func TestConnectionThatBecomesIdleMakesRoom(t *testing.T) {
 		answer := make(chan struct{})
 		server := api.NewServer("", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-answer }))
 		list := make(pipes)
-		listener := api.LimitConnections(server, list, 1, slog.New(slog.DiscardHandler))
+		listener := connections.Limit(server, list, 1, slog.New(slog.DiscardHandler))
 		go func() { _ = server.Serve(listener) }()
 		defer func() { close(list); _ = server.Close() }()
 		dial := func() net.Conn {
@@ -254,7 +272,7 @@ func TestWaitingConnectionsAreAllAnswered(t *testing.T) {
 		server := api.NewServer("", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-answer }))
 		list := make(pipes, 10)
 		var log bytes.Buffer
-		listener := api.LimitConnections(server, list, 2, slog.New(slog.NewTextHandler(&log, nil)))
+		listener := connections.Limit(server, list, 2, slog.New(slog.NewTextHandler(&log, nil)))
 		go func() { _ = server.Serve(listener) }()
 		defer func() { close(list); _ = server.Close() }()
 		var clients []net.Conn
@@ -284,7 +302,7 @@ func TestWaitingConnectionsAreAllAnswered(t *testing.T) {
 func TestConnectionThatIsClosedTwiceMakesRoomOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := make(pipes)
-		listener := api.LimitConnections(api.NewServer("", http.NotFoundHandler()), list, 1, slog.New(slog.DiscardHandler))
+		listener := connections.Limit(api.NewServer("", http.NotFoundHandler()), list, 1, slog.New(slog.DiscardHandler))
 		accepted := make(chan net.Conn, 3)
 		go func() {
 			for {

@@ -1,28 +1,38 @@
-package sqldb
+package search
 
 import (
 	"slices"
 	"strings"
 
+	"gorm.io/gorm"
+
 	"github.com/chattray/chattray/store/tables"
 )
 
-// TermLength is the length of an index's terms in characters, and maxTerms bounds the terms
-// of a text that are looked up.
-const TermLength, maxTerms = 3, 8
+// maxTerms bounds the terms of a text that are looked up.
+const maxTerms = 8
+
+// SQLite has indexes of FTS5, and functions of its own.
+type SQLite struct{}
+
+// Contains uses a function that the connections have.
+func (SQLite) Contains(column string) string { return hasText + "(" + column + ", ?)" }
+
+// Pattern returns the text.
+func (SQLite) Pattern(text string) string { return text }
 
 // LooksFirst is 0, because the index yields its entries one by one.
-func (*sqliteDB) LooksFirst() int { return 0 }
+func (SQLite) LooksFirst() int { return 0 }
 
 // Indexed joins the entries of the indexes, which have no texts, with their rows. What is
 // not in an index is looked through: what is new, and long messages. A plus keeps SQLite
 // from looking through all rows of the owner instead of the new ones.
-func (d *sqliteDB) Indexed(owner, text, pattern string) (query string, args []any) {
+func (d SQLite) Indexed(owner, text, pattern string) (query string, args []any) {
 	terms := append([]string{markOf(owner)}, searchTerms(text)...)
 	for i, term := range terms {
 		forms := sigmaForms(term)
 		for j, form := range forms {
-			forms[j] = `"` + strings.ReplaceAll(form, `"`, `""`) + `"`
+			forms[j] = quoted(form)
 		}
 		terms[i] = "(" + strings.Join(forms, " OR ") + ")"
 	}
@@ -69,3 +79,21 @@ func searchTerms(text string) []string {
 	}
 	return terms
 }
+
+// AnyWord makes each word a quoted string, in which only the quote is special.
+func (SQLite) AnyWord(tx *gorm.DB, words []string) *gorm.DB { return matching(tx, words, " OR ") }
+
+// AllWords does what AnyWord does.
+func (SQLite) AllWords(tx *gorm.DB, words []string) *gorm.DB { return matching(tx, words, " AND ") }
+
+func matching(tx *gorm.DB, words []string, operator string) *gorm.DB {
+	quotes := make([]string, len(words))
+	for i, word := range words {
+		quotes[i] = quoted(word)
+	}
+	return tx.Joins("JOIN articles_search ON articles_search.rowid = articles.id").
+		Where("articles_search MATCH ?", strings.Join(quotes, operator)).Order("bm25(articles_search, 4.0, 1.0, 2.0), articles.id")
+}
+
+// quoted returns a text as a string of FTS5.
+func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }

@@ -1,4 +1,5 @@
-package store
+// Package admin reads the runs of all users and their totals, for operators.
+package admin
 
 import (
 	"cmp"
@@ -11,27 +12,34 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
 // Limits of what admins see.
 const (
-	defaultAdminRuns = 50
-	maxAdminRuns     = 200
-	// adminLook is how many runs a list looks through at once, and how many of those that
+	defaultRuns = 50
+	maxRuns     = 200
+	// lookedAt is how many runs a list looks through at once, and how many of those that
 	// have not ended.
-	adminLook = 2000
-	// adminUserRows bounds the rows from which users are added up.
-	adminUserRows = 50_000
-	// adminTop bounds the entries of one table of totals.
-	adminTop = 100
+	lookedAt = 2000
+	// userRows bounds the rows from which users are added up.
+	userRows = 50_000
+	// maxTop bounds the entries of one table of totals.
+	maxTop = 100
 )
 
-const cursorAdminRuns = 'a'
+const cursorRuns = 'a'
 
-// adminRow is a run as a list looks at it.
-type adminRow struct {
+// Overview is what admins see of all users. It is safe for concurrent use.
+type Overview struct{ db *sqldb.DB }
+
+// New returns the overview of a database.
+func New(db *sqldb.DB) *Overview { return &Overview{db} }
+
+// lookedRun is a run as a list looks at it.
+type lookedRun struct {
 	ID        string
 	CreatedAt int64 `gorm:"autoCreateTime:false"`
 	Place     int64
@@ -43,12 +51,12 @@ type adminRow struct {
 }
 
 // newer orders rows by their start, the newest first.
-func (r *adminRow) newer(o *adminRow) int {
+func (r *lookedRun) newer(o *lookedRun) int {
 	return cmp.Or(cmp.Compare(o.CreatedAt, r.CreatedAt), cmp.Compare(o.Place, r.Place))
 }
 
 // matches reports whether the query asks for the run.
-func (r *adminRow) matches(q *record.AdminRunQuery) bool {
+func (r *lookedRun) matches(q *record.AdminRunQuery) bool {
 	is := func(want, got string) bool { return want == "" || want == got }
 	return is(q.State, string(r.State)) && is(q.Owner, r.Owner) && is(q.Page, r.Page) && is(q.Model, r.Model) && is(q.Code, r.ErrorCode)
 }
@@ -56,14 +64,14 @@ func (r *adminRow) matches(q *record.AdminRunQuery) bool {
 // AdminRuns returns a page of the runs of all users, the newest first. It looks through a
 // bounded number of runs, along the index of one of the query's fields: a page may have
 // less than its limit, even nothing, and a cursor for what follows.
-func (s *Store) AdminRuns(ctx context.Context, q record.AdminRunQuery) (schemas.AdminRunList, error) {
+func (o *Overview) AdminRuns(ctx context.Context, q record.AdminRunQuery) (schemas.AdminRunList, error) {
 	list := schemas.AdminRunList{}
 	if !values.PlainText(q.State + q.Owner + q.Page + q.Model + q.Code) {
 		return list, nil
 	}
-	limit := values.PageLimit(q.Limit, defaultAdminRuns, maxAdminRuns)
-	var after adminRow
-	more, err := values.CursorPlace(q.Cursor, cursorAdminRuns, &after.CreatedAt, &after.Place)
+	limit := values.PageLimit(q.Limit, defaultRuns, maxRuns)
+	var after lookedRun
+	more, err := values.CursorPlace(q.Cursor, cursorRuns, &after.CreatedAt, &after.Place)
 	if err != nil {
 		return list, err
 	}
@@ -77,26 +85,26 @@ func (s *Store) AdminRuns(ctx context.Context, q record.AdminRunQuery) (schemas.
 		if !q.To.IsZero() {
 			tx = tx.Where("created_at < ?", values.Micros(q.To))
 		}
-		return tx.Table("runs").Select("id, created_at, place, owner, page, model, state, error_code").Order("created_at DESC, place DESC").Limit(adminLook)
+		return tx.Table("runs").Select("id, created_at, place, owner, page, model, state, error_code").Order("created_at DESC, place DESC").Limit(lookedAt)
 	}
 	// Those that have not ended come first: a run that ends meanwhile is found twice.
-	var open, ended []adminRow
-	err = look(s.db.Read(ctx).Where(tables.OpenStates)).Find(&open).Error
+	var open, ended []lookedRun
+	err = look(o.db.Read(ctx).Where(tables.OpenStates)).Find(&open).Error
 	if err == nil {
-		err = look(alongIndex(s.db.Read(ctx), &q)).Find(&ended).Error
+		err = look(alongIndex(o.db.Read(ctx), &q)).Find(&ended).Error
 	}
 	if err != nil {
-		return list, s.db.Fault("runs of all users", err)
+		return list, o.db.Fault("runs of all users", err)
 	}
-	rows, end := mergeAdmin(&q, open, ended)
+	rows, end := merge(&q, open, ended)
 	if len(rows) > limit {
 		rows, end = rows[:limit], &rows[limit-1]
 	}
 	if end != nil {
-		list.NextCursor = values.CursorOf(cursorAdminRuns, end.CreatedAt, end.Place)
+		list.NextCursor = values.CursorOf(cursorRuns, end.CreatedAt, end.Place)
 	}
-	list.Items, err = s.adminRuns(ctx, rows)
-	return list, s.db.Fault("runs of all users", err)
+	list.Items, err = o.runs(ctx, rows)
+	return list, o.db.Fault("runs of all users", err)
 }
 
 // alongIndex selects ended runs by the query's field of which there are the fewest; the
@@ -118,11 +126,11 @@ func alongIndex(tx *gorm.DB, q *record.AdminRunQuery) *gorm.DB {
 	return tx
 }
 
-// mergeAdmin returns the runs that the query asks for, in order and each once. End is the
+// merge returns the runs that the query asks for, in order and each once. End is the
 // place up to which all are known, if that is not the end.
-func mergeAdmin(q *record.AdminRunQuery, sources ...[]adminRow) (rows []adminRow, end *adminRow) {
+func merge(q *record.AdminRunQuery, sources ...[]lookedRun) (rows []lookedRun, end *lookedRun) {
 	for _, source := range sources {
-		if last := len(source) - 1; len(source) == adminLook && (end == nil || source[last].newer(end) < 0) {
+		if last := len(source) - 1; len(source) == lookedAt && (end == nil || source[last].newer(end) < 0) {
 			end = &source[last]
 		}
 	}
@@ -137,16 +145,39 @@ func mergeAdmin(q *record.AdminRunQuery, sources ...[]adminRow) (rows []adminRow
 			rows = append(rows, *r)
 		}
 	}
-	slices.SortFunc(rows, func(a, b adminRow) int { return a.newer(&b) })
+	slices.SortFunc(rows, func(a, b lookedRun) int { return a.newer(&b) })
 	return rows, end
 }
 
-// adminColumns are the columns of a listed run: all but the request.
-const adminColumns = `id, chat_id, owner, owner_name, replica, state, attempt, created_at, ended_at, stop_reason, input_tokens, output_tokens,
+// runRow is a run as it is shown: all of it but the request.
+type runRow struct {
+	ID           string
+	ChatID       int64
+	Owner        string
+	OwnerName    string
+	Replica      string
+	State        schemas.RunState
+	Attempt      int
+	CreatedAt    int64
+	EndedAt      int64
+	StopReason   schemas.StopReason
+	InputTokens  int
+	OutputTokens int
+	TotalTokens  int
+	CostNano     schemas.USD
+	ErrorCode    schemas.Code
+	ErrorMessage string
+	Page         string
+	Model        string
+	Owners       string
+}
+
+// columns are the columns of runRow.
+const columns = `id, chat_id, owner, owner_name, replica, state, attempt, created_at, ended_at, stop_reason, input_tokens, output_tokens,
 	total_tokens, cost_nano, error_code, error_message, page, model, owners`
 
-// adminRuns returns the runs in the order of the rows.
-func (s *Store) adminRuns(ctx context.Context, rows []adminRow) ([]schemas.AdminRun, error) {
+// runs returns the runs in the order of the rows.
+func (o *Overview) runs(ctx context.Context, rows []lookedRun) ([]schemas.AdminRun, error) {
 	items := make([]schemas.AdminRun, 0, len(rows))
 	if len(rows) == 0 {
 		return items, nil
@@ -156,7 +187,7 @@ func (s *Store) adminRuns(ctx context.Context, rows []adminRow) ([]schemas.Admin
 		ids[i] = rows[i].ID
 	}
 	var found []runRow
-	if err := s.db.Read(ctx).Table("runs").Select(adminColumns).Where("id IN ?", ids).Find(&found).Error; err != nil {
+	if err := o.db.Read(ctx).Table("runs").Select(columns).Where("id IN ?", ids).Find(&found).Error; err != nil {
 		return nil, err
 	}
 	byID := make(map[string]*runRow, len(found))
@@ -165,14 +196,14 @@ func (s *Store) adminRuns(ctx context.Context, rows []adminRow) ([]schemas.Admin
 	}
 	for _, id := range ids {
 		if r := byID[id]; r != nil { // it may have been deleted since
-			items = append(items, r.adminRun())
+			items = append(items, r.run())
 		}
 	}
 	return items, nil
 }
 
-// adminRun is the run as admins see it.
-func (r *runRow) adminRun() schemas.AdminRun {
+// run is the run as admins see it.
+func (r *runRow) run() schemas.AdminRun {
 	run := schemas.AdminRun{
 		RunID: r.ID, ConversationID: r.ChatID, UserID: r.Owner, UserName: r.OwnerName, State: r.State, Attempt: r.Attempt,
 		CreatedAt: values.Moment(r.CreatedAt), Model: r.Model, Page: r.Page, Replica: r.Replica, StopReason: r.StopReason,
@@ -188,12 +219,12 @@ func (r *runRow) adminRun() schemas.AdminRun {
 }
 
 // AdminRun returns a run of any user and its attempts.
-func (s *Store) AdminRun(ctx context.Context, id string) (schemas.AdminRun, []schemas.AdminAttempt, error) {
+func (o *Overview) AdminRun(ctx context.Context, id string) (schemas.AdminRun, []schemas.AdminAttempt, error) {
 	var row runRow
-	if err := s.db.Read(ctx).Table("runs").Select(adminColumns).Where("id = ?", id).Take(&row).Error; err != nil {
-		return schemas.AdminRun{}, nil, s.db.Fault("run of any user", err)
+	if err := o.db.Read(ctx).Table("runs").Select(columns).Where("id = ?", id).Take(&row).Error; err != nil {
+		return schemas.AdminRun{}, nil, o.db.Fault("run of any user", err)
 	}
-	return row.adminRun(), row.attempts(), nil
+	return row.run(), row.attempts(), nil
 }
 
 // maxAttempts bounds the attempts of a run that are shown: the last ones.
