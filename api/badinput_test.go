@@ -35,9 +35,9 @@ var badBodies = []struct {
 }{
 	{"no body", "", 415, "the body must be application/json", nil},
 	{"white space", " \n", 400, "the body is empty", nil},
-	{"not JSON", "message=hi", 400, "the body is not valid JSON", nil},
-	{"cut off", `{"message":"hi"`, 400, "the body is not valid JSON", nil},
-	{"control character", "{\"message\":\"a\x00b\"}", 400, "the body is not valid JSON", nil},
+	{"not JSON", "message=hi", 400, "the body is not valid JSON: byte 1 is not expected", nil},
+	{"cut off", `{"message":"hi"`, 400, "the body ends within its JSON value", nil},
+	{"control character", "{\"message\":\"a\x00b\"}", 400, "the body is not valid JSON: byte 14 is not expected", nil},
 	{"too deep", `{"message":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + `}`, 400, "the body is nested too deep", nil},
 	{"trailing data", `{"message":"hi"} {}`, 400, "there is something after the end of the JSON value", nil},
 	{"not UTF-8", "{\"message\":\"a\xffb\"}", 400, "the body is not valid UTF-8", nil},

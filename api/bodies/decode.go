@@ -3,7 +3,9 @@ package bodies
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -64,13 +66,17 @@ func malformed(raw []byte) error {
 		return bad("the body is not valid UTF-8")
 	}
 	var first json.RawMessage
-	switch err := json.NewDecoder(bytes.NewReader(raw)).Decode(&first); {
+	err := json.NewDecoder(bytes.NewReader(raw)).Decode(&first)
+	syntax, ok := errors.AsType[*json.SyntaxError](err)
+	switch {
 	case err == nil:
 		return bad("there is something after the end of the JSON value")
+	case !ok:
+		return bad("the body ends within its JSON value")
 	case strings.HasSuffix(err.Error(), "exceeded max depth"):
 		return bad("the body is nested too deep")
 	}
-	return bad("the body is not valid JSON")
+	return bad("the body is not valid JSON: byte " + strconv.FormatInt(syntax.Offset, 10) + " is not expected")
 }
 
 // TooLarge refuses a body that has more bytes than its limit.

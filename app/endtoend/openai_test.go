@@ -26,7 +26,7 @@ func TestOpenAIPython(t *testing.T) {
 	s.Script("What did I select?", []apptest.Turn{{Text: "I look.", Calls: []apptest.ToolCall{{Tool: "get_selection", Key: "k"}}}, {Text: "The third row."}}, nil)
 	s.Script("Thank you", []apptest.Turn{{Text: "You are welcome."}}, nil)
 	out, err := exec.CommandContext(t.Context(), python, "../../examples/openai-python/chat.py", "--url", s.URL(t), "What did I select?", "Thank you").CombinedOutput()
-	if want := "I look.The third row.\nYou are welcome.\n"; err != nil || string(out) != want {
+	if want := "I look.\nThe third row.\nYou are welcome.\n"; err != nil || string(out) != want {
 		t.Errorf("the example ends with %v and says %q, want %q", err, out, want)
 	}
 	if told := s.ModelCalls("What did I select?"); len(told) != 2 || len(told[1].Told) != 1 || !strings.Contains(told[1].Told[0], "third row") {

@@ -68,8 +68,8 @@ func nginxConf(t *testing.T, listen string, replicas ...string) (dir, path strin
 		t.Fatalf("docs/operating.md has %d examples of nginx, want 2: for one process and for several", len(blocks))
 	}
 	upstreams := strings.NewReplacer("chattray:8080", replicas[0], "chattray-b:8080", replicas[1]).Replace(string(blocks[1][1]))
-	upstreams, next, _ := strings.Cut(upstreams, "# in location /:\n")
-	location := strings.Replace(string(blocks[0][1]), "http://127.0.0.1:8080;\n", "http://chattray;\n"+next, 1)
+	upstreams, inLocation, _ := strings.Cut(upstreams, "# in location /, in place of its proxy_pass:\n")
+	location := strings.Replace(string(blocks[0][1]), "    proxy_pass http://127.0.0.1:8080;\n", inLocation, 1)
 	user := ""
 	if os.Geteuid() == 0 {
 		user = "user root;" // of the test's folders

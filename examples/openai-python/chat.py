@@ -89,8 +89,9 @@ def answer(args, token, chat, messages):
         if calls:
             message["tool_calls"] = [{k: c[k] for k in ("id", "type", "function")} for c in calls]
         messages.append(message)
-        if not calls:
+        if text:
             print()
+        if not calls:
             return
         for call in calls:
             f = call["function"]

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
-import { browser, installPack, run, service } from './world.js'
+import { browser, call, installPack, run, service } from './world.js'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
 let work, pack
@@ -94,6 +94,20 @@ test('the code of its README holds under the compiler, as strict as it can be', 
   run(join(web, 'node_modules/.bin/tsc'), ['-p', '.'], app)
 })
 
+test('the service takes the token that its README makes', async () => {
+  const [, code] = readFileSync(join(pack, 'README.md'), 'utf8').match(/^```js\n(import \{ createHmac \}[\s\S]*?)^```$/m)
+  writeFileSync(join(work, 'token.mjs'), `${code}\nprocess.stdout.write(tokenFor({ id: 7, name: 'Ann' }))\n`)
+  const secret = 'a secret of more than 32 bytes, for this test'
+  const server = await service({ CHATTRAY_JWT_SECRET: secret })
+  try {
+    const token = run('env', [`CHATTRAY_JWT_SECRET=${secret}`, process.execPath, 'token.mjs'], work)
+    const { user_id, name } = await call(server.url, 'GET', '/api/me', undefined, token)
+    assert.deepEqual({ user_id, name }, { user_id: '|7', name: 'Ann' })
+  } finally {
+    await server.kill()
+  }
+})
+
 test('the example for Vite is built from it', async () => {
   const app = join(work, 'app')
   run('cp', ['-r', join(web, 'examples/vite'), app], work)
@@ -115,7 +129,9 @@ process.stdout.write(renderToString(<Page />))
   const html = run(process.execPath, ['server/page.mjs'], app)
   assert.match(html, /<h1>Report 1<\/h1>.*<div class="ct-root " data-layout="tray"/s)
   const config = run(process.execPath, ['-e', "import('./next.config.mjs').then(async ({ default: c }) => console.log(JSON.stringify(await c.rewrites())))"], app)
-  assert.match(config, /"source":"\/api\/:path\*","destination":"http:\/\/127.0.0.1:8080\/api\/:path\*"/)
+  const documented = readFileSync(join(pack, 'README.md'), 'utf8').match(/rewrites: async \(\) => \((\{ fallback: .*\})\),/)[1]
+  writeFileSync(join(app, 'documented.mjs'), `process.stdout.write(JSON.stringify(${documented}))`)
+  assert.equal(config.trim(), run(process.execPath, ['documented.mjs'], app))
 })
 
 test('the example without a build runs under its strict policy: a script, a style sheet and the service', async () => {

@@ -2,7 +2,6 @@
 const service = process.env.SERVICE_URL ?? 'http://127.0.0.1:8080'
 
 export default {
-  // Answers are streamed: compression would hold them back.
-  compress: false,
-  rewrites: async () => [{ source: '/api/:path*', destination: `${service}/api/:path*` }],
+  // As a fallback: the application's own routes below /api come first.
+  rewrites: async () => ({ fallback: [{ source: '/api/:path*', destination: `${service}/api/:path*` }] }),
 }
