@@ -101,9 +101,13 @@ func noRoom(err error, source, part, path string) error {
 	return &fs.PathError{Op: "write", Path: path, Err: cause}
 }
 
+// noSecondCopies makes SQLite overwrite with zeros what it moves to another page while it
+// writes a copy: what is deleted from the copy later would stay there.
+const noSecondCopies = "&_pragma=secure_delete(1)"
+
 // sqliteCopy copies the database into an empty file and checks the copy.
 func sqliteCopy(ctx context.Context, source, path string) error {
-	db, err := sql.Open("sqlite", sqliteReadURL(source))
+	db, err := sql.Open("sqlite", sqliteReadURL(source)+noSecondCopies)
 	if err != nil {
 		return err
 	}
@@ -112,7 +116,7 @@ func sqliteCopy(ctx context.Context, source, path string) error {
 		return err
 	}
 	// Nothing else uses the copy, and one that is not complete is deleted.
-	if db, err = sql.Open("sqlite", sqliteFileURL(path)+"?_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)"); err != nil {
+	if db, err = sql.Open("sqlite", sqliteFileURL(path)+"?_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)"+noSecondCopies); err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(1)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,12 +57,7 @@ func TestDeletedTextIsInNoFile(t *testing.T) {
 	}{
 		{"user deleted", func(s *store.Store) error { return s.ForgetUser(t.Context(), "ann", "2026-01-01") }},
 		{"swept", func(s *store.Store) error {
-			for more := true; more; {
-				var err error
-				if more, err = s.Forget(t.Context()); err != nil {
-					return err
-				}
-			}
+			forget(t, s)
 			return nil
 		}},
 		{"closed", (*store.Store).Close},
@@ -87,6 +83,55 @@ func TestDeletedTextIsInNoFile(t *testing.T) {
 				t.Error("a file has the deleted text")
 			}
 		})
+	}
+}
+
+// A backup has no second copy of what is deleted after it was restored, whether or not its
+// indexes are merged while it is made.
+func TestDeletedTextIsInNoRestoredFile(t *testing.T) {
+	const secret = "a secret of ann"
+	url := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	db, s := openAt(t, url)
+	for id := range 100 { // more than one page of the table, and of the index of its keys
+		run(t, db, fmt.Sprintf("INSERT INTO chats (id, owner, key, title, created_at, updated_at) VALUES (%d, 'ann', '%d%s', '%s', 1, 1)",
+			id+1, id, strings.Repeat(secret, 10), strings.Repeat(secret, 10)))
+	}
+	check := func(t *testing.T) {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "b.db")
+		if _, err := sqldb.Backup(t.Context(), url, path); err != nil {
+			t.Fatal(err)
+		}
+		copied, restored := openAt(t, "sqlite:"+path)
+		if !inFiles(t, path, secret) {
+			t.Error("the copy has not the text before it is deleted")
+		}
+		run(t, copied, "DELETE FROM chats")
+		if err := restored.ForgetUser(t.Context(), "ann", "2026-01-01"); err != nil {
+			t.Fatal(err)
+		}
+		if inFiles(t, path, secret) {
+			t.Error("a file has the deleted text")
+		}
+	}
+	t.Run("not merged", func(t *testing.T) {
+		forget(t, s)
+		check(t)
+	})
+	t.Run("merged", func(t *testing.T) {
+		run(t, db, "UPDATE sweeps SET at = 1 WHERE kind = 'chats_search'")
+		check(t)
+	})
+}
+
+// forget removes all that the indexes have of deleted text.
+func forget(t *testing.T, s *store.Store) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = s.Forget(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
