@@ -1,5 +1,6 @@
 import type { Root } from 'hast'
 import { createContext, useContext, useEffect, useMemo, useState, type ComponentType, type ReactNode } from 'react'
+import { whenSettled } from '../state/whenSettled'
 
 /** Draws a formula into an element. It throws when the formula is not TeX. */
 export type RenderMath = (tex: string, element: HTMLElement, display: boolean) => void
@@ -84,18 +85,14 @@ export function usePlugin<K extends keyof typeof bundled>(name: K, wanted: boole
   const [, again] = useState(0)
   useEffect(() => {
     if (!wanted || !load || loaded.get(load)?.value !== undefined) return
-    let here = true
     const entry = loaded.get(load) ?? {}
     loaded.set(load, entry)
     entry.coming ??= load().then((value) => {
       entry.value = value
-    })
-    entry.coming.then(() => here && again((n) => n + 1), () => {
+    }, () => {
       entry.coming = undefined
     })
-    return () => {
-      here = false
-    }
+    return whenSettled(entry.coming, () => again((n) => n + 1))
   }, [wanted, load])
   return wanted && load ? ((loaded.get(load)?.value as Value | undefined) ?? null) : null
 }

@@ -177,7 +177,8 @@ export abstract class WaitingChat extends KeptChat {
     this.leaving = null
     const queue = this.queues.read(conversationId)
     this.set({ queue })
-    if (queue[0] && (await this.runOf(queue[0].id).catch(() => null)) && this.state.conversationId === conversationId) this.unqueue(queue[0].id)
+    const [first] = queue
+    if (first && (await this.about(() => this.runOf(first.id)).catch(() => null))) this.unqueue(first.id)
   }
 
   /** Uses another model from the next message on; empty means the page's model, or the service's default. */
@@ -202,10 +203,9 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   private async readTitle(after: number): Promise<void> {
-    const { conversationId, title } = this.state
-    if (conversationId === null) return
-    const chat = await this.api.getChat(conversationId, { limit: 1 }).catch(() => null)
-    if (this.state.conversationId !== conversationId) return
+    const { title } = this.state
+    const chat = await this.about((id) => this.api.getChat(id, { limit: 1 }).catch(() => null))
+    if (chat === undefined) return
     this.titled(title, chat?.title)
     if (this.state.title === title && after === TITLE_AFTER) this.lookForTitle(4 * after)
   }
