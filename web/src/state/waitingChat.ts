@@ -1,6 +1,7 @@
 import { jsonOf, newKey } from '../api/client'
 import type { ChatRequest, Run, RunList } from '../api/types'
 import type { Drafts } from './drafts'
+import { keepText, keptText } from './kept'
 import { KeptChat } from './keptChat'
 import { MAX_QUEUED, QueueMemory } from './queue'
 import type { SendOptions } from './request'
@@ -126,11 +127,11 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   protected keptModel(): string {
-    try {
-      return (this.keyOf() && localStorage.getItem(`${this.keyOf()}:model`)) || ''
-    } catch {
-      return ''
-    }
+    return keptText('localStorage', this.modelKey()) ?? ''
+  }
+
+  private modelKey(): string {
+    return this.keyOf() && `${this.keyOf()}:model`
   }
 
   /** Queues a message until the current answer has ended; false if too many wait. */
@@ -184,11 +185,7 @@ export abstract class WaitingChat extends KeptChat {
   /** Uses another model from the next message on; empty means the page's model, or the service's default. */
   chooseModel(model: string): void {
     this.set({ model })
-    try {
-      if (this.keyOf()) localStorage.setItem(`${this.keyOf()}:model`, model)
-    } catch {
-      // without storage the choice lives as long as the page
-    }
+    keepText('localStorage', this.modelKey(), model)
   }
 
   /** The service may give a new chat a title some time after its first answer. */
