@@ -15,7 +15,7 @@ export interface LauncherProps extends PartProps {
 /** What a closed tray shows: something waits for the user, the assistant works, or there are new answers. */
 export type LauncherState = 'idle' | 'working' | 'done' | 'waits'
 
-export function launcherState(state: Pick<ChatState, 'run' | 'isLoading'>, unread: number): LauncherState {
+function launcherState(state: Pick<ChatState, 'run' | 'isLoading'>, unread: number): LauncherState {
   if (waitingApproval(state.run)) return 'waits'
   if (state.isLoading) return 'working'
   return unread > 0 ? 'done' : 'idle'

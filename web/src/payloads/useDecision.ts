@@ -84,7 +84,7 @@ export function useDecisionIn(payload: CustomPayload, handlers: PayloadHandlers,
 }
 
 /** The data as the handler's schema returns it; data that does not fit cannot be accepted. */
-export async function dataOf(handler: PayloadHandler | undefined, data: unknown): Promise<unknown> {
+async function dataOf(handler: PayloadHandler | undefined, data: unknown): Promise<unknown> {
   if (!handler?.schema) return data
   const result = await handler.schema['~standard'].validate(data)
   if (result.issues) throw new Error(issueWords(result.issues))
