@@ -11,14 +11,15 @@ import { titleOf } from '../state/trail'
 import { waitingApproval } from '../state/view'
 
 /**
- * The user's choice, stored in the browser under a key (not stored if the key
- * is empty); the page's value until the user chooses. A stored value that is
- * not in `allowed` is ignored.
+ * The user's choice, stored in the browser under a name of a tray (not stored
+ * if `tray` is empty); the page's value until the user chooses. A stored value
+ * that is not in `allowed` is ignored.
  */
-export function useKept<T extends string>(key: string, first: T, allowed: readonly T[] | null): [T, (value: T) => void] {
+export function useKept<T extends string>(tray: string, name: string, first: T, allowed?: readonly T[]): [T, (value: T) => void] {
+  const key = tray && `${tray}:${name}`
   const [chosen, setChosen] = useState(() => {
     const kept = keptText('localStorage', key) as T | null
-    return kept !== null && (allowed === null || allowed.includes(kept)) ? kept : null
+    return kept !== null && (!allowed || allowed.includes(kept)) ? kept : null
   })
   const keep = useCallback((next: T) => {
     setChosen(next)

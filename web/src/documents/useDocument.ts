@@ -1,7 +1,8 @@
-import { useEffect, useMemo, useRef } from 'react'
+import { useEffect, useMemo } from 'react'
 import type { Block, DocumentRecord } from '../api/documents'
 import type { SocketFold } from '../socket/chunks'
 import { useChatState } from '../state/context'
+import { useEnd } from '../state/useEnd'
 import type { LiveBlock } from './liveBlock'
 import { movedUp, placeOf, withProposals, type Decision } from './undo'
 import { useDecided } from './useDecided'
@@ -54,11 +55,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   useEffect(() => {
     if (told > 0) void reload()
   }, [told, reload])
-  const was = useRef(false)
-  useEffect(() => {
-    if (was.current && !isLoading) void reload()
-    was.current = isLoading
-  }, [isLoading, reload])
+  useEnd(isLoading, () => void reload())
 
   const decided = useDecided(reading.place, document)
   const { change, decided: { proposals, title } } = decided

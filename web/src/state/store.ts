@@ -71,10 +71,10 @@ export class ChatStore extends WaitingChat {
     this.shown = this.state = { ...emptyState, model: this.keptModel() }
   }
 
-  /** The beginning of the keys in the browser's storage for this store, or for one tray of it; empty when nothing is stored. */
-  keyOf(tray = ''): string {
+  /** The beginning of the keys in the browser's storage for this store, or for one tray or one thing of it; empty when nothing is stored. */
+  keyOf(part = ''): string {
     const name = this.options.storageKey
-    return name ? `chattray:${name}${tray && `:${tray}`}` : ''
+    return name ? `chattray:${name}${part && `:${part}`}` : ''
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {

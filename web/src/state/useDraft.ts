@@ -8,9 +8,8 @@ import type { FileHolder } from './useFiles'
 const inputs = new Set<() => void>()
 
 /** Text and files that survive a reload; each user and chat has its own. `lost` names the files that did not. */
-export function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (text: string) => void, FileHolder & { lost: string }] {
+export function useDraft(place: DraftPlace, named: boolean): [string, (text: string) => void, FileHolder & { lost: string }] {
   const { drafts } = useChatStore()
-  const place = { user, tray, chat }
   // A file that is read while the draft moves goes where the draft is then.
   const [draft, setDraft] = useState(() => ({ drafts, place, home: { place }, text: drafts.read(place), ...filesOf(drafts.read(filesAt(place))) }))
   useEffect(() => {
@@ -31,8 +30,8 @@ export function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [str
   }
   const { home } = now
   home.place = place
-  const keep = (place: DraftPlace, text: string, short = '') => {
-    drafts.keep(place, text, short)
+  const keep = (at: DraftPlace, text: string, short = '') => {
+    drafts.keep(at, text, short)
     for (const look of inputs) look()
   }
   const setText = (text: string) => keep(home.place, text)

@@ -19,7 +19,7 @@ export interface Pending {
 /** The parts around sending messages: those that go back to the composer, waiting messages, versions, the model, the title. */
 export abstract class WaitingChat extends KeptChat {
   abstract sendMessage(message: string, options?: SendOptions): Promise<void>
-  abstract keyOf(tray?: string): string
+  abstract keyOf(part?: string): string
   abstract readonly drafts: Drafts
   private readonly queues: QueueMemory
   private titleTimer: ReturnType<typeof setTimeout> | undefined
@@ -127,11 +127,7 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   protected keptModel(): string {
-    return keptText('localStorage', this.modelKey()) ?? ''
-  }
-
-  private modelKey(): string {
-    return this.keyOf() && `${this.keyOf()}:model`
+    return keptText('localStorage', this.keyOf('model')) ?? ''
   }
 
   /** Queues a message until the current answer has ended; false if too many wait. */
@@ -185,7 +181,7 @@ export abstract class WaitingChat extends KeptChat {
   /** Uses another model from the next message on; empty means the page's model, or the service's default. */
   chooseModel(model: string): void {
     this.set({ model })
-    keepText('localStorage', this.modelKey(), model)
+    keepText('localStorage', this.keyOf('model'), model)
   }
 
   /** The service may give a new chat a title some time after its first answer. */
