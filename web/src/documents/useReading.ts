@@ -31,7 +31,7 @@ export function useReading(id: string | null, run: RunView | null, steps: number
   const latest = useLatest({ place, labels, steps, frames: run ? { run: run.runId, last: run.fold.last } : noFrames })
   const [found, setFound] = useState<Found | null>(null)
   const [failed, setFailed] = useState({ place, problem: '' })
-  const [loading, setLoading] = useState(false)
+  const [reading, setReading] = useState<DocumentPlace | null>(null)
   const reads = useRef({ begun: 0, shown: 0 })
   const tell = useCallback((from: DocumentPlace, problem: string) => {
     if (latest.current.place === from) setFailed((last) => (last.place === from && last.problem === problem ? last : { place: from, problem }))
@@ -47,7 +47,7 @@ export function useReading(id: string | null, run: RunView | null, steps: number
   }, [latest])
   const reload = useCallback(async () => {
     if (!place.id) return
-    setLoading(true)
+    setReading(place)
     try {
       await readNow(place)
       tell(place, '')
@@ -55,7 +55,7 @@ export function useReading(id: string | null, run: RunView | null, steps: number
       const now = latest.current
       tell(place, error instanceof ApiError ? problemWords(now.labels, error) : now.labels.docFailed)
     } finally {
-      setLoading(false)
+      setReading((now) => (now === place ? null : now))
     }
   }, [place, readNow, tell, latest])
   useEffect(() => void reload(), [reload])
@@ -74,7 +74,7 @@ export function useReading(id: string | null, run: RunView | null, steps: number
     if (now.id) await readNow(now).catch(() => undefined)
     return done
   }, [readNow, tell, latest])
-  return { place, read: found?.place === place ? found : null, problem: failed.place === place ? failed.problem : '', loading, reload, act }
+  return { place, read: found?.place === place ? found : null, problem: failed.place === place ? failed.problem : '', loading: reading === place, reload, act }
 }
 
 /** Why the service refused a request, in words. */
