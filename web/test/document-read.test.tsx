@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { startTransition, Suspense, useState } from 'react'
 import { expect, it } from 'vitest'
 import { ChatProvider } from '../src'
-import { DocumentPane, DocumentVersions, emptySocketFold, useDocument, type SocketBlock } from '../src/documents'
+import { DocumentPane, DocumentVersions, emptySocketFold, useDocument, type DocumentState, type SocketBlock } from '../src/documents'
 import { block } from './blocks'
 import { fakeApi, json } from './fakes'
 import { gateway } from './shown'
@@ -125,4 +125,32 @@ it('shows nothing of a document once another one is wanted, or another user is t
   await act(async () => refused.open())
   await screen.findByRole('alert')
   expect(screen.queryByText('Text a')).toBeNull()
+})
+
+it('is loading until the document that is wanted has been read, not the one before', async () => {
+  const [first, second] = [gateway(), gateway()]
+  const { api } = fakeApi(({ path }) => {
+    const gate = { '/api/documents/d': first, '/api/documents/e': second }[path]
+    return gate?.opened.then(() => json({ id: path.at(-1), title: 'Gold', revision: 1, blocks: [] }))
+  })
+  let state: DocumentState | undefined
+  const Page = ({ id }: { id: string }) => {
+    state = useDocument(id)
+    return null
+  }
+  const page = (id: string) => <ChatProvider api={api} storageKey=""><Page id={id} /></ChatProvider>
+  const { rerender } = render(page('d'))
+  let read: Promise<void> | undefined
+  act(() => {
+    read = state!.reload()
+  })
+  rerender(page('e'))
+  await act(async () => {
+    first.open()
+    await read
+  })
+  expect(state!.loading).toBe(true)
+  await act(async () => second.open())
+  await waitFor(() => expect(state!.loading).toBe(false))
+  expect(state!.document?.id).toBe('e')
 })

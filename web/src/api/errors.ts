@@ -58,7 +58,7 @@ export async function jsonIn<T>(response: Response): Promise<T> {
 }
 
 /** Reads a problem+json answer of the service (RFC 9457). Any other body is a proxy's, and gives an error by its status. */
-export async function problemOf(response: Response): Promise<ApiError> {
+async function problemOf(response: Response): Promise<ApiError> {
   const { status } = response
   const body = (await response.json().catch(() => null)) as Problem | null
   const after = response.headers.get('Retry-After') ?? ''

@@ -149,7 +149,7 @@ export function pause(ms: number, ...signals: AbortSignal[]): Promise<void> {
 }
 
 /** Yields the events of one response; heard is called when a part of it arrives. An event whose data is not JSON is an error. */
-export async function* eventsOf<T>(response: Response, signal?: AbortSignal, heard?: () => void): AsyncGenerator<StreamEvent<T>, void, void> {
+async function* eventsOf<T>(response: Response, signal?: AbortSignal, heard?: () => void): AsyncGenerator<StreamEvent<T>, void, void> {
   if (!response.body) return
   const ready: StreamEvent<T>[] = []
   let size = 0

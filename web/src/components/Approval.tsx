@@ -4,6 +4,7 @@ import { useChatState, useChatStore } from '../state/context'
 import { isObject } from '../state/delta'
 import { digitsOf, withDigits } from '../state/digits'
 import { MAX_TYPED } from '../state/longText'
+import { perObject } from '../state/perObject'
 import { text as textOf, type RunView } from '../state/run'
 import { classes, type PartProps } from '../state/slots'
 import { nameWords, titleOf } from '../state/trail'
@@ -69,16 +70,14 @@ export default function Approval({ approval, runId, send, className, children }:
 }
 
 /** Texts that were changed in inputs and not sent; a card is removed with the tray that shows it. */
-const changes = new WeakMap<ChatStore, Map<string, Texts>>()
+const changes = perObject<ChatStore, Map<string, Texts>>(() => new Map())
 
 /** Texts by the keys of their fields, which the model may have chosen. */
 type Texts = ReadonlyMap<string, string>
 
 /** The changed texts of one input, by their fields. They exist until the call is answered: `forget` is called with whether it was. */
 function useTexts(key: string): [Texts, (texts: Texts) => void, (answered: boolean) => void] {
-  const store = useChatStore()
-  const kept = changes.get(store) ?? new Map<string, Texts>()
-  changes.set(store, kept)
+  const kept = changes(useChatStore())
   const [texts, setTexts] = useState(kept.get(key) ?? new Map<string, string>())
   const change = (next: Texts) => {
     setTexts(next)

@@ -10,6 +10,7 @@ import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } fro
 import type { GeneralChatMessage } from '../state/state'
 import { tell } from '../state/tell'
 import { TrayContextProvider, useLabels, type Command, type TrayContext } from '../state/tray'
+import { useEnd } from '../state/useEnd'
 import { useLatest } from '../state/useLatest'
 import { waitingApproval } from '../state/view'
 import { whenIdle } from '../state/whenIdle'
@@ -91,19 +92,19 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const state = useChatState()
   const labels = useLabels()
   const kept = store.keyOf(storageKey)
-  const [layout, setLayout] = useKept<TrayLayout>(kept && `${kept}:layout`, props.layout ?? 'tray', ['tray', 'sidebar', 'full'])
-  const [theme, setTheme] = useKept<TrayTheme>(kept && `${kept}:theme`, props.theme ?? 'auto', ['auto', 'light', 'dark'])
+  const [layout, setLayout] = useKept<TrayLayout>(kept, 'layout', props.layout ?? 'tray', ['tray', 'sidebar', 'full'])
+  const [theme, setTheme] = useKept<TrayTheme>(kept, 'theme', props.theme ?? 'auto', ['auto', 'light', 'dark'])
   const [begins] = useState<'yes' | 'no'>((props.defaultOpen ?? layout !== 'tray') ? 'yes' : 'no')
-  const [open, setOpen] = useKept<'yes' | 'no'>(kept && `${kept}:open`, begins, ['yes', 'no'])
+  const [open, setOpen] = useKept<'yes' | 'no'>(kept, 'open', begins, ['yes', 'no'])
   const [view, setView] = useState<'chat' | 'history'>('chat')
-  const [rail, setRail] = useKept<'yes' | 'no'>(kept && `${kept}:rail`, 'yes', ['yes', 'no'])
+  const [rail, setRail] = useKept<'yes' | 'no'>(kept, 'rail', 'yes', ['yes', 'no'])
   const me = useMe(store, state.error?.code, state.isLoading)
   const [notice, setNotice] = useState('')
   const { announcement, announce } = useAnnouncements(state, labels)
   const root = useRef<HTMLDivElement>(null)
   const box = useRef<HTMLElement>(null)
   const input = useRef<HTMLTextAreaElement>(null)
-  const [width, setWidth] = useKept<string>(kept && `${kept}:width`, '', null)
+  const [width, setWidth] = useKept<string>(kept, 'width', '')
   const [usual] = useState(defaultWidth)
   const drag = useDrag(box, 'left', Number(width) || usual, (w) => setWidth(String(w)))
   // A page that has no place for a column gets it over its side.
@@ -224,11 +225,8 @@ const ComposerSlot = slot('Composer', Composer)
 
 /** Tells the page about each answer that was completed while it was mounted. */
 function useCompleted(messages: readonly GeneralChatMessage[], busy: boolean, onComplete?: (message: GeneralChatMessage) => void): void {
-  const was = useRef(false)
-  const latest = useLatest(onComplete)
-  useEffect(() => {
+  useEnd(busy, () => {
     const last = messages.at(-1)
-    if (was.current && !busy && last?.role === 'assistant' && last.status === 'complete') tell(() => latest.current?.(last))
-    was.current = busy
-  }, [messages, busy, latest])
+    if (last?.role === 'assistant' && last.status === 'complete') tell(() => onComplete?.(last))
+  })
 }

@@ -2,10 +2,10 @@ import { useEffect, useId, useState } from 'react'
 import type { ModelOffer } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
 import { useAllLabels } from '../state/allLabels'
+import { whenSettled } from '../state/whenSettled'
 import { ChipIcon } from './laterIcons'
 
 export interface ComposerFootProps {
-  /** The page's own choice of a model. */
   className?: string
 }
 
@@ -51,12 +51,6 @@ export default function ComposerFoot({ className }: ComposerFootProps) {
 function useModels(): readonly ModelOffer[] {
   const store = useChatStore()
   const [models, setModels] = useState<readonly ModelOffer[]>([])
-  useEffect(() => {
-    let here = true
-    store.api.listModels().then((list) => here && setModels(list.items), () => undefined)
-    return () => {
-      here = false
-    }
-  }, [store])
+  useEffect(() => whenSettled(store.api.listModels(), (list) => setModels(list.items)), [store])
   return models
 }

@@ -6,6 +6,7 @@ import { JsonCard } from '../payloads/PayloadContent'
 import { useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
 import { useAllLabels } from '../state/allLabels'
+import { whenSettled } from '../state/whenSettled'
 import { CopyIcon } from './icons'
 import { SidePanel } from './SidePanel'
 
@@ -21,16 +22,7 @@ export default function DiagnosticsPanel({ message, onClose }: DiagnosticsPanelP
   const [trace, setTrace] = useState<Diagnostics | null>(null)
   const [problem, setProblem] = useState<unknown>()
   const [done, copy] = useCopy()
-  useEffect(() => {
-    let here = true
-    store.api.getDiagnostics(message.run_id ?? '').then(
-      (d) => here && setTrace(d),
-      (error: unknown) => here && setProblem(error),
-    )
-    return () => {
-      here = false
-    }
-  }, [store, message.run_id])
+  useEffect(() => whenSettled(store.api.getDiagnostics(message.run_id ?? ''), setTrace, setProblem), [store, message.run_id])
   return (
     <SidePanel
       title={labels.diagnostics} width="640px" onClose={onClose}

@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useChatState } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import type { ChatState } from '../state/state'
 import { useLabels } from '../state/tray'
+import { useEnd } from '../state/useEnd'
 import { waitingApproval } from '../state/view'
 import { ChatIcon } from './icons'
 
@@ -15,7 +16,7 @@ export interface LauncherProps extends PartProps {
 /** What a closed tray shows: something waits for the user, the assistant works, or there are new answers. */
 export type LauncherState = 'idle' | 'working' | 'done' | 'waits'
 
-export function launcherState(state: Pick<ChatState, 'run' | 'isLoading'>, unread: number): LauncherState {
+function launcherState(state: Pick<ChatState, 'run' | 'isLoading'>, unread: number): LauncherState {
   if (waitingApproval(state.run)) return 'waits'
   if (state.isLoading) return 'working'
   return unread > 0 ? 'done' : 'idle'
@@ -40,13 +41,9 @@ export function Launcher({ onOpen, unread = 0, className, children }: LauncherPr
 /** Counts the answers that arrive while the tray is closed. */
 export function useUnread(state: ChatState, open: boolean): number {
   const [unread, setUnread] = useState(0)
-  const busy = useRef(state.isLoading)
-  const { isLoading } = state
   useEffect(() => {
-    const ended = busy.current && !isLoading
-    busy.current = isLoading
     if (open) setUnread(0)
-    else if (ended) setUnread((n) => n + 1)
-  }, [isLoading, open])
+  }, [open])
+  useEnd(state.isLoading, () => open || setUnread((n) => n + 1))
   return unread
 }

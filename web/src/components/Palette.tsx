@@ -8,6 +8,7 @@ import { nameWords } from '../state/trail'
 import { useAllLabels } from '../state/allLabels'
 import { tell } from '../state/tell'
 import { useTray, type TrayContext } from '../state/tray'
+import { whenSettled } from '../state/whenSettled'
 import type { Labels } from '../labels/tray'
 import { answerAgain } from './answerAgain'
 import { DocIcon, SparkIcon, ToolIcon } from './icons'
@@ -103,7 +104,6 @@ function useOptions(kind: Asked['kind']): readonly Option[] {
   const [things, setThings] = useState<Option[]>([])
   useEffect(() => {
     if (kind !== '@') return
-    let here = true
     const { current_page, active_tab, active_subtab } = store.getContext()
     const tools = store.api.listTools({ page: current_page, tab: active_tab, subtab: active_subtab }).then((all) => all.items.map((t): Option => ({
       name: t.name, words: firstSentence(t.description) || nameWords(t.name), icon: 'tool', take: () => `@${t.name} `,
@@ -111,12 +111,7 @@ function useOptions(kind: Asked['kind']): readonly Option[] {
     const documents = createDocumentApi(store.api).list().then((all) => all.items.map((d): Option => ({
       name: d.title, words: '', icon: 'document', take: () => `@${d.title} (document ${d.id}) `,
     })))
-    void Promise.allSettled([documents, tools]).then((lists) => {
-      if (here) setThings(lists.flatMap((l) => (l.status === 'fulfilled' ? l.value : [])))
-    })
-    return () => {
-      here = false
-    }
+    return whenSettled(Promise.allSettled([documents, tools]), (lists) => setThings(lists.flatMap((l) => (l.status === 'fulfilled' ? l.value : []))))
   }, [store, kind, page])
   return kind === '/' ? commandsOf(store, tray, labels) : things.map((thing) => (thing.icon === 'document' ? { ...thing, words: labels.document } : thing))
 }

@@ -3,6 +3,7 @@ import { ApiError } from '../api/errors'
 import { pause, STREAM_LIMITS, waitAfter } from '../api/stream'
 import type { User } from '../api/types'
 import { statusWords, type TrayLabels } from '../labels/tray'
+import { keepText, keptText } from '../state/kept'
 import { text, type RunView } from '../state/run'
 import type { ChatState } from '../state/state'
 import type { ChatStore } from '../state/store'
@@ -10,30 +11,21 @@ import { titleOf } from '../state/trail'
 import { waitingApproval } from '../state/view'
 
 /**
- * The user's choice, stored in the browser under a key (not stored if the key
- * is empty); the page's value until the user chooses. A stored value that is
- * not in `allowed` is ignored.
+ * The user's choice, stored in the browser under a name of a tray (not stored
+ * if `tray` is empty); the page's value until the user chooses. A stored value
+ * that is not in `allowed` is ignored.
  */
-export function useKept<T extends string>(key: string, first: T, allowed: readonly T[] | null): [T, (value: T) => void] {
-  const [chosen, setChosen] = useState(() => readKept(key, allowed))
+export function useKept<T extends string>(tray: string, name: string, first: T, allowed?: readonly T[]): [T, (value: T) => void] {
+  const key = tray && `${tray}:${name}`
+  const [chosen, setChosen] = useState(() => {
+    const kept = keptText('localStorage', key) as T | null
+    return kept !== null && (!allowed || allowed.includes(kept)) ? kept : null
+  })
   const keep = useCallback((next: T) => {
     setChosen(next)
-    try {
-      if (key) localStorage.setItem(key, next)
-    } catch {
-      // without storage the choice lives as long as the page
-    }
+    keepText('localStorage', key, next)
   }, [key])
   return [chosen ?? first, keep]
-}
-
-function readKept<T extends string>(key: string, allowed: readonly T[] | null): T | null {
-  try {
-    const kept = key ? (localStorage.getItem(key) as T | null) : null
-    return kept !== null && (allowed === null || allowed.includes(kept)) ? kept : null
-  } catch {
-    return null
-  }
 }
 
 /**

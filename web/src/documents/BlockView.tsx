@@ -11,7 +11,8 @@ import { MAX_EDITED, useKeptShort } from '../state/longText'
 import { BlockContent } from './BlockContent'
 import { firstWords, type Place } from './places'
 import { RenderedDiff } from './RenderedDiff'
-import type { DocumentState, LiveBlock } from './useDocument'
+import type { LiveBlock } from './liveBlock'
+import type { DocumentState } from './useDocument'
 
 /** Moves the focus and the view to a part of a document. */
 export function goTo(part: HTMLElement | null | undefined): void {

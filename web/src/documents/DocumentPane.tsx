@@ -11,7 +11,8 @@ import { useLatest } from '../state/useLatest'
 import { LabelsProvider } from '../state/words'
 import { BlockView, EditBlock, goTo, useName, useUnsaved } from './BlockView'
 import { placesOf, type Place } from './places'
-import type { DocumentState, LiveBlock } from './useDocument'
+import type { LiveBlock } from './liveBlock'
+import type { DocumentState } from './useDocument'
 
 export interface DocumentPaneProps {
   state: DocumentState

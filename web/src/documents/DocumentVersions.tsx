@@ -7,6 +7,7 @@ import { problemWords } from '../labels/tray'
 import { Whole } from '../markdown/TableFrame'
 import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
+import { whenSettled } from '../state/whenSettled'
 import { BlockContent } from './BlockContent'
 import type { DocumentState } from './useDocument'
 
@@ -38,24 +39,13 @@ function Versions({ state, document, close }: { state: DocumentState; document: 
   const shown = read?.revision === chosen ? read : null
   const [problem, setProblem] = useState('')
   const failed = (error: unknown) => setProblem(problemWords(labels, error))
+  useEffect(() => whenSettled(api.versions(document.id), (list) => {
+    setItems(list.items)
+    setChosen(list.items[0]?.revision ?? 0)
+  }, failed), [api, document.id])
   useEffect(() => {
-    let here = true
-    api.versions(document.id).then((list) => {
-      if (!here) return
-      setItems(list.items)
-      setChosen(list.items[0]?.revision ?? 0)
-    }, (error: unknown) => here && failed(error))
-    return () => {
-      here = false
-    }
-  }, [api, document.id])
-  useEffect(() => {
-    let here = true
     setProblem('')
-    if (chosen > 0) api.version(document.id, chosen).then((version) => here && setRead(version), (error: unknown) => here && failed(error))
-    return () => {
-      here = false
-    }
+    return chosen > 0 ? whenSettled(api.version(document.id, chosen), setRead, failed) : undefined
   }, [api, document.id, chosen])
   const restore = async () => {
     try {

@@ -1,6 +1,7 @@
 export { DocumentPane, type DocumentPaneProps } from './DocumentPane'
 export { DocumentVersions, type DocumentVersionsProps } from './DocumentVersions'
-export { useDocument, type DocumentState, type LiveBlock } from './useDocument'
+export { useDocument, type DocumentState } from './useDocument'
+export type { LiveBlock } from './liveBlock'
 export { DocumentAsk, type DocumentAskProps } from './DocumentAsk'
 export { useSocket } from '../socket/useSocket'
 export { createSocket, SOCKET_LIMITS, type ChatSocket, type SocketLink, type SocketOptions, type SocketQuestion, type SocketState } from '../socket/socket'

@@ -1,4 +1,5 @@
 import type { DocumentRecord } from '../api/documents'
+import { keepText, keptText } from '../state/kept'
 import type { Decision, Proposal } from './undo'
 
 /** What the page itself knows of a document: proposals that the service no longer has, and decisions that can be undone. */
@@ -8,6 +9,8 @@ export interface Decided {
   /** A title that is proposed again; empty if none is. */
   title: string
 }
+
+export const nothingDecided: Decided = { proposals: [], decisions: [], title: '' }
 
 /** Characters of one document that are kept over a reload; a browser keeps about five million for a whole page. */
 const MAX_KEPT = 1_000_000
@@ -21,21 +24,16 @@ export function keyOf(name: string, document: DocumentRecord): string {
 
 /** Keeps over a reload what the page knows of a document. What is too large loses its oldest decisions, then its proposals. */
 export function keep(key: string, revision: number, { proposals, decisions, title }: Decided): void {
-  if (!key) return
-  try {
-    if (proposals.length + decisions.length === 0 && !title) return sessionStorage.removeItem(key)
-    const kept = { version, revision, proposals, title, decisions: [] as Decision[] }
-    let room = MAX_KEPT - JSON.stringify(kept).length
-    if (room < 0) return sessionStorage.removeItem(key)
-    for (const decision of decisions.toReversed()) {
-      room -= JSON.stringify(decision).length + 1
-      if (room < 0) break
-      kept.decisions.unshift(decision)
-    }
-    sessionStorage.setItem(key, JSON.stringify(kept))
-  } catch {
-    // without storage they are lost with the page
+  const kept = { version, revision, proposals, title, decisions: [] as Decision[] }
+  let room = MAX_KEPT - JSON.stringify(kept).length
+  const fits = room >= 0
+  for (const decision of decisions.toReversed()) {
+    room -= JSON.stringify(decision).length + 1
+    if (room < 0) break
+    kept.decisions.unshift(decision)
   }
+  const some = proposals.length + decisions.length > 0 || title !== ''
+  keepText('sessionStorage', key, some && fits ? JSON.stringify(kept) : null)
 }
 
 /**
@@ -44,10 +42,10 @@ export function keep(key: string, revision: number, { proposals, decisions, titl
  */
 export function readKept(key: string, revision: number): Decided {
   try {
-    const kept = JSON.parse((key && sessionStorage.getItem(key)) || '{}') as Partial<Decided & { version: number; revision: number }>
-    if (kept.version !== version) return { proposals: [], decisions: [], title: '' }
+    const kept = JSON.parse(keptText('sessionStorage', key) ?? '{}') as Partial<Decided & { version: number; revision: number }>
+    if (kept.version !== version) return nothingDecided
     return { proposals: kept.proposals ?? [], decisions: kept.revision === revision ? (kept.decisions ?? []) : [], title: kept.title ?? '' }
   } catch {
-    return { proposals: [], decisions: [], title: '' }
+    return nothingDecided
   }
 }

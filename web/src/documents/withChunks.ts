@@ -1,7 +1,7 @@
 import type { DocumentRecord } from '../api/documents'
 import type { Props } from '../api/types'
 import type { SocketBlock, SocketFold } from '../socket/chunks'
-import type { LiveBlock } from './useDocument'
+import { withdraw, type LiveBlock } from './liveBlock'
 
 /**
  * Overlays a document's blocks with the state of a socket. `read` is the step
@@ -26,14 +26,6 @@ export function withChunks(blocks: LiveBlock[], document: DocumentRecord | null,
     }
   }
   return shown
-}
-
-/** Withdraws the text that was written into the block at an index; a new block is removed. */
-export function withdraw(blocks: LiveBlock[], at: number): void {
-  const block = blocks[at]
-  if (!block) return
-  if (block.current === undefined) blocks.splice(at, 1)
-  else blocks[at] = { ...block, new: undefined, new_meta: undefined, new_position: undefined, state: 'clean', writing: false, planned: false }
 }
 
 /** Whether what the newest run of a socket wrote into a document was withdrawn. */

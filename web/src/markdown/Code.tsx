@@ -2,6 +2,7 @@ import { memo, useEffect, useRef, useState, type ReactNode } from 'react'
 import { ExpandIcon, WrapIcon } from '../components/icons'
 import { Boundary } from '../state/Boundary'
 import { useLabels } from '../state/tray'
+import { useLatest } from '../state/useLatest'
 import { whenIdle } from '../state/whenIdle'
 import { CopyButton } from './copy'
 import { useMarkdownParts, usePlugin, type CodeProps, type Elements, type Highlight, type RenderDiagram } from './plugins'
@@ -97,10 +98,7 @@ function colouredOf(highlight: Highlight, elements: Elements, code: string, lang
 function Diagram({ render, source, onFail }: { render: RenderDiagram; source: string; onFail: () => void }) {
   const labels = useLabels()
   const box = useRef<HTMLDivElement>(null)
-  const fail = useRef(onFail)
-  useEffect(() => {
-    fail.current = onFail
-  })
+  const fail = useLatest(onFail)
   useEffect(() => {
     let here = true
     const draw = async () => {

@@ -1,5 +1,7 @@
 import type { Root } from 'hast'
 import { createContext, useContext, useEffect, useMemo, useState, type ComponentType, type ReactNode } from 'react'
+import { perObject } from '../state/perObject'
+import { whenSettled } from '../state/whenSettled'
 
 /** Draws a formula into an element. It throws when the formula is not TeX. */
 export type RenderMath = (tex: string, element: HTMLElement, display: boolean) => void
@@ -74,28 +76,23 @@ export function useMarkdownParts({ components, plugins }: MarkdownParts): Markdo
 }
 
 type Loader<T> = () => Promise<T>
-const loaded = new WeakMap<Loader<unknown>, { value?: unknown; coming?: Promise<unknown> }>()
+const loaded = perObject<Loader<unknown>, { value?: unknown; coming?: Promise<unknown> }>(() => ({}))
 
 /** A plugin, loaded when it is first needed; null until then. If it cannot be loaded, the next part that needs it tries again. */
 export function usePlugin<K extends keyof typeof bundled>(name: K, wanted: boolean): Awaited<ReturnType<(typeof bundled)[K]>> | null {
   type Value = Awaited<ReturnType<(typeof bundled)[K]>>
   const chosen = (useContext(Context).plugins as MarkdownPlugins & { elements?: undefined } | undefined)?.[name]
   const load = chosen === false ? null : ((chosen ?? bundled[name]) as Loader<Value>)
+  const entry = wanted && load ? loaded(load) : null
   const [, again] = useState(0)
   useEffect(() => {
-    if (!wanted || !load || loaded.get(load)?.value !== undefined) return
-    let here = true
-    const entry = loaded.get(load) ?? {}
-    loaded.set(load, entry)
-    entry.coming ??= load().then((value) => {
+    if (!entry || entry.value !== undefined) return
+    entry.coming ??= load!().then((value) => {
       entry.value = value
-    })
-    entry.coming.then(() => here && again((n) => n + 1), () => {
+    }, () => {
       entry.coming = undefined
     })
-    return () => {
-      here = false
-    }
-  }, [wanted, load])
-  return wanted && load ? ((loaded.get(load)?.value as Value | undefined) ?? null) : null
+    return whenSettled(entry.coming, () => again((n) => n + 1))
+  }, [entry])
+  return (entry?.value as Value | undefined) ?? null
 }

@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode }
 import type { CustomPayload } from '../api/types'
 import { Boundary } from '../state/Boundary'
 import { useChatStore } from '../state/context'
+import { whenSettled } from '../state/whenSettled'
 import type { PayloadHandler } from './registry'
 import type { SchemaResult, StandardSchema } from './standardSchema'
 import type { Decided } from './useDecision'
@@ -61,12 +62,8 @@ function useChecked(handler: PayloadHandler | undefined, data: unknown): Checked
   const result = useMemo(() => (schema ? resultOf(schema, data) : null), [schema, data])
   useEffect(() => {
     if (!(result instanceof Promise)) return
-    let here = true
-    const take = (r: SchemaResult<unknown>) => here && setLate({ of: result, result: checkedOf(r) })
-    void result.then(take, () => here && setLate({ of: result, result: 'misfit' }))
-    return () => {
-      here = false
-    }
+    const take = (is: Checked) => setLate({ of: result, result: is })
+    return whenSettled(result, (r) => take(checkedOf(r)), () => take('misfit'))
   }, [result])
   if (!result) return { data }
   if (result instanceof Promise) return late?.of === result ? late.result : 'checking'

@@ -3,6 +3,7 @@ import type { CustomPayload } from '../api/types'
 import { problemWords } from '../labels/tray'
 import { locked } from '../state/clientTools'
 import { useChatState, useChatStore } from '../state/context'
+import { perObject } from '../state/perObject'
 import type { ChatStore } from '../state/store'
 import { useLabels, useTray } from '../state/tray'
 import { payloadHandlerFor, type PayloadHandler, type PayloadHandlers } from './registry'
@@ -22,7 +23,7 @@ export interface Decision {
 }
 
 /** Decisions that the page's handler has carried out and that are not stored yet; they are not carried out twice. */
-const done = new WeakMap<ChatStore, Map<string, Decided>>()
+const done = perObject<ChatStore, Map<string, Decided>>(() => new Map())
 
 interface Own {
   id: string
@@ -53,8 +54,7 @@ export function useDecisionIn(payload: CustomPayload, handlers: PayloadHandlers,
     const chat = store.getSnapshot()
     if (chat.deciding.includes(id) || decided) return false
     const handler = payloadHandlerFor(payload.type, handlers)
-    const kept = done.get(store) ?? new Map<string, Decided>()
-    done.set(store, kept)
+    const kept = done(store)
     setOwn({ id, deciding: true, problem: '' })
     store.deciding(id, true)
     let stored: Decided | undefined
@@ -84,7 +84,7 @@ export function useDecisionIn(payload: CustomPayload, handlers: PayloadHandlers,
 }
 
 /** The data as the handler's schema returns it; data that does not fit cannot be accepted. */
-export async function dataOf(handler: PayloadHandler | undefined, data: unknown): Promise<unknown> {
+async function dataOf(handler: PayloadHandler | undefined, data: unknown): Promise<unknown> {
   if (!handler?.schema) return data
   const result = await handler.schema['~standard'].validate(data)
   if (result.issues) throw new Error(issueWords(result.issues))

@@ -238,7 +238,7 @@ function foldContent(fold: SocketFold, run: SocketRun, chunk: SocketChunk): Step
 }
 
 /** Whether the first chunk of a block is its metadata, not content. */
-export function withHeader(type: string): boolean {
+function withHeader(type: string): boolean {
   return type === 'interactive_chart' || type === 'interative_chart' || type.startsWith('image/')
 }
 

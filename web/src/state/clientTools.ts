@@ -2,7 +2,7 @@ import type { ChatApi } from '../api/client'
 import { ApiError } from '../api/errors'
 import { pause, waitAfter } from '../api/stream'
 import type { ClientToolSpec, Props } from '../api/types'
-import { keepList, keptList } from './keptList'
+import { keepList, keptList } from './kept'
 import { issueWords, type OutputOf, type StandardSchema } from '../payloads/standardSchema'
 
 /** Limits of the tools that a page runs. */

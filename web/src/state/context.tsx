@@ -147,6 +147,7 @@ export function useGeneralChat(): GeneralChat {
   const store = useChatStore()
   const state = useChatState()
   return useMemo(() => ({
+    ...actionsOf(store),
     messages: state.messages,
     isLoading: state.isLoading,
     streamingText: state.run ? textOf(state.run) : '',
@@ -155,25 +156,24 @@ export function useGeneralChat(): GeneralChat {
     error: state.error?.message ?? null,
     conversationId: state.conversationId,
     livePayloads: state.run ? payloadsOf(state.run) : [],
-    sendMessage: (message, options) => store.sendMessage(message, options),
-    stop: () => store.stop(),
-    retry: () => store.retry(),
-    newChat: () => store.newChat(),
-    openChat: (id) => store.open(id),
-    updateContext: (change) => store.updateContext(change),
   }), [store, state])
 }
 
+type ChatActions = Pick<GeneralChat, 'sendMessage' | 'stop' | 'retry' | 'newChat' | 'openChat' | 'updateContext'>
+
 /** Sends and stops without rendering at every token; `updateContext` tells the service what the page shows. */
-export function useChatContext(): Pick<GeneralChat, 'sendMessage' | 'stop' | 'retry' | 'newChat' | 'openChat' | 'updateContext'> & { chatApi: ChatApi } {
+export function useChatContext(): ChatActions & { chatApi: ChatApi } {
   const store = useChatStore()
-  return useMemo(() => ({
-    chatApi: store.api,
+  return useMemo(() => ({ chatApi: store.api, ...actionsOf(store) }), [store])
+}
+
+function actionsOf(store: ChatStore): ChatActions {
+  return {
     sendMessage: (message, options) => store.sendMessage(message, options),
     stop: () => store.stop(),
     retry: () => store.retry(),
     newChat: () => store.newChat(),
     openChat: (id) => store.open(id),
     updateContext: (change) => store.updateContext(change),
-  }), [store])
+  }
 }

@@ -1,4 +1,5 @@
 import type { Attachment } from '../api/types'
+import { keptText, replaceText } from './kept'
 import type { Unsent } from './state'
 
 /** Characters of a draft that are kept over a reload; a browser keeps about five million for a whole page. */
@@ -17,28 +18,13 @@ export class Drafts {
   }
 
   read(place: DraftPlace): string {
-    const key = this.key(place)
-    const here = this.typed.get(placeKey(place))
-    if (here !== undefined || key === '') return here ?? ''
-    try {
-      return sessionStorage.getItem(key) ?? ''
-    } catch {
-      return ''
-    }
+    return this.typed.get(placeKey(place)) ?? keptText('sessionStorage', this.key(place)) ?? ''
   }
 
   /** Keeps a text, and over a reload `short` where the text is too long for that. */
   keep(place: DraftPlace, text: string, short = ''): void {
     this.typed.set(placeKey(place), text)
-    const key = this.key(place)
-    if (key === '') return
-    const kept = text.length > MAX_KEPT ? short : text
-    try {
-      sessionStorage.removeItem(key)
-      if (kept) sessionStorage.setItem(key, kept)
-    } catch {
-      // without storage a draft is lost with the page
-    }
+    replaceText('sessionStorage', this.key(place), (text.length > MAX_KEPT ? short : text) || null)
   }
 
   /** Keeps a message that is on its way until `arrived` is called with its key. */

@@ -29,6 +29,14 @@ export abstract class KeptChat {
     this.dispatch({ type: 'set', set })
   }
 
+  /** Asks about the open chat. There is no answer if no chat is open, or another one when it comes. */
+  protected async about<T>(ask: (conversationId: number) => Promise<T>): Promise<T | undefined> {
+    const { conversationId } = this.state
+    if (conversationId === null) return
+    const answer = await ask(conversationId)
+    return this.state.conversationId === conversationId ? answer : undefined
+  }
+
   /** Stores the user's rating of an answer of a chat, by default the open one, instead of an earlier one; null removes it. */
   async feedback(messageId: string, judgement: Feedback | null, { conversationId } = this.state as Pick<ChatState, 'conversationId'>): Promise<void> {
     if (conversationId === null) return
@@ -48,13 +56,11 @@ export abstract class KeptChat {
   }
 
   async loadOlder(): Promise<void> {
-    const { conversationId, olderCursor } = this.state
-    if (conversationId === null || !olderCursor) return
+    const { olderCursor: cursor } = this.state
+    if (!cursor) return
     try {
-      const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize, cursor: olderCursor })
-      if (this.state.conversationId === conversationId && this.state.olderCursor === olderCursor) {
-        this.set({ messages: [...(chat.messages ?? []), ...this.state.messages], olderCursor: chat.next_cursor ?? null })
-      }
+      const chat = await this.about((id) => this.api.getChat(id, { limit: STORE_LIMITS.pageSize, cursor }))
+      if (chat && this.state.olderCursor === cursor) this.set({ messages: [...(chat.messages ?? []), ...this.state.messages], olderCursor: chat.next_cursor ?? null })
     } catch (error) {
       this.note(error)
     }
@@ -62,12 +68,10 @@ export abstract class KeptChat {
 
   /** Shows as stored what was read of answers before reading them failed. Until the chat can be read they stay as they are. */
   protected async readCut(): Promise<void> {
-    const { conversationId, messages } = this.state
-    if (conversationId === null || !messages.some((m) => m.id.startsWith(CUT_ID))) return
-    const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }).catch(() => null)
-    if (this.state.conversationId !== conversationId) return
+    if (!this.state.messages.some((m) => m.id.startsWith(CUT_ID))) return
+    const chat = await this.about((id) => this.api.getChat(id, { limit: STORE_LIMITS.pageSize })).catch(() => null)
     const stored = (id: string, run?: string) => (id.startsWith(CUT_ID) ? chat?.messages?.find((m) => m.run_id === run) : undefined)
-    this.set({ messages: this.state.messages.map((m) => stored(m.id, m.run_id) ?? m) })
+    if (chat) this.set({ messages: this.state.messages.map((m) => stored(m.id, m.run_id) ?? m) })
   }
 
   /** Stores the decision about a payload of a chat, by default the open one. */
@@ -95,12 +99,14 @@ export abstract class KeptChat {
 
   /** Goes back to a version of a message; the next question continues from it. */
   async selectVersion(messageId: string): Promise<void> {
-    const { conversationId, isLoading } = this.state
-    if (conversationId === null || isLoading) return
+    if (this.state.isLoading) return
     try {
-      const chat = await this.api.selectVersion(conversationId, messageId)
-      this.tell({ kind: 'changed', conversationId })
-      if (this.state.conversationId === conversationId && !this.state.isLoading) this.dispatch({ type: 'opened', chat })
+      const chat = await this.about(async (conversationId) => {
+        const now = await this.api.selectVersion(conversationId, messageId)
+        this.tell({ kind: 'changed', conversationId })
+        return now
+      })
+      if (chat && !this.state.isLoading) this.dispatch({ type: 'opened', chat })
     } catch (error) {
       this.note(error)
     }

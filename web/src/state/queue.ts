@@ -1,4 +1,4 @@
-import { keepList, keptList } from './keptList'
+import { keepList, keptList } from './kept'
 import type { Queued } from './state'
 
 /** Messages that wait in a chat, at most. */

@@ -71,10 +71,10 @@ export class ChatStore extends WaitingChat {
     this.shown = this.state = { ...emptyState, model: this.keptModel() }
   }
 
-  /** The beginning of the keys in the browser's storage for this store, or for one tray of it; empty when nothing is stored. */
-  keyOf(tray = ''): string {
+  /** The beginning of the keys in the browser's storage for this store, or for one tray or one thing of it; empty when nothing is stored. */
+  keyOf(part = ''): string {
     const name = this.options.storageKey
-    return name ? `chattray:${name}${tray && `:${tray}`}` : ''
+    return name ? `chattray:${name}${part && `:${part}`}` : ''
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -365,13 +365,12 @@ export class ChatStore extends WaitingChat {
   /** Checks whether the chat has a new run of another tab, or is deleted. */
   async refresh(): Promise<void> {
     const { conversationId, isLoading, isOpening, title } = this.state
-    if (conversationId === null || isLoading || isOpening) return
-    const chat = await this.api.getChat(conversationId, { limit: 1 }).catch((error: Partial<ApiError>) => (error.status === 404 ? undefined : null))
+    if (isLoading || isOpening) return
+    const chat = await this.about((id) => this.api.getChat(id, { limit: 1 }).catch((error: Partial<ApiError>) => (error.status === 404 ? null : undefined)))
     const known = this.state.messages.at(-1)?.id
-    if (known?.startsWith(LOCAL_ID)) return
-    if (chat === null || this.state.isLoading || this.state.conversationId !== conversationId) return
+    if (chat === undefined || this.state.isLoading || known?.startsWith(LOCAL_ID)) return
     this.titled(title, chat?.title)
-    if (!chat || chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
+    if (!chat || chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId!)
   }
 
   /** Replays the run of a loaded answer, so that its reasoning and threads are shown. */

@@ -3,6 +3,7 @@ import { defaultLabels, type Labels, type TrayLabels } from '../labels/tray'
 import type { CustomPayload, User } from '../api/types'
 import type { Drops } from './drops'
 import type { PayloadHandlers } from '../payloads/registry'
+import { perObject } from './perObject'
 import type { ToolRenderers } from './slots'
 import type { GeneralChatMessage } from './state'
 import { Words, wordsOf } from './words'
@@ -50,12 +51,9 @@ export function useTray(): TrayContext {
   return useContext(Context)
 }
 
-const whole = new WeakMap<Partial<Labels>, TrayLabels>()
+const labelsOf = perObject((own: Partial<Labels>) => wordsOf<TrayLabels>(defaultLabels, own))
 
 /** The words of the nearest ChatTray, DocumentPane or ChatProvider: the page's words, else those of defaultLabels. */
 export function useLabels(): TrayLabels {
-  const own = useContext(Words)
-  let all = whole.get(own)
-  if (!all) whole.set(own, (all = wordsOf<TrayLabels>(defaultLabels, own)))
-  return all
+  return labelsOf(useContext(Words))
 }

@@ -1,12 +1,10 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { ApiError, isAbort } from '../api/errors'
+import { useCallback, useEffect, useMemo } from 'react'
+import type { ApiError } from '../api/errors'
 import type { Chat } from '../api/types'
 import { useChatState, useChatStore } from './context'
 import { Tabs, type TabMessage } from './tabs'
+import { CHAT_LIST, useChatList } from './useChatList'
 import { useLatest } from './useLatest'
-
-/** Chats that are fetched at a time; the time after the last key before a search, and after which it is asked whether chats are still being answered, in milliseconds. */
-const THREADS = { page: 30, typing: 200, answering: 5_000 }
 
 /** The user's chats, pinned ones first, then the newest. */
 export interface ThreadsState {
@@ -43,110 +41,12 @@ interface Change {
 export function useThreads(): ThreadsState {
   const store = useChatStore()
   const current = useChatState((state) => state.conversationId)
-  const [query, setQuery] = useState('')
-  const [archived, setArchived] = useState(false)
-  const [{ items, cursor }, setList] = useState<{ items: Chat[]; cursor?: string }>({ items: [] })
-  const [status, setStatus] = useState<ThreadsState['status']>('loading')
-  const [error, setError] = useState<ApiError | null>(null)
-  // The chats of another user are not shown meanwhile.
-  const [of, setOf] = useState(store)
-  if (of !== store) {
-    setOf(store)
-    setList({ items: [] })
-    setQuery('')
-    setStatus('loading')
-  }
-  const failed = useCallback((problem: unknown) => {
-    setError(problem instanceof ApiError ? problem : null)
-    setStatus('error')
-  }, [])
-  // A list that was requested before a change may lack it, so it is read again.
-  const reading = useRef(false)
-  const [stale, setStale] = useState(0)
-  const reload = useCallback(() => setStale((n) => n + 1), [])
-  const change = useLatest(({ id, set }: Change) => {
-    const goes = set === null || (set.archived ?? archived) !== archived
-    setList((list) => ({ ...list, items: list.items.flatMap((c) => (c.conversation_id !== id ? [c] : goes ? [] : [{ ...c, ...set }])).toSorted(inOrder) }))
-    if (reading.current || (!goes && !items.some((c) => c.conversation_id === id))) reload()
-  })
-  const tabs = useMemo(() => new Tabs<Change>(store.keyOf('threads')), [store])
-  // A list of more pages stays as the user has read it.
-  const seen = useLatest(() => items.length > THREADS.page || reload())
-  useEffect(() => tabs.join((made) => change.current(made), () => seen.current()), [tabs])
-  const share = useCallback((id: number, set: Change['set']) => {
-    change.current({ id, set })
-    tabs.tell({ id, set })
-  }, [tabs])
-  // A new chat of a tab that may have no list itself.
-  const news = useLatest((message: TabMessage) => message.kind === 'changed' && items.every((c) => c.conversation_id !== message.conversationId) && reload())
-  useEffect(() => new Tabs<TabMessage>(store.keyOf()).join((message) => news.current(message), () => undefined), [store])
-  // A chat that is not in the list is new, so the list is read again after its first answer.
-  const settled = useChatState((state) => (state.isLoading ? null : state.conversationId))
-  const [made, setMade] = useState<number | null>(null)
-  if (settled !== null && settled !== made && status === 'ready' && query === '' && !archived && !items.some((c) => c.conversation_id === settled)) setMade(settled)
-  useEffect(() => {
-    const request = new AbortController()
-    const timer = setTimeout(() => {
-      setStatus('loading')
-      reading.current = true
-      store.api.listChats({ q: query.trim(), limit: THREADS.page, ...(archived && { archived: 'true' }) }, request.signal).then(
-        (list) => {
-          if (request.signal.aborted) return
-          reading.current = false
-          setList({ items: list.items, cursor: list.next_cursor })
-          setStatus('ready')
-        },
-        (problem: unknown) => {
-          if (isAbort(problem)) return
-          reading.current = false
-          failed(problem)
-        },
-      )
-    }, query ? THREADS.typing : 0)
-    return () => {
-      clearTimeout(timer)
-      request.abort()
-    }
-  }, [store, query, archived, made, stale])
-  // Nothing tells when an answer of a chat ends that is not open.
-  const here = useChatState((state) => (state.isLoading ? state.conversationId : null))
-  const answering = items.some((c) => c.active_run_id && c.conversation_id !== here)
-  useEffect(() => {
-    if (!answering) return
-    // Where it is not known, and where nobody sees it, it is asked again.
-    const unknown = (): { items: Chat[] } => ({ items: [] })
-    const asked = async () => (document.hidden ? unknown() : store.api.listChats({ limit: THREADS.page, ...(archived && { archived: 'true' }) }).catch(unknown))
-    const timer = setTimeout(() => void asked().then((now) => {
-      setList((list) => ({ ...list, items: list.items.map((c) => ({ ...c, active_run_id: (now.items.find((n) => n.conversation_id === c.conversation_id) ?? c).active_run_id })) }))
-    }), THREADS.answering)
-    return () => clearTimeout(timer)
-  }, [store, answering, items, archived])
-  useEffect(() => {
-    addEventListener('online', reload)
-    return () => removeEventListener('online', reload)
-  }, [reload])
-  const end = useLatest(cursor)
-  const loadMore = useCallback(() => {
-    store.api.listChats({ q: query.trim(), limit: THREADS.page, cursor, ...(archived && { archived: 'true' }) }).then(
-      // A page counts once, and only while the list ends where it begins. A chat that was moved meanwhile may be in it again.
-      (list) => {
-        setList((before) => (before.cursor !== cursor ? before : {
-          items: [...before.items, ...list.items.filter((c) => before.items.every((b) => b.conversation_id !== c.conversation_id))], cursor: list.next_cursor,
-        }))
-        if (end.current === cursor) setStatus((now) => (now === 'error' ? 'ready' : now))
-      },
-      (problem: unknown) => {
-        if (end.current === cursor) failed(problem)
-      },
-    )
-  }, [store, query, archived, cursor])
-  // All that was listed is archived or deleted: the next page takes its place.
-  const next = status === 'ready' && items.length === 0 && cursor !== undefined
-  useEffect(() => {
-    if (next) loadMore()
-  }, [next, loadMore])
+  const list = useChatList()
+  const share = useShared(list)
+  useAnswering(list)
+  const { items, query, setQuery, archived, setArchived, status, error, hasMore, loadMore, reload } = list
   return {
-    items, current, query, setQuery, status, error, hasMore: cursor !== undefined, loadMore, reload, archived, setArchived,
+    items, current, query, setQuery, archived, setArchived, status, error, hasMore, loadMore, reload,
     open: useCallback((id) => void store.open(id), [store]),
     startNew: useCallback(() => store.newChat(), [store]),
     rename: useCallback(async (id, title) => {
@@ -167,6 +67,50 @@ export function useThreads(): ThreadsState {
     }, [store, share]),
   }
 }
+
+type List = ReturnType<typeof useChatList>
+
+/** Changes the list as other tabs do; the function that is returned changes it here and in them. */
+function useShared({ items, archived, reload, change, reading }: List) {
+  const store = useChatStore()
+  const has = (id: number) => items.some((c) => c.conversation_id === id)
+  const made = useLatest(({ id, set }: Change) => {
+    const goes = set === null || (set.archived ?? archived) !== archived
+    change((chats) => chats.flatMap((c) => (c.conversation_id !== id ? [c] : goes ? [] : [{ ...c, ...set }])).toSorted(inOrder))
+    // A list that was requested before may lack the change.
+    if (reading.current || (!goes && !has(id))) reload()
+  })
+  const tabs = useMemo(() => new Tabs<Change>(store.keyOf('threads')), [store])
+  // A list of more pages stays as the user has read it.
+  const seen = useLatest(() => items.length > CHAT_LIST.page || reload())
+  useEffect(() => tabs.join((message) => made.current(message), () => seen.current()), [tabs])
+  // A new chat of a tab that may have no list itself.
+  const news = useLatest((message: TabMessage) => message.kind === 'changed' && !has(message.conversationId) && reload())
+  useEffect(() => new Tabs<TabMessage>(store.keyOf()).join((message) => news.current(message), () => undefined), [store])
+  return useCallback((id: number, set: Change['set']) => {
+    made.current({ id, set })
+    tabs.tell({ id, set })
+  }, [made, tabs])
+}
+
+/** Asks again and again which chats are being answered: nothing tells when an answer of a chat ends that is not open. */
+function useAnswering({ items, ask, change }: List): void {
+  const here = useChatState((state) => (state.isLoading ? state.conversationId : null))
+  const answering = items.some((c) => c.active_run_id && c.conversation_id !== here)
+  useEffect(() => {
+    if (!answering) return
+    // Where it is not known, and where nobody sees it, it is asked again.
+    const unknown = (): { items: Chat[] } => ({ items: [] })
+    const asked = async () => (document.hidden ? unknown() : ask('').catch(unknown))
+    const timer = setTimeout(() => void asked().then((now) => {
+      change((chats) => chats.map((c) => ({ ...c, active_run_id: (now.items.find((n) => n.conversation_id === c.conversation_id) ?? c).active_run_id })))
+    }), ANSWERING)
+    return () => clearTimeout(timer)
+  }, [ask, change, answering, items])
+}
+
+/** Milliseconds after which it is asked whether chats are still being answered. */
+const ANSWERING = 5_000
 
 /** The order in which the service lists chats. */
 function inOrder(a: Chat, b: Chat): number {

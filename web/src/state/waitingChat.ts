@@ -1,6 +1,7 @@
 import { jsonOf, newKey } from '../api/client'
 import type { ChatRequest, Run, RunList } from '../api/types'
 import type { Drafts } from './drafts'
+import { keepText, keptText } from './kept'
 import { KeptChat } from './keptChat'
 import { MAX_QUEUED, QueueMemory } from './queue'
 import type { SendOptions } from './request'
@@ -18,7 +19,7 @@ export interface Pending {
 /** The parts around sending messages: those that go back to the composer, waiting messages, versions, the model, the title. */
 export abstract class WaitingChat extends KeptChat {
   abstract sendMessage(message: string, options?: SendOptions): Promise<void>
-  abstract keyOf(tray?: string): string
+  abstract keyOf(part?: string): string
   abstract readonly drafts: Drafts
   private readonly queues: QueueMemory
   private titleTimer: ReturnType<typeof setTimeout> | undefined
@@ -126,11 +127,7 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   protected keptModel(): string {
-    try {
-      return (this.keyOf() && localStorage.getItem(`${this.keyOf()}:model`)) || ''
-    } catch {
-      return ''
-    }
+    return keptText('localStorage', this.keyOf('model')) ?? ''
   }
 
   /** Queues a message until the current answer has ended; false if too many wait. */
@@ -177,17 +174,14 @@ export abstract class WaitingChat extends KeptChat {
     this.leaving = null
     const queue = this.queues.read(conversationId)
     this.set({ queue })
-    if (queue[0] && (await this.runOf(queue[0].id).catch(() => null)) && this.state.conversationId === conversationId) this.unqueue(queue[0].id)
+    const [first] = queue
+    if (first && (await this.about(() => this.runOf(first.id)).catch(() => null))) this.unqueue(first.id)
   }
 
   /** Uses another model from the next message on; empty means the page's model, or the service's default. */
   chooseModel(model: string): void {
     this.set({ model })
-    try {
-      if (this.keyOf()) localStorage.setItem(`${this.keyOf()}:model`, model)
-    } catch {
-      // without storage the choice lives as long as the page
-    }
+    keepText('localStorage', this.keyOf('model'), model)
   }
 
   /** The service may give a new chat a title some time after its first answer. */
@@ -202,10 +196,9 @@ export abstract class WaitingChat extends KeptChat {
   }
 
   private async readTitle(after: number): Promise<void> {
-    const { conversationId, title } = this.state
-    if (conversationId === null) return
-    const chat = await this.api.getChat(conversationId, { limit: 1 }).catch(() => null)
-    if (this.state.conversationId !== conversationId) return
+    const { title } = this.state
+    const chat = await this.about((id) => this.api.getChat(id, { limit: 1 }).catch(() => null))
+    if (chat === undefined) return
     this.titled(title, chat?.title)
     if (this.state.title === title && after === TITLE_AFTER) this.lookForTitle(4 * after)
   }

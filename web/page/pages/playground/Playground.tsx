@@ -6,6 +6,7 @@ import { en } from '../../../src/labels/en'
 import { es } from '../../../src/labels/es'
 import { fr } from '../../../src/labels/fr'
 import { zh } from '../../../src/labels/zh'
+import { whenSettled } from '../../../src/state/whenSettled'
 import { go } from '../../route'
 import { Controls } from './Controls'
 import { codeOf, componentsOf, stylesOf, usual, wordsOf, type Language, type Look } from './look'
@@ -33,13 +34,7 @@ export function Playground({ route, theme }: { route: string[]; theme: TrayTheme
   const [look, setLook] = useState<Look>({ ...usual, theme })
   const [recording, setRecording] = useState<Recording | null>(null)
   useStyles(stylesOf(look, '.app-stage'))
-  useEffect(() => {
-    let here = true
-    void recordings[`../../recordings/${file}.json`]!().then((module) => here && setRecording(module.default))
-    return () => {
-      here = false
-    }
-  }, [file])
+  useEffect(() => whenSettled(recordings[`../../recordings/${file}.json`]!(), (module) => setRecording(module.default)), [file])
   const code = codeOf(look)
   return (
     <>

@@ -30,7 +30,7 @@ const ESCAPED: Record<string, string> = { '"': '&quot;', '&': '&amp;', '<': '&lt
 export class Undrawable extends Error {}
 
 /** The most links of a diagram, and of its other parts. The time to draw one grows faster than they do, the page stands still meanwhile, and a short source may have many. */
-export const MOST = { links: 250, others: 400 }
+const MOST = { links: 250, others: 400 }
 
 /** Throws for a diagram with too many parts. */
 export function checkSize(links: number, others: number): void {

@@ -1,0 +1,1 @@
+function e(e,t,n){let r=!0;return e.then(e=>r&&t(e),e=>r&&n?.(e)),()=>{r=!1}}export{e as t};
