@@ -135,9 +135,13 @@ func compileSchema(raw json.RawMessage) (check func(any) error, array bool, err 
 	if err != nil {
 		return nil, false, fmt.Errorf("schema: %w", err)
 	}
+	quick := asCommon(&s)
 	return func(v any) error {
 		if err := bounds.Allow(v); err != nil {
 			return err
+		}
+		if quick != nil && quick.fits(v) {
+			return nil
 		}
 		return resolved.Validate(v)
 	}, s.Type == "array", nil
