@@ -184,6 +184,39 @@ test('with forced colours the focus and the selection are visible', async () => 
   await page.done()
 })
 
+for (const forcedColors of ['none', 'active']) {
+  test(`the focus is visible on what is chosen, and where the box around would cut its ring, with forced colours ${forcedColors}`, async () => {
+    const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Focus' })
+    await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: '| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\ncode()\n```\n\n$$x = y$$\n\n```mermaid\nflowchart LR\nA --> B\n```' })
+    const page = await chromium.open(`${server.url}/#/document/${id}`, { colorScheme: 'dark', forcedColors })
+    await openTray(page)
+    await page.ask('hello')
+    await page.settled()
+    await page.locator('.ct-diagram svg').waitFor()
+    await page.locator('.ct-math-body').waitFor()
+    await page.button('Chats').click()
+    await page.locator('.ct-history').waitFor()
+    // A chosen model, as in the input of a chat whose service has several.
+    await page.locator('.ct-history-search').evaluate((e) => e.insertAdjacentHTML('beforeend', '<label class="ct-model"><select><option>model</option></select></label>'))
+    /** What is drawn at the middle of the start of an element. */
+    const look = async (element) => {
+      const { x, y, height } = await element.boundingBox()
+      return (await page.screenshot({ clip: { x: Math.max(0, x - 5), y: y + height / 2 - 2, width: 10, height: 4 } })).toString('base64')
+    }
+    const sees = async (selector) => {
+      const element = page.locator(selector).first()
+      await element.evaluate((e) => e.scrollIntoView({ block: 'center' }))
+      await page.evaluate(() => document.activeElement?.blur())
+      const before = await look(element)
+      await element.evaluate((e) => e.focus({ focusVisible: true, preventScroll: true }))
+      assert.equal((await look(element)) === before, false, selector)
+    }
+    for (const selector of ['.ct-doc .ct-table', '.ct-doc .ct-code-body', '.ct-doc .ct-math-body', '.ct-doc .ct-diagram', '.ct-segmented [aria-pressed=true]', '.ct-head [aria-pressed=true]', '.ct-chat-open[aria-current=true]', '.ct-model select']) await sees(selector)
+    assert.deepEqual(page.bad, [])
+    await page.done()
+  })
+}
+
 test('styles of the page do not reach into the tray', async () => {
   const page = await chromium.open(`${server.url}/#/streams`, { bypassCSP: true })
   await page.ask('markdown')
