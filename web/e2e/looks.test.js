@@ -512,6 +512,22 @@ test('on paper a chat that fills the page is whole, and one that floats does not
   await page.done()
 })
 
+test('on paper tables and code are whole', async () => {
+  const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Paper' })
+  const long = (line) => Array.from({ length: 60 }, (_, i) => line(i)).join('\n')
+  const row = (cell) => `|${Array.from({ length: 12 }, (_, i) => `${cell(i)}|`).join('')}`
+  await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: `${row((i) => `Column ${i}`)}\n${row(() => '---')}\n${long((i) => row(() => `${i} words`))}\n\n\`\`\`text\n${long((i) => `${i} `.repeat(200))}\n\`\`\`` })
+  const page = await chromium.open(`${server.url}/#/document/${id}`, { viewport: { width: 720, height: 860 } })
+  await page.locator('.ct-doc .ct-code-body').waitFor()
+  const cut = () => page.locator('.ct-doc :is(.ct-table, .ct-code-body)').evaluateAll((all) => all.filter((e) => e.scrollHeight > e.clientHeight || e.scrollWidth > e.closest('.ct-frame').clientWidth).map((e) => e.className))
+  assert.deepEqual(await cut(), ['ct-table', 'ct-code-body'])
+  await page.emulateMedia({ media: 'print' })
+  assert.deepEqual(await cut(), [])
+  await page.shot('paper')
+  await page.emulateMedia({ media: 'screen' })
+  await page.done()
+})
+
 test('without storage of the browser the page and the tray work, as long as the page lives', async () => {
   const page = await chromium.open('about:blank')
   await page.context().addInitScript(() => {
