@@ -290,6 +290,25 @@ for (const [what, viewport] of [['at 400 %', { width: 320, height: 256 }], ['on 
   })
 }
 
+for (const [layout, viewport] of [['Dock to the side', { width: 390, height: 844 }], ['Fill the page', { width: 844, height: 390 }]]) {
+  test(`nothing is under the rounded corners and the bars of a phone of ${viewport.width} pixels`, async () => {
+    const page = await chromium.open(`${server.url}/#/streams`, { viewport })
+    const cdp = await page.context().newCDPSession(page)
+    await openTray(page)
+    await page.button('More options').click()
+    await page.getByRole('menuitemradio', { name: layout }).click()
+    await cdp.send('Emulation.setSafeAreaInsetsOverride', { insets: { top: 47, bottom: 34, left: 50, right: 50 } })
+    const inside = () => page.locator('.ct-head, .ct-composer').evaluateAll((all) => all.every((e) => {
+      const { top, bottom, left, right } = e.getBoundingClientRect()
+      return top >= 47 && bottom <= innerHeight - 34 && left >= 50 && right <= innerWidth - 50
+    }))
+    await until('the tray is inside', inside)
+    await page.shot(`safe-area-${viewport.width}`)
+    await cdp.send('Emulation.setSafeAreaInsetsOverride', { insets: {} })
+    await page.done()
+  })
+}
+
 test('on a phone the playground’s own buttons stay reachable', async () => {
   const page = await chromium.open(`${server.url}/#/playground/broken`, { viewport: { width: 360, height: 740 }, hasTouch: true })
   await page.hasText('breaks off in the middle of')
@@ -523,6 +542,7 @@ test('on paper tables and code are whole', async () => {
   assert.deepEqual(await cut(), ['ct-table', 'ct-code-body'])
   await page.emulateMedia({ media: 'print' })
   assert.deepEqual(await cut(), [])
+  assert.equal(await page.button('Open the chat').isVisible(), false)
   await page.shot('paper')
   await page.emulateMedia({ media: 'screen' })
   await page.done()
