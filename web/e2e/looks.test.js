@@ -184,6 +184,39 @@ test('with forced colours the focus and the selection are visible', async () => 
   await page.done()
 })
 
+for (const forcedColors of ['none', 'active']) {
+  test(`the focus is visible on what is chosen, and where the box around would cut its ring, with forced colours ${forcedColors}`, async () => {
+    const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Focus' })
+    await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: '| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\ncode()\n```\n\n$$x = y$$\n\n```mermaid\nflowchart LR\nA --> B\n```' })
+    const page = await chromium.open(`${server.url}/#/document/${id}`, { colorScheme: 'dark', forcedColors })
+    await openTray(page)
+    await page.ask('hello')
+    await page.settled()
+    await page.locator('.ct-diagram svg').waitFor()
+    await page.locator('.ct-math-body').waitFor()
+    await page.button('Chats').click()
+    await page.locator('.ct-history').waitFor()
+    // A chosen model, as in the input of a chat whose service has several.
+    await page.locator('.ct-history-search').evaluate((e) => e.insertAdjacentHTML('beforeend', '<label class="ct-model"><select><option>model</option></select></label>'))
+    /** What is drawn at the middle of the start of an element. */
+    const look = async (element) => {
+      const { x, y, height } = await element.boundingBox()
+      return (await page.screenshot({ clip: { x: Math.max(0, x - 5), y: y + height / 2 - 2, width: 10, height: 4 } })).toString('base64')
+    }
+    const sees = async (selector) => {
+      const element = page.locator(selector).first()
+      await element.evaluate((e) => e.scrollIntoView({ block: 'center' }))
+      await page.evaluate(() => document.activeElement?.blur())
+      const before = await look(element)
+      await element.evaluate((e) => e.focus({ focusVisible: true, preventScroll: true }))
+      assert.equal((await look(element)) === before, false, selector)
+    }
+    for (const selector of ['.ct-doc .ct-table', '.ct-doc .ct-code-body', '.ct-doc .ct-math-body', '.ct-doc .ct-diagram', '.ct-segmented [aria-pressed=true]', '.ct-head [aria-pressed=true]', '.ct-chat-open[aria-current=true]', '.ct-model select']) await sees(selector)
+    assert.deepEqual(page.bad, [])
+    await page.done()
+  })
+}
+
 test('styles of the page do not reach into the tray', async () => {
   const page = await chromium.open(`${server.url}/#/streams`, { bypassCSP: true })
   await page.ask('markdown')
@@ -253,6 +286,25 @@ for (const [what, viewport] of [['at 400 %', { width: 320, height: 256 }], ['on 
     await page.mouse.wheel(0, 2000)
     await inSight(page.getByRole('menuitem', { name: 'Keyboard' }))
     assert.deepEqual(page.bad, [])
+    await page.done()
+  })
+}
+
+for (const [layout, viewport] of [['Dock to the side', { width: 390, height: 844 }], ['Fill the page', { width: 844, height: 390 }]]) {
+  test(`nothing is under the rounded corners and the bars of a phone of ${viewport.width} pixels`, async () => {
+    const page = await chromium.open(`${server.url}/#/streams`, { viewport })
+    const cdp = await page.context().newCDPSession(page)
+    await openTray(page)
+    await page.button('More options').click()
+    await page.getByRole('menuitemradio', { name: layout }).click()
+    await cdp.send('Emulation.setSafeAreaInsetsOverride', { insets: { top: 47, bottom: 34, left: 50, right: 50 } })
+    const inside = () => page.locator('.ct-head, .ct-composer').evaluateAll((all) => all.every((e) => {
+      const { top, bottom, left, right } = e.getBoundingClientRect()
+      return top >= 47 && bottom <= innerHeight - 34 && left >= 50 && right <= innerWidth - 50
+    }))
+    await until('the tray is inside', inside)
+    await page.shot(`safe-area-${viewport.width}`)
+    await cdp.send('Emulation.setSafeAreaInsetsOverride', { insets: {} })
     await page.done()
   })
 }
@@ -475,6 +527,23 @@ test('on paper a chat that fills the page is whole, and one that floats does not
   await page.emulateMedia({ media: 'print' })
   assert.equal(await page.locator('.ct-tray').isVisible(), false)
   await page.getByText('Research streams').waitFor()
+  await page.emulateMedia({ media: 'screen' })
+  await page.done()
+})
+
+test('on paper tables and code are whole', async () => {
+  const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Paper' })
+  const long = (line) => Array.from({ length: 60 }, (_, i) => line(i)).join('\n')
+  const row = (cell) => `|${Array.from({ length: 12 }, (_, i) => `${cell(i)}|`).join('')}`
+  await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: `${row((i) => `Column ${i}`)}\n${row(() => '---')}\n${long((i) => row(() => `${i} words`))}\n\n\`\`\`text\n${long((i) => `${i} `.repeat(200))}\n\`\`\`` })
+  const page = await chromium.open(`${server.url}/#/document/${id}`, { viewport: { width: 720, height: 860 } })
+  await page.locator('.ct-doc .ct-code-body').waitFor()
+  const cut = () => page.locator('.ct-doc :is(.ct-table, .ct-code-body)').evaluateAll((all) => all.filter((e) => e.scrollHeight > e.clientHeight || e.scrollWidth > e.closest('.ct-frame').clientWidth).map((e) => e.className))
+  assert.deepEqual(await cut(), ['ct-table', 'ct-code-body'])
+  await page.emulateMedia({ media: 'print' })
+  assert.deepEqual(await cut(), [])
+  assert.equal(await page.button('Open the chat').isVisible(), false)
+  await page.shot('paper')
   await page.emulateMedia({ media: 'screen' })
   await page.done()
 })

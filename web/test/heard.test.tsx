@@ -73,6 +73,7 @@ describe('a user who listens hears', () => {
     const card = await screen.findByRole('button', { name: /Look up/ })
     expect(card.textContent).not.toContain('9007199254740992')
     await user.click(card)
+    await screen.findByRole('button', { name: 'Copy: Input' })
     await waitFor(() => expect(document.querySelector('.ct-tool-body pre')?.textContent).toBe('{\n  "account": 9007199254740993,\n  "note": "1"\n}'))
   })
 
@@ -83,5 +84,6 @@ describe('a user who listens hears', () => {
     expect(await screen.findByRole('heading', { name: 'Gold' })).toBeTruthy()
     expect(screen.queryAllByRole('region')).toEqual([])
     expect(screen.getAllByRole('group', { name: 'md block' })).toHaveLength(2)
+    within(screen.getByRole('group', { name: 'Text b' })).getByRole('button', { name: 'Delete the block' })
   })
 })

@@ -28,7 +28,7 @@ describe('versions', () => {
     }, {}, 'k')
     await screen.findByText('Two.')
     const group = await screen.findByRole('group', { name: 'Versions' })
-    within(group).getByLabelText('Version 2 of 2')
+    within(group).getByRole('img', { name: 'Version 2 of 2' })
     expect(within(group).getByRole<HTMLButtonElement>('button', { name: 'Next version' }).disabled).toBe(true)
     await user.click(within(group).getByRole('button', { name: 'Previous version' }))
     await screen.findByText('One.')

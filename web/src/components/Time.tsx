@@ -1,3 +1,5 @@
+import { cut } from '../state/cut'
+
 /** When something was written: the time, and the day if it is not today. */
 export function Time({ at }: { at: string }) {
   const date = new Date(at)
@@ -16,5 +18,5 @@ export function dayOf(date: Date, more?: Intl.DateTimeFormatOptions): string {
 
 /** The first words of a message: what its buttons are about. */
 export function beginningOf(text: string): string | undefined {
-  return text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[*_`#>|~-]+/g, ' ').replace(/\s+/g, ' ').trim().slice(0, 60) || undefined
+  return cut(text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[*_`#>|~-]+/g, ' ').replace(/\s+/g, ' ').trim(), 60) || undefined
 }

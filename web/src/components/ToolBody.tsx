@@ -26,9 +26,9 @@ export default function ToolBody({ id, tool, runId }: ToolBodyProps) {
   return (
     <div className="ct-tool-body" id={id}>
       <code className="ct-tool-id">{tool.name}</code>
-      <div className="ct-tool-part"><span>{labels.toolInput}</span><CopyButton text={input} /></div>
+      <div className="ct-tool-part"><span>{labels.toolInput}</span><CopyButton text={input} label={`${labels.copy}: ${labels.toolInput}`} /></div>
       <pre dir="ltr" tabIndex={0}>{input}</pre>
-      <div className="ct-tool-part"><span>{labels.toolOutput}</span>{output && <CopyButton text={output} />}</div>
+      <div className="ct-tool-part"><span>{labels.toolOutput}</span>{output && <CopyButton text={output} label={`${labels.copy}: ${labels.toolOutput}`} />}</div>
       {output ? <pre dir="auto" tabIndex={0}>{output}</pre> : <p className="ct-muted">{tool.status === 'running' ? labels.loading : labels.toolNoOutput}</p>}
       {cut && <button type="button" className="ct-button ct-small" onClick={() => void store.api.getToolCall(runId, tool.index).then(setWhole, (error: unknown) => store.note(error))}>{labels.toolWhole}</button>}
     </div>

@@ -1,5 +1,6 @@
 import { memo, useId, useState } from 'react'
 import type { TrayLabels } from '../labels/tray'
+import { cut } from '../state/cut'
 import { classes, type PartProps } from '../state/slots'
 import { doneWords, isBusy, titleOf } from '../state/trail'
 import { useLabels } from '../state/tray'
@@ -51,7 +52,7 @@ function hint(tool: ToolView): string {
   const values = Object.values(tool.input)
   const first = values.find((v) => typeof v === 'string' || (typeof v === 'number' && v < 9e15))
   const shown = ID.test(String(first)) ? values.find((v) => typeof v === 'string' && !ID.test(v)) : first
-  return shown === undefined ? '' : String(shown).slice(0, 80)
+  return shown === undefined ? '' : cut(String(shown), 80)
 }
 
 /** What no person has written: one long word of letters with digits among them. */

@@ -25,7 +25,7 @@ export default function Versions({ message, busy }: VersionsProps) {
   return (
     <span className="ct-versions" role="group" aria-label={labels.versions}>
       <IconButton label={labels.versionPrevious} disabled={busy || !version.previous_id} onClick={() => go(version.previous_id, version.number - 1)}><PreviousIcon /></IconButton>
-      <span aria-label={labels.versionOf(version.number, version.count)}><bdi>{version.number}/{version.count}</bdi></span>
+      <span role="img" aria-label={labels.versionOf(version.number, version.count)}><bdi>{version.number}/{version.count}</bdi></span>
       <IconButton label={labels.versionNext} disabled={busy || !version.next_id} onClick={() => go(version.next_id, version.number + 1)}><NextIcon /></IconButton>
     </span>
   )

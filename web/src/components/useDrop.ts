@@ -3,24 +3,26 @@ import { useRef, useState } from 'react'
 /** Takes files that are dropped anywhere on an element. A drop never navigates away from the page. */
 export function useDrop(take: (files: FileList) => void) {
   const [dropping, setDropping] = useState(false)
-  const depth = useRef(0)
+  // The elements that are under the pointer. One that is removed there, as while an answer is written, tells nobody that it was left.
+  const under = useRef(new Set<EventTarget>())
   const hasFiles = (e: React.DragEvent) => e.dataTransfer.types.includes('Files')
   const end = () => {
-    depth.current = 0
+    under.current.clear()
     setDropping(false)
   }
   return {
     dropping,
     onDragEnter: (e: React.DragEvent) => {
       if (!hasFiles(e)) return
-      depth.current++
+      under.current.add(e.target)
       setDropping(true)
     },
     onDragOver: (e: React.DragEvent) => {
       if (hasFiles(e)) e.preventDefault()
     },
-    onDragLeave: () => {
-      if (depth.current > 0 && --depth.current === 0) end()
+    onDragLeave: (e: React.DragEvent) => {
+      under.current.delete(e.target)
+      if (![...under.current].some((element) => (element as Node).isConnected)) end()
     },
     onDrop: (e: React.DragEvent) => {
       end()

@@ -78,7 +78,7 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
         <span className="ct-spacer" />
         {block.writing && <button type="button" className="ct-button ct-small" onClick={() => void state.current.revert(block)}><CloseIcon />{labels.revert}</button>}
         {waits && (
-          <span className="ct-doc-decide">
+          <span className="ct-doc-decide" role="group" aria-label={nameOf(block)}>
             <button type="button" className="ct-button ct-small" onClick={() => void state.current.revert(block)}><CloseIcon />{labels.revert}</button>
             <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.current.accept(block)}><CheckIcon />{labels.accept}</button>
           </span>
@@ -91,7 +91,7 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
           </span>
         )}
         {block.state === 'clean' && !removing && (
-          <span className="ct-block-tools">
+          <span className="ct-block-tools" role="group" aria-label={nameOf(block)}>
             {editable(block) && <IconButton label={labels.blockEdit} onClick={() => setEditing(true)}><EditIcon /></IconButton>}
             {previous !== null && <IconButton label={labels.blockUp} onClick={() => void state.current.move(block, previous)}>↑</IconButton>}
             <IconButton label={labels.blockRemove} onClick={() => setRemoving(true)}><TrashIcon /></IconButton>

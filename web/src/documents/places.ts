@@ -1,4 +1,5 @@
 import type { Block } from '../api/documents'
+import { cut } from '../state/cut'
 import { targetOf } from './undo'
 
 /** Where a block that is proposed to be moved goes: after another block, or to the front. */
@@ -24,5 +25,5 @@ const moves = (block: Block) => block.new_position !== undefined && (block.state
 
 /** The beginning of a block, without the marks of Markdown. */
 export function firstWords(block: Block): string {
-  return (block.new ?? block.current ?? '').slice(0, 200).replace(/[#*`_]/g, '').trim().split('\n')[0]!.slice(0, 40)
+  return cut((block.new ?? block.current ?? '').slice(0, 200).replace(/[#*`_]/g, '').trim().split('\n')[0]!, 40)
 }

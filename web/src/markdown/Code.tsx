@@ -115,5 +115,5 @@ function Diagram({ render, source, onFail }: { render: RenderDiagram; source: st
       cancel()
     }
   }, [render, source])
-  return <Scroller className="ct-diagram"><div ref={box} role="img" aria-label={labels.diagram} /></Scroller>
+  return <Scroller className="ct-diagram" label={labels.diagram}><div ref={box} role="img" aria-label={labels.diagram} /></Scroller>
 }

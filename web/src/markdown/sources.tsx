@@ -1,6 +1,7 @@
 import type { Element, ElementContent, Root, Text } from 'hast'
 import { createContext, useContext, useEffect, useId, useMemo, useRef, useState, type ReactNode } from 'react'
 import { later } from '../components/later'
+import { cut } from '../state/cut'
 import { useLabels } from '../state/tray'
 import type { SourceCardProps } from './SourceCard'
 
@@ -51,7 +52,7 @@ function listed(output: string): Source[] {
     const rest = output.slice(head.index + head[0].length, heads[i + 1]?.index ?? output.length).slice(0, 4000)
     const url = ADDRESS.exec(rest)?.[0] ?? ''
     if (url === '') return
-    const detail = rest.split('\n').map((line) => line.trim()).filter((line) => line !== '' && line !== url).join(' · ').slice(0, MAX_DETAIL)
+    const detail = cut(rest.split('\n').map((line) => line.trim()).filter((line) => line !== '' && line !== url).join(' · '), MAX_DETAIL)
     entries.push({ number: Number(head[1]), title: head[2]!.trim(), detail, url })
   })
   return entries
@@ -62,7 +63,7 @@ function ownList(text: string): Source[] {
   return [...text.matchAll(/^[ \t]*(?:[-*+][ \t]+)?\[(\d{1,3})\](?!:|\()[ \t]+(\S[^\n]{3,600})$/gm)].map((m) => {
     const url = ADDRESS.exec(m[2]!)?.[0] ?? doiOf(m[2]!)
     const title = m[2]!.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(ADDRESS, '').replace(/[*_`]/g, '').replace(/[\s:–—-]+$/, '').trim()
-    return { number: Number(m[1]), title: title.slice(0, 300), detail: '', url }
+    return { number: Number(m[1]), title: cut(title, 300), detail: '', url }
   })
 }
 
