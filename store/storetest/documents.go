@@ -23,6 +23,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"plans over pending changes":                testPlanUndone,
 		"an accepted plan":                          testPlanAccepted,
 		"a repeated plan":                           testPlanRepeated,
+		"a plan that its run has not written":       testPlanDropped,
 		"repeated writes":                           testWritesRepeated,
 		"a plan filled by the user":                 testPlanFilledByUser,
 		"metas of pending edits":                    testBlockMetas,
