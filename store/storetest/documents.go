@@ -37,6 +37,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"changes of one document at once":           testDocumentAtOnce,
 		"versions of a document":                    testDocumentVersions,
 		"versions of what goes":                     testDocumentVersionsOfWhatGoes,
+		"versions that proposals share":             testDocumentVersionsShared,
 		"restored versions":                         testDocumentRestored,
 		"a large document, restored":                testLargeDocumentRestored,
 		"the newest versions within the limit":      testDocumentVersionsKept,
