@@ -69,9 +69,10 @@ func TestReadHTML(t *testing.T) {
 		{"whole page in a form", `<body><form><p>` + prose + `</p><input value="x"><button>Send</button></form></body>`, "", []string{prose}, []string{"Send"}},
 		{
 			"hidden parts", `<body><main><p>` + prose + `</p><p hidden>secret one</p><p style="display: none">secret two</p><div aria-hidden="true">secret three</div>
+			<h3>Is it free?</h3><div hidden="until-found"><p>It is free for schools.</p></div><p hidden="hidden">secret six</p>
 			<div role="dialog">Cookies?</div><!-- secret four --><noscript>Turn it on</noscript><template>secret five</template></main></body>`,
 			"",
-			[]string{prose},
+			[]string{prose, "It is free for schools."},
 			[]string{"secret", "Cookies", "Turn it on"},
 		},
 		{
