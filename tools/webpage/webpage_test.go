@@ -116,6 +116,16 @@ func TestReadHTML(t *testing.T) {
 			[]string{"x", "h`"},
 		},
 		{
+			"what no longer counts", `<body><main><p>` + prose + ` for <del>49</del><ins>39</ins> euros, <s>once <b>80</b></s>, <code>a<del>b</del></code></p></main></body>`, "",
+			[]string{"for ~~49~~39 euros, ~~once **80**~~, `ab`"},
+			nil,
+		},
+		{
+			"lines that begin a part", `<body><main><p>` + prose + `</p><details><summary>Is it safe?</summary>Yes.</details><fieldset><legend>Dose</legend>5 mg</fieldset><center>Note</center>that</main></body>`, "",
+			[]string{"Is it safe?\n\nYes.", "Dose\n\n5 mg", "Note\n\nthat"},
+			nil,
+		},
+		{
 			"notes", `<body><main><p>` + prose + ` safe<sup><a href="#1">1</a></sup> and good<a href="#2"><sup>2</sup></a>, <a href="/c">10<sup>6</sup> cells</a></p></main></body>`, "",
 			[]string{"safe[1](URL#1) and good[2](URL#2), [10^6 cells](URL/c)"},
 			nil,
