@@ -216,23 +216,61 @@ func (f *Filter) unfenced(ended bool) string {
 	return out.String()
 }
 
-// Closed returns a text of Markdown in which the last code fence is closed, so that the
-// text does not take what follows it into its code. A fence with spaces before it is mostly
+// Closed returns a text of Markdown in which the last code fence is closed, and the last
+// comment or other HTML that goes on to its own end, so that the text does not take what
+// follows it into them. A fence with spaces before it is mostly
 // in a list, which ends it: it is left as it is.
 func Closed(content string) string {
-	fence := ""
+	fence, markup := "", ""
 	for line := range strings.Lines(content) {
-		switch indent := len(line) - len(strings.TrimLeft(line, " ")); {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		switch {
+		case markup != "":
 		case fence == "" && indent == 0:
 			fence, _ = opening(line, true)
 		case fence != "" && indent <= maxIndent && closing(line, fence, true) == yes:
 			fence = ""
+			continue
+		}
+		if fence == "" {
+			markup = unclosed(line, indent, markup)
 		}
 	}
-	if fence == "" {
-		return content
+	if end := fence + markup; end != "" {
+		return strings.TrimSuffix(content, "\n") + "\n" + end
 	}
-	return strings.TrimSuffix(content, "\n") + "\n" + fence
+	return content
+}
+
+// markups are the beginnings and ends of the HTML of which Markdown takes all lines up to the
+// end, empty ones too. After the name of an element comes white space or the end of its tag.
+var markups = []struct {
+	begin, end string
+	element    bool
+}{
+	{"<!--", "-->", false},
+	{"<?", "?>", false},
+	{"<![cdata[", "]]>", false},
+	{"<pre", "</pre>", true},
+	{"<script", "</script>", true},
+	{"<style", "</style>", true},
+	{"<textarea", "</textarea>", true},
+}
+
+// unclosed returns the end of the HTML that goes on after the line, "" for none; before is
+// that which goes on before it.
+func unclosed(line string, indent int, before string) string {
+	line = strings.ToLower(line)
+	for _, m := range markups {
+		if before == "" && indent <= maxIndent && strings.HasPrefix(line[indent:], m.begin) &&
+			(!m.element || strings.ContainsAny((line[indent+len(m.begin):] + "\n")[:1], space+">")) {
+			before = m.end
+		}
+	}
+	if before != "" && strings.Contains(line, before) {
+		return ""
+	}
+	return before
 }
 
 // lineAt returns the line that begins there, with its line break if it is whole.

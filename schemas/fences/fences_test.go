@@ -127,6 +127,14 @@ func TestClosed(t *testing.T) {
 		"```md\n- a\n    ```\n    x\n":   "```md\n- a\n    ```\n    x\n```",
 		"```md\n- a\n    ```\n\n```\nb":  "```md\n- a\n    ```\n\n```\nb",
 		"1. a\n\n    ```\n    x":         "1. a\n\n    ```\n    x",
+		"a\n<!-- b\n\n```\nc":            "a\n<!-- b\n\n```\nc\n-->",
+		"<!-- a -->\nb <!-- c":           "<!-- a -->\nb <!-- c",
+		"<!--\na --> b\n\n```\nc":        "<!--\na --> b\n\n```\nc\n```",
+		"```\n<!-- a":                    "```\n<!-- a\n```",
+		"    <!-- code":                  "    <!-- code",
+		"<Pre class=x>\na":               "<Pre class=x>\na\n</pre>",
+		"<script>\na</SCRIPT>\n<prefix":  "<script>\na</SCRIPT>\n<prefix",
+		"<!-->\na":                       "<!-->\na",
 	} {
 		if got := fences.Closed(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

@@ -28,8 +28,12 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 	}
 	if wr.written != nil {
 		wr.written.End(status)
-		if complete {
+		switch end.State {
+		case schemas.RunCompleted:
 			wr.lookForWithdrawals()
+		case schemas.RunFailed, schemas.RunCancelled:
+			wr.dropPlanned()
+		default:
 		}
 		wr.answer.End(complete)
 	}

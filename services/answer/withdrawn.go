@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -52,6 +53,24 @@ func (wr *Writer) lookForRejected(ctx context.Context) {
 		}
 		wr.run.Earlier.Withdrawn[t.Place.BlockIDs] = true
 		wr.rejected = append(wr.rejected, &runlog.BlockReset{Place: t.Place, End: true, Revision: t.Revision})
+	}
+}
+
+// dropPlanned removes the blocks that the run has planned and not written. Those of a
+// complete answer stay: the model may have planned first, and writes when the user asks for it.
+func (wr *Writer) dropPlanned() {
+	if wr.document() == "" || !slices.ContainsFunc(wr.calls, func(c *call) bool { return c != nil && wr.tool(c.Name).Replans }) {
+		return
+	}
+	ctx, done := wr.written.Storing()
+	defer done()
+	dropped, err := wr.deps.Drafts.DropPlanned(ctx, wr.run.Owner, wr.document(), wr.run.ID)
+	if wr.stopFenced(err); err != nil {
+		wr.deps.Logger.Warn("could not remove blocks that were planned and not written", "run_id", wr.run.ID, "error", err)
+	}
+	for _, b := range dropped {
+		place := runlog.Place{DocumentID: wr.document(), BlockIDs: b.ID, Type: b.Type}
+		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: place, End: true, Revision: b.Revision})
 	}
 }
 

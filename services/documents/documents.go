@@ -77,6 +77,8 @@ type Blocks interface {
 // deleted the document.
 type Proposals interface {
 	PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error)
+	// DropPlanned removes the blocks that a run has planned and not written, and returns them.
+	DropPlanned(ctx context.Context, owner, id, run string) ([]schemas.Block, error)
 	WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error)
 	AppendBlock(ctx context.Context, owner, document, id, piece string) error
 	// TouchBlock gives a block a new revision and changes nothing else.

@@ -32,6 +32,22 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 	return d.proposals.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id, title)})
 }
 
+// DropPlanned removes the blocks of a document that a run has planned and not written, when
+// the run ends without its answer, and returns them. It waits for the database as long as
+// ctx says. The caller tells the run's readers.
+func (d *Documents) DropPlanned(ctx context.Context, user schemas.User, document, run string) ([]schemas.Block, error) {
+	unlock, err := d.locks.Lock(ctx, user.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	dropped, err := record.Persist(ctx, func() ([]schemas.Block, error) { return d.proposals.DropPlanned(ctx, user.ID, document, run) })
+	if errors.Is(err, schemas.ErrNotFound) || errors.Is(err, record.ErrWithdrawn) { // the user has deleted the document or reverted the plan
+		return nil, nil
+	}
+	return dropped, err
+}
+
 // made returns the document that a message creates, with the message's first
 // words as title.
 func (d *Documents) made(id, words string) *record.NewDocument {

@@ -61,15 +61,6 @@ func (h *head) state() schemas.BlockState {
 	}
 }
 
-// held returns the revision from which on a version holds the block's current
-// content, 0 if it has none.
-func (h *head) held() int64 {
-	if h.CurrentSize == nil {
-		return 0
-	}
-	return h.Revision
-}
-
 // bytes returns the size that the block counts.
 func (h *head) bytes() int64 {
 	return *cmp.Or(h.CurrentSize, new(int64)) + *cmp.Or(h.NewSize, new(int64)) + length(h.Meta) + length(h.NewMeta)
@@ -262,7 +253,7 @@ func (t *Tables) AddBlock(ctx context.Context, owner, document string, b record.
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
-		err := d.keepOften(schemas.VersionEdited, 0)
+		err := d.keepOften(schemas.VersionEdited, nil)
 		if err == nil {
 			err = d.add(&b, false)
 		}
@@ -312,7 +303,7 @@ func (t *Tables) PatchBlock(ctx context.Context, owner, id string, p schemas.Blo
 			if h.State != schemas.BlockPendingDelete {
 				h.State = h.state()
 			}
-			if err := d.keepOften(schemas.VersionEdited, 0); err != nil {
+			if err := d.keepOften(schemas.VersionEdited, nil); err != nil {
 				return err
 			}
 			if err := d.save(h, set, args...); err != nil {
@@ -329,7 +320,7 @@ func (t *Tables) PatchBlock(ctx context.Context, owner, id string, p schemas.Blo
 // DeleteBlock deletes a block of a document, whatever its state.
 func (t *Tables) DeleteBlock(ctx context.Context, owner, id string, match record.Match) error {
 	return t.db.Fault("delete block", t.changeBlock(ctx, owner, id, match, func(d *change, h *head) error {
-		if err := d.keepOften(schemas.VersionEdited, h.held()); err != nil {
+		if err := d.keepOften(schemas.VersionEdited, h); err != nil {
 			return err
 		}
 		if _, err := d.remove(" AND id = ?", id); err != nil {

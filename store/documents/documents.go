@@ -242,7 +242,7 @@ func (t *Tables) RenameDocument(ctx context.Context, owner, id, title string, ma
 		}
 		title = values.Clean(title)
 		if d.row.Title != title || d.row.NewTitle != nil {
-			if err := d.keepOften(schemas.VersionEdited, 0); err != nil {
+			if err := d.keepOften(schemas.VersionEdited, nil); err != nil {
 				return err
 			}
 			if err := d.exec("UPDATE documents SET title = ?, new_title = NULL, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",

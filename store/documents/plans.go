@@ -7,6 +7,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -93,6 +94,51 @@ func (t *Tables) PlanDocument(ctx context.Context, owner, id string, p record.Pl
 		return err
 	})
 	return planned, t.db.Fault("plan document", err)
+}
+
+// plannedOnly is the condition of a block that a plan has added and that has no content yet.
+const plannedOnly = "kept_plan = 0 AND state = 'pending_new' AND new = '' AND (meta IS NULL OR meta LIKE '{\"" + record.PlannedKey + "\":%')"
+
+// DropPlanned removes the blocks of the document that the run has planned and not written,
+// and returns them without their content. If the plan has nothing else, it is undone.
+// Without a pending plan of the run nothing changes.
+func (t *Tables) DropPlanned(ctx context.Context, owner, id, run string) ([]schemas.Block, error) {
+	var dropped []schemas.Block
+	err := t.changeDocument(ctx, owner, id, nil, func(d *change) error {
+		dropped = nil
+		if d.row.PlannedBy == nil || *d.row.PlannedBy != run {
+			return nil
+		}
+		err := d.tx.Raw("SELECT id, document_id, type, state, position, revision FROM blocks WHERE owner = ? AND document_id = ? AND "+plannedOnly+" ORDER BY position", owner, id).Scan(&dropped).Error
+		if err != nil || len(dropped) == 0 {
+			return err
+		}
+		if _, err := d.remove(" AND " + plannedOnly); err != nil {
+			return err
+		}
+		left := 0
+		if err := sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND document_id = ? AND kept_plan = 0", owner, id), &left); err != nil {
+			return err
+		}
+		if left > 0 {
+			return d.touch()
+		}
+		return d.undoPlan()
+	})
+	return dropped, t.db.Fault("drop planned blocks", err)
+}
+
+// undoPlan undoes the last plan, of which nothing is left.
+func (d *change) undoPlan() error {
+	plans, err := d.plans()
+	if err != nil {
+		return err
+	}
+	last := len(plans) - 1
+	if _, err := d.unhide(restored, " AND kept_plan = ?", len(plans)); err != nil {
+		return err
+	}
+	return d.setPlans(plans[last], plans[:last], "")
 }
 
 // hide begins a plan: it hides all blocks that are not hidden yet, and makes

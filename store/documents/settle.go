@@ -65,7 +65,7 @@ func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision rec
 		out.Reverted = decision == record.Revert && (out.Block.New != nil || out.Block.State == schemas.BlockPendingDelete)
 		shown := false
 		if decision == record.Accept && out.Block.State != schemas.BlockClean {
-			err = d.keepOften(schemas.VersionAccepted, h.held())
+			err = d.keepOften(schemas.VersionAccepted, h)
 		} else if decision == record.Revert {
 			shown, err = d.unhide(restoredAlone, " AND id = ?", id)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -70,9 +71,9 @@ func (d *change) accepted() ([]versionBlock, error) {
 }
 
 // keepOften stores a version unless the last one has the same reason, is younger than versionSpan
-// and has at least the given revision. The last one may have a time to come: clocks differ, and
-// are set.
-func (d *change) keepOften(reason schemas.VersionReason, least int64) error {
+// and has the accepted state of the block that the change replaces or removes, nil for none. The
+// last one may have a time to come: clocks differ, and are set.
+func (d *change) keepOften(reason schemas.VersionReason, loses *head) error {
 	var last struct {
 		Reason              schemas.VersionReason
 		CreatedAt, Revision int64
@@ -83,10 +84,29 @@ func (d *change) keepOften(reason schemas.VersionReason, least int64) error {
 		return err
 	}
 	span := versionSpan.Microseconds()
-	if last.Reason == reason && last.Revision >= least && last.CreatedAt > d.now-span && last.CreatedAt < d.now+span {
-		return nil
+	if last.Reason == reason && last.CreatedAt > d.now-span && last.CreatedAt < d.now+span {
+		if has, err := d.versionHas(last.Revision, loses); has || err != nil {
+			return err
+		}
 	}
 	return d.keep(reason)
+}
+
+// versionHas reports whether the accepted state of the block is in the version, or there is none.
+func (d *change) versionHas(revision int64, h *head) (bool, error) {
+	if h == nil || h.CurrentSize == nil || revision >= h.Revision {
+		return true, nil
+	}
+	_, blocks, _, err := oneVersion(d.tx, d.owner, d.row.ID, revision)
+	at := slices.IndexFunc(blocks, func(b versionBlock) bool { return b.ID == h.ID })
+	if err != nil || at < 0 {
+		return false, err
+	}
+	b := &blocks[at]
+	if b.Type != h.Type || b.Position != h.Position || !sameText(metaText(b.Meta), h.Meta) {
+		return false, nil
+	}
+	return d.holds(h.ID, "current", b.Content)
 }
 
 // keep stores the accepted state as a version, before the transaction changes
@@ -123,15 +143,16 @@ func (d *change) keep(reason schemas.VersionReason) error {
 	return d.dropVersions()
 }
 
-// dropVersions deletes the oldest versions that exceed a limit.
+// dropVersions deletes the oldest versions that exceed a limit, but never the newest one of
+// the owner: nothing else has what is about to be replaced.
 func (d *change) dropVersions() error {
 	err := d.exec(`DELETE FROM document_versions WHERE owner = ? AND document_id = ? AND revision <= (SELECT revision FROM document_versions
 		WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1 OFFSET ?)`, d.owner, d.row.ID, d.owner, d.row.ID, maxDocumentVersions)
 	if err != nil || d.owned.Quota == 0 {
 		return err
 	}
-	return d.exec(`DELETE FROM document_versions WHERE owner = ? AND seq IN (SELECT seq FROM (SELECT seq, SUM(size + 1024) OVER (ORDER BY seq DESC) AS room
-		FROM document_versions WHERE owner = ?) AS v WHERE room > ?)`, d.owner, d.owner, d.owned.Quota)
+	return d.exec(`DELETE FROM document_versions WHERE owner = ? AND seq IN (SELECT seq FROM (SELECT seq, size + 1024 AS own, SUM(size + 1024) OVER (ORDER BY seq DESC) AS room
+		FROM document_versions WHERE owner = ?) AS v WHERE room > ? AND room > own)`, d.owner, d.owner, d.owned.Quota)
 }
 
 // forgetVersions deletes some versions of the document, and reports whether there are more.

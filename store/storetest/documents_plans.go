@@ -287,6 +287,49 @@ func testPlanRepeated(f *fixture) {
 	equal(f, "and nothing planned", f.document(foreign).NewTitle, "")
 }
 
+// The end of a run removes what it has planned and not written. A plan of which nothing is
+// left is undone, with its title and what it has hidden.
+func testPlanDropped(f *fixture) {
+	begun := f.begin("plans")
+	f.mustCommit(begun)
+	run := begun.RunID
+	planned := func(id string, blocks ...string) {
+		f.Helper()
+		_, err := f.store.PlanDocument(record.WithFence(f.ctx, record.Fence{RunID: run, Attempt: 1}), f.owner, id, plan("Planned", blocks...))
+		must(f, err)
+	}
+	drop := func(id, by string) (ids []string) {
+		f.Helper()
+		dropped, err := f.store.DropPlanned(f.ctx, f.owner, id, by)
+		must(f, err)
+		for _, b := range dropped {
+			ids = append(ids, b.ID)
+		}
+		return ids
+	}
+	one, two, three, four := "1"+newID(), "2"+newID(), "3"+newID(), "4"+newID()
+	id := f.doc(one)
+	planned(id, two, three, four)
+	f.write(id, three, "three")
+	equal(f, "dropped by another run", drop(id, newID()), nil)
+	equal(f, "dropped", drop(id, run), []string{two, four})
+	equal(f, "what was written stays", shape(f.document(id)), "1 delete, 3 new +three")
+	equal(f, "dropped again", drop(id, run), nil)
+
+	id = f.doc("5"+newID(), "6"+newID())
+	f.write(id, f.document(id).Blocks[1].ID, "draft")
+	before, seven := f.document(id), "7"+newID()
+	planned(id, seven)
+	equal(f, "dropped whole", drop(id, run), []string{seven})
+	after := f.document(id)
+	untouched(f, "the plan is undone", after, before)
+	if after.Revision <= before.Revision {
+		f.Errorf("revision %d after %d", after.Revision, before.Revision)
+	}
+	_, err := f.store.DropPlanned(f.ctx, f.owner, newID(), run)
+	fails(f, "without a document", err, schemas.ErrNotFound)
+}
+
 // A planned block that the user fills before the model does is the user's: accepting the
 // document does not empty it. What the model writes later is a proposal.
 func testPlanFilledByUser(f *fixture) {

@@ -228,4 +228,47 @@ func testQuotaVersions(t *testing.T, url string) {
 		total += len(items)
 	}
 	equal(f, "versions of all documents", total, 4) // each of 4 KiB with its row, in 17 KiB, and the small first ones are gone
+
+	// What is about to be replaced is kept, although it takes twice the room as JSON.
+	f = newQuota(t, url, quota)
+	doc := f.doc("c")
+	f.write(doc, "c", strings.Repeat("\n", 9<<10))
+	f.acceptAll(doc)
+	items, _ := f.versions(doc)
+	before := f.document(doc)
+	_, err := f.store.RestoreDocument(f.ctx, f.owner, doc, items[0].Revision, nil)
+	must(f, err)
+	items, _ = f.versions(doc)
+	restored, err := f.store.RestoreDocument(f.ctx, f.owner, doc, items[0].Revision, nil)
+	must(f, err)
+	equal(f, "the restored document is replaced again", *restored.Blocks[0].Current, *before.Blocks[0].Current)
+}
+
+// testDocumentVersionsShared accepts proposals that are made one after the other: together
+// they make one version as long as it has what each of them replaces or removes.
+func testDocumentVersionsShared(f *fixture) {
+	doc := f.doc("a1", "b1", "c1")
+	accept := func(id string) {
+		f.Helper()
+		_, err := f.store.SettleBlock(f.ctx, f.owner, id, record.Accept, nil)
+		must(f, err)
+	}
+	for _, id := range []string{"a1", "b1", "n1"} {
+		f.write(doc, id, "proposed")
+		accept(id)
+	}
+	_, err := f.store.ProposeDelete(f.ctx, f.owner, doc, "c1")
+	must(f, err)
+	accept("c1")
+	items, lines := f.versions(doc)
+	equal(f, "versions after four proposals", lines, []string{"accepted Title 3", "edited Title 1"})
+	f.write(doc, "b1", "proposed again")
+	accept("b1")
+	again, lines := f.versions(doc)
+	equal(f, "versions after a block is replaced again", len(lines), 3)
+	for at, want := range map[int64]string{items[0].Revision: "a, b, c", again[0].Revision: "a proposed, b proposed, n proposed"} {
+		d, err := f.store.DocumentVersion(f.ctx, f.owner, doc, at)
+		must(f, err)
+		equal(f, "a version", shape(d), want)
+	}
 }

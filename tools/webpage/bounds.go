@@ -154,7 +154,7 @@ func (b *bounds) text(s string, at place) string {
 func (b *bounds) enter(n *html.Node, at place) place {
 	kind := n.DataAtom
 	lines := 0
-	if traits[kind]&block != 0 || kind == atom.Br || kind == atom.Tr {
+	if traits[kind]&block != 0 || kind == atom.Br || kind == atom.Tr || kind == atom.Legend {
 		lines = 2
 	}
 	wide, nests := nesters[kind]
@@ -185,6 +185,11 @@ func (b *bounds) enter(n *html.Node, at place) place {
 		raise(n)
 	case kind == atom.Sub && n.PrevSibling != nil && n.PrevSibling.DataAtom == atom.Sup:
 		mark(n, text.Lowered)
+	case (kind == atom.Del || kind == atom.S || kind == atom.Strike) && n.FirstChild != nil && !at.code:
+		mark(n, "~~")
+		n.AppendChild(&html.Node{Type: html.TextNode, Data: "~~"})
+	case kind == atom.Center || kind == atom.Legend || kind == atom.Summary: // the converter takes them for parts of a text
+		become(n, atom.Div)
 	}
 	at.code = at.code || kind == atom.Pre || kind == atom.Code
 	if kind == atom.Table {

@@ -127,10 +127,11 @@ func useless(n *html.Node) bool {
 	return hidden(n)
 }
 
-// hidden reports whether n is not shown to anybody.
+// hidden reports whether n is not shown to anybody. What is hidden until it is found is shown
+// to those who look for it.
 func hidden(n *html.Node) bool {
 	style := strings.ReplaceAll(strings.ToLower(attr(n, "style")), " ", "")
-	return has(n, "hidden") || attr(n, "aria-hidden") == "true" && (n.DataAtom != atom.Img || attr(n, "alt") == "") || // the picture of a formula
+	return has(n, "hidden") && !strings.EqualFold(attr(n, "hidden"), "until-found") || attr(n, "aria-hidden") == "true" && (n.DataAtom != atom.Img || attr(n, "alt") == "") || // the picture of a formula
 		strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
 }
 

@@ -69,9 +69,10 @@ func TestReadHTML(t *testing.T) {
 		{"whole page in a form", `<body><form><p>` + prose + `</p><input value="x"><button>Send</button></form></body>`, "", []string{prose}, []string{"Send"}},
 		{
 			"hidden parts", `<body><main><p>` + prose + `</p><p hidden>secret one</p><p style="display: none">secret two</p><div aria-hidden="true">secret three</div>
+			<h3>Is it free?</h3><div hidden="until-found"><p>It is free for schools.</p></div><p hidden="hidden">secret six</p>
 			<div role="dialog">Cookies?</div><!-- secret four --><noscript>Turn it on</noscript><template>secret five</template></main></body>`,
 			"",
-			[]string{prose},
+			[]string{prose, "It is free for schools."},
 			[]string{"secret", "Cookies", "Turn it on"},
 		},
 		{
@@ -113,6 +114,16 @@ func TestReadHTML(t *testing.T) {
 			<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac><mtext><script>x</script></mtext></math>, <math hidden><mi>h</mi></math></p></main></body>`, "",
 			[]string{"`10^6` cells, `(a+b)/2`,"},
 			[]string{"x", "h`"},
+		},
+		{
+			"what no longer counts", `<body><main><p>` + prose + ` for <del>49</del><ins>39</ins> euros, <s>once <b>80</b></s>, <code>a<del>b</del></code></p></main></body>`, "",
+			[]string{"for ~~49~~39 euros, ~~once **80**~~, `ab`"},
+			nil,
+		},
+		{
+			"lines that begin a part", `<body><main><p>` + prose + `</p><details><summary>Is it safe?</summary>Yes.</details><fieldset><legend>Dose</legend>5 mg</fieldset><center>Note</center>that</main></body>`, "",
+			[]string{"Is it safe?\n\nYes.", "Dose\n\n5 mg", "Note\n\nthat"},
+			nil,
 		},
 		{
 			"notes", `<body><main><p>` + prose + ` safe<sup><a href="#1">1</a></sup> and good<a href="#2"><sup>2</sup></a>, <a href="/c">10<sup>6</sup> cells</a></p></main></body>`, "",

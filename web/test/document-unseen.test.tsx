@@ -15,8 +15,14 @@ const proposal = (id: string, more: Partial<Block> = {}) => block(id, { state: '
 /** A page with a document, and a service that refuses what is about another revision. `change` is what another page does. */
 async function page(...blocks: Block[]) {
   let stored = { id: 'd', title: 'Gold', revision: 1, blocks }
+  let once: (() => void) | undefined
   const { api, calls } = fakeApi(({ method, path, headers }) => {
-    if (method === 'GET') return path === '/api/documents/d' ? json(stored) : json({}, 404)
+    if (method === 'GET') {
+      const answer = path === '/api/documents/d' ? json(stored) : json({}, 404)
+      once?.()
+      once = undefined
+      return answer
+    }
     const id = path.split('/')[3]!
     const match = headers['If-Match']
     const revision = path.startsWith('/api/documents') ? stored.revision : stored.blocks.find((b) => b.id === id)!.revision
@@ -28,7 +34,8 @@ async function page(...blocks: Block[]) {
   await screen.findByText(blocks[0]!.new ?? blocks[0]!.current!)
   const change = (...blocks: Block[]) => (stored = { ...stored, revision: stored.revision + 1, blocks })
   const ids = () => stored.blocks.map((b) => `${b.id} ${b.state}`)
-  return { user: userEvent.setup(), calls, change, ids }
+  const afterNextRead = (then: () => void) => (once = then)
+  return { user: userEvent.setup(), calls, change, afterNextRead, ids }
 }
 
 const changed = /has changed in the meantime/
@@ -70,6 +77,15 @@ it('"Accept all" accepts a text that was stored again as it is shown', async () 
   await user.click(screen.getByRole('button', { name: 'Accept all' }))
   await waitFor(() => expect(ids()).toEqual(['a clean']))
   expect(screen.queryByRole('alert')).toBeNull()
+})
+
+it.each(['Accept all', 'Revert all'])('"%s" decides about nothing that comes while it looks what has changed', async (name) => {
+  const { user, change, afterNextRead, ids } = await page(proposal('a'), block('b'))
+  change(proposal('a'), block('b', { current: 'Other', revision: 2 }))
+  afterNextRead(() => change(proposal('a'), block('b', { current: 'Other', revision: 2 }), proposal('c', { revision: 3 })))
+  await user.click(screen.getByRole('button', { name }))
+  expect((await screen.findByRole('alert')).textContent).toMatch(changed)
+  expect(ids()).toEqual(['a pending_new', 'b clean', 'c pending_new'])
 })
 
 it('deletes no block that has another text', async () => {

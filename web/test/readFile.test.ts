@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { ATTACHMENT_LIMITS } from '../src/state/files'
 import readFile from '../src/state/readFile'
 
 const file = (name: string, type: string, ...bytes: number[]) => new File([new Uint8Array(bytes)], name, { type })
@@ -40,6 +41,31 @@ describe('readFile', () => {
   it('gives a file a name and a type that the service takes', async () => {
     expect((await readFile(file(' \u0000', '', ...codes('x')))).name).toBe('file')
     expect((await readFile(file('a.csv', `text/${'x'.repeat(96)}`, ...codes('x')))).mime).toBe('text/csv')
+  })
+
+  it.each([
+    ['UTF-16 of Windows', file('a.txt', 'text/plain', 0xff, 0xfe, 0xe4, 0, 0x3d, 0xd8, 0, 0xde), 'ä😀'],
+    ['UTF-16 in the other order', file('a', '', 0xfe, 0xff, 0, 0xe4), 'ä'],
+    ['UTF-8 with a mark', file('a.csv', '', 0xef, 0xbb, 0xbf, 0xc3, 0xa4), 'ä'],
+    ['Windows-1252', file('a.csv', 'application/vnd.ms-excel', ...codes('Gr\xf6\xdfe;12\r\n')), 'Größe;12\r\n'],
+    ['Windows-1252 that is called text', file('a.log', 'text/x-log', ...codes('caf\xe9')), 'café'],
+  ])('reads a text in %s', async (_, given, content) => {
+    expect((await readFile(given)).content).toBe(content)
+  })
+
+  it.each([
+    ['a part of a letter', file('a.txt', 'text/plain', 0xff, 0xfe, 0xe4)],
+    ['bytes called text', file('a.txt', 'text/plain', 0x50, 0x4b, 3, 4, 0xe4)],
+    ['bytes without a known type', file('a.dat', '', ...codes('x\xe9'))],
+    ['UTF-16 without a mark', file('a.txt', 'text/plain', 0x61, 0, 0x62, 0)],
+    ['a mark alone', file('a.txt', 'text/plain', 0xff, 0xfe)],
+  ])('refuses %s', async (_, given) => {
+    await expect(readFile(given)).rejects.toBe('kind')
+  })
+
+  it('counts a text as it is sent', async () => {
+    const half = file('a.txt', 'text/plain', ...new Uint8Array(ATTACHMENT_LIMITS.text / 2 + 1).fill(0xe9))
+    await expect(readFile(half)).rejects.toBe('large')
   })
 
   it('refuses a folder, which has no type and cannot be read; the browser says why it cannot read a file', async () => {

@@ -98,6 +98,7 @@ it('what is not laid out is left so only where screen readers read it all the sa
   const rules = files.flatMap((f) => cssOf(f).split('\n')).filter((line) => line.includes('content-visibility: auto'))
   expect(rules).toHaveLength(3)
   for (const rule of rules) expect(rule).toContain('@supports not (-moz-appearance: none) {')
-  // It is cut at its edge, and the numbers of a list begin before that. WebKit has no margin for them. A block of a document has a padding.
+  // It is cut at its edge, and the numbers of a list begin before that. WebKit has no margin for them. A block of a document has a padding, wide enough for three digits.
+  for (const rule of rules) expect(rule).toContain(' overflow-clip-margin: ')
   for (const rule of rules.filter((r) => !r.includes('.ct-block'))) expect(rule).toMatch(/@supports \(overflow-clip-margin: 1px\) \{.* overflow-clip-margin: /)
 })

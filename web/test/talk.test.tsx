@@ -293,6 +293,21 @@ describe('the list of chats', () => {
   const days = (n: number) => new Date(Date.now() - n * 86_400_000).toISOString()
   const row = (id: number, title: string, updated: string, more: object = {}) => ({ conversation_id: id, chat_id: `${id}`, title, created_at: updated, updated_at: updated, ...more })
 
+  it('is grouped by the days of the calendar, also when the clocks have changed', async () => {
+    const midnights = [Date.UTC(2026, 9, 23, 22), Date.UTC(2026, 9, 24, 22), Date.UTC(2026, 9, 25, 23)] // the 25th has 25 hours
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 9, 26, 9) })
+    const zone = vi.spyOn(Date.prototype, 'setHours').mockImplementation(function (this: Date) { return midnights.findLast((at) => at <= this.getTime())! })
+    try {
+      const { user } = show(({ path }) => (path.startsWith('/api/chats?') ? json({ items: [row(1, 'Night', '2026-10-24T22:20:00Z'), row(2, 'Evening before', '2026-10-24T21:20:00Z')] }) : undefined))
+      await user.click(screen.getByRole('button', { name: 'Chats' }))
+      await screen.findByText('Night')
+      expect(screen.getAllByRole('heading', { level: 3 }).map((h) => h.textContent)).toEqual(['Yesterday', 'The last 7 days'])
+    } finally {
+      zone.mockRestore()
+      vi.useRealTimers()
+    }
+  })
+
   it('is grouped by day with pinned chats first; a chat is pinned and archived', async () => {
     const { user, calls } = show(({ method, path, body }) => {
       if (method === 'PATCH') return json(row(2, 'Now', days(0), body))

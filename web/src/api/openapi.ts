@@ -2032,8 +2032,8 @@ export interface components {
              *     what was written into the block no longer counts, because the user has withdrawn it or the call has failed: the
              *     block is as it was before, or gone. What waited in it before is shown again in a message of its own. The `data` of an event
              *     `withdrawn` says the same of a block of a document, `ref`: one that the answer itself was written into, one
-             *     that was whole before the user reverted or deleted it, or, with `tool_use_id`, one that a call writes again in
-             *     another place
+             *     that was whole before the user reverted or deleted it, one that was planned and not written when the run was
+             *     stopped or failed, or, with `tool_use_id`, one that a call writes again in another place
              */
             props?: Record<string, unknown>;
             /** @description `C` and the sequence number */

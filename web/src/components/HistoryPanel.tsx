@@ -181,13 +181,15 @@ function when(iso: string): string {
 /** The chats grouped by day: pinned ones first, then by the day of the last message. */
 function grouped(chats: readonly Chat[], labels: Labels, archived: boolean): [string, Chat[]][] {
   const groups = new Map<string, Chat[]>()
-  const midnight = new Date().setHours(0, 0, 0, 0)
+  const today = midnight(new Date())
   for (const chat of chats) {
-    const days = Math.ceil((midnight - new Date(chat.updated_at).getTime()) / DAY)
+    const days = Math.round((today - midnight(new Date(chat.updated_at))) / DAY) // when the clocks change, a day has 23 or 25 hours
     const day = chat.pinned && !archived ? labels.pinned : days <= 0 ? labels.today : days === 1 ? labels.yesterday : days <= 7 ? labels.thisWeek : days <= 30 ? labels.thisMonth : labels.earlier
     groups.set(day, [...(groups.get(day) ?? []), chat])
   }
   return [...groups]
 }
+
+const midnight = (date: Date) => date.setHours(0, 0, 0, 0)
 
 const DAY = 24 * 60 * 60 * 1000

@@ -82,7 +82,7 @@ export async function settleAll(api: DocumentApi, kind: Decision['kind'], shown:
     // What is dropped need not have been read to its end. What this page's run has written is shown before it is read.
     const isShown = (block: Block) => shown.blocks?.some((b) => b.id === block.id && b.state !== 'clean' && (kind === 'revert' || b.revision === block.revision || (b.state === block.state && b.new === block.new)))
     if (now.new_title !== shown.new_title || now.blocks?.some((b) => b.state !== 'clean' && !isShown(b))) throw error
-    return settle(shown.id)
+    return settle(shown.id, now.revision)
   }
 }
 

@@ -17,7 +17,7 @@ const HEAD = 1024
 const MAX_NAME = 255
 const MAX_TYPE = 100
 
-/** Reads a file for a request: text unchanged, images and PDF files in base64. It rejects with "large" or "kind". */
+/** Reads a file for a request: text as such, images and PDF files in base64. It rejects with "large" or "kind". */
 export default async function readFile(file: File): Promise<Attachment> {
   if (file.size > ATTACHMENT_LIMITS.bytes) return Promise.reject('large')
   // A folder cannot be read, and has no type.
@@ -27,20 +27,36 @@ export default async function readFile(file: File): Promise<Attachment> {
   const start = String.fromCharCode(...bytes.subarray(0, HEAD))
   const binary = BINARY.find(([, begins]) => begins.test(start))?.[0] ?? (file.type === PDF && start.includes('%PDF-') ? PDF : undefined)
   if (binary) return { name, mime: binary, content: base64(bytes) }
-  try {
-    const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    if (content === '' || content.includes('\0')) return Promise.reject('kind')
-    if (bytes.length > ATTACHMENT_LIMITS.text) return Promise.reject('large')
-    return { name, mime: textType(file), content }
-  } catch {
-    return Promise.reject('kind')
-  }
+  const type = textType(file)
+  const content = decode(bytes, type !== undefined)
+  if (!content) return Promise.reject('kind')
+  if (new Blob([content]).size > ATTACHMENT_LIMITS.text) return Promise.reject('large')
+  return { name, mime: type ?? 'text/plain', content }
 }
 
-function textType(file: File): string {
+/** The text of a file: in UTF-8, in UTF-16 if it begins with that mark, or, in what is known to be text, in Windows-1252. Bytes that are no text give undefined. */
+function decode(bytes: Uint8Array, known: boolean): string | undefined {
+  const [first, second] = bytes
+  const marked = first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8'
+  for (const encoding of known && marked === 'utf-8' ? [marked, 'windows-1252'] : [marked]) {
+    try {
+      const text = new TextDecoder(encoding, { fatal: true }).decode(bytes)
+      return (encoding === 'windows-1252' ? NO_TEXT : /\0/).test(text) ? undefined : text
+    } catch {
+      // Another encoding, or none.
+    }
+  }
+  return undefined
+}
+
+/** Characters that a text in Windows-1252 does not have. Every sequence of bytes can be read in it. */
+// eslint-disable-next-line no-control-regex
+const NO_TEXT = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]/
+
+function textType(file: File): string | undefined {
   if (file.type.startsWith('text/') && file.type.length <= MAX_TYPE) return file.type
-  const known: Record<string, string> = { md: 'text/markdown', csv: 'text/csv', html: 'text/html', json: 'application/json' }
-  return known[file.name.split('.').pop()?.toLowerCase() ?? ''] ?? 'text/plain'
+  const known: Record<string, string> = { txt: 'text/plain', md: 'text/markdown', csv: 'text/csv', html: 'text/html', json: 'application/json' }
+  return known[file.name.split('.').pop()?.toLowerCase() ?? '']
 }
 
 function base64(bytes: Uint8Array): string {

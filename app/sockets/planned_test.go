@@ -1,0 +1,68 @@
+package sockets
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/app/apptest/chunks"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// What a run has planned and not written is gone when the run is stopped or fails: readers
+// are told, and accepting all adds no empty block. A plan of which nothing is written is undone.
+func TestPlannedBlocksEndWithTheirRun(t *testing.T) {
+	for name, tt := range map[string]struct {
+		writes, fails bool
+		title, left   string // after all is accepted
+	}{
+		"stopped":                    {writes: true, title: "Gold", left: "One."},
+		"failed":                     {writes: true, fails: true, title: "Gold", left: "One."},
+		"stopped with nothing of it": {title: "D", left: "Old"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, up := apptest.ServeScripted(t)
+			client.Must(http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "D"})
+			client.Must(http.MethodPost, "/api/documents/d/blocks", map[string]any{"id": "old", "type": "md", "content": "Old"})
+			gate := make(chan struct{})
+			up.Push(upstream.Open(upstream.Wait(gate), upstream.Call(0, "p", "plan_document",
+				`{"title":"Gold","blocks":[{"type":"md","heading":"Mines"},{"type":"csv","heading":"Prices"}]}`), upstream.Finish("tool_calls"), upstream.Done()))
+			c := client.Dial("ann")
+			c.Send(`{"name":"message","message":{"content":"Plan"},"mode":"agent","document_id":"d","chat_id":"c"}`)
+			run := c.Until(func(c schemas.Chunk) bool { return c.RunID != "" })[0].RunID
+			last, first, second := "p", turn.BlockID(run, 0, "plan_document", 0), turn.BlockID(run, 0, "plan_document", 1)
+			if tt.writes {
+				last = "w"
+				up.Push(upstream.Stream(upstream.Call(0, "w", "write_block", `{"block_id":"`+first+`","content":"One."}`), upstream.Finish("tool_calls")))
+			}
+			if tt.fails {
+				up.Push(upstream.Status(http.StatusBadRequest, `{"error":{"message":"no"}}`))
+			} else {
+				up.Push(upstream.Open(upstream.Hang()))
+			}
+			close(gate)
+			c.Until(func(c schemas.Chunk) bool {
+				return c.Type == schemas.ChunkTool && c.ToolUseID == last && c.Event == schemas.ToolCompletes
+			})
+			if !tt.fails {
+				c.Send(`{"name":"stop","chat_id":"c"}`)
+			}
+			c.Until(apptest.IsRunEnd)
+			late := client.Dial("ann")
+			late.Send(`{"name":"resume","run_id":"` + run + `"}`)
+			late.Until(apptest.IsRunEnd)
+			for who, seen := range map[string][]schemas.Chunk{"the one who asks": c.Seen, "a later one": late.Seen} {
+				blocks := chunks.Of(seen...).Blocks
+				if one, two := blocks[first], blocks[second]; (one.State == "withdrawn") == tt.writes || two.State != "withdrawn" {
+					t.Errorf("%s sees the blocks as %s and %s, want what was not written withdrawn, of\n%s", who, one.State, two.State, apptest.ListChunks(seen))
+				}
+			}
+			accepted := apptest.Decode[schemas.Document](t, client.Must(http.MethodPost, "/api/documents/d/accept", nil))
+			if len(accepted.Blocks) != 1 || accepted.Blocks[0].State != schemas.BlockClean || *accepted.Blocks[0].Current != tt.left || accepted.Title != tt.title {
+				t.Errorf("the accepted document is %s, want only %q with the title %q", apptest.JSON(accepted), tt.left, tt.title)
+			}
+		})
+	}
+}
