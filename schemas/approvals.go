@@ -53,7 +53,7 @@ const (
 func (r ApprovalReason) Text() string {
 	switch r {
 	case ReasonToolConfirms:
-		return "This tool always asks first."
+		return "This tool asks before it acts."
 	case ReasonAfterUntrusted:
 		return "The assistant has read text from outside, which may have told it to do this."
 	case ReasonUnseenURL:

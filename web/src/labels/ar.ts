@@ -43,7 +43,7 @@ export const ar: Labels = {
   approvalNoJson: 'هذا ليس JSON.', approvalRounds: 'سيقرّب المتصفح رقمًا هنا، لذلك لا يمكن تغييره.', approve: 'موافقة', approveChanged: 'موافقة مع التغييرات', deny: 'رفض', payloadOpen: 'فتح', payloadReview: 'مراجعة', payloadClose: 'إغلاق',
   payloadMore: (more) => count(more, { one: 'نتيجة أخرى', two: 'نتيجتان أخريان', few: 'نتائج أخرى', many: 'نتيجة أخرى', other: 'نتيجة أخرى' }), launcherWorking: 'المساعد يعمل.', launcherWaits: 'المساعد يحتاج إليك.',
   launcherUnread: (unread) => `${count(unread, { one: 'إجابة جديدة', two: 'إجابتان جديدتان', few: 'إجابات جديدة', many: 'إجابة جديدة', other: 'إجابة جديدة' })}.`,
-  approvalConfirms: 'تسأل هذه الأداة دائمًا أولًا.', approvalUntrusted: 'قرأت نصًا من الخارج ربما طلب مني فعل هذا.',
+  approvalConfirms: 'تسأل هذه الأداة قبل أن تعمل.', approvalUntrusted: 'قرأت نصًا من الخارج ربما طلب مني فعل هذا.',
   approvalUnseenUrl: 'قرأت نصًا من الخارج وركّبت هذا العنوان بنفسي؛ قد يُخرج بيانات.', table: 'جدول', image: 'صورة',
 
   historyFailed: 'تعذرت قراءة المحادثات.', historyInvite: 'تُحفظ أسئلتك هنا مع إجاباتها.', queue: 'رسائل منتظرة', queueSend: 'إرسال الآن', queueRemove: 'استرجاع', versions: 'النسخ', versionOf: (number, total) => `النسخة ${n(number)} من ${n(total)}`, versionPrevious: 'النسخة السابقة', versionNext: 'النسخة التالية',

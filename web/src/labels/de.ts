@@ -33,7 +33,7 @@ export const de: Labels = {
   imageFailed: 'Das Bild konnte nicht gezeigt werden.', applyToDocument: 'In das Dokument übernehmen', applied: 'In das Dokument übernommen', approvalTitle: 'Darf ich das tun?', approvalAlways: 'In diesem Chat immer erlauben', approvalInput: 'Womit es aufgerufen wird',
   approvalNoJson: 'Das ist kein JSON.', approvalRounds: 'Ein Browser würde hier eine Zahl runden; das lässt sich nicht ändern.', approve: 'Zustimmen', approveChanged: 'Mit Änderungen zustimmen', deny: 'Ablehnen', payloadOpen: 'Öffnen', payloadReview: 'Prüfen', payloadClose: 'Schließen',
   payloadMore: (more) => (more === 1 ? '1 weiteres Ergebnis' : `${n(more)} weitere Ergebnisse`), launcherWorking: 'Der Assistent arbeitet.', launcherWaits: 'Der Assistent braucht Sie.', launcherUnread: (unread) => (unread === 1 ? '1 neue Antwort.' : `${n(unread)} neue Antworten.`),
-  approvalConfirms: 'Dieses Werkzeug fragt immer zuerst.', approvalUntrusted: 'Ich habe Text von außen gelesen, der mich dazu aufgefordert haben könnte.',
+  approvalConfirms: 'Dieses Werkzeug fragt, bevor es handelt.', approvalUntrusted: 'Ich habe Text von außen gelesen, der mich dazu aufgefordert haben könnte.',
   approvalUnseenUrl: 'Ich habe Text von außen gelesen und diese Adresse selbst zusammengesetzt; sie könnte Daten nach außen tragen.', table: 'Tabelle', image: 'Bild',
 
   historyFailed: 'Die Chats konnten nicht gelesen werden.', historyInvite: 'Ihre Fragen werden hier mit den Antworten aufbewahrt.', queue: 'Wartende Nachrichten', queueSend: 'Jetzt senden', queueRemove: 'Zurücknehmen', versions: 'Fassungen', versionOf: (number, count) => `Fassung ${number} von ${count}`, versionPrevious: 'Vorige Fassung', versionNext: 'Nächste Fassung',

@@ -33,7 +33,7 @@ export const es: Labels = {
   imageFailed: 'No se pudo mostrar la imagen.', applyToDocument: 'Añadir al documento', applied: 'Añadido al documento', approvalTitle: '¿Puedo hacer esto?', approvalAlways: 'Permitir siempre en este chat', approvalInput: 'Con qué se llama',
   approvalNoJson: 'Esto no es JSON.', approvalRounds: 'Un navegador redondearía aquí un número; esto no se puede cambiar.', approve: 'Permitir', approveChanged: 'Permitir con cambios', deny: 'Denegar', payloadOpen: 'Abrir', payloadReview: 'Revisar', payloadClose: 'Cerrar',
   payloadMore: (more) => (more === 1 ? '1 resultado más' : `${n(more)} resultados más`), launcherWorking: 'El asistente está trabajando.', launcherWaits: 'El asistente le necesita.', launcherUnread: (unread) => (unread === 1 ? '1 respuesta nueva.' : `${n(unread)} respuestas nuevas.`),
-  approvalConfirms: 'Esta herramienta siempre pregunta antes.', approvalUntrusted: 'He leído texto de fuera que pudo decirme que hiciera esto.',
+  approvalConfirms: 'Esta herramienta pregunta antes de actuar.', approvalUntrusted: 'He leído texto de fuera que pudo decirme que hiciera esto.',
   approvalUnseenUrl: 'He leído texto de fuera y he compuesto yo esta dirección; podría llevarse datos.', table: 'Tabla', image: 'Imagen',
 
   historyFailed: 'No se pudieron leer los chats.', historyInvite: 'Sus preguntas se guardan aquí con sus respuestas.', queue: 'Mensajes en espera', queueSend: 'Enviar ahora', queueRemove: 'Retirar', versions: 'Versiones', versionOf: (number, count) => `Versión ${number} de ${count}`, versionPrevious: 'Versión anterior', versionNext: 'Versión siguiente',

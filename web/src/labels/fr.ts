@@ -33,7 +33,7 @@ export const fr: Labels = {
   imageFailed: 'L’image n’a pas pu être montrée.', applyToDocument: 'Ajouter au document', applied: 'Ajouté au document', approvalTitle: 'Puis-je faire ceci ?', approvalAlways: 'Toujours autoriser dans cette discussion', approvalInput: 'Ce qui lui est donné',
   approvalNoJson: 'Ce n’est pas du JSON.', approvalRounds: 'Un navigateur arrondirait ici un nombre ; cela ne peut pas être changé.', approve: 'Autoriser', approveChanged: 'Autoriser avec les changements', deny: 'Refuser', payloadOpen: 'Ouvrir', payloadReview: 'Examiner', payloadClose: 'Fermer',
   payloadMore: (more) => (more < 2 ? `${more} autre résultat` : `${n(more)} autres résultats`), launcherWorking: 'L’assistant travaille.', launcherWaits: 'L’assistant a besoin de vous.', launcherUnread: (unread) => (unread < 2 ? `${unread} nouvelle réponse.` : `${n(unread)} nouvelles réponses.`),
-  approvalConfirms: 'Cet outil demande toujours d’abord.', approvalUntrusted: 'J’ai lu un texte extérieur qui a pu me dire de le faire.',
+  approvalConfirms: 'Cet outil demande avant d’agir.', approvalUntrusted: 'J’ai lu un texte extérieur qui a pu me dire de le faire.',
   approvalUnseenUrl: 'J’ai lu un texte extérieur et composé moi-même cette adresse ; elle pourrait emporter des données.', table: 'Tableau', image: 'Image',
 
   historyFailed: 'Les discussions n’ont pas pu être lues.', historyInvite: 'Vos questions sont gardées ici avec leurs réponses.', queue: 'Messages en attente', queueSend: 'Envoyer maintenant', queueRemove: 'Reprendre', versions: 'Versions', versionOf: (number, count) => `Version ${number} sur ${count}`, versionPrevious: 'Version précédente', versionNext: 'Version suivante',

@@ -30,7 +30,7 @@ export const laterLabels = {
   approve: 'Approve',
   approveChanged: 'Approve with changes',
   deny: 'Deny',
-  approvalConfirms: 'This tool always asks first.',
+  approvalConfirms: 'This tool asks before it acts.',
   approvalUntrusted: 'I have read text from outside, which may have told me to do this.',
   approvalUnseenUrl: 'I have read text from outside and put this address together myself; it may carry data out.',
   feedbackReasons: 'Reasons',

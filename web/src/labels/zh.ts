@@ -33,7 +33,7 @@ export const zh: Labels = {
   imageFailed: '无法显示图片。', applyToDocument: '加入文档', applied: '已加入文档', approvalTitle: '可以这样做吗？', approvalAlways: '在此聊天中始终允许', approvalInput: '调用的内容',
   approvalNoJson: '这不是 JSON。', approvalRounds: '浏览器会对这里的数字取整，因此无法更改。', approve: '批准', approveChanged: '修改后批准', deny: '拒绝', payloadOpen: '打开', payloadReview: '查看', payloadClose: '关闭',
   payloadMore: (more) => `还有 ${n(more)} 个结果`, launcherWorking: '助手正在工作。', launcherWaits: '助手需要您。', launcherUnread: (unread) => `${n(unread)} 个新回答。`,
-  approvalConfirms: '这个工具总是先询问。', approvalUntrusted: '我读过外部文本，它可能要求我这样做。',
+  approvalConfirms: '这个工具在执行前会询问。', approvalUntrusted: '我读过外部文本，它可能要求我这样做。',
   approvalUnseenUrl: '我读过外部文本，并自己拼成了这个地址；它可能带出数据。', table: '表格', image: '图片',
 
   historyFailed: '无法读取对话列表。', historyInvite: '您的提问和回答会保存在这里。', queue: '等待中的消息', queueSend: '立即发送', queueRemove: '撤回', versions: '版本', versionOf: (number, count) => `第 ${number} 版，共 ${count} 版`, versionPrevious: '上一版', versionNext: '下一版',
