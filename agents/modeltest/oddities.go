@@ -49,6 +49,8 @@ func (p protocol) oddities(t *testing.T) {
 		{"another choice with such an index", strings.ReplaceAll(hel, `"index":0`, `"index":"1"`) + whole, hello},
 		{"choices an object", strings.NewReplacer(`[{"index"`, `{"index"`, `}],`, `},`).Replace(whole), hello},
 		{"choices a word", hel + `data: {"choices":"` + key + `"}` + "\n\n", broken("Hel")},
+		{"names in another case", strings.NewReplacer(`"choices"`, `"Choices"`, `"delta"`, `"DELTA"`, `"content"`, `"Content"`).Replace(whole), hello},
+		{"names with escapes", strings.NewReplacer(`"choices"`, `"\u0063hoices"`, `"delta"`, `"De\u006Cta"`, `"content"`, `"conten\u0074"`).Replace(whole), hello},
 		{"delta an empty list", hel + lo + chunk(`[]`, `"stop"`), hello},
 		{"delta a word", hel + chunk(`"lo"`, "null"), broken("Hel")},
 		{"content a number", chunk(`{"content":5}`, "null") + stop, said("5")},

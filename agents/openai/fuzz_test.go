@@ -101,7 +101,7 @@ func FuzzClean(f *testing.F) {
 // FuzzPlain compares how plain chunks are read with what the decoder reads,
 // which an unknown key forces.
 func FuzzPlain(f *testing.F) {
-	for _, content := range []string{"", "tok", `a\n`, `\"`, `\`, `\\`, `"`, "\x00", "\xff", `\ud800`, `\u0000`, `","x":"`, `"},"finish_reason":"stop","delta":{"content":"`, `"}}],"error":{"message":"`, `TAIL,"error":{"code":503,"message":"x"},"y":[{"z":{"a":"`} {
+	for _, content := range []string{"", "tok", `a\n`, `\"`, `\`, `\\`, `"`, "\x00", "\xff", `\ud800`, `\u0000`, `","x":"`, `"},"finish_reason":"stop","delta":{"content":"`, `a"},"delta":{"role":"`, `a"}}],"choices":[{"delta":{"role":"`, `"}}],"error":{"message":"`, `TAIL,"error":{"code":503,"message":"x"},"y":[{"z":{"a":"`} {
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content string) {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -44,8 +45,8 @@ type member struct {
 	value *json.RawMessage
 }
 
-// members finds members of an object, whose names are compared as encoding/json does. It
-// reports false for a value that says nothing. Values are parts of raw.
+// members finds members of an object, the last one of each name. It reports false for a value
+// that says nothing. Values are parts of raw.
 func members(raw json.RawMessage, what string, wanted ...member) (some bool, err error) {
 	switch {
 	case len(raw) == 0 || raw[0] != '{' && !isSet(raw):
@@ -58,12 +59,20 @@ func members(raw json.RawMessage, what string, wanted ...member) (some bool, err
 		name, rest = first(rest)
 		value, rest = first(rest)
 		for _, m := range wanted {
-			if len(name) == len(m.name)+len(`""`) && strings.EqualFold(string(name[1:len(name)-1]), m.name) {
+			if names(name, m.name) {
 				*m.value = value
 			}
 		}
 	}
 	return true, nil
+}
+
+// names reports whether a string of JSON is the name, compared as encoding/json does.
+func names(quoted json.RawMessage, name string) bool {
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		return strings.EqualFold(asText(quoted), name)
+	}
+	return strings.EqualFold(string(quoted[1:len(quoted)-1]), name)
 }
 
 // elements reads the elements of a list. An object is a list of one.

@@ -11,7 +11,9 @@ import (
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/api/auth"
 	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/app/apptest/chunks"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // The program is killed while a block is being written, by a tool or as the
@@ -184,6 +186,49 @@ func cancelInABlock(t *testing.T, database string, stored bool) {
 	b := apptest.Decode[schemas.Block](t, one.Must("GET", "/api/blocks/mine", nil))
 	if got := *cmp.Or(b.New, b.Current); got != folded {
 		t.Errorf("the block stores %q and a viewer folds %q, of\n%s", got, folded, apptest.ListChunks(list))
+	}
+}
+
+// The program is killed once it has planned a document, and the answer is cancelled in the
+// database only, so that the next process ends the run at once: what was planned is gone.
+func TestKilledAndCancelledAfterAPlan(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			const secret = "secret-of-32-bytes-for-this-test"
+			up := upstream.New()
+			t.Cleanup(up.Close)
+			up.Push(upstream.Stream(upstream.Call(0, "p", "plan_document", `{"title":"Gold","blocks":[{"type":"md","heading":"Mines"}]}`), upstream.Finish("tool_calls")))
+			up.Push(upstream.Open(upstream.Hang()))
+			database := d.Fresh(t)
+			settings := []string{"DATABASE_URL=" + database, "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key"}
+			p := apptest.StartProcess(t, settings...)
+			token, err := auth.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := &apptest.Client{T: t, URL: p.URL, Tokens: map[string]string{"ann": token}}
+			one.Must("POST", "/api/documents", map[string]any{"id": "doc", "title": "Old"})
+			c := one.Dial("ann")
+			c.Send(`{"name":"message","message":{"content":"Plan"},"mode":"agent","document_id":"doc","chat_id":"chat"}`)
+			run := c.Until(func(c schemas.Chunk) bool { return c.NewDoc })[0].RunID
+			p.Kill()
+
+			if _, err := apptest.Open(t, database).ExecContext(t.Context(), "UPDATE runs SET cancel_requested = TRUE"); err != nil {
+				t.Fatal(err)
+			}
+			one.URL = apptest.StartProcess(t, settings...).URL
+			back := one.Dial("ann")
+			back.Send(`{"name":"resume","run_id":"` + run + `"}`)
+			list := back.Until(apptest.IsRunEnd)
+			planned := turn.BlockID(run, 0, "plan_document", 0)
+			if got := chunks.Of(list...).Blocks[planned].State; got != "withdrawn" {
+				t.Errorf("a viewer sees the planned block as %q, want it withdrawn, of\n%s", got, apptest.ListChunks(list))
+			}
+			if doc := apptest.Decode[schemas.Document](t, one.Must("POST", "/api/documents/doc/accept", nil)); len(doc.Blocks) > 0 || doc.Title != "Old" {
+				t.Errorf("the accepted document is %s, want it as before the plan", apptest.JSON(doc))
+			}
+		})
 	}
 }
 

@@ -218,8 +218,8 @@ func (f *Filter) unfenced(ended bool) string {
 
 // Closed returns a text of Markdown in which the last code fence is closed, and the last
 // comment or other HTML that goes on to its own end, so that the text does not take what
-// follows it into them. A fence with spaces before it is mostly
-// in a list, which ends it: it is left as it is.
+// follows it into them. One with spaces before it is mostly in a list, which ends it, or in
+// its code: it is left as it is.
 func Closed(content string) string {
 	fence, markup := "", ""
 	for line := range strings.Lines(content) {
@@ -233,7 +233,7 @@ func Closed(content string) string {
 			continue
 		}
 		if fence == "" {
-			markup = unclosed(line, indent, markup)
+			markup = unclosed(line, markup)
 		}
 	}
 	if end := fence + markup; end != "" {
@@ -259,11 +259,11 @@ var markups = []struct {
 
 // unclosed returns the end of the HTML that goes on after the line, "" for none; before is
 // that which goes on before it.
-func unclosed(line string, indent int, before string) string {
+func unclosed(line, before string) string {
 	line = strings.ToLower(line)
 	for _, m := range markups {
-		if before == "" && indent <= maxIndent && strings.HasPrefix(line[indent:], m.begin) &&
-			(!m.element || strings.ContainsAny((line[indent+len(m.begin):] + "\n")[:1], space+">")) {
+		if before == "" && strings.HasPrefix(line, m.begin) &&
+			(!m.element || strings.ContainsAny((line[len(m.begin):] + "\n")[:1], space+">")) {
 			before = m.end
 		}
 	}

@@ -132,6 +132,7 @@ func TestClosed(t *testing.T) {
 		"<!--\na --> b\n\n```\nc":        "<!--\na --> b\n\n```\nc\n```",
 		"```\n<!-- a":                    "```\n<!-- a\n```",
 		"    <!-- code":                  "    <!-- code",
+		"- a\n  ```\n  <?php\n  ```":     "- a\n  ```\n  <?php\n  ```",
 		"<Pre class=x>\na":               "<Pre class=x>\na\n</pre>",
 		"<script>\na</SCRIPT>\n<prefix":  "<script>\na</SCRIPT>\n<prefix",
 		"<!-->\na":                       "<!-->\na",

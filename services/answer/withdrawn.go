@@ -58,8 +58,9 @@ func (wr *Writer) lookForRejected(ctx context.Context) {
 
 // dropPlanned removes the blocks that the run has planned and not written. Those of a
 // complete answer stay: the model may have planned first, and writes when the user asks for it.
+// A call of an earlier attempt may have planned without being known.
 func (wr *Writer) dropPlanned() {
-	if wr.document() == "" || !slices.ContainsFunc(wr.calls, func(c *call) bool { return c != nil && wr.tool(c.Name).Replans }) {
+	if wr.document() == "" || wr.run.Earlier == nil && !slices.ContainsFunc(wr.calls, func(c *call) bool { return c != nil && wr.tool(c.Name).Replans }) {
 		return
 	}
 	ctx, done := wr.written.Storing()
