@@ -103,10 +103,17 @@ type Deps struct {
 
 // Store is what a Writer reads from the store, and how it ends a wait.
 type Store interface {
-	waits.Store
-	guard.Store
+	// Waits returns the calls of the run that wait or have waited, in order.
+	Waits(ctx context.Context, runID string) ([]record.Wait, error)
+	// AnswerWait stores the answer to a waiting call and returns the wait with the
+	// first answer it got.
+	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
 	// Replaced returns the ids that the run has taken from earlier answers.
 	Replaced(ctx context.Context, runID string) ([]record.Replaced, error)
+	// Messages returns a page of messages and the cursor of the preceding page.
+	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
+	// Files returns a user message's attachments with their content.
+	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
 }
 
 // Clock measures the time of a run. Each Pause has a Resume.
