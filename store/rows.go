@@ -69,6 +69,12 @@ type runRow struct {
 	CancelRequested bool
 }
 
+// runColumns are the columns of runRow: the library spends some allocations on each that has
+// no field.
+const runColumns = `runs.id, runs.chat_id, chats.key AS chat_key, runs.owner, runs.owner_name, runs.owner_roles, runs.replica, runs.state, runs.attempt, runs.spared,
+	runs.request, runs.user_message_id, runs.message_id, runs.last_seq, runs.created_at, runs.ended_at, runs.stop_reason, runs.input_tokens, runs.output_tokens,
+	runs.total_tokens, runs.cost_nano, runs.error_code, runs.error_message, runs.idempotency_key, runs.body_hash, runs.cancel_requested`
+
 func (r *runRow) run() (record.Run, error) {
 	request, err := packed.Open(r.Request)
 	if err != nil {

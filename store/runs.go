@@ -19,7 +19,7 @@ import (
 // runs selects runs with the keys of their chats.
 func runs(tx *gorm.DB) *gorm.DB {
 	return tx.Table("runs").Joins("JOIN chats ON chats.id = runs.chat_id").
-		Select("runs.*, chats.key AS chat_key")
+		Select(runColumns)
 }
 
 // Run returns the run.

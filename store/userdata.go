@@ -31,7 +31,7 @@ func (s *Store) RunsOf(ctx context.Context, owner string, conversationID, place 
 		Place int64
 		Row   runRow `gorm:"embedded"`
 	}
-	err := runs(s.db.Read(ctx)).Where("runs.chat_id = ? AND runs.owner = ? AND runs.place > ?", conversationID, owner, place).Order("runs.place").Limit(limit).
+	err := runs(s.db.Read(ctx)).Select(runColumns+", runs.place").Where("runs.chat_id = ? AND runs.owner = ? AND runs.place > ?", conversationID, owner, place).Order("runs.place").Limit(limit).
 		Scan(&rows).Error
 	list := make([]record.PlacedRun, len(rows))
 	for i := 0; err == nil && i < len(rows); i++ {

@@ -29,7 +29,7 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 		return schemas.Document{}, err
 	}
 	defer unlock()
-	return d.proposals.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id, title)})
+	return d.plans.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id, title)})
 }
 
 // DropPlanned removes the blocks of a document that a run has planned and not written, when
@@ -41,7 +41,7 @@ func (d *Documents) DropPlanned(ctx context.Context, user schemas.User, document
 		return nil, err
 	}
 	defer unlock()
-	dropped, err := record.Persist(ctx, func() ([]schemas.Block, error) { return d.proposals.DropPlanned(ctx, user.ID, document, run) })
+	dropped, err := record.Persist(ctx, func() ([]schemas.Block, error) { return d.plans.DropPlanned(ctx, user.ID, document, run) })
 	if errors.Is(err, schemas.ErrNotFound) || errors.Is(err, record.ErrWithdrawn) { // the user has deleted the document or reverted the plan
 		return nil, nil
 	}

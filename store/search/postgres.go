@@ -138,7 +138,7 @@ func unknownLetters(ctx context.Context, db *sql.DB) (unknown string, err error)
 // AnyWord lets Postgres make a query from each word.
 func (*Postgres) AnyWord(tx *gorm.DB, words []string) *gorm.DB { return ranked(tx, words, " || ") }
 
-// AllWords does what AnyWord does.
+// AllWords does the same for articles with all of them.
 func (*Postgres) AllWords(tx *gorm.DB, words []string) *gorm.DB { return ranked(tx, words, " && ") }
 
 func ranked(tx *gorm.DB, words []string, operator string) *gorm.DB {

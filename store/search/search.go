@@ -1,5 +1,5 @@
 // Package search says in SQL how the databases find texts: chats by what is in them, and
-// articles by their words. Both databases find the same. It reads nothing itself.
+// articles by their words. Both databases find the same. Its callers run the statements.
 package search
 
 import (

@@ -83,7 +83,7 @@ func searchTerms(text string) []string {
 // AnyWord makes each word a quoted string, in which only the quote is special.
 func (SQLite) AnyWord(tx *gorm.DB, words []string) *gorm.DB { return matching(tx, words, " OR ") }
 
-// AllWords does what AnyWord does.
+// AllWords does the same for articles with all of them.
 func (SQLite) AllWords(tx *gorm.DB, words []string) *gorm.DB { return matching(tx, words, " AND ") }
 
 func matching(tx *gorm.DB, words []string, operator string) *gorm.DB {
