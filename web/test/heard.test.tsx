@@ -1,7 +1,7 @@
 import { act, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { ChatProvider, ChatTray } from '../src'
+import { ChatProvider, ChatTray, Markdown } from '../src'
 import { DocumentPane, useDocument } from '../src/documents'
 import { block } from './blocks'
 import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
@@ -113,7 +113,21 @@ describe('a user who listens hears', () => {
     render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
     expect(await screen.findByRole('heading', { name: 'Gold' })).toBeTruthy()
     expect(screen.queryAllByRole('region')).toEqual([])
-    expect(screen.getAllByRole('group', { name: 'md block' })).toHaveLength(2)
+    expect(screen.getAllByRole('group').map((e) => e.getAttribute('aria-label'))).toEqual(['Text a', 'Text b'])
     within(screen.getByRole('group', { name: 'Text b' })).getByRole('button', { name: 'Delete the block' })
+  })
+
+  it('which table it is', () => {
+    render(<Markdown text={'| Order | | Price |\n|---|---|:---:|\n| 1 | | 2 |'} />)
+    expect(screen.getByRole('group').getAttribute('aria-label')).toBe('Table: Order, Price')
+  })
+
+  it('no button in the title of a payload that opens nothing', async () => {
+    const payload = { type: 'note', payload_id: 'p', data: {}, summary: 'Two orders', source: 'tool' }
+    const { user } = show(({ method }) => (method === 'POST' ? sse(answerFrames('There.', { payloads: [payload], custom_payload: payload })) : undefined), { payloadHandlers: { note: { inline: () => <p>Mine</p> } } })
+    await user.type(input(), 'x{Enter}')
+    const body = await screen.findByRole('group', { name: 'Two orders' })
+    expect(body.textContent).toBe('Mine')
+    expect(screen.queryByRole('button', { name: 'Two orders' })).toBe(null)
   })
 })
