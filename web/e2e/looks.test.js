@@ -570,6 +570,9 @@ test('on paper tables and code are whole', async () => {
   assert.deepEqual(await cut(), ['ct-table', 'ct-code-body'])
   await page.emulateMedia({ media: 'print' })
   assert.deepEqual(await cut(), [])
+  // A narrow sheet, or a column of one.
+  await page.setViewportSize({ width: 400, height: 860 })
+  assert.deepEqual(await cut(), [])
   assert.equal(await page.button('Open the chat').isVisible(), false)
   await page.shot('paper')
   await page.emulateMedia({ media: 'screen' })
