@@ -401,4 +401,18 @@ describe('files that are dragged over the tray', () => {
     fireEvent.dragLeave(box, { dataTransfer })
     expect(cover()).toBeNull()
   })
+
+  it('keep their cover in a browser that enters the texts of an element too', () => {
+    const { container } = show(() => undefined)
+    const part = container.querySelector('.ct-tray')!.appendChild(document.createElement('p'))
+    const text = part.appendChild(document.createTextNode('words'))
+    const dataTransfer = { types: ['Files'], files: [] }
+    const cover = () => screen.queryByText('Drop files to attach them')
+    fireEvent.dragEnter(part, { dataTransfer })
+    fireEvent.dragEnter(text, { dataTransfer })
+    fireEvent.dragLeave(part, { dataTransfer })
+    expect(cover()).not.toBeNull()
+    fireEvent.dragLeave(text, { dataTransfer })
+    expect(cover()).toBeNull()
+  })
 })

@@ -57,6 +57,9 @@ describe('readFile', () => {
     ['a part of a letter', file('a.txt', 'text/plain', 0xff, 0xfe, 0xe4)],
     ['bytes called text', file('a.txt', 'text/plain', 0x50, 0x4b, 3, 4, 0xe4)],
     ['bytes without a known type', file('a.dat', '', ...codes('x\xe9'))],
+    ['Cyrillic in Windows-1251', file('a.csv', 'text/csv', 0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2, 0x3b, 0x31)],
+    ['Japanese in Shift JIS', file('a.txt', 'text/plain', 0x82, 0xb1, 0x82, 0xf1, 0x82, 0xc9)],
+    ['Chinese in GBK', file('a.txt', 'text/plain', 0xd6, 0xd0, 0xb9, 0xfa, 0xc8, 0xcb)],
     ['UTF-16 without a mark', file('a.txt', 'text/plain', 0x61, 0, 0x62, 0)],
     ['a mark alone', file('a.txt', 'text/plain', 0xff, 0xfe)],
   ])('refuses %s', async (_, given) => {

@@ -100,7 +100,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const [rail, setRail] = useKept<'yes' | 'no'>(kept, 'rail', 'yes', ['yes', 'no'])
   const me = useMe(store, state.error?.code, state.isLoading)
   const [notice, setNotice] = useState('')
-  const { announcement, announce } = useAnnouncements(state, labels)
+  const { announcements, announce } = useAnnouncements(state, labels)
   const root = useRef<HTMLDivElement>(null)
   const box = useRef<HTMLElement>(null)
   const input = useRef<HTMLTextAreaElement>(null)
@@ -174,7 +174,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   return (
     <TrayContextProvider value={tray}>
       <div ref={root} className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} data-push={room.push || undefined} data-fixed={fixed || undefined} dir={props.dir} style={sizes} {...drop}>
-        <div className="ct-live-region" role="status" aria-live="polite">{announcement}</div>
+        <div className="ct-live-region" role="status" aria-live="polite" aria-atomic="false">{announcements.map(({ id, words }) => <p key={id}>{words}</p>)}</div>
         {!(shown && settled) && <Launcher onOpen={() => {
           wanted.current = mayType()
           show(true)

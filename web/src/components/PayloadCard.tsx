@@ -27,14 +27,17 @@ export function PayloadCard({ payload, className, children }: PayloadCardProps) 
   const show = (on: boolean) => (!openPayload ? setOwn(on) : on ? openPayload(payload) : closePayload())
   const inline = handler?.inline !== undefined
   const waits = isDecisive(handler) && !payload.outcome && !handler?.ownButtons
+  const line = (
+    <>
+      <PanelIcon />
+      <span>{words}</span>
+      {payload.outcome && <Outcome outcome={payload.outcome} />}
+      {!payload.outcome && !inline && <small>{open ? labels.payloadClose : waits ? labels.payloadReview : labels.payloadOpen}</small>}
+    </>
+  )
   return (
     <section className={classes('ct-payload-card', className)} data-type={payload.type} data-inline={inline || open || undefined}>
-      <button type="button" className="ct-payload" id={title} onClick={() => show(!open)} title={words} disabled={inline && !handler?.render} aria-expanded={inline ? undefined : open}>
-        <PanelIcon />
-        <span>{words}</span>
-        {payload.outcome && <Outcome outcome={payload.outcome} />}
-        {!payload.outcome && !inline && <small>{open ? labels.payloadClose : waits ? labels.payloadReview : labels.payloadOpen}</small>}
-      </button>
+      {inline && !handler?.render ? <div className="ct-payload" id={title} title={words}>{line}</div> : <button type="button" className="ct-payload" id={title} onClick={() => show(!open)} title={words} aria-expanded={inline ? undefined : open}>{line}</button>}
       {(inline || open) && <Opened payload={payload} handler={handler} place={inline ? 'inline' : 'render'} title={title} close={() => show(false)} />}
       {children}
     </section>

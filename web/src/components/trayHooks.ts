@@ -56,13 +56,36 @@ export function useMe(store: ChatStore, error: string | undefined, busy: boolean
   return me
 }
 
-/** The announcements for screen readers: beginnings and ends, never every token. */
+/** Words for screen readers; each has an id, because the same words may be said again. */
+interface Said {
+  id: number
+  words: string
+  ends: boolean
+}
+
+/**
+ * The announcements for screen readers, in the order of what happened: beginnings and ends, never every token. New words
+ * replace the last ones. Those about the end of an answer stay before the next two, which may come before they are
+ * heard: a panel opens, and another answer begins.
+ */
 export function useAnnouncements(state: ChatState, labels: TrayLabels) {
-  const [announcement, setAnnouncement] = useState('')
-  // The same words again are said only if they differ.
-  const announce = useCallback((words: string) => setAnnouncement((last) => (words && words === last ? `${words}\u00a0` : words)), [])
+  const [announcements, setAnnouncements] = useState<readonly Said[]>([])
+  const announce = useCallback((words: string, ends = false) => setAnnouncements((all) => {
+    const last = all.at(-1)
+    // The same words again are said only if they differ.
+    const said = { id: (last?.id ?? 0) + 1, words: words && words === last?.words ? `${words}\u00a0` : words, ends }
+    return !ends && all[0]?.ends && all.length < 3 ? [...all, said] : [said]
+  }), [])
   const busy = useRef(false)
   const { run } = state
+  useEffect(() => {
+    const last = state.messages.at(-1)
+    const ends: Record<string, string> = {
+      complete: labels.announceDone, cancelled: labels.announceStopped, error: labels.announceError,
+    }
+    if (state.isLoading !== busy.current) announce(state.isLoading ? labels.announceBusy : (last?.role === 'assistant' && ends[last.status]) || '', !state.isLoading)
+    busy.current = state.isLoading
+  }, [state.isLoading, state.messages, labels])
   const asked = waitingApproval(run)
   const step = asked ? labels.waitingForUser(titleOf({ title: asked.title, name: asked.tool }))
     : run?.status && HELD.test(run.status.code) ? statusWords(labels, run.status)
@@ -70,15 +93,7 @@ export function useAnnouncements(state: ChatState, labels: TrayLabels) {
   useEffect(() => {
     if (step) announce(step)
   }, [step, asked?.id])
-  useEffect(() => {
-    const last = state.messages.at(-1)
-    const ends: Record<string, string> = {
-      complete: labels.announceDone, cancelled: labels.announceStopped, error: labels.announceError,
-    }
-    if (state.isLoading !== busy.current) announce(state.isLoading ? labels.announceBusy : (last?.role === 'assistant' && ends[last.status]) || '')
-    busy.current = state.isLoading
-  }, [state.isLoading, state.messages, labels])
-  return { announcement, announce }
+  return { announcements, announce }
 }
 
 /** The codes of status lines that tell why an answer does not go on. */

@@ -3,6 +3,7 @@ import { lazy, memo, Suspense, useMemo } from 'react'
 import type { Props } from '../api/types'
 import { useAllLabels } from '../state/allLabels'
 import { Markdown } from '../markdown/Markdown'
+import { nameOf } from '../markdown/grid'
 import { TableFrame } from '../markdown/TableFrame'
 
 const Chart = lazy(() => import('./Chart'))
@@ -43,7 +44,7 @@ function CsvTable({ content, streaming = false }: { content: string; streaming?:
   return (
     <>
       <TableFrame rows={() => shown} title={labels.tableRows(shown.length - 1)} tools={!streaming}>
-        <Suspense fallback={<p className="ct-muted ct-center">{labels.loading}</p>}><DataGrid rows={shown} label={labels.table} /></Suspense>
+        <Suspense fallback={<p className="ct-muted ct-center">{labels.loading}</p>}><DataGrid rows={shown} label={nameOf(labels.table, shown[0])} /></Suspense>
       </TableFrame>
       {rows.length > MAX_ROWS + 1 && <p className="ct-muted">{labels.tableFirst(MAX_ROWS)}</p>}
     </>

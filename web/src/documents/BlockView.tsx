@@ -59,7 +59,7 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
   const shown = block.writing || (!changed && view === 'diff') ? 'new' : view
   const waits = block.state !== 'clean' && !block.writing && !block.planned
   return (
-    <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} data-planned={block.planned || undefined} data-waits={waits || undefined} tabIndex={-1} role="group" aria-label={labels.blockName(block.type)}>
+    <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} data-planned={block.planned || undefined} data-waits={waits || undefined} tabIndex={-1} role="group" aria-label={nameOf(block)}>
       <div className="ct-block-bar">
         {block.writing ? <span className="ct-tag" data-tone="warning"><span className="ct-spinner" /> {labels.blockWriting}</span> : block.planned ? <span className="ct-tag">{labels.blockPlanned}</span> : block.state !== 'clean' && <span className="ct-tag" data-tone={tones[block.state]}>{words[block.state](labels)}</span>}
         {place && waits && (
@@ -78,7 +78,7 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
         <span className="ct-spacer" />
         {block.writing && <button type="button" className="ct-button ct-small" onClick={() => void state.current.revert(block)}><CloseIcon />{labels.revert}</button>}
         {waits && (
-          <span className="ct-doc-decide" role="group" aria-label={nameOf(block)}>
+          <span className="ct-doc-decide">
             <button type="button" className="ct-button ct-small" onClick={() => void state.current.revert(block)}><CloseIcon />{labels.revert}</button>
             <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.current.accept(block)}><CheckIcon />{labels.accept}</button>
           </span>
@@ -91,7 +91,7 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
           </span>
         )}
         {block.state === 'clean' && !removing && (
-          <span className="ct-block-tools" role="group" aria-label={nameOf(block)}>
+          <span className="ct-block-tools">
             {editable(block) && <IconButton label={labels.blockEdit} onClick={() => setEditing(true)}><EditIcon /></IconButton>}
             {previous !== null && <IconButton label={labels.blockUp} onClick={() => void state.current.move(block, previous)}>↑</IconButton>}
             <IconButton label={labels.blockRemove} onClick={() => setRemoving(true)}><TrashIcon /></IconButton>

@@ -1,7 +1,7 @@
 import type { Element, ElementContent, Root } from 'hast'
 import { Children, cloneElement, isValidElement, useMemo, useState, type ReactElement, type ReactNode } from 'react'
 import { useLabels } from '../state/tray'
-import { sortedBy, type Rows } from './grid'
+import { nameOf, sortedBy, type Rows } from './grid'
 import { Scroller } from './Scroller'
 import { SortHead } from './SortHead'
 import { TableFrame } from './TableFrame'
@@ -22,7 +22,7 @@ export function MarkdownTable({ node, streaming, children }: { node?: Element; s
   const lines = elements(body?.props.children)
   return (
     <TableFrame title={labels.tableRows(count)} tools={!streaming} rows={() => (node ? rowsOf(node) : [])}>
-      <Scroller className="ct-table" label={labels.table}>
+      <Scroller className="ct-table" label={nameOf(labels.table, node && headOf(node).map(textOf))}>
         <table>
           <thead>
             <tr>

@@ -1,3 +1,5 @@
+import { cut } from '../state/cut'
+
 /** A table's cells as text: the first row is its head. */
 export type Rows = string[][]
 
@@ -46,6 +48,9 @@ export function toHtml([head = [], ...body]: Rows): string {
   const row = (cells: string[], tag: string) => `<tr>${cells.map((c) => `<${tag}>${escaped(inert(c))}</${tag}>`).join('')}</tr>`
   return `<table><thead>${row(head, 'th')}</thead><tbody>${body.map((r) => row(r, 'td')).join('')}</tbody></table>`
 }
+
+/** The name of a table, from its head. */
+export const nameOf = (table: string, head: readonly string[] = []) => [table, cut(head.filter(Boolean).join(', '), 80)].filter(Boolean).join(': ')
 
 /** Text as HTML. */
 export function escaped(text: string): string {

@@ -49,9 +49,9 @@ function decode(bytes: Uint8Array, known: boolean): string | undefined {
   return undefined
 }
 
-/** Characters that a text in Windows-1252 does not have. Every sequence of bytes can be read in it. */
+/** What a text in Windows-1252 does not have: control characters, and words of other than ASCII letters, as a text in another script seems to have; a line may be drawn with one character. Every sequence of bytes can be read in it. */
 // eslint-disable-next-line no-control-regex
-const NO_TEXT = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]/
+const NO_TEXT = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]|(?:([^\0-\x7f])(?!\1)){5}/
 
 function textType(file: File): string | undefined {
   if (file.type.startsWith('text/') && file.type.length <= MAX_TYPE) return file.type
