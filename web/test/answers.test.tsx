@@ -1,9 +1,13 @@
 import { render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import type { Element } from 'hast'
+import { useLayoutEffect } from 'react'
+import { createRoot } from 'react-dom/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Markdown, MarkdownPartsProvider, SourcesProvider } from '../src'
+import { Formula } from '../src/markdown/Formula'
 import { showSvg } from '../src/markdown/svg'
+import { gateway } from './shown'
 
 describe('an answer', () => {
   it('draws math, and shows the source of invalid or incomplete TeX', async () => {
@@ -64,6 +68,29 @@ describe('an answer', () => {
     expect(container.querySelector('i')?.textContent).toBe('b@https://example.com/y.png')
     await waitFor(() => expect(container.textContent).toContain('<z>'))
     expect(container.querySelector('[class*=hljs]')).toBeNull()
+  })
+
+  it('uses a plugin that arrives while a part is drawn', async () => {
+    vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', false)
+    const loading = gateway()
+    const math = vi.fn(() => loading.opened.then(() => (tex: string, element: HTMLElement) => element.append(`<${tex}>`)))
+    const box = document.createElement('div')
+    const root = createRoot(box)
+    onTestFinished(() => {
+      root.unmount()
+      vi.unstubAllGlobals()
+    })
+    // It arrives after the layout and before the effects.
+    const Drawn = () => {
+      useLayoutEffect(() => loading.open(), [])
+      return <Formula tex="late" display={false} open={false} />
+    }
+    const page = (late: boolean) => <MarkdownPartsProvider plugins={{ math }}><Formula tex="first" display={false} open={false} />{late && <Drawn />}</MarkdownPartsProvider>
+    root.render(page(false))
+    await waitFor(() => expect(math).toHaveBeenCalledTimes(1))
+    root.render(page(true))
+    await waitFor(() => expect(box.textContent).toContain('<first>'))
+    await waitFor(() => expect(box.textContent).toContain('<late>'))
   })
 
   it('shows the classes, styles and attributes that the host’s highlighter gives, and leaves out a style that cannot be read', async () => {

@@ -1,5 +1,6 @@
 import { act, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
+import type { ReactNode } from 'react'
 import { describe, expect, it } from 'vitest'
 import { ChatProvider } from '../src'
 import { DocumentPane, useDocument } from '../src/documents'
@@ -7,12 +8,12 @@ import { block } from './blocks'
 import { fakeApi, json } from './fakes'
 import { gateway } from './shown'
 
-function Pane() {
-  return <DocumentPane state={useDocument('d')} />
+function Pane({ id = 'd' }: { id?: string }) {
+  return <DocumentPane state={useDocument(id)} />
 }
 
 describe('a decision that is made twice at once', () => {
-  async function proposed() {
+  async function proposed(storageKey = '') {
     const answer = gateway()
     let stored = [block('n', { state: 'pending_new', current: undefined, new: 'Text n' }), block('b')]
     let wait = false
@@ -28,12 +29,13 @@ describe('a decision that is made twice at once', () => {
       if (path.endsWith('/blocks')) return (stored = [block('m', { current: 'Text n' }), block('b')]), json(stored[0])
       return new Response(null, { status: 204 })
     })
-    render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+    const page = (pane: ReactNode) => <ChatProvider api={api} storageKey={storageKey}>{pane}</ChatProvider>
+    const { rerender } = render(page(<Pane />))
     await screen.findByRole('button', { name: 'Accept' })
     const user = userEvent.setup()
     const sent = (end: string) => calls.filter((c) => c.method === 'POST' && c.path.endsWith(end)).length
     const reads = () => calls.filter((c) => c.path === '/api/documents/d').length
-    return { user, sent, reads, hold: () => (wait = true), answer: () => act(async () => answer.open()) }
+    return { user, calls, sent, reads, shows: (pane: ReactNode) => rerender(page(pane)), hold: () => (wait = true), answer: () => act(async () => answer.open()) }
   }
 
   it('is made once, and no error', async () => {
@@ -55,6 +57,23 @@ describe('a decision that is made twice at once', () => {
     expect([sent('/accept'), sent('/revert')]).toEqual([1, 0])
     await user.click(screen.getByRole('button', { name: 'Undo accepting' }))
     await screen.findByText('1 change waits for you')
+  })
+
+  it.each([['another document', <Pane id="e" />, 2], ['another page', null, 1]])('does not wait again where it ended while %s was shown', async (_, other, reads) => {
+    const { user, calls, shows, hold, answer } = await proposed('k')
+    await user.click(screen.getByRole('button', { name: 'Accept' }))
+    await user.click(await screen.findByRole('button', { name: 'Undo accepting' }))
+    await screen.findByText('1 change waits for you')
+    hold()
+    await user.click(screen.getByRole('button', { name: 'Accept' }))
+    shows(other)
+    await answer()
+    // What is shown is read when it begins, and when the decision has ended.
+    await waitFor(() => expect(calls.slice(calls.findLastIndex((c) => c.method === 'POST') + 1)).toHaveLength(reads))
+    shows(<Pane />)
+    await screen.findByText('Text b')
+    expect(screen.getAllByText('Text n')).toHaveLength(1)
+    expect(screen.queryByRole('button', { name: 'Accept' })).toBeNull()
   })
 
   it.each(['Accept', 'Accept all'])('adds one block of this page, and not another one with %s', async (next) => {

@@ -235,3 +235,17 @@ describe('a stop is not forgotten when React leaves the provider’s effects and
     await vi.waitFor(() => expect(store.getSnapshot().isLoading).toBe(false))
   })
 })
+
+it('a failure to read more of a chat is not told in another one, and holds no message there', async () => {
+  const older = slow()
+  const { store } = storeOf((call) => {
+    if (call.path.includes('cursor=')) return older.response
+    return call.path.startsWith('/api/chats/7') ? chat(stored, { next_cursor: 'before' }) : chat(stored, { conversation_id: 8 })
+  })
+  await store.open(7)
+  const reading = store.loadOlder()
+  await store.open(8)
+  older.go(json({ detail: 'no', code: 'bad', status: 400 }, 400))
+  await reading
+  expect(store.getSnapshot()).toMatchObject({ conversationId: 8, error: null })
+})

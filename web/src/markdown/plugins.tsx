@@ -84,15 +84,17 @@ export function usePlugin<K extends keyof typeof bundled>(name: K, wanted: boole
   const chosen = (useContext(Context).plugins as MarkdownPlugins & { elements?: undefined } | undefined)?.[name]
   const load = chosen === false ? null : ((chosen ?? bundled[name]) as Loader<Value>)
   const entry = wanted && load ? loaded(load) : null
+  const value = entry?.value as Value | undefined
   const [, again] = useState(0)
   useEffect(() => {
-    if (!entry || entry.value !== undefined) return
-    entry.coming ??= load!().then((value) => {
-      entry.value = value
+    // It may have arrived after this was drawn.
+    if (!entry || value !== undefined) return
+    entry.coming ??= load!().then((arrived) => {
+      entry.value = arrived
     }, () => {
       entry.coming = undefined
     })
     return whenSettled(entry.coming, () => again((n) => n + 1))
   }, [entry])
-  return (entry?.value as Value | undefined) ?? null
+  return value ?? null
 }

@@ -29,12 +29,17 @@ export abstract class KeptChat {
     this.dispatch({ type: 'set', set })
   }
 
-  /** Asks about the open chat. There is no answer if no chat is open, or another one when it comes. */
+  /** Asks about the open chat. There is no answer, and no error, if no chat is open, or another one when it comes. */
   protected async about<T>(ask: (conversationId: number) => Promise<T>): Promise<T | undefined> {
     const { conversationId } = this.state
     if (conversationId === null) return
-    const answer = await ask(conversationId)
-    return this.state.conversationId === conversationId ? answer : undefined
+    const isOpen = () => this.state.conversationId === conversationId
+    try {
+      const answer = await ask(conversationId)
+      if (isOpen()) return answer
+    } catch (error) {
+      if (isOpen()) throw error
+    }
   }
 
   /** Stores the user's rating of an answer of a chat, by default the open one, instead of an earlier one; null removes it. */
