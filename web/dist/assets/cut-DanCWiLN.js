@@ -1,0 +1,1 @@
+var e=(e,t)=>e.slice(0,t).replace(/[\ud800-\udbff]$/,``);export{e as t};
