@@ -59,7 +59,7 @@ func (wr *Writer) lookForRejected(ctx context.Context) {
 // dropPlanned removes the blocks that the run has planned and not written. Those of a
 // complete answer stay: the model may have planned first, and writes when the user asks for it.
 func (wr *Writer) dropPlanned() {
-	if wr.document() == "" || !slices.ContainsFunc(wr.calls, func(c *call) bool { return c != nil && wr.tool(c.Name).Replans }) {
+	if wr.document() == "" || !wr.mayPlan() {
 		return
 	}
 	ctx, done := wr.written.Storing()
@@ -72,6 +72,19 @@ func (wr *Writer) dropPlanned() {
 		place := runlog.Place{DocumentID: wr.document(), BlockIDs: b.ID, Type: b.Type}
 		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: place, End: true, Revision: b.Revision})
 	}
+}
+
+// mayPlan reports whether the model has asked for a plan. The plan may be stored although the
+// outcome of the call is not.
+func (wr *Writer) mayPlan() bool {
+	replans := func(name string) bool {
+		t, _ := wr.anyTool(name)
+		return t.Replans
+	}
+	return slices.ContainsFunc(wr.calls, func(c *call) bool { return c != nil && replans(c.Name) }) ||
+		slices.ContainsFunc(wr.steps, func(s turn.Step) bool {
+			return slices.ContainsFunc(s.Reply.ToolCalls, func(c turn.ToolCall) bool { return replans(c.Name) })
+		})
 }
 
 // errWithdrawn is the error of a write that the user has refused since its call began.
