@@ -160,7 +160,7 @@ func (d *change) revertAll() error {
 		waiting = *d.row.NewTitle
 	}
 	for ; len(plans) > 0 && !undone; plans = plans[:len(plans)-1] {
-		shown, err := d.unhide(restored, " AND kept_plan = ?", len(plans))
+		shown, err := d.unhideAll(len(plans))
 		if err != nil {
 			return err
 		}

@@ -328,6 +328,44 @@ func testPlanDropped(f *fixture) {
 	}
 	_, err := f.store.DropPlanned(f.ctx, f.owner, newID(), run)
 	fails(f, "without a document", err, schemas.ErrNotFound)
+
+	// A later plan of the run takes the place of one of which nothing is written.
+	eight, nine := "8"+newID(), "9"+newID()
+	planned(id, eight)
+	planned(id, nine)
+	equal(f, "planned twice", shape(f.document(id)), "5 delete, 6 delete +draft, 9 new +")
+	planned(id, nine)
+	equal(f, "dropped whole after two plans", drop(id, run), []string{nine})
+	untouched(f, "both plans are undone", f.document(id), before)
+
+	// What the user has restored is older than the plan, and not a part of it.
+	id = f.doc("1"+newID(), "2"+newID())
+	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("Earlier", "3"+newID()))
+	must(f, err)
+	before = f.document(id)
+	planned(id, "4"+newID())
+	_, err = f.store.SettleBlock(f.ctx, f.owner, before.Blocks[2].ID, record.Revert, nil)
+	must(f, err)
+	equal(f, "restored by the user", shape(f.document(id)), "1 delete, 2 delete, 3 new +, 4 new +")
+	equal(f, "dropped beside what is restored", len(drop(id, run)), 1)
+	untouched(f, "the plan around it is undone", f.document(id), before)
+	_, err = f.store.SettleDocument(f.ctx, f.owner, id, record.Revert, nil)
+	must(f, err)
+	planned(id, "5"+newID())
+	one = f.document(id).Blocks[0].ID
+	_, err = f.store.SettleBlock(f.ctx, f.owner, one, record.Revert, nil)
+	must(f, err)
+	equal(f, "dropped beside a clean one", len(drop(id, run)), 1)
+	equal(f, "the plan around a clean one is undone", shape(f.document(id)), "1, 2")
+
+	// What the user has accepted of the plan is a part of it.
+	five := "5" + newID()
+	planned(id, five, "6"+newID())
+	f.write(id, five, "five")
+	_, err = f.store.SettleBlock(f.ctx, f.owner, five, record.Accept, nil)
+	must(f, err)
+	equal(f, "dropped beside what is accepted", len(drop(id, run)), 1)
+	equal(f, "a plan that is accepted in part stays", shape(f.document(id)), "1 delete, 2 delete, 5 five")
 }
 
 // A planned block that the user fills before the model does is the user's: accepting the
