@@ -67,7 +67,7 @@ USER is the user_id that GET /api/me shows, such as "local|dev".`,
 // an error: the id may be mistyped.
 func withUser(ctx context.Context, c settings.Config, id string, do func(*userdata.UserData, schemas.User) error) error {
 	return withCurrent(ctx, c, func(data *store.Store) error {
-		docs := documents.New(data, data, data, data)
+		docs := documents.New(data, data, data, data, data)
 		all, user := userdata.New(data, data, data, docs, &chatRemover{data: data}), schemas.User{ID: id}
 		known, err := all.Known(ctx, user)
 		if err == nil && !known {

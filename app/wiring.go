@@ -123,7 +123,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if err := addSample(ctx, s.store, log); err != nil {
 		return nil, err
 	}
-	s.documents = documents.New(s.store, s.store, s.store, s.store)
+	s.documents = documents.New(s.store, s.store, s.store, s.store, s.store)
 	offer, err := newOffer(c, s.store, s.documents, func() int { return s.runs.Replicas() }, with.Tools, log)
 	if err != nil {
 		return nil, err

@@ -177,7 +177,7 @@ func newAuthor(t *testing.T) *author {
 	if _, err := data.Import(t.Context(), sample.Open()); err != nil {
 		t.Fatal(err)
 	}
-	a := &author{T: t, documents: documents.New(data, data, data, data), loop: agents.New(demo.New(0), agents.Options{}), user: schemas.User{ID: "ann"}}
+	a := &author{T: t, documents: documents.New(data, data, data, data, nil), loop: agents.New(demo.New(0), agents.Options{}), user: schemas.User{ID: "ann"}}
 	list, err := builtin.Tools(builtin.Config{Research: data, Documents: a.documents})
 	if err != nil {
 		t.Fatal(err)

@@ -103,7 +103,7 @@ func newDrafting(t *testing.T, url string) *drafting {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = data.Close() })
-	s := &drafting{t, documents.New(data, data, data, data), schemas.User{ID: "ann"}}
+	s := &drafting{t, documents.New(data, data, data, data, nil), schemas.User{ID: "ann"}}
 	s.must(s.Create(t.Context(), s.user, schemas.DocumentCreate{ID: new("d"), Title: "D"}))
 	s.must(s.Add(t.Context(), s.user, "d", schemas.BlockCreate{ID: new("a"), Type: "md", Content: "first"}, nil))
 	return s

@@ -38,7 +38,7 @@ func TestAnyToolStreamsAnArgument(t *testing.T) {
 		ID: "run", Attempt: 1, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message",
 		Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`)}},
 	}, answer.Deps{
-		Log: log, Store: data, Drafts: documents.New(data, data, data, data), Spent: usage.NewLedger(nil),
+		Log: log, Store: data, Drafts: documents.New(data, data, data, data, nil), Spent: usage.NewLedger(nil),
 		Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Idle: func(bool) {}, Stop: func(err error) { t.Error(err) },
 	})
@@ -113,7 +113,7 @@ func TestRejectedWhileItsCallRuns(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = data.Close() })
 			blocks := &momentary{Store: data}
-			docs, una := documents.New(data, data, blocks, data), schemas.User{ID: "una"}
+			docs, una := documents.New(data, data, blocks, data, nil), schemas.User{ID: "una"}
 			if _, err := docs.Create(t.Context(), una, schemas.DocumentCreate{ID: new("doc1"), Title: "Gold"}); err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +181,7 @@ func TestAnswerDecidedBeforeItsRunEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = data.Close() })
-		docs, una, log := documents.New(data, data, data, data), schemas.User{ID: "una"}, eventlog.New(1, func() int64 { return 1 })
+		docs, una, log := documents.New(data, data, data, data, nil), schemas.User{ID: "una"}, eventlog.New(1, func() int64 { return 1 })
 		wr := answer.New(t.Context(), answer.Run{
 			ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message",
 			Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}},
@@ -264,7 +264,7 @@ func TestTargetThatCannotBeRead(t *testing.T) {
 		}
 		wr := answer.New(t.Context(), answer.Run{ID: "run", Attempt: 1, Earlier: earlier, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message", Request: &schemas.ChatRequest{Context: page}},
 			answer.Deps{
-				Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: documents.New(data, data, unread{data}, data),
+				Log: eventlog.New(1, func() int64 { return 1 }), Store: data, Drafts: documents.New(data, data, unread{data}, data, nil),
 				Now: time.Now, Logger: slog.New(slog.DiscardHandler), Stop: func(err error) { stopped = err },
 			})
 		if wr.Target(t.Context()); !errors.Is(stopped, record.ErrUnavailable) {
@@ -281,7 +281,7 @@ func TestEndOfTheTextOfACallDuringAnOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = data.Close() })
-	docs, una := documents.New(data, data, data, &outOfReach{data, 1_000_000, 0}), schemas.User{ID: "una"}
+	docs, una := documents.New(data, data, data, &outOfReach{data, 1_000_000, 0}, nil), schemas.User{ID: "una"}
 	wr := answer.New(t.Context(), answer.Run{
 		ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message",
 		Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`)}},
@@ -328,7 +328,7 @@ func TestEndOfAnAnswerDuringAnOutage(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = data.Close() }()
-				docs, una := documents.New(data, data, data, &outOfReach{data, tt.pieces, tt.blocks}), schemas.User{ID: "una"}
+				docs, una := documents.New(data, data, data, &outOfReach{data, tt.pieces, tt.blocks}, nil), schemas.User{ID: "una"}
 				wr := answer.New(t.Context(), answer.Run{
 					ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message",
 					Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b` + tt.more + `"`), turn.ContextMode: []byte(`"chat"`)}},

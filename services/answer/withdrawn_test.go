@@ -49,7 +49,7 @@ func TestPlanOfAnInterruptedCall(t *testing.T) {
 			store := new(plans)
 			wr := answer.New(t.Context(), answer.Run{ID: "run", Attempt: 2, ChatID: 1, Request: &schemas.ChatRequest{}, Earlier: earlier}, answer.Deps{
 				Log: eventlog.New(1, func() int64 { return 1 }), Commit: eventlog.NewCommitter(eventlog.CommitterOptions{Store: new(stored), Logger: slog.New(slog.DiscardHandler)}),
-				Store: nothing{}, Drafts: documents.New(store, store, store, store), Spent: usage.NewLedger(nil), Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(), Clock: clock{}, Now: time.Now,
+				Store: nothing{}, Drafts: documents.New(store, store, store, store, store), Spent: usage.NewLedger(nil), Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(), Clock: clock{}, Now: time.Now,
 				Tool: func(name string) (turn.Tool, bool) { return plan, name == plan.Name }, Logger: slog.New(slog.DiscardHandler),
 			})
 			wr.Use(&answer.Prepared{Filter: noText{}})

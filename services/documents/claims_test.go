@@ -14,7 +14,7 @@ import (
 // moment.
 func TestClaimsGoToThoseThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := documents.New(nil, nil, nil, nil)
+		d := documents.New(nil, nil, nil, nil, nil)
 		plan := func(run string) documents.Claim {
 			return documents.Claim{Run: run, Owner: "ann", Document: "d", Plan: true}
 		}
@@ -59,7 +59,7 @@ func TestCrosswiseClaims(t *testing.T) {
 	for name, share := range map[string]bool{"of a single process": false, "of one among several": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := documents.New(nil, nil, nil, nil)
+				d := documents.New(nil, nil, nil, nil, nil)
 				if share {
 					d.Share(&claimTable{holders: make(map[string]string)}, func() string { return "me" })
 				}
@@ -94,7 +94,7 @@ func TestCrosswiseClaims(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		d := documents.New(nil, nil, nil, nil)
+		d := documents.New(nil, nil, nil, nil, nil)
 		for run, block := range map[string]string{"a": "1", "b": "2", "c": "3"} {
 			if holder, err := d.Claim(t.Context(), documents.Claim{Run: run, Owner: "ann", Document: "d", Blocks: []string{block}}); holder != "" || err != nil {
 				t.Fatalf("block %s is held by %q, %v", block, holder, err)

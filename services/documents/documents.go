@@ -77,14 +77,18 @@ type Blocks interface {
 // deleted the document.
 type Proposals interface {
 	PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error)
-	// DropPlanned removes the blocks that a run has planned and not written, and returns them.
-	DropPlanned(ctx context.Context, owner, id, run string) ([]schemas.Block, error)
 	WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error)
 	AppendBlock(ctx context.Context, owner, document, id, piece string) error
 	// TouchBlock gives a block a new revision and changes nothing else.
 	TouchBlock(ctx context.Context, owner, document, id string) (schemas.Block, error)
 	ProposeMove(ctx context.Context, owner, document, id string, after *string) (schemas.Block, error)
 	ProposeDelete(ctx context.Context, owner, document, id string) (record.Settled, error)
+}
+
+// Plans ends the plans of runs.
+type Plans interface {
+	// DropPlanned removes the blocks that a run has planned and not written, and returns them.
+	DropPlanned(ctx context.Context, owner, id, run string) ([]schemas.Block, error)
 }
 
 // Documents are the documents of users. Every call is for the user it is given;
@@ -108,7 +112,8 @@ type Proposals interface {
 // pending_delete and keep their pending changes, and adds the planned ones.
 // Reverting the document undoes the last plan and drops what came after it;
 // earlier changes remain pending. Write and Move of a hidden block with pending
-// content are a conflict.
+// content are a conflict. A planned block without content is not accepted: it stays
+// pending_new.
 //
 // Every call may be repeated without a further effect; a deleted block is
 // schemas.ErrNotFound. It is safe for concurrent use.
@@ -117,6 +122,7 @@ type Documents struct {
 	versions  Versions
 	blocks    Blocks
 	proposals Proposals
+	plans     Plans
 	now       func() time.Time
 	claims    *claims
 	shared    *sharedClaims // nil where no other process runs
@@ -127,11 +133,11 @@ type Documents struct {
 	locks concurrent.Locks
 }
 
-// New returns the documents of a store, given in its four parts. Only this
+// New returns the documents of a store, given in its five parts. Only this
 // value knows the claims of runs, so a service has exactly one.
-func New(records Records, versions Versions, blocks Blocks, proposals Proposals) *Documents {
+func New(records Records, versions Versions, blocks Blocks, proposals Proposals, plans Plans) *Documents {
 	return &Documents{
-		records: records, versions: versions, blocks: blocks, proposals: proposals, now: time.Now,
+		records: records, versions: versions, blocks: blocks, proposals: proposals, plans: plans, now: time.Now,
 		claims: newClaims(), writing: drafts{all: make(map[place]*Draft)},
 	}
 }

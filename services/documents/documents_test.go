@@ -92,7 +92,7 @@ func TestApplyTakesMarkersOut(t *testing.T) {
 		`What \[[tool:x]] and [\[tool:0]] are`: `What \[[tool:x]] and [[tool:0]] are`,
 	} {
 		s := &fakeStore{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: &text}}
-		if _, err := documents.New(s, s, s, s).Apply(t.Context(), ann, "m1", schemas.BlockApply{DocumentID: "d"}, nil); err != nil {
+		if _, err := documents.New(s, s, s, s, nil).Apply(t.Context(), ann, "m1", schemas.BlockApply{DocumentID: "d"}, nil); err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
@@ -104,7 +104,7 @@ func TestApplyTakesMarkersOut(t *testing.T) {
 
 func TestApply(t *testing.T) {
 	s := &fakeStore{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: new("answer")}}
-	d := documents.New(s, s, s, s)
+	d := documents.New(s, s, s, s, nil)
 	for _, a := range []schemas.BlockApply{{DocumentID: "d"}, {DocumentID: "d"}, {DocumentID: "e"}, {DocumentID: "d", TargetBlockID: "x"}} {
 		if _, err := d.Apply(t.Context(), ann, "m1", a, record.Match{3}); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestWrites(t *testing.T) {
 		{"large meta", record.NewBlock{ID: "b", Meta: json.RawMessage(`{"a":"` + strings.Repeat("a", 64<<10) + `"}`)}, schemas.CodeInvalid, ""},
 	} {
 		s := new(fakeStore)
-		_, err := documents.New(s, s, s, s).Write(t.Context(), ann, "d", record.BlockWrite{NewBlock: tt.w})
+		_, err := documents.New(s, s, s, s, nil).Write(t.Context(), ann, "d", record.BlockWrite{NewBlock: tt.w})
 		if code(err) != tt.want {
 			t.Errorf("%s: got %v, want code %q", tt.name, err, tt.want)
 		}
@@ -158,7 +158,7 @@ func TestWrites(t *testing.T) {
 			t.Errorf("%s: written as %+v", tt.name, s.writes[0])
 		}
 	}
-	d := documents.New(new(fakeStore), new(fakeStore), new(fakeStore), new(fakeStore))
+	d := documents.New(new(fakeStore), new(fakeStore), new(fakeStore), new(fakeStore), nil)
 	if b, err := d.Add(t.Context(), ann, "d", schemas.BlockCreate{Type: "interative_chart"}, nil); err != nil || b.Type != "interactive_chart" || len(b.ID) != 36 {
 		t.Errorf("added %+v, %v", b, err)
 	}
@@ -175,7 +175,7 @@ func TestWrites(t *testing.T) {
 func TestDraftOfALargeBlock(t *testing.T) {
 	const size, most = 5 << 20, 1 << 20
 	s, now := new(fakeStore), time.Now()
-	d := documents.New(s, s, s, s).At(func() time.Time { return now })
+	d := documents.New(s, s, s, s, nil).At(func() time.Time { return now })
 	draft, b, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Type: "csv"}}, "run", nil)
 	if err != nil || b.ID != "b" {
 		t.Fatalf("got %+v, %v", b, err)
@@ -212,7 +212,7 @@ func (s *fakeStore) SettleBlock(context.Context, string, string, record.Settle, 
 func TestAcceptedWhenItsEndIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(fakeStore)
-		d := documents.New(s, s, s, s)
+		d := documents.New(s, s, s, s, nil)
 		draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -233,7 +233,7 @@ func TestAcceptedWhenItsEndIsShown(t *testing.T) {
 
 func TestDraftIsStoredInTime(t *testing.T) {
 	s, now, withdrawn := new(fakeStore), time.Now(), 0
-	d := documents.New(s, s, s, s).At(func() time.Time { return now })
+	d := documents.New(s, s, s, s, nil).At(func() time.Time { return now })
 	draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", func() { withdrawn++ })
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func TestDraftAfterALostAnswer(t *testing.T) {
 	for name, next := range map[string]string{"more text": "d", "the same text": "c", "no text": "", "characters that are not stored": "\x00"} {
 		t.Run(name, func(t *testing.T) {
 			s, now := new(fakeStore), time.Now()
-			d := documents.New(s, s, s, s).At(func() time.Time { return now })
+			d := documents.New(s, s, s, s, nil).At(func() time.Time { return now })
 			draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -307,7 +307,7 @@ func TestDraftWhoseEndIsNotStored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := new(fakeStore)
-			d := documents.New(s, s, s, s)
+			d := documents.New(s, s, s, s, nil)
 			draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -351,7 +351,7 @@ func (s *settling) SettleBlock(context.Context, string, string, record.Settle, r
 func TestDraftEndsBehindAnotherRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &settling{wait: make(chan struct{})}
-		d := documents.New(s, s, s, s)
+		d := documents.New(s, s, s, s, nil)
 		draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -406,7 +406,7 @@ func TestExport(t *testing.T) {
 			want = append(want, b.want)
 		}
 	}
-	title, got, err := documents.New(s, s, s, s).Export(t.Context(), ann, "d")
+	title, got, err := documents.New(s, s, s, s, nil).Export(t.Context(), ann, "d")
 	if err != nil || title != "Gold" {
 		t.Fatalf("got %q, %v", title, err)
 	}
@@ -414,10 +414,10 @@ func TestExport(t *testing.T) {
 		t.Errorf("Markdown (-want +got):\n%s", diff)
 	}
 	s.document.Blocks = nil
-	if _, got, err := documents.New(s, s, s, s).Export(t.Context(), ann, "d"); got != "" || err != nil {
+	if _, got, err := documents.New(s, s, s, s, nil).Export(t.Context(), ann, "d"); got != "" || err != nil {
 		t.Errorf("an empty document is %q, %v", got, err)
 	}
-	if _, _, err := documents.New(s, s, s, s).Export(t.Context(), schemas.User{ID: "bob"}, "d"); !errors.Is(err, schemas.ErrNotFound) {
+	if _, _, err := documents.New(s, s, s, s, nil).Export(t.Context(), schemas.User{ID: "bob"}, "d"); !errors.Is(err, schemas.ErrNotFound) {
 		t.Errorf("another user's: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func exportOf(t *testing.T, block schemas.Block) string {
 	t.Helper()
 	s := &fakeStore{document: schemas.Document{ID: "d", Blocks: []schemas.Block{block}}}
-	_, got, err := documents.New(s, s, s, s).Export(t.Context(), ann, "d")
+	_, got, err := documents.New(s, s, s, s, nil).Export(t.Context(), ann, "d")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestExportStops(t *testing.T) {
 	s := &fakeStore{document: schemas.Document{ID: "d", Blocks: []schemas.Block{{Type: "md", Current: &content}}}}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errGone)
-	if _, _, err := documents.New(s, s, s, s).Export(ctx, ann, "d"); !errors.Is(err, errGone) {
+	if _, _, err := documents.New(s, s, s, s, nil).Export(ctx, ann, "d"); !errors.Is(err, errGone) {
 		t.Errorf("the export ends with %v, want the cause of its context", err)
 	}
 }

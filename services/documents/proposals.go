@@ -45,7 +45,7 @@ func (d *Documents) DropPlanned(ctx context.Context, user schemas.User, document
 		return nil, err
 	}
 	defer unlock()
-	dropped, err := record.Persist(ctx, func() ([]schemas.Block, error) { return d.proposals.DropPlanned(ctx, user.ID, document, run) })
+	dropped, err := record.Persist(ctx, func() ([]schemas.Block, error) { return d.plans.DropPlanned(ctx, user.ID, document, run) })
 	if errors.Is(err, schemas.ErrNotFound) || errors.Is(err, record.ErrWithdrawn) { // the user has deleted the document or reverted the plan
 		return nil, nil
 	}

@@ -24,7 +24,7 @@ func TestBlockThatIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &fakeStore{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: new("answer")}}
-			d := documents.New(s, s, s, s)
+			d := documents.New(s, s, s, s, nil)
 			draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +59,7 @@ func TestBlockThatIsWritten(t *testing.T) {
 func TestRefusedContent(t *testing.T) {
 	text, header := new("a,b\n1,2\n"), new("{\"type\":\"bar\"}\na,b\n")
 	s := &fakeStore{block: schemas.Block{ID: "b", DocumentID: "d", Type: schemas.BlockChart, Current: text}}
-	d := documents.New(s, s, s, s)
+	d := documents.New(s, s, s, s, nil)
 	write := func(b record.NewBlock) error {
 		_, err := d.Write(t.Context(), ann, "d", record.BlockWrite{NewBlock: b})
 		return err
@@ -81,7 +81,7 @@ func TestRefusedContent(t *testing.T) {
 // A claim of what no block can be is granted to everybody, and that of another user's document
 // of the same name, too.
 func TestClaimsThatDoNotMeet(t *testing.T) {
-	d := documents.New(nil, nil, nil, nil)
+	d := documents.New(nil, nil, nil, nil, nil)
 	for _, w := range []documents.Claim{
 		{Run: "1", Owner: "ann", Document: "d", Blocks: []string{"a b"}},
 		{Run: "2", Owner: "ann", Document: "d", Blocks: []string{"a b"}},
@@ -131,7 +131,7 @@ func TestDiscardDuringAnOutage(t *testing.T) {
 	for name, s := range map[string]*unsettled{"refused": {refused: 3}, "lost": {lost: 1}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := documents.New(s, s, s, s)
+				d := documents.New(s, s, s, s, nil)
 				draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: "text"}}, "run", nil)
 				if err != nil {
 					t.Fatal(err)

@@ -92,7 +92,7 @@ func (c *claimTable) set(change func()) {
 func TestSharedClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := &claimTable{holders: map[string]string{"b": "elsewhere"}}
-		d := documents.New(nil, nil, nil, nil)
+		d := documents.New(nil, nil, nil, nil, nil)
 		d.Share(table, func() string { return "me" })
 		claim := documents.Claim{Run: "r", Owner: "ann", Document: "d", Blocks: []string{"b"}}
 		if holder, err := d.Claim(t.Context(), claim); holder != "elsewhere" || err != nil {

@@ -80,7 +80,7 @@ func TestWhatWasShownIsWithdrawn(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &changedStore{fakeStore: fakeStore{block: shown}, after: tt.after, err: tt.err}
-			d := documents.New(s, s, s, s)
+			d := documents.New(s, s, s, s, nil)
 			var told []string
 			w := d.Watch(ann, "run", func(b *runlog.BlockReset) { told = append(told, b.Place.BlockIDs) })
 			w.Note(&runlog.BlockContent{Place: runlog.Place{BlockIDs: "b", DocumentID: "d"}, Text: "text"})

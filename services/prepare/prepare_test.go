@@ -102,7 +102,7 @@ func options(t *testing.T, c *chat) prepare.Options {
 		t.Fatal(err)
 	}
 	return prepare.Options{
-		Pages: pagestest.Load(t, nil), Actions: none, Documents: c, Drafts: documents.New(nil, nil, c, nil), Model: "large", Models: []string{"small"}, Windows: map[string]int{"small": 3000},
+		Pages: pagestest.Load(t, nil), Actions: none, Documents: c, Drafts: documents.New(nil, nil, c, nil, nil), Model: "large", Models: []string{"small"}, Windows: map[string]int{"small": 3000},
 		Temperature: 0.5, MaxTokens: 400, MaxIterations: 6, ToolOutput: 900,
 		NewFilter: func([]turn.PayloadType, []schemas.Action, func(string, json.RawMessage) error) answer.TextFilter {
 			return nil

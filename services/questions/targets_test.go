@@ -83,7 +83,7 @@ func TestPlace(t *testing.T) {
 			sent := req.Context
 			before := len(sent)
 			q := newQuestions(t, sevens(), slog.New(slog.DiscardHandler))
-			q.Documents = documents.New(nil, nil, placed, nil)
+			q.Documents = documents.New(nil, nil, placed, nil, nil)
 			got, err := q.FirstWrite(t.Context(), ann, req, record.StartOptions{Body: []byte(body)})
 			if err != nil {
 				seen, pointer := schemas.Visible(err), ""

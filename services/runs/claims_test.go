@@ -35,7 +35,7 @@ func (s *shared) DropClaims(context.Context, string, string, int) error {
 // A question is stored as queued, and its turn comes at once. It holds the block that it
 // writes: what it had claimed for the case that it is not queued is released before.
 func TestTheTurnOfANewQueuedRun(t *testing.T) {
-	drafts, claims := documents.New(nil, nil, nil, nil), new(shared)
+	drafts, claims := documents.New(nil, nil, nil, nil, nil), new(shared)
 	drafts.Share(claims, func() string { return "me" })
 	c := new(chat)
 	inRuns(t, Options{Options: prepare.Options{Drafts: drafts}, Store: Stores{Queue: c, Runs: ended{new(memory)}}}, func(t *testing.T, r *Runs, _ *memory) {
@@ -66,7 +66,7 @@ func TestTheTurnOfANewQueuedRun(t *testing.T) {
 // An attempt that another process has fenced off ends late: the run has come back here, as a
 // later attempt, which holds what it claims.
 func TestAnAttemptThatEndsAfterALaterOneHasBegun(t *testing.T) {
-	drafts := documents.New(nil, nil, nil, nil)
+	drafts := documents.New(nil, nil, nil, nil, nil)
 	inRuns(t, Options{Options: prepare.Options{Drafts: drafts}}, func(t *testing.T, r *Runs, _ *memory) {
 		claim := documents.Claim{Run: "r", Owner: ann.ID, Document: "doc", Blocks: []string{"block"}}
 		other := claim

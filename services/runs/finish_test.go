@@ -45,7 +45,7 @@ func TestAnswerWhoseEndIsNotStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = data.Close() }()
-		r.Drafts = documents.New(data, data, data, outOfReach{data})
+		r.Drafts = documents.New(data, data, data, outOfReach{data}, nil)
 		r.Store.Answer = data
 		run := r.reads(t, "r", 1)
 		run.Request.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}
@@ -93,9 +93,9 @@ func TestEndOfARunWhoseBlocksCannotBeRead(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = data.Close() }()
-				r.Drafts, r.Store.Answer = documents.New(data, data, data, data), data
+				r.Drafts, r.Store.Answer = documents.New(data, data, data, data, nil), data
 				if tt.away {
-					r.Drafts = documents.New(data, data, hidden{data}, data)
+					r.Drafts = documents.New(data, data, hidden{data}, data, nil)
 				}
 				run := r.reads(t, "r", 2)
 				run.Request.Context = schemas.Object{turn.ContextDocument: []byte(`"doc1"`), turn.ContextBlocks: []byte(`"b"`), turn.ContextMode: []byte(`"chat"`)}

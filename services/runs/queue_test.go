@@ -216,7 +216,7 @@ func TestAQueuedRunMeetsAClaimOfARunThatDoesNotBegin(t *testing.T) {
 		var tried []string
 		q := &queues{first: map[int64]string{1: "waits", 2: "refused"}}
 		r := runs.New(runs.Options{
-			Options: prepare.Options{Drafts: documents.New(nil, nil, nil, nil)}, Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}, Logs: unread{}},
+			Options: prepare.Options{Drafts: documents.New(nil, nil, nil, nil, nil)}, Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}, Logs: unread{}},
 		})
 		defer r.Shutdown(t.Context())
 		q.begin = func(id string) error {
@@ -240,7 +240,7 @@ func TestAQueuedRunMeetsAClaimOfARunThatDoesNotBegin(t *testing.T) {
 // each of the two would make the other try again, for ever.
 func TestRunsThatWaitDoNotWakeEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		drafts := documents.New(nil, nil, nil, nil)
+		drafts := documents.New(nil, nil, nil, nil, nil)
 		q := &queues{first: map[int64]string{1: "1", 2: "2", 3: "3"}, begin: func(string) error { return record.ErrFenced }}
 		r := runs.New(runs.Options{
 			Options: prepare.Options{Drafts: drafts}, Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}, Logs: unread{}},
@@ -267,7 +267,7 @@ func TestRunsThatWaitDoNotWakeEachOther(t *testing.T) {
 // ends that would start the later one.
 func TestARunWaitsBehindOneThatIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		drafts, began := documents.New(nil, nil, nil, nil), false
+		drafts, began := documents.New(nil, nil, nil, nil, nil), false
 		q := &deleted{queues: queues{first: map[int64]string{1: "1", 2: "2"}, begin: func(string) error { began = true; return record.ErrFenced }}}
 		r := runs.New(runs.Options{
 			Options: prepare.Options{Drafts: drafts}, Store: runs.Stores{Commit: tended{}, Queue: q, Runs: uncancelled{}, Logs: unread{}},

@@ -26,7 +26,7 @@ func TestAHeldRunThatCannotBeginGivesItsBlocksBack(t *testing.T) {
 		q := &queues{first: map[int64]string{2: "waits"}}
 		q.begin = func(string) error { tried++; return record.ErrFenced }
 		r := runs.New(runs.Options{
-			Options: prepare.Options{Drafts: documents.New(nil, nil, nil, nil)}, Store: runs.Stores{Commit: unwritten{}, Queue: q, Runs: stuckRuns{}, Logs: unread{}},
+			Options: prepare.Options{Drafts: documents.New(nil, nil, nil, nil, nil)}, Store: runs.Stores{Commit: unwritten{}, Queue: q, Runs: stuckRuns{}, Logs: unread{}},
 		})
 		defer r.Shutdown(t.Context())
 		try := r.EnlistHeld(t.Context(), "held", 1, "block")
@@ -62,7 +62,7 @@ func (g *given) DropClaims(_ context.Context, _, _ string, attempt int) error {
 // earlier attempt drops once a later one is stored has no effect.
 func TestAHeldRunGivesBackWhatItsAttemptClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		claims, drafts := new(given), documents.New(nil, nil, nil, nil)
+		claims, drafts := new(given), documents.New(nil, nil, nil, nil, nil)
 		drafts.Share(claims, func() string { return "me" })
 		r := runs.New(runs.Options{
 			Options: prepare.Options{Drafts: drafts}, Store: runs.Stores{Commit: unwritten{}, Queue: new(queues), Runs: stuckRuns{}, Logs: unread{}},

@@ -142,7 +142,7 @@ func failedCallOfAnEarlierAttempt(t *testing.T, away, lost bool) {
 				if away {
 					s.away = make(map[string]bool)
 				}
-				docs := documents.New(s, s, s, s)
+				docs := documents.New(s, s, s, s, nil)
 				watch := docs.Watch(schemas.User{ID: "u"}, "r", func(*runlog.BlockReset) { resets++ })
 				for _, e := range tt.log {
 					watch.Note(e.Body)
@@ -175,7 +175,7 @@ func failedCallOfAnEarlierAttempt(t *testing.T, away, lost bool) {
 func TestRevertedWhenItsDraftHasEnded(t *testing.T) {
 	t.Parallel()
 	s := &store{block: &schemas.Block{ID: "b", DocumentID: "d", Type: "md", Current: new("old"), State: schemas.BlockClean}}
-	docs, owner, shown := documents.New(s, s, s, s), schemas.User{ID: "u"}, ""
+	docs, owner, shown := documents.New(s, s, s, s, nil), schemas.User{ID: "u"}, ""
 	reset := func(b *runlog.BlockReset) { shown += fmt.Sprintf(" reset end=%t", b.End) }
 	watch := docs.Watch(owner, "r", reset)
 	emit := func(_ runlog.Level, b runlog.Body) {
@@ -218,7 +218,7 @@ func TestBlockThatCannotBeReadWhileItIsWritten(t *testing.T) {
 		s := &store{block: &schemas.Block{ID: "b", DocumentID: "d", Type: "md", Current: new("old"), State: schemas.BlockClean}, away: make(map[string]bool)}
 		shown := ""
 		calls := written.New(written.Options{
-			Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: documents.New(s, s, s, s), Levels: levels{},
+			Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: documents.New(s, s, s, s, nil), Levels: levels{},
 			Emit: func(_ runlog.Level, b runlog.Body) {
 				if b, ok := b.(*runlog.BlockContent); ok {
 					shown += b.Text
@@ -251,7 +251,7 @@ func TestApprovedBlockOfAPlan(t *testing.T) {
 	s := &store{block: &schemas.Block{ID: "b", DocumentID: "d", Type: "md", Current: new("old"), State: schemas.BlockClean}}
 	shown := ""
 	calls := written.New(written.Options{
-		Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: documents.New(s, s, s, s), Levels: levels{}, Approved: true,
+		Context: t.Context(), Run: "r", Owner: schemas.User{ID: "u"}, Document: "d", Drafts: documents.New(s, s, s, s, nil), Levels: levels{}, Approved: true,
 		Emit: func(_ runlog.Level, b runlog.Body) {
 			if b, ok := b.(*runlog.BlockContent); ok {
 				shown += b.Text
