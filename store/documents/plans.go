@@ -100,9 +100,12 @@ func (t *Tables) PlanDocument(ctx context.Context, owner, id string, p record.Pl
 	return planned, t.db.Fault("plan document", err)
 }
 
-// plannedOnly is the condition of a block that the last plan has added and that has no
-// content yet.
-const plannedOnly = sinceThePlan + " AND state = 'pending_new' AND new = '' AND (meta IS NULL OR meta LIKE '{\"" + record.PlannedKey + "\":%')"
+// unwritten is the condition of a block that a plan has added and that has no content yet,
+// plannedOnly that of one which the last plan has added.
+const (
+	unwritten   = "state = 'pending_new' AND new = '' AND (meta IS NULL OR meta LIKE '{\"" + record.PlannedKey + "\":%')"
+	plannedOnly = sinceThePlan + " AND " + unwritten
+)
 
 // DropPlanned removes the blocks of the document that the run has planned and not written,
 // and returns them without their content. If the plan has nothing else, it is undone.
@@ -132,7 +135,7 @@ func (d *change) dropPlanned(run string) (dropped []schemas.Block, err error) {
 	if err := sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*)"+scope+sinceThePlan, d.owner, d.row.ID), &left); err != nil {
 		return nil, err
 	}
-	if left > 0 {
+	if left > 0 || d.row.Plans == nil { // the user has accepted the plan
 		return dropped, d.touch()
 	}
 	return dropped, d.undoPlan()
