@@ -66,3 +66,27 @@ func TestPlannedBlocksEndWithTheirRun(t *testing.T) {
 		})
 	}
 }
+
+// A run that plans twice and writes nothing leaves the document as it was before both plans.
+func TestBlocksPlannedTwiceEndWithTheirRun(t *testing.T) {
+	client, up := apptest.ServeScripted(t)
+	client.Must(http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "D"})
+	client.Must(http.MethodPost, "/api/documents/d/blocks", map[string]any{"id": "old", "type": "md", "content": "Old"})
+	for _, id := range []string{"p", "q"} {
+		up.Push(upstream.Stream(upstream.Call(0, id, "plan_document", `{"title":"Gold","blocks":[{"type":"md","heading":"Mines"}]}`), upstream.Finish("tool_calls")))
+	}
+	up.Push(upstream.Status(http.StatusBadRequest, `{"error":{"message":"no"}}`))
+	c := client.Dial("ann")
+	c.Send(`{"name":"message","message":{"content":"Plan"},"mode":"agent","document_id":"d","chat_id":"c"}`)
+	run := c.Until(apptest.IsRunEnd)[0].RunID
+	blocks := chunks.Of(c.Seen...).Blocks
+	for n := range 2 {
+		if b := blocks[turn.BlockID(run, n, "plan_document", 0)]; b.State != "withdrawn" {
+			t.Errorf("the block of plan %d is %q, want it withdrawn, of\n%s", n+1, b.State, apptest.ListChunks(c.Seen))
+		}
+	}
+	left := apptest.Decode[schemas.Document](t, client.Must(http.MethodGet, "/api/documents/d", nil))
+	if len(left.Blocks) != 1 || left.Blocks[0].State != schemas.BlockClean || left.NewTitle != "" {
+		t.Errorf("the document is %s, want it as it was before the plans", apptest.JSON(left))
+	}
+}

@@ -112,7 +112,8 @@ type Plans interface {
 // pending_delete and keep their pending changes, and adds the planned ones.
 // Reverting the document undoes the last plan and drops what came after it;
 // earlier changes remain pending. Write and Move of a hidden block with pending
-// content are a conflict.
+// content are a conflict. A planned block without content is not accepted: it stays
+// pending_new.
 //
 // Every call may be repeated without a further effect; a deleted block is
 // schemas.ErrNotFound. It is safe for concurrent use.

@@ -14,7 +14,7 @@ import (
 
 // Plan proposes a new structure for a document; it creates the document if it
 // does not exist. The caller gives the blocks their ids; the same plan may be
-// repeated.
+// repeated. What the run has planned before and not written is withdrawn.
 func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error) {
 	if len(blocks) > record.MaxPlanned {
 		return schemas.Document{}, schemas.NewError(schemas.CodeInvalid, "a plan has at most "+strconv.Itoa(record.MaxPlanned)+" blocks")
@@ -29,7 +29,11 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 		return schemas.Document{}, err
 	}
 	defer unlock()
-	return d.plans.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id, title)})
+	planned, err := d.plans.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id, title)})
+	if err == nil {
+		d.withdrawShown(ctx, user, id)
+	}
+	return planned, err
 }
 
 // DropPlanned removes the blocks of a document that a run has planned and not written, when

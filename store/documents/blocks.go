@@ -61,6 +61,11 @@ func (h *head) state() schemas.BlockState {
 	}
 }
 
+// unwritten reports whether the block is only planned.
+func (h *head) unwritten() bool {
+	return h.State == schemas.BlockPendingNew && h.NewSize != nil && *h.NewSize == 0 && (h.Meta == nil || planned(h.Meta))
+}
+
 // bytes returns the size that the block counts.
 func (h *head) bytes() int64 {
 	return *cmp.Or(h.CurrentSize, new(int64)) + *cmp.Or(h.NewSize, new(int64)) + length(h.Meta) + length(h.NewMeta)

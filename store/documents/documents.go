@@ -59,7 +59,7 @@ type documentRow struct {
 	ChangedAt int64
 	// Plans are the pending titles before each plan that can be reverted, as JSON.
 	Plans *string
-	// PlannedBy is the run of the last plan that can be reverted.
+	// PlannedBy is the run of the last plan, also once the user has accepted that.
 	PlannedBy *string
 	Seq       int64
 }

@@ -39,30 +39,30 @@ func (d *change) plans() (titles []string, err error) {
 // setPlans stores the pending title, those before each plan, and the run of the last
 // plan, "" for none.
 func (d *change) setPlans(title string, plans []string, by string) error {
-	var waiting, stored, planner any
+	d.row.NewTitle, d.row.Plans, d.row.PlannedBy = nil, nil, nil
 	if title != "" {
-		waiting = title
+		d.row.NewTitle = &title
 	}
 	if len(plans) > 0 {
 		raw, err := text.Encode(plans)
 		if err != nil {
 			return err
 		}
-		stored = string(raw)
+		d.row.Plans = new(string(raw))
 	}
 	if by != "" {
-		planner = by
+		d.row.PlannedBy = &by
 	}
 	return d.exec("UPDATE documents SET new_title = ?, plans = ?, planned_by = ?, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
-		waiting, stored, planner, d.next(), d.now, d.owner, d.row.ID)
+		d.row.NewTitle, d.row.Plans, d.row.PlannedBy, d.next(), d.now, d.owner, d.row.ID)
 }
 
 // PlanDocument proposes a new structure. The blocks of the document are hidden
 // until the plan is reverted: they are marked to be deleted and keep their
 // pending changes. The planned blocks are added at the end, and the title
 // becomes pending. Planned blocks that already exist do not change, and those that
-// were removed are not added again, so the same plan may be repeated. It returns the
-// document with its blocks.
+// were removed are not added again, so the same plan may be repeated. What the run has
+// planned before and not written is dropped. It returns the document with its blocks.
 func (t *Tables) PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error) {
 	var planned schemas.Document
 	err := t.changeDocument(ctx, owner, id, p.Create, func(d *change) error {
@@ -81,7 +81,11 @@ func (t *Tables) PlanDocument(ctx context.Context, owner, id string, p record.Pl
 			}
 		}
 		if len(missing) == len(p.Blocks) {
-			if err := d.hide(values.Clean(p.Title)); err != nil {
+			run := record.FenceOf(d.tx.Statement.Context).RunID
+			if _, err := d.dropPlanned(run); err != nil {
+				return err
+			}
+			if err := d.hide(values.Clean(p.Title), run); err != nil {
 				return err
 			}
 		}
@@ -96,36 +100,45 @@ func (t *Tables) PlanDocument(ctx context.Context, owner, id string, p record.Pl
 	return planned, t.db.Fault("plan document", err)
 }
 
-// plannedOnly is the condition of a block that a plan has added and that has no content yet.
-const plannedOnly = "kept_plan = 0 AND state = 'pending_new' AND new = '' AND (meta IS NULL OR meta LIKE '{\"" + record.PlannedKey + "\":%')"
+// unwritten is the condition of a block that a plan has added and that has no content yet,
+// plannedOnly that of one which the last plan has added.
+const (
+	unwritten   = "state = 'pending_new' AND new = '' AND (meta IS NULL OR meta LIKE '{\"" + record.PlannedKey + "\":%')"
+	plannedOnly = sinceThePlan + " AND " + unwritten
+)
 
 // DropPlanned removes the blocks of the document that the run has planned and not written,
 // and returns them without their content. If the plan has nothing else, it is undone.
 // Without a pending plan of the run nothing changes.
 func (t *Tables) DropPlanned(ctx context.Context, owner, id, run string) ([]schemas.Block, error) {
 	var dropped []schemas.Block
-	err := t.changeDocument(ctx, owner, id, nil, func(d *change) error {
-		dropped = nil
-		if d.row.PlannedBy == nil || *d.row.PlannedBy != run {
-			return nil
-		}
-		err := d.tx.Raw("SELECT id, document_id, type, state, position, revision FROM blocks WHERE owner = ? AND document_id = ? AND "+plannedOnly+" ORDER BY position", owner, id).Scan(&dropped).Error
-		if err != nil || len(dropped) == 0 {
-			return err
-		}
-		if _, err := d.remove(" AND " + plannedOnly); err != nil {
-			return err
-		}
-		left := 0
-		if err := sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND document_id = ? AND kept_plan = 0", owner, id), &left); err != nil {
-			return err
-		}
-		if left > 0 {
-			return d.touch()
-		}
-		return d.undoPlan()
+	err := t.changeDocument(ctx, owner, id, nil, func(d *change) (err error) {
+		dropped, err = d.dropPlanned(run)
+		return err
 	})
 	return dropped, t.db.Fault("drop planned blocks", err)
+}
+
+func (d *change) dropPlanned(run string) (dropped []schemas.Block, err error) {
+	if d.row.PlannedBy == nil || *d.row.PlannedBy != run {
+		return nil, nil
+	}
+	const scope = " FROM blocks WHERE owner = ? AND document_id = ? AND "
+	err = d.tx.Raw("SELECT id, document_id, type, state, position, revision"+scope+plannedOnly+" ORDER BY position", d.owner, d.row.ID).Scan(&dropped).Error
+	if err != nil || len(dropped) == 0 {
+		return nil, err
+	}
+	if _, err := d.remove(" AND " + plannedOnly); err != nil {
+		return nil, err
+	}
+	left := 0
+	if err := sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*)"+scope+sinceThePlan, d.owner, d.row.ID), &left); err != nil {
+		return nil, err
+	}
+	if left > 0 || d.row.Plans == nil { // the user has accepted the plan
+		return dropped, d.touch()
+	}
+	return dropped, d.undoPlan()
 }
 
 // undoPlan undoes the last plan, of which nothing is left.
@@ -135,15 +148,15 @@ func (d *change) undoPlan() error {
 		return err
 	}
 	last := len(plans) - 1
-	if _, err := d.unhide(restored, " AND kept_plan = ?", len(plans)); err != nil {
+	if _, err := d.unhideAll(len(plans)); err != nil {
 		return err
 	}
 	return d.setPlans(plans[last], plans[:last], "")
 }
 
-// hide begins a plan: it hides all blocks that are not hidden yet, and makes
+// hide begins a plan of a run: it hides all blocks that are not hidden yet, and makes
 // the title pending.
-func (d *change) hide(title string) error {
+func (d *change) hide(title, run string) error {
 	plans, err := d.plans()
 	if err != nil {
 		return err
@@ -162,19 +175,32 @@ func (d *change) hide(title string) error {
 		" WHERE owner = ? AND document_id = ? AND kept_plan = 0", len(plans)+1, d.upcoming(), d.now, d.owner, d.row.ID); err != nil {
 		return err
 	}
-	if err := d.setPlans(title, append(plans, before), record.FenceOf(d.tx.Statement.Context).RunID); err != nil {
+	if err := d.setPlans(title, append(plans, before), run); err != nil {
 		return err
 	}
 	return d.count()
 }
 
 // Values of kept_state of a block that is restored by itself, while its plan stays, and
-// of one that is restored with its plan. The first keeps the state before the plan if
-// there were pending changes: these are older than the plan.
+// of one that is restored with its plan. The first keeps the state before the plan until it
+// is changed: it is older than the plan.
 const (
-	restoredAlone = "NULLIF(kept_state, 'clean')"
+	restoredAlone = "kept_state"
 	restored      = "NULL"
 )
+
+// sinceThePlan is the condition of a block that is not older than the last plan, or has
+// changed since.
+const sinceThePlan = "kept_plan = 0 AND kept_state IS NULL"
+
+// unhideAll restores all blocks that a plan hides. Those that were restored by themselves are
+// no longer older than the last plan that is left.
+func (d *change) unhideAll(plan int) (shown bool, err error) {
+	if err := d.exec("UPDATE blocks SET kept_state = NULL WHERE owner = ? AND document_id = ? AND kept_plan = 0", d.owner, d.row.ID); err != nil {
+		return false, err
+	}
+	return d.unhide(restored, " AND kept_plan = ?", plan)
+}
 
 // unhide restores the hidden blocks in scope to their state before the plan;
 // shown reports whether there were any.

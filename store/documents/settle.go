@@ -17,6 +17,8 @@ import (
 //	pending_edit    clean with new         clean with current
 //	pending_delete  gone                   clean with current
 //	pending_move    clean at new_position  clean at position
+//
+// An acceptance leaves blocks that are only planned as they are.
 var (
 	settleGone = map[record.Settle]string{record.Accept: "state = 'pending_delete'", record.Revert: "kept_plan = 0 AND state = 'pending_new'"}
 	settleKept = map[record.Settle]string{
@@ -24,6 +26,7 @@ var (
 			size = octet_length(COALESCE(new, current)) + COALESCE(octet_length(COALESCE(new_meta, meta)), 0)`,
 		record.Revert: `size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
 	}
+	settled = map[record.Settle]string{record.Accept: " AND NOT (" + unwritten + ")"}
 )
 
 // settle decides about the pending blocks in scope that are not hidden; an
@@ -41,7 +44,7 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 	scope = " WHERE owner = ? AND document_id = ?" + scope + " AND "
 	args = append([]any{d.owner, d.row.ID}, args...)
 	kept := d.tx.Exec("UPDATE blocks SET "+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, kept_state = NULL, state = 'clean', revision = ?, changed_at = ?"+
-		scope+"kept_plan = 0 AND state <> 'clean'", append([]any{d.upcoming(), d.now}, args...)...)
+		scope+"kept_plan = 0 AND state <> 'clean'"+settled[decision], append([]any{d.upcoming(), d.now}, args...)...)
 	if kept.RowsAffected > 0 {
 		d.next()
 	}
@@ -49,8 +52,8 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 }
 
 // SettleBlock decides about the pending changes of a block. A revert restores a
-// hidden block with its pending changes. A block without pending changes, or a
-// chat's message, is returned unchanged.
+// hidden block with its pending changes. A block without pending changes, one that is only
+// planned and accepted, or a chat's message, is returned unchanged.
 func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	var out record.Settled
 	err := t.changeBlock(ctx, owner, id, match, func(d *change, h *head) (err error) {
@@ -64,7 +67,7 @@ func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision rec
 		}
 		out.Reverted = decision == record.Revert && (out.Block.New != nil || out.Block.State == schemas.BlockPendingDelete)
 		shown := false
-		if decision == record.Accept && out.Block.State != schemas.BlockClean {
+		if decision == record.Accept && out.Block.State != schemas.BlockClean && !h.unwritten() {
 			err = d.keepOften(schemas.VersionAccepted, h)
 		} else if decision == record.Revert {
 			shown, err = d.unhide(restoredAlone, " AND id = ?", id)
@@ -90,7 +93,8 @@ func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision rec
 }
 
 // SettleDocument decides about all pending changes of a document, in one
-// transaction, and returns the document with its blocks. A plan is one change:
+// transaction, and returns the document with its blocks. Blocks that are only planned
+// stay pending when all is accepted. A plan is one change:
 // a revert restores the state before the last plan, and what was pending then
 // remains pending.
 func (t *Tables) SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
@@ -132,7 +136,7 @@ func (d *change) acceptAll() error {
 	if d.row.NewTitle != nil {
 		d.row.Title = *d.row.NewTitle
 	}
-	return d.exec("UPDATE documents SET title = ?, new_title = NULL, plans = NULL, planned_by = NULL, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
+	return d.exec("UPDATE documents SET title = ?, new_title = NULL, plans = NULL, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
 		d.row.Title, d.next(), d.now, d.owner, d.row.ID)
 }
 
@@ -160,7 +164,7 @@ func (d *change) revertAll() error {
 		waiting = *d.row.NewTitle
 	}
 	for ; len(plans) > 0 && !undone; plans = plans[:len(plans)-1] {
-		shown, err := d.unhide(restored, " AND kept_plan = ?", len(plans))
+		shown, err := d.unhideAll(len(plans))
 		if err != nil {
 			return err
 		}

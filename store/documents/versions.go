@@ -262,10 +262,10 @@ func (t *Tables) RestoreDocument(ctx context.Context, owner, id string, revision
 	return restored, t.db.Fault("restore document", err)
 }
 
-// waiting reports whether the document has pending changes.
+// waiting reports whether the document has pending changes. What is only planned is none.
 func (d *change) waiting() (bool, error) {
 	var n int
-	err := sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND document_id = ? AND state <> 'clean'", d.owner, d.row.ID), &n)
+	err := sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND document_id = ? AND state <> 'clean' AND NOT ("+unwritten+")", d.owner, d.row.ID), &n)
 	return n > 0 || d.row.NewTitle != nil, err
 }
 

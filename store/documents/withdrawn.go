@@ -27,7 +27,7 @@ func (d *change) withdrawAll() error { return d.withdraw(withdraw, d.row.ID, d.o
 
 // withdrawPlan withdraws the document from the run whose plan is reverted.
 func (d *change) withdrawPlan() error {
-	if d.row.PlannedBy == nil {
+	if d.row.PlannedBy == nil || d.row.Plans == nil {
 		return nil
 	}
 	return d.withdraw(withdraw+" AND id = ?", d.row.ID, d.owner, *d.row.PlannedBy)

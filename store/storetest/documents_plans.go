@@ -223,10 +223,10 @@ func testPlanUndone(f *fixture) {
 	must(f, err)
 	_, err = f.store.SettleDocument(f.ctx, f.owner, id, record.Accept, nil)
 	must(f, err)
-	equal(f, "accepted", shape(f.document(id)), "8 ")
+	equal(f, "accepted", shape(f.document(id)), "8 new +")
 	_, err = f.store.SettleDocument(f.ctx, f.owner, id, record.Revert, nil)
 	must(f, err)
-	equal(f, "an accepted plan is not taken back", shape(f.document(id)), "8 ")
+	equal(f, "an accepted plan is not taken back", shape(f.document(id)), "")
 }
 
 func testPlanAccepted(f *fixture) {
@@ -237,11 +237,15 @@ func testPlanAccepted(f *fixture) {
 	f.write(id, three, "three")
 	accepted, err := f.store.SettleDocument(f.ctx, f.owner, id, record.Accept, nil)
 	must(f, err)
-	equal(f, "accepted", shape(accepted), "2 , 3 three")
+	equal(f, "accepted", shape(accepted), "2 new +, 3 three")
 	equal(f, "title", []string{accepted.Title, accepted.NewTitle}, []string{"Planned", ""})
 	again, err := f.store.SettleDocument(f.ctx, f.owner, id, record.Accept, nil)
 	must(f, err)
 	equal(f, "accepted again", again, accepted)
+	items, _ := f.versions(id)
+	_, err = f.store.RestoreDocument(f.ctx, f.owner, id, items[0].Revision, nil)
+	must(f, err)
+	equal(f, "restored although a block is planned", shape(f.document(id)), "1")
 
 	// A plan may create its document, and each of its blocks can be accepted by
 	// itself.
@@ -253,7 +257,7 @@ func testPlanAccepted(f *fixture) {
 	equal(f, "made by a plan", shape(d), "5 new +, 6 new +")
 	_, err = f.store.SettleBlock(f.ctx, f.owner, p.Blocks[1].ID, record.Accept, nil)
 	must(f, err)
-	equal(f, "one accepted", shape(f.document(fresh)), "5 new +, 6 ")
+	equal(f, "one accepted", shape(f.document(fresh)), "5 new +, 6 new +")
 }
 
 func testPlanRepeated(f *fixture) {
@@ -328,6 +332,50 @@ func testPlanDropped(f *fixture) {
 	}
 	_, err := f.store.DropPlanned(f.ctx, f.owner, newID(), run)
 	fails(f, "without a document", err, schemas.ErrNotFound)
+
+	// A later plan of the run takes the place of one of which nothing is written.
+	eight, nine := "8"+newID(), "9"+newID()
+	planned(id, eight)
+	planned(id, nine)
+	equal(f, "planned twice", shape(f.document(id)), "5 delete, 6 delete +draft, 9 new +")
+	planned(id, nine)
+	equal(f, "dropped whole after two plans", drop(id, run), []string{nine})
+	untouched(f, "both plans are undone", f.document(id), before)
+
+	// What the user has restored is older than the plan, and not a part of it.
+	id = f.doc("1"+newID(), "2"+newID())
+	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("Earlier", "3"+newID()))
+	must(f, err)
+	before = f.document(id)
+	planned(id, "4"+newID())
+	_, err = f.store.SettleBlock(f.ctx, f.owner, before.Blocks[2].ID, record.Revert, nil)
+	must(f, err)
+	equal(f, "restored by the user", shape(f.document(id)), "1 delete, 2 delete, 3 new +, 4 new +")
+	equal(f, "dropped beside what is restored", len(drop(id, run)), 1)
+	untouched(f, "the plan around it is undone", f.document(id), before)
+	_, err = f.store.SettleDocument(f.ctx, f.owner, id, record.Revert, nil)
+	must(f, err)
+	planned(id, "5"+newID())
+	one = f.document(id).Blocks[0].ID
+	_, err = f.store.SettleBlock(f.ctx, f.owner, one, record.Revert, nil)
+	must(f, err)
+	equal(f, "dropped beside a clean one", len(drop(id, run)), 1)
+	equal(f, "the plan around a clean one is undone", shape(f.document(id)), "1, 2")
+
+	// What the user has accepted of the plan is a part of it.
+	five := "5" + newID()
+	planned(id, five, "6"+newID())
+	f.write(id, five, "five")
+	_, err = f.store.SettleBlock(f.ctx, f.owner, five, record.Accept, nil)
+	must(f, err)
+	equal(f, "dropped beside what is accepted", len(drop(id, run)), 1)
+	equal(f, "a plan that is accepted in part stays", shape(f.document(id)), "1 delete, 2 delete, 5 five")
+	planned(id, "7"+newID(), "8"+newID())
+	_, err = f.store.SettleDocument(f.ctx, f.owner, id, record.Accept, nil)
+	must(f, err)
+	equal(f, "accepted while nothing is written", shape(f.document(id)), "7 new +, 8 new +")
+	equal(f, "dropped after that", len(drop(id, run)), 2)
+	equal(f, "nothing is left", shape(f.document(id)), "")
 }
 
 // A planned block that the user fills before the model does is the user's: accepting the

@@ -141,6 +141,25 @@ describe('a block that is proposed to be moved', () => {
   })
 })
 
+it('a block that an answer has only planned can be reverted, and is not accepted', async () => {
+  const planned = { state: 'pending_new', current: undefined, new: '', meta: { plan: { heading: 'Mines', brief: '' } } } as const
+  const { document: stored, user, calls, of } = await shown([block('a', { state: 'pending_new', current: undefined, new: 'Text a' }), block('b', planned)])
+  screen.getByText('1 change waits for you')
+  of('b').getByText('Planned')
+  of('b').getByText('Mines')
+  expect(of('b').queryByRole('button', { name: 'Accept' })).toBeNull()
+  await user.keyboard('{Tab}')
+  document.querySelector<HTMLElement>('[data-block=b]')!.focus()
+  await user.keyboard('a')
+  stored.blocks = [block('a', { current: 'Text a', revision: 2 }), block('b', planned)]
+  await user.click(screen.getByRole('button', { name: 'Accept all' }))
+  await screen.findByText('Everything is decided.')
+  stored.blocks = [block('a', { state: 'clean', current: 'Text a', revision: 2 })]
+  await user.click(of('b').getByRole('button', { name: 'Revert' }))
+  await waitFor(() => expect(document.querySelector('[data-block=b]')).toBeNull())
+  expect(calls.filter((c) => c.method === 'POST').map((c) => c.path)).toEqual(['/api/documents/d/accept', '/api/blocks/b/revert'])
+})
+
 it('undoes Revert all: what was proposed waits again, and can be accepted', async () => {
   const { order, document: stored, user, calls } = await shown([block('a', { state: 'pending_edit', new: 'Text new' }), block('b', { state: 'pending_move', new_position: '0' })])
   const proposed = order()

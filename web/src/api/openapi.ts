@@ -563,7 +563,8 @@ export interface paths {
         /**
          * Accept all that is pending
          * @description All in one transaction: new content becomes current, moved blocks move, deleted ones are removed, and a new title
-         *     takes effect. If nothing is pending, the document does not change.
+         *     takes effect. A block that is only planned, and has no content yet, stays pending. If nothing else is pending, the
+         *     document does not change.
          */
         post: operations["acceptDocument"];
         delete?: never;
@@ -781,7 +782,8 @@ export interface paths {
         /**
          * Accept the pending changes of a block
          * @description `new` becomes `current`, a move takes effect, a block that is marked as
-         *     deleted is removed. A block without pending changes is not changed.
+         *     deleted is removed. A block without pending changes is not changed, nor is
+         *     one that is only planned and has no content yet.
          */
         post: operations["acceptBlock"];
         delete?: never;

@@ -1,5 +1,6 @@
 import { memo, useRef, useState, type RefObject } from 'react'
 import type { Block, DocumentRecord } from '../api/documents'
+import type { Props } from '../api/types'
 import { CheckIcon, CloseIcon, EditIcon } from '../components/icons'
 import { TrashIcon } from '../components/laterIcons'
 import { IconButton } from '../components/IconButton'
@@ -7,11 +8,13 @@ import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
 import { takeEscape } from '../state/keys'
+import { text } from '../state/run'
 import { MAX_EDITED, useKeptShort } from '../state/longText'
 import { BlockContent } from './BlockContent'
 import { firstWords, type Place } from './places'
 import { RenderedDiff } from './RenderedDiff'
 import type { LiveBlock } from './liveBlock'
+import { isPlanned } from './undo'
 import type { DocumentState } from './useDocument'
 
 /** Moves the focus and the view to a part of a document. */
@@ -57,11 +60,12 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
   const both = block.current !== undefined && block.new !== undefined
   const changed = both && (block.current !== block.new || block.new_meta !== undefined)
   const shown = block.writing || (!changed && view === 'diff') ? 'new' : view
+  const planned = isPlanned(block)
   const waits = block.state !== 'clean' && !block.writing && !block.planned
   return (
     <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} data-planned={block.planned || undefined} data-waits={waits || undefined} tabIndex={-1} role="group" aria-label={nameOf(block)}>
       <div className="ct-block-bar">
-        {block.writing ? <span className="ct-tag" data-tone="warning"><span className="ct-spinner" /> {labels.blockWriting}</span> : block.planned ? <span className="ct-tag">{labels.blockPlanned}</span> : block.state !== 'clean' && <span className="ct-tag" data-tone={tones[block.state]}>{words[block.state](labels)}</span>}
+        {block.writing ? <span className="ct-tag" data-tone="warning"><span className="ct-spinner" /> {labels.blockWriting}</span> : block.planned || planned ? <span className="ct-tag">{labels.blockPlanned}</span> : block.state !== 'clean' && <span className="ct-tag" data-tone={tones[block.state]}>{words[block.state](labels)}</span>}
         {place && waits && (
           <>
             {block.state !== 'pending_move' && <span className="ct-tag" data-tone="warning">{labels.blockMoved}</span>}
@@ -80,7 +84,7 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
         {waits && (
           <span className="ct-doc-decide">
             <button type="button" className="ct-button ct-small" onClick={() => void state.current.revert(block)}><CloseIcon />{labels.revert}</button>
-            <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.current.accept(block)}><CheckIcon />{labels.accept}</button>
+            {!planned && <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.current.accept(block)}><CheckIcon />{labels.accept}</button>}
           </span>
         )}
         {removing && (
@@ -102,6 +106,8 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
         <EditBlock block={block} unsaved={unsaved} save={(content) => state.current.edit(block, content)} close={() => setEditing(false)} />
       ) : block.planned ? (
         <div className="ct-skeleton" aria-hidden="true"><span /><span /><span /></div>
+      ) : planned ? (
+        <p className="ct-muted" dir="auto">{text((block.meta?.plan as Props | undefined)?.heading)}</p>
       ) : shown === 'diff' && both ? (
         <RenderedDiff type={block.type} before={block.current ?? ''} after={block.new ?? ''} meta={block.meta} newMeta={block.new_meta} />
       ) : (

@@ -24,6 +24,9 @@ export function pendingOf(blocks: readonly Block[]): Proposal[] {
   return blocks.flatMap((block, i) => (block.state === 'clean' ? [] : [{ block, after: blocks[i - 1]?.id ?? '' }]))
 }
 
+/** Whether a block is only planned: it is accepted once it has content. */
+export const isPlanned = (block: Block): boolean => block.state === 'pending_new' && !block.new && (!block.meta || 'plan' in block.meta)
+
 /**
  * Undoes a decision. Accepted changes are undone in the service; the proposals are pending again, with the present ids of their
  * blocks. `now` is the document as it was read: what has changed since the decision, or has another change that waits, is left

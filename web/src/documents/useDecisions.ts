@@ -3,7 +3,7 @@ import type { Block, DocumentRecord } from '../api/documents'
 import type { LiveBlock } from './liveBlock'
 import type { useDecided } from './useDecided'
 import type { useReading } from './useReading'
-import { applyAll, pendingOf, renamed, settleAll, undo, without, type Decision, type Proposal } from './undo'
+import { applyAll, isPlanned, pendingOf, renamed, settleAll, undo, without, type Decision, type Proposal } from './undo'
 
 /** Decisions that can be undone, one after the other. */
 const MAX_DECISIONS = 50
@@ -40,7 +40,7 @@ export function useDecisions({ place: { id, api }, read, act }: ReturnType<typeo
     if (decision.proposals.length > 0 || decision.title) change((now) => ({ decisions: [...now.decisions, renamed(decision, ids)].slice(-MAX_DECISIONS) }))
   })
   const decideOne = (kind: Decision['kind'], block: Block) => {
-    if (deciding.current.has(block.id)) return Promise.resolve(false)
+    if (deciding.current.has(block.id) || (kind === 'accept' && isPlanned(block))) return Promise.resolve(false)
     const one = pending.filter((p) => p.block.id === block.id)
     return once(one.map((p) => p.block.id), () => carryOut({ kind, proposals: one }, here(block) ? null : () => api[kind](block.id, block.revision)))
   }
@@ -50,7 +50,7 @@ export function useDecisions({ place: { id, api }, read, act }: ReturnType<typeo
     const { title: old, new_title: next } = proposed ?? {}
     const writing = new Set(blocks.filter((b) => b.writing).map((b) => b.id))
     // An unfinished block cannot be proposed again.
-    const whole = pending.filter((p) => !writing.has(p.block.id) && !deciding.current.has(p.block.id))
+    const whole = pending.filter((p) => !writing.has(p.block.id) && !deciding.current.has(p.block.id) && (kind === 'revert' || !isPlanned(p.block)))
     const decision: Decision = { kind, proposals: whole, ...(old !== undefined && next && next !== old && { title: { old, proposed: next } }) }
     return once([all, ...whole.map((p) => p.block.id)], () => carryOut(decision, () => settleAll(api, kind, { ...document!, blocks: [...blocks] }, writing.size > 0)))
   }

@@ -4,7 +4,7 @@ import type { SocketFold } from '../socket/chunks'
 import { useChatState } from '../state/context'
 import { useEnd } from '../state/useEnd'
 import type { LiveBlock } from './liveBlock'
-import { movedUp, placeOf, withProposals, type Decision } from './undo'
+import { isPlanned, movedUp, placeOf, withProposals, type Decision } from './undo'
 import { useDecided } from './useDecided'
 import { useDecisions } from './useDecisions'
 import { useReading } from './useReading'
@@ -15,6 +15,7 @@ export interface DocumentState {
   document: DocumentRecord | null
   /** Blocks in order, with the text that the current run writes into them. */
   blocks: LiveBlock[]
+  /** How many changes wait for the user, without blocks that are only planned. */
   pending: number
   problem: string
   loading: boolean
@@ -68,7 +69,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   return {
     document: proposed, blocks, problem, loading, reload,
     withdrawn: withdrawnIn(view, id) || (run !== null && withdrawnBy(run)),
-    pending: pending.length + (proposed?.new_title ? 1 : 0),
+    pending: pending.filter((p) => !isPlanned(p.block)).length + (proposed?.new_title ? 1 : 0),
     accept: (b) => decideOne('accept', b),
     // Its revision changes while it is written, and an unfinished text need not be restored.
     revert: (b) => (isWritten(b) ? act(() => api.revert(b.id)) : decideOne('revert', b)),
