@@ -165,7 +165,7 @@ it('shows a block that is only planned without buttons, and without the keys tha
 it('accepts nothing of a plan before its blocks have their text', async () => {
   const { send, keep, user, calls, block } = await writing()
   act(() => send(['M2', 'M3'].flatMap((m, i) => [event('message_end', { message_id: m, status: 'completed' }), event('block_end', { block_id: `B${i + 2}`, status: 'completed' })])))
-  const all = screen.getByRole<HTMLButtonElement>('button', { name: 'Accept all' })
+  const all = await screen.findByRole<HTMLButtonElement>('button', { name: 'Accept all' })
   await waitFor(() => expect(all.disabled).toBe(false))
   const half = [block, { id: 'b3', document_id: 'd', type: 'md', new: 'Written.', state: 'pending_new', position: 'c', revision: 2 }]
   keep([...half, { id: 'b4', document_id: 'd', type: 'md', new: '', state: 'pending_new', position: 'd', revision: 2 }])
