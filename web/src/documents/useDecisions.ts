@@ -83,5 +83,5 @@ export function useDecisions({ place: { id, api }, read, act }: ReturnType<typeo
   return { pending, here, decideOne, decideAll, undoable: decisions.at(-1)?.kind ?? null, undo: takeBack, undoing }
 }
 
-/** Stands for the undo among the ids of what is being decided. */
+/** Stands for an undo in what is being decided; no block has this id. */
 const UNDO = ' undo'
