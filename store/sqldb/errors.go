@@ -100,7 +100,7 @@ func full(err error) bool {
 // readOnly reports whether err means that the database accepts no writes.
 func readOnly(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return pg.Code == "25006"
+		return pg.Code == stateReadOnly
 	}
 	lite, ok := errors.AsType[*sqlite.Error](err)
 	return ok && slices.Contains([]int{sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}, lite.Code()&0xff)
@@ -130,7 +130,10 @@ func locked(err error) bool {
 // up), a statement or a transaction that timed out, a transaction that gave way
 // to others as often as it was tried, system error, and a server that has
 // become read-only.
-var awayStates = []string{"08", "53", "57P", "57014", "25P03", "25P04", "40001", "40P01", "58", "25006"}
+var awayStates = []string{"08", "53", "57P", "57014", "25P03", "25P04", "40001", "40P01", "58", stateReadOnly}
+
+// stateReadOnly is Postgres' code of a write that a read-only server or transaction refuses.
+const stateReadOnly = "25006"
 
 // awayCodes are SQLite's codes for away.
 var awayCodes = []int{

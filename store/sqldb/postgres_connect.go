@@ -98,6 +98,12 @@ var errPooler = errors.New("there is a pooler in front of the server")
 
 func newPostgresConnector(config *pgx.ConnConfig, limits serverLimits, logger *slog.Logger) *postgresConnector {
 	direct, pooled := *config, *config
+	// A server that takes no writes may be one of before a failover: the next connection may
+	// be to another one.
+	direct.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		return err.Code != stateReadOnly && config.OnPgError(conn, err)
+	}
+	pooled.OnPgError = direct.OnPgError
 	pooled.RuntimeParams = maps.Clone(config.RuntimeParams)
 	maps.Copy(pooled.RuntimeParams, passedOn)
 	direct.RuntimeParams = maps.Clone(pooled.RuntimeParams)
@@ -107,14 +113,15 @@ func newPostgresConnector(config *pgx.ConnConfig, limits serverLimits, logger *s
 			direct.RuntimeParams[name] = limit
 		}
 	}
-	start := answersItself
-	if limits.user > 0 {
-		start = func(ctx context.Context, conn *pgx.Conn) error {
-			if err := answersItself(ctx, conn); err != nil {
-				return err
-			}
-			return checksClient(ctx, conn)
+	start := func(ctx context.Context, conn *pgx.Conn) error {
+		err := answersItself(ctx, conn)
+		if err == nil && limits.user > 0 {
+			err = checksClient(ctx, conn)
 		}
+		if err != nil {
+			err = errors.Join(err, conn.Close(ctx))
+		}
+		return err
 	}
 	if pooled.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		pooled.DefaultQueryExecMode = pgx.QueryExecModeExec
@@ -125,16 +132,12 @@ func newPostgresConnector(config *pgx.ConnConfig, limits serverLimits, logger *s
 	}
 }
 
-// answersItself returns errPooler, and closes the connection, if a different
-// server process answers than in the handshake.
+// answersItself returns errPooler if a different server process answers than in the handshake.
 func answersItself(ctx context.Context, conn *pgx.Conn) error {
 	answers, err := conn.PgConn().Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
 	if err == nil && (len(answers) != 1 || len(answers[0].Rows) != 1 ||
 		string(answers[0].Rows[0][0]) != strconv.FormatUint(uint64(conn.PgConn().PID()), 10)) {
 		err = errPooler
-	}
-	if err != nil {
-		err = errors.Join(err, conn.Close(ctx))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
 )
 
@@ -24,6 +25,7 @@ func RunSettings(t *testing.T, server string) {
 	t.Run("pooled", func(t *testing.T) {
 		testSettings(t, func() string { return Through(t, pooled, withSettings(t, server, otherSettings...)) })
 	})
+	t.Run("read-only for a while", func(t *testing.T) { testReadOnlyForAWhile(t, server) })
 	t.Run("refused", func(t *testing.T) {
 		s, err := store.Open(t.Context(), Through(t, pooled, withSettings(t, server, "bytea_output = escape")), store.Options{})
 		if err == nil {
@@ -45,16 +47,55 @@ var otherSettings = []string{
 func withSettings(t testing.TB, server string, settings ...string) string {
 	t.Helper()
 	database := FreshDatabase(t, server)
-	u, err := url.Parse(database)
-	must(t, err)
-	conn, err := pgx.Connect(t.Context(), server)
-	must(t, err)
-	defer func() { must(t, conn.Close(t.Context())) }()
 	for _, setting := range settings {
-		_, err := conn.Exec(t.Context(), fmt.Sprintf("ALTER DATABASE %s SET %s", strings.TrimPrefix(u.Path, "/"), setting))
-		must(t, err)
+		alter(t, server, database, "SET "+setting)
 	}
 	return database
+}
+
+// alter changes the settings of a database.
+func alter(t testing.TB, server, database, how string) {
+	t.Helper()
+	u, err := url.Parse(database)
+	must(t, err)
+	execute(t, server, fmt.Sprintf("ALTER DATABASE %s %s", strings.TrimPrefix(u.Path, "/"), how))
+}
+
+// execute runs statements on a connection of its own.
+func execute(t testing.TB, database string, statements ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	must(t, err)
+	defer func() { must(t, conn.Close(t.Context())) }()
+	for _, statement := range statements {
+		_, err := conn.Exec(t.Context(), statement)
+		must(t, err)
+	}
+}
+
+// testReadOnlyForAWhile connects while the server takes no writes, as one does that is not yet
+// the primary. The first write after that succeeds, as does the renewal of the lease.
+func testReadOnlyForAWhile(t *testing.T, server string) {
+	database := FreshDatabase(t, server)
+	must(t, open(t, database).Close())
+	alter(t, server, database, "SET default_transaction_read_only = on")
+	f := newFixture(t, open(t, database))
+	lease := func() error { _, err := f.store.Replicas().Renew(f.ctx, "r", time.Minute); return err }
+	document := func() error {
+		_, err := f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: "d"})
+		return err
+	}
+	w := f.begin("q")
+	answer := func() error { return f.store.Commit(f.ctx, []*record.Write{w}) }
+	for name, write := range map[string]func() error{"lease": lease, "document": document, "answer": answer} {
+		fails(t, name, write(), record.ErrUnavailable)
+	}
+	alter(t, server, database, "RESET default_transaction_read_only")
+	for name, write := range map[string]func() error{"lease": lease, "document": document, "answer": answer} {
+		if err := write(); err != nil {
+			t.Errorf("%s: got %v, want no error", name, err)
+		}
+	}
 }
 
 func testSettings(t *testing.T, fresh func() string) {
