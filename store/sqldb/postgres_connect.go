@@ -24,12 +24,16 @@ const (
 	postgresIdleTx    = 30 * time.Second
 )
 
-// bounds returns the statement that sets these limits for the current
+// bounds returns the statement that sets these limits, and flushed, for the current
 // transaction; 0 means no limit.
 func bounds(statement, idleTx time.Duration) string {
-	return fmt.Sprintf("SELECT set_config('statement_timeout', '%d', true), set_config('idle_in_transaction_session_timeout', '%d', true), set_config('lock_timeout', '0', true)",
-		statement.Milliseconds(), idleTx.Milliseconds())
+	return fmt.Sprintf("SELECT set_config('statement_timeout', '%d', true), set_config('idle_in_transaction_session_timeout', '%d', true), set_config('lock_timeout', '0', true), "+flushed,
+		statement.Milliseconds(), idleTx.Milliseconds(), true)
 }
+
+// flushed sets synchronous_commit, for a transaction or a connection: what is committed is on
+// the server's disk, and where else the server wants it.
+const flushed = "set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), %t)"
 
 // begin begins a transaction in which a statement sees what was committed before it. The
 // store's locks rely on that, and the database may have another default.
@@ -115,6 +119,9 @@ func newPostgresConnector(config *pgx.ConnConfig, limits serverLimits, logger *s
 	}
 	start := func(ctx context.Context, conn *pgx.Conn) error {
 		err := answersItself(ctx, conn)
+		if err == nil {
+			_, err = conn.PgConn().Exec(ctx, fmt.Sprintf("SELECT "+flushed, false)).ReadAll()
+		}
 		if err == nil && limits.user > 0 {
 			err = checksClient(ctx, conn)
 		}

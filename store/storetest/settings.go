@@ -26,6 +26,13 @@ func RunSettings(t *testing.T, server string) {
 		testSettings(t, func() string { return Through(t, pooled, withSettings(t, server, otherSettings...)) })
 	})
 	t.Run("read-only for a while", func(t *testing.T) { testReadOnlyForAWhile(t, server) })
+	t.Run("commits flushed", func(t *testing.T) {
+		for asked, want := range map[string]string{"off": "on", "local": "local", "remote_apply": "remote_apply"} {
+			database := withSettings(t, server, "synchronous_commit = "+asked)
+			testFlushed(t, database, database, want)
+			testFlushed(t, Through(t, pooled, database), database, want)
+		}
+	})
 	t.Run("refused", func(t *testing.T) {
 		s, err := store.Open(t.Context(), Through(t, pooled, withSettings(t, server, "bytea_output = escape")), store.Options{})
 		if err == nil {
@@ -96,6 +103,25 @@ func testReadOnlyForAWhile(t *testing.T, server string) {
 			t.Errorf("%s: got %v, want no error", name, err)
 		}
 	}
+}
+
+// testFlushed checks the setting with which answers and changes are committed.
+func testFlushed(t *testing.T, url, database, want string) {
+	t.Helper()
+	f := newFixture(t, open(t, url))
+	execute(t, database, "CREATE TABLE IF NOT EXISTS commits (setting TEXT)", "TRUNCATE commits",
+		"CREATE OR REPLACE FUNCTION note() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN INSERT INTO commits VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$",
+		"CREATE OR REPLACE TRIGGER noted AFTER INSERT ON runs EXECUTE FUNCTION note()",
+		"CREATE OR REPLACE TRIGGER noted AFTER INSERT ON documents EXECUTE FUNCTION note()")
+	f.turn("q", "a")
+	_, err := f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: newID()})
+	must(t, err)
+	conn, err := pgx.Connect(t.Context(), database)
+	must(t, err)
+	defer func() { must(t, conn.Close(t.Context())) }()
+	var settings []string
+	must(t, conn.QueryRow(t.Context(), "SELECT array_agg(setting) FROM commits").Scan(&settings))
+	equal(t, "synchronous_commit", settings, []string{want, want})
 }
 
 func testSettings(t *testing.T, fresh func() string) {
