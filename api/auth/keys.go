@@ -230,8 +230,7 @@ func (p *providerKeys) request(ctx context.Context) (*keySet, error) {
 	set := &keySet{url: at, begun: begun, fetched: time.Now(), maxAge: maxAge(header)}
 	for _, raw := range document.Keys {
 		// RFC 7517, section 5: keys that are not understood are ignored.
-		var key jose.JSONWebKey
-		if json.Unmarshal(raw, &key) == nil && key.Valid() && key.IsPublic() && key.Use != "enc" {
+		if key, err := keyOf(raw); err == nil && key.Valid() && key.IsPublic() && key.Use != "enc" {
 			set.keys = append(set.keys, key)
 		}
 	}
@@ -239,6 +238,23 @@ func (p *providerKeys) request(ctx context.Context) (*keySet, error) {
 		return nil, errors.Join(discoverErr, errors.New("there is no key that signatures can be checked with"))
 	}
 	return set, nil
+}
+
+// keyOf reads a key without its certificates, of which a provider may have some that Go does
+// not read. The provider's address vouches for its keys.
+func keyOf(raw json.RawMessage) (key jose.JSONWebKey, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return key, err
+	}
+	for _, name := range []string{"x5c", "x5t", "x5t#S256", "x5u"} {
+		delete(members, name)
+	}
+	rest, err := json.Marshal(members)
+	if err == nil {
+		err = json.Unmarshal(rest, &key)
+	}
+	return key, err
 }
 
 // discover returns the URL of the keys of the issuer (OpenID Connect Discovery

@@ -1,11 +1,16 @@
 package auth_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
+	"math/big"
 	"net/http"
 	"strings"
 	"sync"
@@ -368,8 +373,26 @@ func TestOIDCOldKeysWithoutProvider(t *testing.T) {
 func TestOIDCIgnoresUnknownKeys(t *testing.T) {
 	key := newRSA(t)
 	p := newScripted(t, "one", key)
-	p.set(keysPath, strings.Replace(keysOf(t, "one", key), "[", `[{"kty":"RSA","kid":"broken"},{"kty":"new","kid":"x"},`, 1))
+	p.set(keysPath, strings.Replace(keysOf(t, "one", key), "[", `[{"kty":"RSA","kid":"broken"},{"kty":"new","kid":"x"},"no key",`, 1))
 	wantSignedIn(t, auth.NewOIDC(testIssuer, "", "", p), rs256(t, "one", key))
+}
+
+// A key is used whatever certificates it has, also those that Go does not read.
+func TestOIDCIgnoresCertificates(t *testing.T) {
+	key := newRSA(t)
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1)}, &x509.Certificate{}, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	negative := bytes.Replace(der, []byte{2, 1, 1}, []byte{2, 1, 255}, 1) // a serial number, as MakeCert makes it
+	for _, members := range []string{
+		`"x5c":["` + base64.StdEncoding.EncodeToString(negative) + `"]`, `"x5c":["-----BEGIN CERTIFICATE-----"]`, `"x5c":"text"`,
+		`"x5t":"c2hvcnQ="`, `"x5t#S256":"c2hvcnQ"`, `"x5u":"%"`,
+	} {
+		p := newScripted(t, "one", key)
+		p.set(keysPath, strings.Replace(keysOf(t, "one", key), "{\"e\"", "{"+members+",\"e\"", 1))
+		t.Run(strings.Split(members, `"`)[1], func(t *testing.T) { wantSignedIn(t, auth.NewOIDC(testIssuer, "", "", p), rs256(t, "one", key)) })
+	}
 }
 
 // The log says where the keys cannot be fetched, without the query of the URL.
