@@ -120,7 +120,7 @@ func (d *postgresDB) pending(ctx context.Context) (bool, error) {
 // to a transaction: it ends with the transaction, even with a pooler that gives
 // each transaction another server connection. Migrations have no time limit.
 func (d *postgresDB) migrateLocked(ctx context.Context, logger *slog.Logger) (err error) {
-	pool := openPool(newPostgresConnector(d.config, serverLimits{}, logger), migrationConns)
+	pool := openPool(unboundedConnector{newPostgresConnector(d.config, serverLimits{}, logger)}, migrationConns)
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	lock, err := lockMigrations(ctx, pool, logger)
 	if err != nil {
@@ -148,9 +148,7 @@ func lockMigrations(ctx context.Context, pool *sql.DB, logger *slog.Logger) (*sq
 			return nil, err
 		}
 		var locked bool
-		if _, err = tx.ExecContext(ctx, unbounded); err == nil {
-			err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1, hashtext(coalesce(current_schema(), '')))", migrationLock).Scan(&locked)
-		}
+		err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1, hashtext(coalesce(current_schema(), '')))", migrationLock).Scan(&locked)
 		if locked && err == nil {
 			return tx, nil
 		}

@@ -184,8 +184,34 @@ func poolerSaid(err error) bool {
 // Driver implements driver.Connector.
 func (c *postgresConnector) Driver() driver.Driver { return c.direct.Driver() }
 
+// unboundedConnector makes connections whose transactions have no limits, behind a pooler too.
+type unboundedConnector struct{ *postgresConnector }
+
+// Connect makes a connection.
+func (c unboundedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.postgresConnector.Connect(ctx)
+	if own, ok := conn.(*stdlib.Conn); ok && err == nil {
+		conn = unboundedConn{own}
+	}
+	return conn, err
+}
+
+type unboundedConn struct{ *stdlib.Conn }
+
+// BeginTx begins a transaction.
+func (c unboundedConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.Conn.BeginTx(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.ExecContext(ctx, unbounded, nil); err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return tx, nil
+}
+
 // openPool opens a pool of at most conns connections.
-func openPool(c *postgresConnector, conns int) *sql.DB {
+func openPool(c driver.Connector, conns int) *sql.DB {
 	pool := sql.OpenDB(c)
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)

@@ -33,6 +33,15 @@ func RunSettings(t *testing.T, server string) {
 			testFlushed(t, Through(t, pooled, database), database, want)
 		}
 	})
+	t.Run("migrations without a limit", func(t *testing.T) {
+		limited := func() string {
+			return withSettings(t, server, "statement_timeout = '10min'", "lock_timeout = '10min'", "idle_in_transaction_session_timeout = '10min'")
+		}
+		database := limited()
+		testUnboundedMigrations(t, database, database)
+		database = limited()
+		testUnboundedMigrations(t, Through(t, pooled, database), database)
+	})
 	t.Run("refused", func(t *testing.T) {
 		s, err := store.Open(t.Context(), Through(t, pooled, withSettings(t, server, "bytea_output = escape")), store.Options{})
 		if err == nil {
@@ -122,6 +131,22 @@ func testFlushed(t *testing.T, url, database, want string) {
 	var settings []string
 	must(t, conn.QueryRow(t.Context(), "SELECT array_agg(setting) FROM commits").Scan(&settings))
 	equal(t, "synchronous_commit", settings, []string{want, want})
+}
+
+// testUnboundedMigrations checks that no limit of the database holds for migrations.
+func testUnboundedMigrations(t *testing.T, url, database string) {
+	t.Helper()
+	execute(t, database, "CREATE SCHEMA seen", "CREATE TABLE seen.limits (setting TEXT)",
+		`CREATE FUNCTION seen.note() RETURNS EVENT_TRIGGER LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen.limits
+			SELECT name || ' ' || setting FROM pg_settings WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') AND setting <> '0'; END $$`,
+		"CREATE EVENT TRIGGER noted ON ddl_command_end WHEN TAG IN ('ALTER TABLE', 'CREATE INDEX') EXECUTE FUNCTION seen.note()")
+	open(t, url)
+	conn, err := pgx.Connect(t.Context(), database)
+	must(t, err)
+	defer func() { must(t, conn.Close(t.Context())) }()
+	var limits []string
+	must(t, conn.QueryRow(t.Context(), "SELECT array_agg(DISTINCT setting) FROM seen.limits").Scan(&limits))
+	equal(t, "limits", limits, nil)
 }
 
 func testSettings(t *testing.T, fresh func() string) {
