@@ -69,6 +69,9 @@ func away(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return false
 	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true // also one that the server refuses, as while its password is changed
+	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return slices.ContainsFunc(awayStates, func(state string) bool { return strings.HasPrefix(pg.Code, state) })
 	}
@@ -76,9 +79,6 @@ func away(err error) bool {
 		return slices.Contains(awayCodes, lite.Code()&0xff)
 	}
 	if slices.ContainsFunc(awayErrors, func(e error) bool { return errors.Is(err, e) }) {
-		return true
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {

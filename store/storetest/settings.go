@@ -26,6 +26,7 @@ func RunSettings(t *testing.T, server string) {
 		testSettings(t, func() string { return Through(t, pooled, withSettings(t, server, otherSettings...)) })
 	})
 	t.Run("read-only for a while", func(t *testing.T) { testReadOnlyForAWhile(t, server) })
+	t.Run("connections refused for a while", func(t *testing.T) { testRefusedForAWhile(t, server) })
 	t.Run("commits flushed", func(t *testing.T) {
 		for asked, want := range map[string]string{"off": "on", "local": "local", "remote_apply": "remote_apply"} {
 			database := withSettings(t, server, "synchronous_commit = "+asked)
@@ -112,6 +113,25 @@ func testReadOnlyForAWhile(t *testing.T, server string) {
 			t.Errorf("%s: got %v, want no error", name, err)
 		}
 	}
+}
+
+// testRefusedForAWhile uses a server that answers, and lets nobody in, as while the password of
+// the service is changed there.
+func testRefusedForAWhile(t *testing.T, server string) {
+	database := FreshDatabase(t, server)
+	f := newFixture(t, open(t, database))
+	g := f.turn("q", "a")
+	alter(t, server, database, "ALLOW_CONNECTIONS false")
+	u, err := url.Parse(database)
+	must(t, err)
+	execute(t, server, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '%s'", strings.TrimPrefix(u.Path, "/")))
+	for name, call := range calls(f.store, f.owner, g) {
+		fails(t, name, call(t.Context()), record.ErrUnavailable)
+	}
+	w := f.begin("q2", in(g.Run.ConversationID))
+	fails(t, "begin", f.store.Commit(f.ctx, []*record.Write{w}), record.ErrUnavailable)
+	alter(t, server, database, "ALLOW_CONNECTIONS true")
+	f.mustCommit(w)
 }
 
 // testFlushed checks the setting with which answers and changes are committed.
