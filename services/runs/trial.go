@@ -48,7 +48,7 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 func (r *Runs) mark(run *run, m attempts.Mark) *eventlog.Commit {
 	m.Attempt, m.Steps, m.Uncounted, m.Fresh = run.Attempt, len(run.earlier.Steps), run.earlier.Uncounted, run.earlier.Fresh
 	w := &record.Write{RunID: run.ID, Attempt: run.Attempt, Checkpoint: &record.Checkpoint{N: attempts.MarkNumber, Data: schemas.Encode(attempts.Checkpoint{Mark: &m, WorkedMS: run.limit.Used().Milliseconds()})}}
-	return r.committer.Submit(w, nil, false)
+	return r.committer.Submit(&eventlog.Commit{Write: w})
 }
 
 // leave records that an attempt ends in good order. If that cannot be stored,
