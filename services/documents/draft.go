@@ -47,17 +47,17 @@ var errWithdrawn = errors.New("the user has withdrawn the block")
 
 // Draft begins content that is written in pieces: it writes w, whose content
 // may be empty, and Write appends to the block's pending content. A reader of
-// the document sees what is stored. The run must have claimed the block. Until
+// the document sees what is stored. The run must hold the claim c to the block. Until
 // End the user cannot accept the block; if they reject or delete it, or its
 // document, the draft is withdrawn: withdrawn is called once, from another
 // goroutine, before anything more is written.
-func (d *Documents) Draft(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
-	o, unlock, err := d.own(ctx, user.ID)
+func (d *Documents) Draft(ctx context.Context, c Claim, w record.BlockWrite, withdrawn func()) (*Draft, schemas.Block, error) {
+	o, unlock, err := d.own(ctx, c.Owner)
 	if err != nil {
 		return nil, schemas.Block{}, err
 	}
 	defer unlock()
-	return o.begin(ctx, &Draft{run: run, document: document, withdrawn: withdrawn}, w)
+	return o.begin(ctx, &Draft{run: c.Run, document: c.Document, withdrawn: withdrawn}, w)
 }
 
 // begin begins a draft. Unless its text is held, w is written.

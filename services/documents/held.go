@@ -13,15 +13,15 @@ import (
 // that wait for the user, the text is held in memory until End, so Discard and the
 // end of the process leave the block unchanged. Otherwise the text is stored while
 // it is written.
-func (d *Documents) DraftCall(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
-	o, unlock, err := d.own(ctx, user.ID)
+func (d *Documents) DraftCall(ctx context.Context, c Claim, w record.BlockWrite, withdrawn func()) (*Draft, schemas.Block, error) {
+	o, unlock, err := d.own(ctx, c.Owner)
 	if err != nil {
 		return nil, schemas.Block{}, err
 	}
 	defer unlock()
-	p := &Draft{run: run, document: document, withdrawn: withdrawn}
-	before, err := d.blocks.Block(ctx, user.ID, w.ID)
-	switch known := err == nil && before.DocumentID == document; {
+	p := &Draft{run: c.Run, document: c.Document, withdrawn: withdrawn}
+	before, err := d.blocks.Block(ctx, c.Owner, w.ID)
+	switch known := err == nil && before.DocumentID == c.Document; {
 	case err != nil && !errors.Is(err, schemas.ErrNotFound):
 		return nil, schemas.Block{}, err
 	case known && before.State != schemas.BlockClean && !unfilled(&before):
