@@ -334,10 +334,7 @@ func (r *Runs) enterAttempt(ctx context.Context, run *run, mark *eventlog.Commit
 // by themselves.
 func (r *Runs) lost(lease *leases.Lease) {
 	for _, run := range r.those(func(run *run) bool { return run.lease == lease }) {
-		if r.markStarting(run) {
-			r.abandon(run)
-			r.work.Done()
-		}
+		r.startOnce(run, func() { r.abandon(run) })
 	}
 }
 
