@@ -69,7 +69,7 @@ func (r *Runs) setBlocked(run *run, blocked bool) {
 // claimQueued claims what a queued run writes that is being started. If the run has to wait,
 // it is no longer being started, and the end of another run starts it.
 func (r *Runs) claimQueued(ctx context.Context, run *run) (claimed bool) {
-	// A run that waits behind another one does not claim: nobody has to be woken then.
+	// A run that waits after another one does not claim: nobody has to be woken then.
 	if r.waitsFirst(run.claim) == "" {
 		if holder, err := r.claim(ctx, run.claim); holder == "" && err == nil {
 			r.setBlocked(run, false)
