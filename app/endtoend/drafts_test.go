@@ -126,7 +126,7 @@ func (s *drafting) write(text string) {
 
 func (s *drafting) begin(text string) *documents.Draft {
 	s.Helper()
-	draft, b, err := s.DraftCall(s.Context(), s.user, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: text}}, "run", nil)
+	draft, b, err := s.DraftCall(s.Context(), documents.Claim{Run: "run", Owner: s.user.ID, Document: "d"}, record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: text}}, nil)
 	if err != nil || b.ID != "b" {
 		s.Fatalf("began %+v: %v", b, err)
 	}

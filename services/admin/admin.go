@@ -75,6 +75,9 @@ type Admin struct {
 	replays *eventlog.Replays
 }
 
+// errEnough ends the reading of a log.
+var errEnough = errors.New("no further event is needed")
+
 // New returns an Admin of the options.
 func New(o Options) *Admin {
 	return &Admin{o, eventlog.NewReplays(eventlog.ReplayOptions{Load: o.Logs.NextSegment, Cache: logCache})}
@@ -169,19 +172,18 @@ func (a *Admin) Events(ctx context.Context, id string, after int64, limit int) (
 }
 
 // read calls take for each stored event after a number until it returns false.
-func (a *Admin) read(ctx context.Context, id string, after int64, take func(*runlog.Event) bool) (err error) {
-	a.replays.Read(ctx, id, after, 0, func(events []runlog.Event, failed error) bool {
-		if failed != nil {
-			err = failed
-			return false
-		}
+func (a *Admin) read(ctx context.Context, id string, after int64, take func(*runlog.Event) bool) error {
+	_, err := a.replays.Read(ctx, id, after, 0, func(events []runlog.Event) error {
 		for i := range events {
 			if !take(&events[i]) {
-				return false
+				return errEnough
 			}
 		}
-		return true
+		return nil
 	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
 	return err
 }
 

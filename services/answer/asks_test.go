@@ -109,7 +109,7 @@ func TestWaitOfALaterAttempt(t *testing.T) {
 				if !idle {
 					return nil
 				}
-				return marks.Submit(new(record.Write), nil, false)
+				return marks.Submit(&eventlog.Commit{Write: new(record.Write)})
 			}
 		}, record.Wait{Kind: schemas.WaitApproval, ID: "p", ExpiresAt: time.Now().Add(time.Hour)})
 		asked := func() bool {

@@ -128,9 +128,20 @@ type Documents struct {
 	shared    *sharedClaims // nil where no other process runs
 	writing   drafts
 	watched   watched
-	// locks allow one change of an owner's documents at a time, so that a decision
-	// applies to exactly the content that it finds.
-	locks concurrent.Locks
+	locks     concurrent.Locks // by owner, see own
+}
+
+// owned are the documents of an owner whose lock is held: only one change is made at a
+// time, so that a decision applies to exactly the content that it finds.
+type owned struct {
+	docs  *Documents
+	owner string
+}
+
+// own waits for the lock of an owner, at most until ctx ends.
+func (d *Documents) own(ctx context.Context, owner string) (o owned, unlock func(), err error) {
+	unlock, err = d.locks.Lock(ctx, owner)
+	return owned{d, owner}, unlock, err
 }
 
 // New returns the documents of a store, given in its five parts. Only this
@@ -179,16 +190,16 @@ func (d *Documents) Rename(ctx context.Context, user schemas.User, id, title str
 // Delete deletes a document with its blocks. What unfinished runs have written into it
 // is withdrawn, and they write nothing more into a document with this id.
 func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, match record.Match) error {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	o, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	_, err = withdrawing(d.writing.of(user.ID, id, ""), func() (struct{}, error) {
+	_, err = withdrawing(d.writing.in(user.ID, id), func() (struct{}, error) {
 		return struct{}{}, d.records.DeleteDocument(ctx, user.ID, id, match)
 	})
 	if err == nil {
-		d.withdrawShown(ctx, user, id)
+		o.withdrawShown(ctx, id)
 	}
 	return err
 }
@@ -210,14 +221,14 @@ func (d *Documents) Version(ctx context.Context, user schemas.User, id string, r
 // user, Restore is an error of code conflict. What unfinished runs have written and is not
 // in the document any more is withdrawn, as when it is reverted.
 func (d *Documents) Restore(ctx context.Context, user schemas.User, id string, revision int64, match record.Match) (schemas.Document, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	o, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return schemas.Document{}, err
 	}
 	defer unlock()
 	restored, err := d.versions.RestoreDocument(ctx, user.ID, id, revision, match)
 	if err == nil {
-		d.withdrawShown(ctx, user, id)
+		o.withdrawShown(ctx, id)
 	}
 	return restored, err
 }
@@ -317,16 +328,16 @@ func (d *Documents) Patch(ctx context.Context, user schemas.User, id string, p s
 // DeleteBlock deletes a block of a document; what unfinished runs have written into it, or
 // are writing, is withdrawn.
 func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	o, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	_, err = withdrawing(d.writing.of(user.ID, "", id), func() (struct{}, error) {
+	_, err = withdrawing(d.writing.into(user.ID, id), func() (struct{}, error) {
 		return struct{}{}, d.blocks.DeleteBlock(ctx, user.ID, id, match)
 	})
 	if err == nil {
-		d.withdrawBlock(user, id, nil)
+		o.withdrawBlock(id, nil)
 	}
 	return err
 }
@@ -355,12 +366,12 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 		sum := sha256.Sum256([]byte(id + "/" + a.DocumentID))
 		w.ID = hex.EncodeToString(sum[:12])
 	}
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	_, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return schemas.Block{}, err
 	}
 	defer unlock()
-	if len(d.writing.of(user.ID, "", w.ID)) > 0 {
+	if len(d.writing.into(user.ID, w.ID)) > 0 {
 		return schemas.Block{}, record.ErrBeingWritten
 	}
 	return d.proposals.WriteBlock(ctx, user.ID, a.DocumentID, w)

@@ -76,6 +76,9 @@ func (s *fakeStore) AddBlock(_ context.Context, _, _ string, b record.NewBlock, 
 
 var ann = schemas.User{ID: "ann"}
 
+// written is what a run of Ann's writes.
+var written = documents.Claim{Run: "run", Owner: "ann", Document: "d", Blocks: []string{"b"}}
+
 func code(err error) schemas.Code {
 	if err == nil {
 		return ""
@@ -177,7 +180,7 @@ func TestDraftOfALargeBlock(t *testing.T) {
 	const size, most = 5 << 20, 1 << 20
 	s, now := new(fakeStore), time.Now()
 	d := documents.New(s, s, s, s, s).At(func() time.Time { return now })
-	draft, b, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Type: "csv"}}, "run", nil)
+	draft, b, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Type: "csv"}}, nil)
 	if err != nil || b.ID != "b" {
 		t.Fatalf("got %+v, %v", b, err)
 	}
@@ -214,7 +217,7 @@ func TestAcceptedWhenItsEndIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(fakeStore)
 		d := documents.New(s, s, s, s, s)
-		draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+		draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +238,7 @@ func TestAcceptedWhenItsEndIsShown(t *testing.T) {
 func TestDraftIsStoredInTime(t *testing.T) {
 	s, now, withdrawn := new(fakeStore), time.Now(), 0
 	d := documents.New(s, s, s, s, s).At(func() time.Time { return now })
-	draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", func() { withdrawn++ })
+	draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, func() { withdrawn++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +275,7 @@ func TestDraftAfterALostAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, now := new(fakeStore), time.Now()
 			d := documents.New(s, s, s, s, s).At(func() time.Time { return now })
-			draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+			draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -309,7 +312,7 @@ func TestDraftWhoseEndIsNotStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := new(fakeStore)
 			d := documents.New(s, s, s, s, s)
-			draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+			draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -353,7 +356,7 @@ func TestDraftEndsBehindAnotherRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &settling{wait: make(chan struct{})}
 		d := documents.New(s, s, s, s, s)
-		draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+		draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,33 +47,36 @@ var errWithdrawn = errors.New("the user has withdrawn the block")
 
 // Draft begins content that is written in pieces: it writes w, whose content
 // may be empty, and Write appends to the block's pending content. A reader of
-// the document sees what is stored. The run must have claimed the block. Until
+// the document sees what is stored. The run must hold the claim c to the block. Until
 // End the user cannot accept the block; if they reject or delete it, or its
 // document, the draft is withdrawn: withdrawn is called once, from another
 // goroutine, before anything more is written.
-func (d *Documents) Draft(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+func (d *Documents) Draft(ctx context.Context, c Claim, w record.BlockWrite, withdrawn func()) (*Draft, schemas.Block, error) {
+	o, unlock, err := d.own(ctx, c.Owner)
 	if err != nil {
 		return nil, schemas.Block{}, err
 	}
 	defer unlock()
-	return d.draft(ctx, user, document, w, run, withdrawn)
+	return o.begin(ctx, &Draft{run: c.Run, document: c.Document, withdrawn: withdrawn}, w)
 }
 
-// draft is Draft for a caller that holds the owner's lock.
-func (d *Documents) draft(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
-	if err := d.shared.setWriting(ctx, run, w.ID, true); err != nil { // before the text can be seen
+// begin begins a draft. Unless its text is held, w is written.
+func (o owned) begin(ctx context.Context, p *Draft, w record.BlockWrite) (*Draft, schemas.Block, error) {
+	p.docs, p.owner, p.block = o.docs, o.owner, w.ID
+	if err := o.docs.shared.setWriting(ctx, p.run, p.block, true); err != nil { // before the text can be seen
 		return nil, schemas.Block{}, err
 	}
-	b, err := d.write(ctx, user, document, w)
+	write := o.write
+	if p.late != nil {
+		write = o.touch
+	}
+	b, err := write(ctx, p.document, w)
 	if err != nil {
-		_ = d.shared.setWriting(ctx, run, w.ID, false) // it ends with the run at the latest
+		_ = o.docs.shared.setWriting(ctx, p.run, p.block, false) // it ends with the run at the latest
 		return nil, schemas.Block{}, err
 	}
-	p := &Draft{
-		docs: d, run: run, owner: user.ID, document: document, block: w.ID, withdrawn: withdrawn, size: len(*cmp.Or(b.New, &w.Content)), storedAt: d.now(),
-	}
-	d.writing.add(p)
+	p.size, p.storedAt = len(*cmp.Or(b.New, &w.Content)), o.docs.now()
+	o.docs.writing.add(p)
 	return p, b, nil
 }
 
@@ -131,14 +134,14 @@ func (p *Draft) Write(ctx context.Context, piece string, show func()) error {
 // A withdrawn draft is not an error. After record.ErrUnavailable the draft goes on: End may be
 // called again, or Leave.
 func (p *Draft) End(ctx context.Context, show func()) error {
-	unlock, err := p.docs.locks.Lock(ctx, p.owner)
+	o, unlock, err := p.docs.own(ctx, p.owner)
 	if err != nil { // what holds the lock waits for the database
 		return fmt.Errorf("%w: %w", record.ErrUnavailable, err)
 	}
 	defer unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err = p.storeLate(ctx); err == nil {
+	if err = o.storeLate(ctx, p); err == nil {
 		err = p.flush(ctx)
 	}
 	if errors.Is(err, record.ErrUnavailable) {
@@ -264,13 +267,22 @@ func (l *drafts) drop(run string) {
 	}
 }
 
-// of returns the drafts of a block, or of all blocks of a document, in order.
-func (l *drafts) of(owner, document, block string) []*Draft {
+// into returns the draft of a block, if there is one.
+func (l *drafts) into(owner, block string) (list []*Draft) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var list []*Draft
-	for at, p := range l.all {
-		if at.owner == owner && (block != "" && at.id == block || document != "" && p.document == document) {
+	if p := l.all[place{owner, block}]; p != nil {
+		list = append(list, p)
+	}
+	return list
+}
+
+// in returns the drafts of a document's blocks, in order.
+func (l *drafts) in(owner, document string) (list []*Draft) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.all {
+		if p.owner == owner && p.document == document {
 			list = append(list, p)
 		}
 	}

@@ -13,30 +13,24 @@ import (
 // that wait for the user, the text is held in memory until End, so Discard and the
 // end of the process leave the block unchanged. Otherwise the text is stored while
 // it is written.
-func (d *Documents) DraftCall(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+func (d *Documents) DraftCall(ctx context.Context, c Claim, w record.BlockWrite, withdrawn func()) (*Draft, schemas.Block, error) {
+	o, unlock, err := d.own(ctx, c.Owner)
 	if err != nil {
 		return nil, schemas.Block{}, err
 	}
 	defer unlock()
-	before, err := d.blocks.Block(ctx, user.ID, w.ID)
-	switch known := err == nil && before.DocumentID == document; {
+	p := &Draft{run: c.Run, document: c.Document, withdrawn: withdrawn}
+	before, err := d.blocks.Block(ctx, c.Owner, w.ID)
+	switch known := err == nil && before.DocumentID == c.Document; {
 	case err != nil && !errors.Is(err, schemas.ErrNotFound):
 		return nil, schemas.Block{}, err
 	case known && before.State != schemas.BlockClean && !unfilled(&before):
-		p, b, err := d.hold(ctx, user, document, w, run, withdrawn)
-		if err == nil {
-			p.undone = before.Current
-		}
-		return p, b, err
+		p.late, p.undone = &w, before.Current
+		p.held.WriteString(w.Content)
 	case known:
-		p, b, err := d.draft(ctx, user, document, w, run, withdrawn)
-		if err == nil {
-			p.before, p.undone = &before, before.Current
-		}
-		return p, b, err
+		p.before, p.undone = &before, before.Current
 	}
-	return d.draft(ctx, user, document, w, run, withdrawn)
+	return o.begin(ctx, p, w)
 }
 
 // unfilled reports whether a block is planned and has no text yet.
@@ -44,28 +38,18 @@ func unfilled(b *schemas.Block) bool {
 	return b.State == schemas.BlockPendingNew && (b.New == nil || *b.New == "")
 }
 
-// hold begins a draft whose text is held. The returned block is as it will be written;
-// its revision is later than that of all earlier drafts.
-func (d *Documents) hold(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
-	if err := d.check(ctx, user, &w); err != nil {
-		return nil, schemas.Block{}, err
+// touch checks what is to be written into a block later, and returns the block as it will
+// be then; its revision is later than that of all earlier drafts.
+func (o owned) touch(ctx context.Context, document string, w record.BlockWrite) (schemas.Block, error) {
+	if err := o.check(ctx, &w); err != nil {
+		return schemas.Block{}, err
 	}
-	if err := d.shared.setWriting(ctx, run, w.ID, true); err != nil {
-		return nil, schemas.Block{}, err
-	}
-	b, err := d.proposals.TouchBlock(ctx, user.ID, document, w.ID)
-	if err != nil {
-		_ = d.shared.setWriting(ctx, run, w.ID, false) // the claim ends with the run at the latest
-		return nil, schemas.Block{}, err
-	}
-	p := &Draft{docs: d, run: run, owner: user.ID, document: document, block: w.ID, withdrawn: withdrawn, late: &w}
-	p.held.WriteString(w.Content)
-	d.writing.add(p)
+	b, err := o.docs.proposals.TouchBlock(ctx, o.owner, document, w.ID)
 	b.Type = cmp.Or(w.Type, b.Type)
 	if w.Meta != nil {
 		b.NewMeta = w.Meta
 	}
-	return p, b, nil
+	return b, err
 }
 
 // Held reports whether nothing is stored before End.
@@ -75,14 +59,14 @@ func (p *Draft) Held() bool {
 	return p.late != nil
 }
 
-// storeLate stores the text of a draft that was held. The caller has the owner's lock and p.mu.
-func (p *Draft) storeLate(ctx context.Context) error {
+// storeLate stores the text of a draft that was held. The caller has p.mu.
+func (o owned) storeLate(ctx context.Context, p *Draft) error {
 	if p.err != nil || p.late == nil {
 		return p.err
 	}
 	w := *p.late
 	w.Content = p.held.String()
-	if _, err := p.docs.write(ctx, schemas.User{ID: p.owner}, p.document, w); err != nil {
+	if _, err := o.write(ctx, p.document, w); err != nil {
 		return err
 	}
 	p.late, p.size = nil, len(w.Content)
@@ -95,7 +79,7 @@ func (p *Draft) storeLate(ctx context.Context) error {
 // nothing, if the user has decided about the text. It waits for the database as long as ctx
 // says.
 func (p *Draft) Discard(ctx context.Context) (stored *schemas.Block, discarded bool, err error) {
-	unlock, err := p.docs.locks.Lock(ctx, p.owner)
+	_, unlock, err := p.docs.own(ctx, p.owner)
 	if err != nil {
 		return nil, false, err
 	}

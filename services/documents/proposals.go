@@ -24,14 +24,14 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 			return schemas.Document{}, err
 		}
 	}
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	o, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return schemas.Document{}, err
 	}
 	defer unlock()
 	planned, err := d.plans.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id, title)})
 	if err == nil {
-		d.withdrawShown(ctx, user, id)
+		o.withdrawShown(ctx, id)
 	}
 	return planned, err
 }
@@ -40,7 +40,7 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 // the run ends without its answer, and returns them. It waits for the database as long as
 // ctx says. The caller tells the run's readers.
 func (d *Documents) DropPlanned(ctx context.Context, user schemas.User, document, run string) ([]schemas.Block, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	_, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func WithCheck(ctx context.Context, check func(ctx context.Context) error) conte
 // document is created if it does not exist and a block may be added. A code fence
 // around the content of a table or a chart is removed.
 func (d *Documents) Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	o, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return schemas.Block{}, err
 	}
@@ -82,31 +82,31 @@ func (d *Documents) Write(ctx context.Context, user schemas.User, document strin
 			return schemas.Block{}, err
 		}
 	}
-	kind, err := d.typeFor(ctx, user, &w)
+	kind, err := o.typeFor(ctx, &w)
 	if err != nil {
 		return schemas.Block{}, err
 	}
 	w.Content = fences.Whole(kind, w.Content)
-	return d.write(ctx, user, document, w)
+	return o.write(ctx, document, w)
 }
 
-// write is Write for a caller that holds the owner's lock.
-func (d *Documents) write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
-	if err := d.check(ctx, user, &w); err != nil {
+// write checks and proposes what is to be written into a block.
+func (o owned) write(ctx context.Context, document string, w record.BlockWrite) (schemas.Block, error) {
+	if err := o.check(ctx, &w); err != nil {
 		return schemas.Block{}, err
 	}
 	if !w.Only {
-		w.Create = d.made(document, w.Title)
+		w.Create = o.docs.made(document, w.Title)
 	}
-	return d.proposals.WriteBlock(ctx, user.ID, document, w)
+	return o.docs.proposals.WriteBlock(ctx, o.owner, document, w)
 }
 
 // check checks what is to be written into a block.
-func (d *Documents) check(ctx context.Context, user schemas.User, w *record.BlockWrite) error {
+func (o owned) check(ctx context.Context, w *record.BlockWrite) error {
 	if err := checkWrite(&w.NewBlock); err != nil {
 		return err
 	}
-	kind, err := d.typeFor(ctx, user, w)
+	kind, err := o.typeFor(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -114,11 +114,11 @@ func (d *Documents) check(ctx context.Context, user schemas.User, w *record.Bloc
 }
 
 // typeFor returns the type of what is to be written into a block.
-func (d *Documents) typeFor(ctx context.Context, user schemas.User, w *record.BlockWrite) (string, error) {
+func (o owned) typeFor(ctx context.Context, w *record.BlockWrite) (string, error) {
 	if w.Type != "" {
 		return BlockType(w.Type), nil
 	}
-	b, err := d.blocks.Block(ctx, user.ID, w.ID)
+	b, err := o.docs.blocks.Block(ctx, o.owner, w.ID)
 	if errors.Is(err, schemas.ErrNotFound) {
 		return "", nil
 	}
@@ -133,7 +133,7 @@ func (d *Documents) Move(ctx context.Context, user schemas.User, document, id st
 
 // Remove proposes to remove a block of a document.
 func (d *Documents) Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	_, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return record.Settled{}, err
 	}

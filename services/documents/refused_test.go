@@ -25,7 +25,7 @@ func TestBlockThatIsWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &fakeStore{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: new("answer")}}
 			d := documents.New(s, s, s, s, s)
-			draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", nil)
+			draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestDiscardDuringAnOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := documents.New(s, s, s, s, s)
-				draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: "text"}}, "run", nil)
+				draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: "text"}}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

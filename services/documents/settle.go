@@ -15,18 +15,18 @@ import (
 // unfinished runs have written and is not in the document any more; a run whose plan is
 // reverted writes nothing more into the document.
 func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	o, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return schemas.Document{}, err
 	}
 	defer unlock()
-	written := d.writing.of(user.ID, id, "")
+	written := d.writing.in(user.ID, id)
 	if decision == record.Accept && len(written) > 0 {
 		return schemas.Document{}, record.ErrBeingWritten
 	}
 	settled, err := withdrawing(written, func() (schemas.Document, error) { return d.records.SettleDocument(ctx, user.ID, id, decision, match) })
 	if err == nil && decision == record.Revert {
-		d.withdrawShown(ctx, user, id)
+		o.withdrawShown(ctx, id)
 	}
 	return settled, err
 }
@@ -36,12 +36,12 @@ func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string,
 // is being written, accepting is an error of code being_written. Reverting withdraws what
 // unfinished runs have written into it, or are writing.
 func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	o, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return record.Settled{}, err
 	}
 	defer unlock()
-	written := d.writing.of(user.ID, "", id)
+	written := d.writing.into(user.ID, id)
 	if decision == record.Accept && len(written) > 0 {
 		return record.Settled{}, record.ErrBeingWritten
 	}
@@ -49,9 +49,9 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 	switch {
 	case err != nil || !settled.Reverted:
 	case settled.Gone:
-		d.withdrawBlock(user, id, nil)
+		o.withdrawBlock(id, nil)
 	default:
-		d.withdrawBlock(user, id, &settled.Block)
+		o.withdrawBlock(id, &settled.Block)
 	}
 	return settled, err
 }
@@ -59,7 +59,7 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 // Drop reverts what a run has written into a block, which is gone if it no longer exists. It
 // waits for the database as long as ctx says. The caller tells the run's readers.
 func (d *Documents) Drop(ctx context.Context, user schemas.User, id string) (record.Settled, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
+	_, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
 		return record.Settled{}, err
 	}

@@ -153,12 +153,12 @@ func (d *Documents) lookForRejected(ctx context.Context) error {
 }
 
 func (d *Documents) withdrawRejected(ctx context.Context, run, owner, block string) error {
-	unlock, err := d.locks.Lock(ctx, owner) // no draft begins or ends meanwhile
+	_, unlock, err := d.own(ctx, owner) // no draft begins or ends meanwhile
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	for _, p := range d.writing.of(owner, "", block) {
+	for _, p := range d.writing.into(owner, block) {
 		if p.run != run {
 			continue
 		}

@@ -122,39 +122,39 @@ func (d *Documents) look(ctx context.Context, list []*Watch) error {
 // withdrawFrom withdraws what a run has written, or is writing, into a document, or what
 // it has written into a block.
 func (d *Documents) withdrawFrom(ctx context.Context, w *Watch, f record.Withdrawal) error {
-	unlock, err := d.locks.Lock(ctx, w.owner.ID)
+	o, unlock, err := d.own(ctx, w.owner.ID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	if f.Block != "" {
-		w.compareStored(ctx, f.Block)
+		o.compareStored(ctx, w, f.Block)
 		return nil
 	}
-	for _, p := range d.writing.of(w.owner.ID, f.Document, "") {
+	for _, p := range d.writing.in(w.owner.ID, f.Document) {
 		if p.run == w.run {
 			p.mu.Lock()
 			p.withdraw()
 			p.mu.Unlock()
 		}
 	}
-	w.compareAll(ctx, f.Document)
+	o.compareAll(ctx, w, f.Document)
 	return nil
 }
 
 // withdrawShown withdraws what runs have shown in blocks of a document and the
-// document no longer has. The caller holds the owner's lock.
-func (d *Documents) withdrawShown(ctx context.Context, owner schemas.User, document string) {
-	for _, w := range d.watched.where(func(w *Watch) bool { return w.owner.ID == owner.ID }) {
-		w.compareAll(context.WithoutCancel(ctx), document)
+// document no longer has.
+func (o owned) withdrawShown(ctx context.Context, document string) {
+	for _, w := range o.docs.watched.where(o.has) {
+		o.compareAll(context.WithoutCancel(ctx), w, document)
 	}
 }
 
 // withdrawBlock withdraws what runs have shown in a block that no longer has it; b is nil
-// if the block no longer exists. The caller holds the owner's lock.
-func (d *Documents) withdrawBlock(owner schemas.User, id string, b *schemas.Block) {
-	for _, w := range d.watched.where(func(w *Watch) bool { return w.owner.ID == owner.ID }) {
-		w.compare(id, b)
+// if the block no longer exists.
+func (o owned) withdrawBlock(id string, b *schemas.Block) {
+	for _, w := range o.docs.watched.where(o.has) {
+		o.compare(w, id, b)
 	}
 }
 
@@ -172,35 +172,35 @@ func (w *Watch) blocks(document string) []string {
 	return ids
 }
 
+// has reports whether the run is the owner's.
+func (o owned) has(w *Watch) bool { return w.owner.ID == o.owner }
+
 // compareAll withdraws the shown blocks of a document that no longer have the shown text.
-// The caller holds the owner's lock.
-func (w *Watch) compareAll(ctx context.Context, document string) {
+func (o owned) compareAll(ctx context.Context, w *Watch, document string) {
 	for _, id := range w.blocks(document) {
-		w.compareStored(ctx, id)
+		o.compareStored(ctx, w, id)
 	}
 }
 
-// compareStored withdraws a shown block that no longer has the shown text. The caller
-// holds the owner's lock.
-func (w *Watch) compareStored(ctx context.Context, id string) {
+// compareStored withdraws a shown block that no longer has the shown text.
+func (o owned) compareStored(ctx context.Context, w *Watch, id string) {
 	if !w.shows(id) {
 		return
 	}
-	b, err := w.docs.blocks.Block(ctx, w.owner.ID, id)
+	b, err := o.docs.blocks.Block(ctx, o.owner, id)
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
-		w.compare(id, nil)
+		o.compare(w, id, nil)
 	case err == nil:
-		w.compare(id, &b)
+		o.compare(w, id, &b)
 	default: // the next Look decides
 	}
 }
 
 // compare withdraws a shown block if b, which is stored now, no longer has the shown text;
-// nil is no block. A block that is being written is left to its draft. The caller holds
-// the owner's lock.
-func (w *Watch) compare(id string, b *schemas.Block) {
-	if len(w.docs.writing.of(w.owner.ID, "", id)) > 0 {
+// nil is no block. A block that is being written is left to its draft.
+func (o owned) compare(w *Watch, id string, b *schemas.Block) {
+	if len(o.docs.writing.into(o.owner, id)) > 0 {
 		return
 	}
 	w.mu.Lock()

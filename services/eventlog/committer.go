@@ -81,17 +81,18 @@ type Committer struct {
 type Commit struct {
 	Write *record.Write
 	Log   *Log // log whose unstored events are included; nil for none
-	Hold  bool // wait while the database is not available
+	Hold  bool // wait while the database is not available, at most as long as the committer's Hold
 	// Later is true if nobody waits for the write: it is committed with the
 	// next flush, or with an earlier write. Events that are appended after it
 	// was submitted are not stored before it.
 	Later bool
 	// After is an earlier write without which this one is not committed; nil
 	// means none.
-	After *Commit
-	since time.Time
-	ready chan struct{}
-	err   error
+	After   *Commit
+	since   time.Time
+	through place // after those of the log's events that it stores; zero for none
+	ready   chan struct{}
+	err     error
 }
 
 // NewCommitter returns a committer; nothing is committed before Run.
@@ -100,15 +101,9 @@ func NewCommitter(o CommitterOptions) *Committer {
 	return &Committer{CommitterOptions: o, wake: make(chan struct{}, 1)}
 }
 
-// Submit queues a write; writes of one run are committed in the order in which
-// they were submitted. With hold the write waits while the database is not
-// available, at most as long as Hold.
-func (c *Committer) Submit(w *record.Write, log *Log, hold bool) *Commit {
-	return c.Add(&Commit{Write: w, Log: log, Hold: hold})
-}
-
-// Add queues a write as Submit does, and returns it.
-func (c *Committer) Add(commit *Commit) *Commit {
+// Submit queues a write, and returns it; writes of one run are committed in the order
+// in which they were submitted.
+func (c *Committer) Submit(commit *Commit) *Commit {
 	commit.since, commit.ready = time.Now(), make(chan struct{})
 	c.mu.Lock()
 	if commit.Write.Begin != nil {
@@ -290,8 +285,7 @@ func (c *Committer) join(batch []*Commit) ([]*Commit, bool) {
 func (c *Committer) commit(batch []*Commit) {
 	backoff := minBackoff
 	for {
-		var through []place
-		if batch, through = c.ready(batch); len(batch) == 0 {
+		if batch = c.ready(batch); len(batch) == 0 {
 			return
 		}
 		err := c.try(batch)
@@ -301,9 +295,9 @@ func (c *Committer) commit(batch []*Commit) {
 				c.away = false
 				c.Logger.Info("the database is available again; writes are no longer held")
 			}
-			for i, w := range batch {
+			for _, w := range batch {
 				if w.Write.Err == nil && w.Log != nil {
-					w.Log.markStored(through[i])
+					w.Log.markStored(w.through)
 				}
 				w.finish(w.Write.Err)
 			}
@@ -330,13 +324,13 @@ func (c *Committer) commit(batch []*Commit) {
 
 // ready completes a batch: it removes the writes that are not to be tried, and
 // adds the events of its logs and the writes that must come before these.
-func (c *Committer) ready(batch []*Commit) (ready []*Commit, through []place) {
+func (c *Committer) ready(batch []*Commit) []*Commit {
 	for more := true; more; {
 		batch = c.dropLate(batch)
-		through = addSegments(batch)
+		addSegments(batch)
 		batch, more = c.join(batch)
 	}
-	return batch, through
+	return batch
 }
 
 func (c *Committer) try(batch []*Commit) error {
@@ -357,24 +351,22 @@ func (c *Committer) try(batch []*Commit) error {
 	return err
 }
 
-// addSegments gives the first write of each log the log's unstored events, and
-// returns for each write the place after them (zero for none).
-func addSegments(batch []*Commit) []place {
-	through := make([]place, len(batch))
+// addSegments gives the first write of each log the log's unstored events.
+func addSegments(batch []*Commit) {
 	var seen map[*Log]bool
 	if len(batch) > 1 {
 		seen = make(map[*Log]bool, len(batch))
 	}
-	for i, w := range batch {
+	for _, w := range batch {
+		w.through = place{}
 		if w.Log == nil || w.Write.Finish != nil || seen[w.Log] {
 			continue
 		}
 		if seen != nil {
 			seen[w.Log] = true
 		}
-		w.Write.Segment, through[i] = w.Log.unstored()
+		w.Write.Segment, w.through = w.Log.unstored()
 	}
-	return through
 }
 
 func (c *Commit) finish(err error) {

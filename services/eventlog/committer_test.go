@@ -64,11 +64,11 @@ func TestManyBegin(t *testing.T) {
 			began := time.Now()
 			begins := make([]*Commit, c.runs)
 			for i := range begins {
-				begins[i] = committer.Submit(&record.Write{RunID: "new", Begin: new(record.Begin)}, nil, false)
+				begins[i] = committer.Submit(&Commit{Write: &record.Write{RunID: "new", Begin: new(record.Begin)}})
 			}
 			for range 20 {
 				since := time.Now()
-				if err := committer.Submit(&record.Write{RunID: "under way"}, nil, false).Wait(t.Context()); err != nil {
+				if err := committer.Submit(&Commit{Write: &record.Write{RunID: "under way"}}).Wait(t.Context()); err != nil {
 					t.Error(err)
 				}
 				if took := time.Since(since); took > 2*time.Second {
@@ -108,7 +108,7 @@ func TestTended(t *testing.T) {
 		go func() { defer close(done); c.Run(ctx) }()
 		const flushes = 5
 		<-time.After(flushes*defaultFlush + defaultFlush/2)
-		if err := c.Submit(&record.Write{RunID: "r"}, nil, false).Wait(t.Context()); err != nil {
+		if err := c.Submit(&Commit{Write: &record.Write{RunID: "r"}}).Wait(t.Context()); err != nil {
 			t.Error(err)
 		}
 		stop()
@@ -137,13 +137,13 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 		done := make(chan struct{})
 		go func() { defer close(done); c.Run(ctx) }()
 		began := time.Now()
-		held := c.Submit(&record.Write{RunID: "held"}, nil, true)
+		held := c.Submit(&Commit{Write: &record.Write{RunID: "held"}, Hold: true})
 		for range 3 { // the first of them waits for the commit of the held write
 			<-time.After(writeWait / 4)
 			since := time.Now()
 			for _, w := range []*Commit{
-				c.Submit(&record.Write{RunID: "late"}, nil, false),
-				c.Submit(&record.Write{RunID: "late", Begin: new(record.Begin)}, nil, false),
+				c.Submit(&Commit{Write: &record.Write{RunID: "late"}}),
+				c.Submit(&Commit{Write: &record.Write{RunID: "late", Begin: new(record.Begin)}}),
 			} {
 				if err := w.Wait(t.Context()); !errors.Is(err, record.ErrUnavailable) || errors.Is(err, schemas.ErrTooMuch) {
 					t.Errorf("got %v, want %v", err, record.ErrUnavailable)
@@ -182,12 +182,12 @@ func TestAStoreIsBackAfterTheHold(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); c.Run(ctx) }()
-		if err := c.Submit(&record.Write{RunID: "held"}, nil, true).Wait(t.Context()); !errors.Is(err, record.ErrUnavailable) {
+		if err := c.Submit(&Commit{Write: &record.Write{RunID: "held"}, Hold: true}).Wait(t.Context()); !errors.Is(err, record.ErrUnavailable) {
 			t.Errorf("what was held: %v, want %v", err, record.ErrUnavailable)
 		}
 		store.hangs.Store(false)
 		for _, id := range []string{"first", "second"} {
-			if err := c.Submit(&record.Write{RunID: id}, nil, false).Wait(t.Context()); err != nil {
+			if err := c.Submit(&Commit{Write: &record.Write{RunID: id}}).Wait(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}
@@ -212,7 +212,7 @@ func TestAStoreIsBackAgain(t *testing.T) {
 		go func() { defer close(done); c.Run(ctx) }()
 		for _, away := range []time.Duration{5 * writeWait, 3 * writeWait / 2} { // each has a line after one writeWait
 			store.hangs.Store(true)
-			held := c.Submit(&record.Write{RunID: "held"}, nil, true)
+			held := c.Submit(&Commit{Write: &record.Write{RunID: "held"}, Hold: true})
 			<-time.After(away)
 			store.hangs.Store(false)
 			if err := held.Wait(t.Context()); err != nil {

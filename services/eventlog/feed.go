@@ -30,7 +30,7 @@ func (l *Log) Feed(segments []byte) (last Fed, err error) {
 			return last, d.fault()
 		}
 		next := l.base + int64(l.n) + 1
-		if p.seq < next || l.closed {
+		if p.seq < next || l.phase >= logGiven {
 			continue
 		}
 		if p.seq > next {
@@ -40,8 +40,10 @@ func (l *Log) Feed(segments []byte) (last Fed, err error) {
 			return last, err
 		}
 		last.Seq, last.Time = p.seq, p.time
-		l.closed = last.Terminal
-		l.put(last.Terminal)
+		if last.Terminal {
+			l.phase = logEnded
+		}
+		l.put()
 	}
 }
 

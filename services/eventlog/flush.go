@@ -60,7 +60,7 @@ func (c *Committer) flush() {
 		batch = nil
 	}
 	for _, u := range all {
-		due, open := u.Log.due(c.Prompt || u.waits == maxWaits)
+		due, waits := u.Log.due(c.Prompt || u.waits == maxWaits)
 		switch {
 		case due:
 			u.waits = 0
@@ -68,7 +68,7 @@ func (c *Committer) flush() {
 			if len(batch) == maxBatch {
 				end()
 			}
-		case open:
+		case waits:
 			u.waits++
 			early = append(early, u)
 		default:

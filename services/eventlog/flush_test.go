@@ -95,7 +95,7 @@ func TestFlushFollowsWhatIsNew(t *testing.T) {
 		t.Fatalf("got commits %v, want another one, of the log with one event", store.commits)
 	}
 	appendTexts(t, much, 1)
-	c.Submit(&record.Write{RunID: "much", Attempt: 1}, much, false)
+	c.Submit(&Commit{Write: &record.Write{RunID: "much", Attempt: 1}, Log: much})
 	c.drain()
 	flush(2 * maxWaits)
 	if len(store.commits) != 3 || store.last("much") != fewEvents+1 {
@@ -172,7 +172,7 @@ func TestLater(t *testing.T) {
 	c, flush := flushing(store)
 	log := newTestLog()
 	c.Watch(Attempt{RunID: "r", Number: 1, Log: log})
-	first := c.Add(&Commit{Write: &record.Write{RunID: "r", Attempt: 1}, Log: log, Hold: true, Later: true})
+	first := c.Submit(&Commit{Write: &record.Write{RunID: "r", Attempt: 1}, Log: log, Hold: true, Later: true})
 	if len(c.wake) != 0 {
 		t.Error("a Later write woke the committer, want no wake-up")
 	}
@@ -181,8 +181,8 @@ func TestLater(t *testing.T) {
 	if len(store.writes) != 1 || store.writes[0] != 2 || !first.Stored() || store.last("r") != fewEvents {
 		t.Errorf("got commits of %v writes, want one of 2: the events with what comes before them", store.writes)
 	}
-	c.Add(&Commit{Write: &record.Write{RunID: "r", Attempt: 1}, Log: log, Hold: true, Later: true})
-	c.Submit(&record.Write{RunID: "other", Attempt: 1}, nil, true)
+	c.Submit(&Commit{Write: &record.Write{RunID: "r", Attempt: 1}, Log: log, Hold: true, Later: true})
+	c.Submit(&Commit{Write: &record.Write{RunID: "other", Attempt: 1}, Hold: true})
 	c.drain()
 	if len(store.writes) != 2 || store.writes[1] != 2 {
 		t.Errorf("got commits of %v writes, want a second one of 2: it goes with any other", store.writes)
@@ -196,11 +196,11 @@ func TestAfterAWriteThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &segmentStore{away: true}
 		c, _ := flushing(store)
-		first := c.Add(&Commit{Write: &record.Write{RunID: "r"}, Hold: true, Later: true})
+		first := c.Submit(&Commit{Write: &record.Write{RunID: "r"}, Hold: true, Later: true})
 		done := make(chan struct{})
 		go func() { defer close(done); c.drain() }()
 		<-time.After(defaultHold - time.Second)
-		second := c.Add(&Commit{Write: &record.Write{RunID: "r"}, Hold: true, After: first})
+		second := c.Submit(&Commit{Write: &record.Write{RunID: "r"}, Hold: true, After: first})
 		if err := first.Wait(t.Context()); !errors.Is(err, record.ErrUnavailable) {
 			t.Errorf("got %v, want %v", err, record.ErrUnavailable)
 		}
@@ -237,14 +237,14 @@ func TestEventsOfARefusedWrite(t *testing.T) {
 	c, _ := flushing(store)
 	log := newTestLog()
 	appendTexts(t, log, 1)
-	first := c.Submit(&record.Write{RunID: "r"}, log, false)
+	first := c.Submit(&Commit{Write: &record.Write{RunID: "r"}, Log: log})
 	c.drain()
 	if first.Failed() == nil {
 		t.Error("a refused write has no error")
 	}
 	store.refuses = false
 	appendTexts(t, log, 1)
-	c.Submit(&record.Write{RunID: "r"}, log, false)
+	c.Submit(&Commit{Write: &record.Write{RunID: "r"}, Log: log})
 	c.drain()
 	if got := store.commits[0]["r"]; got.First != 1 || got.Last != 2 {
 		t.Errorf("stored the events %d to %d, want 1 to 2", got.First, got.Last)
@@ -258,11 +258,11 @@ func TestEventsAreStoredOnce(t *testing.T) {
 	c, _ := flushing(store)
 	log := newTestLog()
 	appendTexts(t, log, 2)
-	c.Submit(&record.Write{RunID: "r"}, log, false)
-	c.Submit(&record.Write{RunID: "r"}, log, false)
+	c.Submit(&Commit{Write: &record.Write{RunID: "r"}, Log: log})
+	c.Submit(&Commit{Write: &record.Write{RunID: "r"}, Log: log})
 	c.drain()
 	appendTexts(t, log, 1)
-	c.Submit(&record.Write{RunID: "r"}, log, false)
+	c.Submit(&Commit{Write: &record.Write{RunID: "r"}, Log: log})
 	c.drain()
 	if got := store.commits[1]["r"]; got.First != 3 || got.Last != 3 {
 		t.Errorf("the second commit has the events %d to %d, want the new one", got.First, got.Last)
@@ -292,7 +292,7 @@ func TestEndStoresWhatIsQueued(t *testing.T) {
 		c, _ := flushing(new(segmentStore))
 		ctx, end := context.WithCancel(t.Context())
 		end()
-		later := c.Add(&Commit{Write: &record.Write{RunID: "r"}, Later: true})
+		later := c.Submit(&Commit{Write: &record.Write{RunID: "r"}, Later: true})
 		c.Run(ctx)
 		if !later.Stored() {
 			t.Error("a write was left in the queue")

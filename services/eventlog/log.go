@@ -22,8 +22,19 @@ const (
 // ErrFull is the error of an append over the limits.
 var ErrFull = errors.New("the run's log is full")
 
-// ErrSealed is the error of an append after Seal.
+// ErrSealed is the error of an append after Seal, Close or the terminal event.
 var ErrSealed = errors.New("the run's log is sealed")
+
+// phase is how far a log is.
+type phase int
+
+// The phases of a log. After logGiven and logEnded no event follows.
+const (
+	logOpen   phase = iota
+	logSealed       // only the terminal event may follow
+	logGiven        // closed before its run has ended
+	logEnded        // the last event is terminal
+)
 
 // Log is the event log of one attempt: one writer appends, any number of
 // Readers follow, each with its own cursor. Readers are woken by a one-slot
@@ -38,12 +49,10 @@ type Log struct {
 	base   int64 // the number before the first event's
 	n      int   // events
 	bytes  int
-	ended  bool // the last event is terminal
-	sealed bool // only the terminal event may follow
+	phase  phase
 	packed packedLog
 	piece  runlog.Text // the body of a piece of text while it is appended
 	stored place       // what comes before it is in the store
-	closed bool
 	bells  []chan struct{}
 	heard  []*func() // see Listen
 
@@ -68,7 +77,7 @@ func (l *Log) Append(at runlog.Level, b runlog.Body) error {
 }
 
 func (l *Log) append(e runlog.Event) error {
-	if l.sealed {
+	if l.phase != logOpen {
 		return ErrSealed
 	}
 	if err := l.room(&e); err != nil {
@@ -76,7 +85,7 @@ func (l *Log) append(e runlog.Event) error {
 	}
 	l.stamp(&e)
 	l.packed.add(&e)
-	l.put(e.Terminal())
+	l.put()
 	l.tellOnce()
 	return nil
 }
@@ -116,9 +125,8 @@ func (l *Log) stamp(e *runlog.Event) {
 }
 
 // put shows an event to readers.
-func (l *Log) put(terminal bool) {
+func (l *Log) put() {
 	l.n++
-	l.ended = terminal
 	l.ring()
 }
 
@@ -153,7 +161,7 @@ func (l *Log) Listen(ring func()) (leave func()) {
 func (l *Log) Seal(e *runlog.Event) iter.Seq[record.Segment] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sealed = true
+	l.phase = max(l.phase, logSealed)
 	l.stamp(e)
 	last := *e
 	return sealed(slices.Clone(l.packed.parts), l.packed.end, &last)
@@ -167,9 +175,9 @@ func (l *Log) Publish(e runlog.Event) {
 }
 
 func (l *Log) publish(e *runlog.Event) {
-	l.closed, l.sealed = true, true
+	l.phase = logEnded
 	l.packed.keep(e)
-	l.put(e.Terminal())
+	l.put()
 	l.stored = l.packed.end
 }
 
@@ -178,7 +186,7 @@ func (l *Log) publish(e *runlog.Event) {
 func (l *Log) Cancel() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.closed {
+	if l.phase < logGiven {
 		end := runlog.Event{Body: &runlog.Cancelled{}}
 		l.stamp(&end)
 		l.publish(&end)
@@ -190,7 +198,7 @@ func (l *Log) Cancel() {
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.closed = true
+	l.phase = max(l.phase, logGiven)
 	l.ring()
 }
 
@@ -205,7 +213,7 @@ func (l *Log) Last() int64 {
 func (l *Log) Ended() (int64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.ended {
+	if l.phase != logEnded {
 		return 0, false
 	}
 	return l.base + int64(l.n), true
@@ -215,14 +223,14 @@ func (l *Log) Ended() (int64, bool) {
 func (l *Log) Closed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.closed
+	return l.phase >= logGiven
 }
 
 // Given reports whether the log was closed before its run has ended.
 func (l *Log) Given() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.closed && !l.ended
+	return l.phase == logGiven
 }
 
 // Base returns the number before the first event's.
@@ -244,23 +252,23 @@ func (l *Log) tellUnstored() {
 }
 
 func (l *Log) tellOnce() {
-	if l.tell != nil && !l.told && !l.closed && l.stored.seq < l.base+int64(l.n) {
+	if l.tell != nil && !l.told && l.phase < logGiven && l.stored.seq < l.base+int64(l.n) {
 		l.told = true
 		l.tell()
 	}
 }
 
 // due reports whether to store the unstored events now; a few are stored only
-// if they have waited. Open reports that they wait; otherwise tell is called
+// if they have waited. Waits reports that there are some; otherwise tell is called
 // for the next ones.
-func (l *Log) due(waited bool) (due, open bool) {
+func (l *Log) due(waited bool) (due, waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.base + int64(l.n) - l.stored.seq
-	open = n > 0 && !l.closed
-	due = open && (n >= fewEvents || waited)
-	l.told = open && !due
-	return due, open
+	waits = n > 0 && l.phase < logGiven
+	due = waits && (n >= fewEvents || waited)
+	l.told = waits && !due
+	return due, waits
 }
 
 // unstored returns the events that no committed write holds yet, nil for none, and the

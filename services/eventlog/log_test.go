@@ -85,6 +85,20 @@ func TestLogReadersMissAndRepeatNothing(t *testing.T) {
 	}
 }
 
+// A user may withdraw a block of a run that this process has just given up: what would
+// tell readers about it is not stored any more, so they do not get it.
+func TestLogTakesNothingAfterItsClose(t *testing.T) {
+	l := testLog(1)
+	tail := l.Tail(0)
+	l.Close()
+	if err := l.Append(runlog.Level{}, &runlog.BlockReset{End: true}); !errors.Is(err, ErrSealed) {
+		t.Errorf("an event after the log was closed: %v, want %v", err, ErrSealed)
+	}
+	if events, open := tail.Next(); len(events) > 0 || open || !l.Given() {
+		t.Errorf("a reader gets %v, open %t, given %t; want nothing of a log that was given up", events, open, l.Given())
+	}
+}
+
 // The user may withdraw a block while the end of its run is being stored: what would tell
 // readers about it comes too late, and does not take the number of the end.
 func TestLogTakesNothingAfterItsSeal(t *testing.T) {

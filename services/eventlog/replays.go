@@ -40,30 +40,23 @@ func NewReplays(o ReplayOptions) *Replays {
 	return &Replays{cache: segments.New(o.Load, o.Cache)}
 }
 
-// Read yields stored events after the cursor, up to the number (0 for all);
-// it returns the number of the last one and whether the reader wants more. It
-// holds a copy of only the events that it is yielding, except for large ones,
-// which all readers share.
-func (r *Replays) Read(ctx context.Context, run string, after, through int64, yield func([]runlog.Event, error) bool) (int64, bool) {
+// Read shows the stored events after the cursor, up to the number (0 for all), and
+// returns the number of the last one. An error of show ends it. It holds a copy of only
+// the events that it is showing, except for large ones, which all readers share.
+func (r *Replays) Read(ctx context.Context, run string, after, through int64, show func([]runlog.Event) error) (int64, error) {
 	s := reader{cache: r.cache, run: run, after: after, through: through}
 	defer s.leave()
-	for {
+	for end := false; !end; { // no event follows the end
 		events, err := s.next(ctx)
-		if err != nil {
-			yield(nil, err)
-			return s.after, false
+		if err != nil || len(events) == 0 {
+			return s.after, err
 		}
-		if len(events) == 0 {
-			return s.after, true
-		}
-		end := events[len(events)-1].Terminal()
-		if !yield(events, nil) {
-			return s.after, false
-		}
-		if end { // no event follows
-			return s.after, true
+		end = events[len(events)-1].Terminal()
+		if err := show(events); err != nil {
+			return s.after, err
 		}
 	}
+	return s.after, nil
 }
 
 // reader reads a stored log.

@@ -58,13 +58,12 @@ func testReplays(s storedLogs, limit int64) *Replays {
 
 // readPast reads a log to its end.
 func readPast(r *Replays, run string, after, through int64) (list []runlog.Event, err error) {
-	r.Read(context.Background(), run, after, through, func(events []runlog.Event, failed error) bool {
+	_, err = r.Read(context.Background(), run, after, through, func(events []runlog.Event) error {
 		for _, e := range events {
 			e.Shared = nil
 			list = append(list, e)
 		}
-		err = failed
-		return true
+		return nil
 	})
 	return list, err
 }
@@ -114,9 +113,9 @@ func TestReplaysStopsBeforeTheAttempt(t *testing.T) {
 	events, end := endedLog(9, 10)
 	later := runlog.Event{Seq: runlog.AttemptSpan + 9, Body: text("later")}
 	r := testReplays(storedLogs{"r": append(inPieces(events, end), inPieces(nil, later)...)}, segments.DefaultLimit)
-	last, more := r.Read(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event, error) bool { t.Error("Read yielded events, want none"); return false })
-	if last != runlog.AttemptSpan || !more {
-		t.Errorf("it ends with %d, and %v", last, more)
+	last, err := r.Read(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event) error { t.Error("Read showed events, want none"); return nil })
+	if last != runlog.AttemptSpan || err != nil {
+		t.Errorf("it ends with %d, and %v", last, err)
 	}
 }
 
@@ -149,7 +148,7 @@ func TestReplaysIsShared(t *testing.T) {
 	for range readers {
 		group.Go(func() {
 			n := 0
-			r.Read(t.Context(), "r", 0, 0, func(list []runlog.Event, err error) bool {
+			_, err := r.Read(t.Context(), "r", 0, 0, func(list []runlog.Event) error {
 				size := 0
 				for _, e := range list {
 					size += e.Size()
@@ -163,15 +162,18 @@ func TestReplaysIsShared(t *testing.T) {
 						size = 0
 					}
 				}
-				if err != nil || size > batchSize {
-					t.Errorf("got %d bytes at once, and %v", size, err)
+				if size > batchSize {
+					t.Errorf("got %d bytes at once", size)
 				}
 				if n++; n == 3 {
 					stalled <- struct{}{}
 					<-resume
 				}
-				return true
+				return nil
 			})
+			if err != nil {
+				t.Error(err)
+			}
 		})
 	}
 	for range readers {
@@ -203,14 +205,14 @@ func TestReplaysIsBounded(t *testing.T) {
 	for run, stored := range s {
 		group.Go(func() {
 			want := stored[len(stored)-1].Last
-			last, _ := r.Read(t.Context(), run, 0, 0, func([]runlog.Event, error) bool {
+			last, err := r.Read(t.Context(), run, 0, 0, func([]runlog.Event) error {
 				if kept := r.cache.Stats(); kept.Bytes > limit && kept.Runs > 1 {
 					t.Errorf("%d bytes of %d runs are in memory, want them within the limit", kept.Bytes, kept.Runs)
 				}
-				return true
+				return nil
 			})
-			if last != want {
-				t.Errorf("%s ends with %d, want %d", run, last, want)
+			if last != want || err != nil {
+				t.Errorf("%s ends with %d and %v, want %d", run, last, err, want)
 			}
 		})
 	}
@@ -227,7 +229,9 @@ func TestReplaysWaitsForAWhile(t *testing.T) {
 		events, end := endedLog(300, 1000)
 		r := testReplays(storedLogs{"a": inPieces(events, end), "b": inPieces(events, end)}, 1<<20)
 		ctx, cancel := context.WithCancel(t.Context())
-		go r.Read(ctx, "a", end.Seq-1, 0, func([]runlog.Event, error) bool { <-ctx.Done(); return false })
+		go func() {
+			_, _ = r.Read(ctx, "a", end.Seq-1, 0, func([]runlog.Event) error { <-ctx.Done(); return ctx.Err() })
+		}()
 		synctest.Wait()
 		began := time.Now()
 		if _, err := readPast(r, "b", end.Seq-1, 0); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != segments.Wait {

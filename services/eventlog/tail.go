@@ -77,7 +77,7 @@ func (t *Tail) Rest() {
 func (l *Log) next(at *place) (p part, open bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.packed.move(at), !l.closed
+	return l.packed.move(at), l.phase < logGiven
 }
 
 // decode appends the next events of a part, at most about batchSize. What this process has

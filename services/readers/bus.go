@@ -90,7 +90,7 @@ func (s *mirrors) beginFirst(m *mirror, number int) bool {
 func (s *mirrors) askOwners(ctx context.Context) {
 	tick := time.NewTicker(tailEvery)
 	defer tick.Stop()
-	last := make(map[string]time.Time) // by owner, when all were asked for
+	last := make(map[string]time.Time) // by owner with runs that are mirrored, when all were asked for
 	for {
 		select {
 		case <-s.ask:
@@ -99,41 +99,22 @@ func (s *mirrors) askOwners(ctx context.Context) {
 			return
 		}
 		now, up := time.Now(), s.Bus.Up()
-		whole, due := make(map[string]bool), make(map[string][]exchange.Item)
+		asked, due := make(map[string]time.Time), make(map[string][]exchange.Item)
 		for _, m := range s.every() {
 			owner := m.owner()
-			if _, known := whole[owner]; !known {
-				whole[owner] = now.Sub(last[owner]) >= askEvery
+			whole := now.Sub(last[owner]) >= askEvery
+			if asked[owner] = last[owner]; whole {
+				asked[owner] = now
 			}
-			if item, ok := s.asks(m, now, up, whole[owner]); ok {
+			if item, ok := s.asks(m, now, up, whole); ok {
 				due[owner] = append(due[owner], item)
 			}
 		}
 		for owner, items := range due {
 			s.Bus.Ask(owner, items)
 		}
-		for owner := range last {
-			if _, known := whole[owner]; !known {
-				delete(last, owner)
-			}
-		}
-		for owner, all := range whole {
-			if all {
-				last[owner] = now
-			}
-		}
+		last = asked
 	}
-}
-
-// every returns all mirrors.
-func (s *mirrors) every() []*mirror {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]*mirror, 0, len(s.all))
-	for _, m := range s.all {
-		list = append(list, m)
-	}
-	return list
 }
 
 // owner returns the replica that has the run.
@@ -192,10 +173,7 @@ func (s *mirrors) carry(m *mirror, on bool) {
 // Take appends events that the owner of their runs has sent.
 func (r *Readers) Take(from string, items []exchange.Item) {
 	for i := range items {
-		r.mirrors.mu.Lock()
-		m := r.mirrors.all[items[i].ID]
-		r.mirrors.mu.Unlock()
-		if m != nil && m.owner() == from {
+		if m := r.mirrors.of(items[i].ID); m != nil && m.owner() == from {
 			r.mirrors.take(m, &items[i])
 		}
 	}
@@ -204,10 +182,7 @@ func (r *Readers) Take(from string, items []exchange.Item) {
 // LookAt reads the rows of runs again, because they may have moved.
 func (r *Readers) LookAt(runs []string) {
 	for _, id := range runs {
-		r.mirrors.mu.Lock()
-		m := r.mirrors.all[id]
-		r.mirrors.mu.Unlock()
-		if m != nil {
+		if m := r.mirrors.of(id); m != nil {
 			m.miss()
 			ring(r.mirrors.wake)
 		}

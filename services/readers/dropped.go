@@ -16,17 +16,16 @@ type Answers interface {
 	Message(ctx context.Context, owner string, conversationID int64, id string) (schemas.Message, error)
 }
 
-// dropped yields what is left of an ended run whose log is no longer kept: its answer as
+// dropped shows what is left of an ended run whose log is no longer kept: its answer as
 // one text, and its end. It is written as a later attempt, which makes void whatever the
-// reader has seen of the log.
-func (f *follower) dropped(ctx context.Context, stored record.Run, yield func([]runlog.Event, error) bool) {
+// reader has seen of the log. The error is never nil.
+func (f *follower) dropped(ctx context.Context, stored record.Run) error {
 	if f.after >= stored.LastSeq {
-		return
+		return errDone
 	}
 	message, err := f.Answers.Message(ctx, stored.Owner.ID, stored.ConversationID, stored.MessageID)
 	if err != nil && !errors.Is(err, schemas.ErrNotFound) {
-		yield(nil, err)
-		return
+		return err
 	}
 	if message.RunID != stored.ID {
 		message = schemas.Message{} // the run has kept no answer
@@ -36,8 +35,7 @@ func (f *follower) dropped(ctx context.Context, stored record.Run, yield func([]
 	if f.after >= list[0].Seq {
 		list = cut(list, f.after, message.Content)
 	}
-	f.after = stored.LastSeq
-	yield(list, nil)
+	return f.show(list)
 }
 
 // cut returns what a reader gets that has seen a number among the last ones: the text is

@@ -14,8 +14,12 @@ import (
 // forever is longer than any run.
 const forever = 24 * time.Hour
 
+// errDone ends the reading for a reader that has seen the end of the run or wants no more.
+var errDone = errors.New("the reader is done")
+
 // follower is one reader of a run. After is the number of the last event that it has
-// read.
+// read. Where a method that reads returns nil, the run may continue elsewhere; with any
+// error the reading is over.
 type follower struct {
 	*Readers
 	user, id string
@@ -23,17 +27,40 @@ type follower struct {
 	idle     time.Duration
 	ahead    bool // the cursor may be of no event
 	begun    bool // it has read something, or had its first keep-alive
+	yield    func([]runlog.Event, error) bool
 }
 
-// follow yields events, wherever the run is, until its end or the reader's.
-func (f *follower) follow(ctx context.Context, yield func([]runlog.Event, error) bool) {
-	f.readers(1)
-	defer f.readers(-1)
+// show yields events, none as a keep-alive.
+func (f *follower) show(events []runlog.Event) error {
+	over := false
+	if n := len(events); n > 0 {
+		f.after, over = events[n-1].Seq, events[n-1].Terminal()
+	}
+	if !f.yield(events, nil) || over {
+		return errDone
+	}
+	return nil
+}
+
+// end tells the reader why the reading is over. If the run could not be read, that is
+// logged: the reader is only asked to come back.
+func (f *follower) end(ctx context.Context, err error) {
+	if errors.Is(err, errDone) {
+		return
+	}
+	if ctx.Err() == nil && !errors.Is(err, runlog.ErrInterrupted) {
+		f.Logger.WarnContext(ctx, "a run could not be read; its reader is asked to come back", "run_id", f.id, "after", f.after, "error", err)
+	}
+	f.yield(nil, err)
+}
+
+// follow reads the run, wherever it is, until its end or the reader's. The error is never
+// nil.
+func (f *follower) follow(ctx context.Context) error {
 	if f.ahead {
 		future, err := f.Future(ctx, schemas.User{ID: f.user}, f.id, f.after)
 		if err != nil {
-			yield(nil, err)
-			return
+			return err
 		}
 		if future {
 			f.after = 0
@@ -41,153 +68,124 @@ func (f *follower) follow(ctx context.Context, yield func([]runlog.Event, error)
 	}
 	for {
 		if run := f.Own(f.id); run != nil && (f.Tail == nil || !run.Log.Given()) {
-			if !f.own(ctx, run, yield) {
-				return
+			if err := f.own(ctx, run); err != nil {
+				return err
 			}
 			if f.Tail == nil {
-				yield(nil, runlog.ErrInterrupted)
-				return
+				return runlog.ErrInterrupted
 			}
 			continue
 		}
-		if !f.elsewhere(ctx, yield) {
-			return
+		if err := f.elsewhere(ctx); err != nil {
+			return err
 		}
 	}
 }
 
 // elsewhere reads a run that is not in this process: from the store, or as another process
-// goes on with it. More reports that it is no longer there. It is a function of its own
-// because a stored run takes a kilobyte of the stack, which a reader of a run here has not.
-func (f *follower) elsewhere(ctx context.Context, yield func([]runlog.Event, error) bool) (more bool) {
+// goes on with it. It is a function of its own because a stored run takes a kilobyte of the
+// stack, which a reader of a run here has not.
+func (f *follower) elsewhere(ctx context.Context) error {
 	stored, err := f.Runs.Run(ctx, f.id)
 	if err != nil {
-		yield(nil, err)
-		return false
+		return err
 	}
 	if stored.State.Terminal() || f.Tail == nil {
-		f.rest(ctx, stored, yield)
-		return false
+		return f.rest(ctx, stored)
 	}
 	if err := f.closed(); err != nil {
-		yield(nil, err)
-		return false
+		return err
 	}
 	m, err := f.mirrors.open(ctx, stored)
-	if err != nil {
-		yield(nil, err)
-		return false
-	}
 	if m == nil {
-		return true
+		return err
 	}
 	defer f.mirrors.leave(m)
-	return f.mirrored(ctx, m, yield)
+	return f.mirrored(ctx, m)
 }
 
-// logged is yield, and logs why a run could not be read: its reader is only asked to come
-// back.
-func (f *follower) logged(ctx context.Context, yield func([]runlog.Event, error) bool) func([]runlog.Event, error) bool {
-	return func(events []runlog.Event, err error) bool {
-		if err != nil && ctx.Err() == nil && !errors.Is(err, runlog.ErrInterrupted) {
-			f.Logger.WarnContext(ctx, "a run could not be read; its reader is asked to come back", "run_id", f.id, "after", f.after, "error", err)
-		}
-		return yield(events, err)
-	}
-}
-
-// own reads a run of this process. More reports that the run is no longer here, and that
-// the reader wants more.
-func (f *follower) own(ctx context.Context, run *Run, yield func([]runlog.Event, error) bool) (more bool) {
+// own reads a run of this process.
+func (f *follower) own(ctx context.Context, run *Run) error {
 	bell, leave := run.Log.Subscribe()
 	defer run.Left(leave)
 	run.Came()
 	if base := run.Log.Base(); run.Before > 0 && run.Before <= f.after && f.after < base {
 		f.after = base // there is nothing to read in between
 	}
-	return f.log(ctx, run.Log, bell, nil, run.Queued, yield)
+	return f.log(ctx, run.Log, bell, nil, run.Queued)
 }
 
 // mirrored reads a run of another process, as own does, over all its attempts. It ends
 // when the run is this process's, and with the mirror.
-func (f *follower) mirrored(ctx context.Context, m *mirror, yield func([]runlog.Event, error) bool) (more bool) {
+func (f *follower) mirrored(ctx context.Context, m *mirror) error {
 	for log := m.current(); log != nil; {
 		bell, leave := log.Subscribe()
-		more := f.log(ctx, log.Log, bell, f.ends, m.queued(), yield)
+		err := f.log(ctx, log.Log, bell, f.ends, m.queued())
 		leave()
-		if !more {
-			return false
+		if err != nil {
+			return err
 		}
 		if log = m.next(log); log != nil {
 			f.after = max(f.after, log.Base()) // what came before is in the log before
 		}
 	}
-	if err := m.fault(); err != nil {
-		yield(nil, err)
-		return false
-	}
-	return true
+	return m.fault()
 }
 
-// rest yields what the store has of a run after the cursor. A run that has not ended
-// continues later.
-func (f *follower) rest(ctx context.Context, stored record.Run, yield func([]runlog.Event, error) bool) {
+// rest shows what the store has of a run after the cursor. A run that has not ended
+// continues later. The error is never nil.
+func (f *follower) rest(ctx context.Context, stored record.Run) error {
 	done, err := f.turns.take(ctx, f.user)
 	if err != nil {
-		yield(nil, err)
-		return
+		return err
 	}
 	defer done()
-	f.replay(ctx, stored, yield)
+	return f.replay(ctx, stored)
 }
 
 // replay is rest within a turn of the user's. The log may go while it is read.
-func (f *follower) replay(ctx context.Context, stored record.Run, yield func([]runlog.Event, error) bool) {
+func (f *follower) replay(ctx context.Context, stored record.Run) (err error) {
 	if stored.State.Terminal() && f.Keep > 0 && time.Since(stored.EndedAt) > f.Keep { // it may still be in memory
-		f.dropped(ctx, stored, yield)
-		return
+		return f.dropped(ctx, stored)
 	}
-	whole := false
-	after, more := f.Replays.Read(ctx, f.id, f.after, 0, func(events []runlog.Event, err error) bool {
-		whole = len(events) > 0 && events[len(events)-1].Terminal()
-		return yield(events, err)
-	})
-	f.after = after
+	f.after, err = f.Replays.Read(ctx, f.id, f.after, 0, f.show)
 	switch {
-	case !more || whole:
+	case err != nil:
+		return err
 	case stored.State.Terminal():
-		f.dropped(ctx, stored, yield)
+		return f.dropped(ctx, stored)
 	default:
-		yield(nil, runlog.ErrInterrupted)
+		return runlog.ErrInterrupted
 	}
 }
 
-// log yields the events of a log after the cursor, and before them those of earlier
-// attempts from the store. More reports that the log was closed before the run's end,
-// and that the reader wants more. The reader has to leave when ends is closed.
-func (f *follower) log(ctx context.Context, log *eventlog.Log, bell, ends <-chan struct{}, queued bool, yield func([]runlog.Event, error) bool) (more bool) {
+// log shows the events of a log after the cursor, and before them those of earlier
+// attempts from the store. It returns nil if the log was closed before the run's end. The
+// reader has to leave when ends is closed.
+func (f *follower) log(ctx context.Context, log *eventlog.Log, bell, ends <-chan struct{}, queued bool) error {
 	if f.after < log.Base() {
 		done, err := f.turns.take(ctx, f.user)
 		if err != nil {
-			yield(nil, err)
-			return false
+			return err
 		}
-		f.after, more = f.Replays.Read(ctx, f.id, f.after, log.Base(), yield)
-		if done(); !more {
-			return false
+		f.after, err = f.Replays.Read(ctx, f.id, f.after, log.Base(), f.show)
+		if done(); err != nil {
+			return err
 		}
 		f.after = max(f.after, log.Base())
 	}
-	if !f.begun && f.idle > 0 && log.Last() <= f.after && !log.Closed() && (f.after > 0 || queued) && !yield(nil, nil) {
-		return false
+	if !f.begun && f.idle > 0 && log.Last() <= f.after && !log.Closed() && (f.after > 0 || queued) {
+		if err := f.show(nil); err != nil {
+			return err
+		}
 	}
 	f.begun = true
-	return f.live(ctx, log, bell, ends, yield)
+	return f.live(ctx, log, bell, ends)
 }
 
-// live yields the events of a log after the cursor each time the bell rings, and an empty
-// batch after each idle period.
-func (f *follower) live(ctx context.Context, log *eventlog.Log, bell, ends <-chan struct{}, yield func([]runlog.Event, error) bool) (more bool) {
+// live shows the events of a log after the cursor each time the bell rings, and a
+// keep-alive after each idle period.
+func (f *follower) live(ctx context.Context, log *eventlog.Log, bell, ends <-chan struct{}) error {
 	idle := f.idle
 	if idle <= 0 {
 		idle = forever
@@ -200,32 +198,31 @@ func (f *follower) live(ctx context.Context, log *eventlog.Log, bell, ends <-cha
 	for {
 		events, open := tail.Next()
 		if len(events) > 0 {
-			f.after = events[len(events)-1].Seq
-			if !yield(events, nil) {
-				return false
+			if err := f.show(events); err != nil {
+				return err
 			}
 			silence.Reset(idle)
 			continue
 		}
 		if !open {
-			_, over := log.Ended()
-			return !over
+			if _, over := log.Ended(); over {
+				return errDone
+			}
+			return nil
 		}
 		select {
 		case <-bell:
 		case <-silence.C:
 			silence.Reset(idle)
-			if !yield(nil, nil) {
-				return false
+			if err := f.show(nil); err != nil {
+				return err
 			}
 		case <-ends:
 			ends, leave = nil, time.After(f.leaveAfter())
 		case <-leave:
-			yield(nil, f.leaving())
-			return false
+			return f.leaving()
 		case <-ctx.Done():
-			yield(nil, context.Cause(ctx))
-			return false
+			return context.Cause(ctx)
 		}
 	}
 }

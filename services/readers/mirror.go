@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -211,12 +213,23 @@ func (s *mirrors) leave(m *mirror) {
 
 // came ends the mirror of a run that is this process's now.
 func (s *mirrors) came(id string) {
-	s.mu.Lock()
-	m := s.all[id]
-	s.mu.Unlock()
-	if m != nil {
+	if m := s.of(id); m != nil {
 		s.end(m, nil)
 	}
+}
+
+// of returns the mirror of a run, nil for none.
+func (s *mirrors) of(id string) *mirror {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[id]
+}
+
+// every returns all mirrors.
+func (s *mirrors) every() []*mirror {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.AppendSeq(make([]*mirror, 0, len(s.all)), maps.Values(s.all))
 }
 
 // end ends a mirror: its readers leave with err, or look for the run again if it is nil.
@@ -254,14 +267,8 @@ func (s *mirrors) forget(m *mirror) {
 }
 
 // list returns the mirrors; those that nobody has read for a while are dropped.
-func (s *mirrors) list() (list []*mirror) {
-	s.mu.Lock()
-	for _, m := range s.all {
-		list = append(list, m)
-	}
-	s.mu.Unlock()
-	n := 0
-	for _, m := range list {
+func (s *mirrors) list() []*mirror {
+	return slices.DeleteFunc(s.every(), func(m *mirror) bool {
 		m.mu.Lock()
 		idle, ended := m.readers == 0 && time.Since(m.idle) >= keepMirror, m.ended
 		m.mu.Unlock()
@@ -270,12 +277,9 @@ func (s *mirrors) list() (list []*mirror) {
 			s.end(m, runlog.ErrInterrupted)
 		case idle:
 			s.forget(m)
-		case !ended:
-			list[n] = m
-			n++
 		}
-	}
-	return list[:n]
+		return idle || ended
+	})
 }
 
 // feed appends segments of an attempt of the run. Whole says that they come from the

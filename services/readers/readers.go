@@ -136,7 +136,12 @@ func (r *Readers) Follow(ctx context.Context, user schemas.User, id string, afte
 			newest = max(newest, before(stored))
 		}
 		f.ahead = runlog.Future(after, newest)
-		return func(yield func([]runlog.Event, error) bool) { f.follow(ctx, f.logged(ctx, yield)) }, nil
+		return func(yield func([]runlog.Event, error) bool) {
+			f.yield = yield
+			r.readers(1)
+			defer r.readers(-1)
+			f.end(ctx, f.follow(ctx))
+		}, nil
 	}
 	if stored.State.Terminal() && after >= stored.LastSeq {
 		return nil, runlog.ErrEnded
@@ -149,7 +154,8 @@ func (r *Readers) Follow(ctx context.Context, user schemas.User, id string, afte
 	return func(yield func([]runlog.Event, error) bool) {
 		defer stop()
 		defer done()
-		f.replay(ctx, stored, f.logged(ctx, yield))
+		f.yield = yield
+		f.end(ctx, f.replay(ctx, stored))
 	}, nil
 }
 

@@ -128,9 +128,7 @@ func (s *mirrors) look(ctx context.Context, list []*mirror, whole bool) error {
 func byReplica(list []*mirror) map[string]map[string]*mirror {
 	found := make(map[string]map[string]*mirror)
 	for _, m := range list {
-		m.mu.Lock()
-		replica := m.replica
-		m.mu.Unlock()
+		replica := m.owner()
 		if replica == "" { // it has nothing in a journal
 			continue
 		}
@@ -271,13 +269,12 @@ func (s *mirrors) fill(ctx context.Context, list []*mirror) (again bool, err err
 		return false, err
 	}
 	for _, m := range wanting {
-		segments := found[m.id]
-		if whole := complete(m.id); whole {
+		segments, whole := found[m.id], complete(m.id)
+		if whole {
 			segments = append(segments, noted[m.id]...)
-		} else {
-			again = true
 		}
-		s.filled(m, after[m.id], segments, complete(m.id), progress[m.id].State.Terminal())
+		again = again || !whole
+		s.filled(m, after[m.id], segments, whole, progress[m.id].State.Terminal())
 	}
 	return again, nil
 }

@@ -68,25 +68,23 @@ func (r *Runs) setBlocked(run *run, blocked bool) {
 
 // claimQueued claims what a queued run writes that is being started. If the run has to wait,
 // it is no longer being started, and the end of another run starts it.
-func (r *Runs) claimQueued(ctx context.Context, run *run) bool {
-	for {
-		// A run that waits behind another one does not claim: nobody has to be woken then.
-		if r.waitsFirst(run.claim) == "" {
-			if holder, err := r.claim(ctx, run.claim); holder == "" && err == nil {
-				r.setBlocked(run, false)
-				return true
-			}
+func (r *Runs) claimQueued(ctx context.Context, run *run) (claimed bool) {
+	// A run that waits after another one does not claim: nobody has to be woken then.
+	if r.waitsFirst(run.claim) == "" {
+		if holder, err := r.claim(ctx, run.claim); holder == "" && err == nil {
+			r.setBlocked(run, false)
+			return true
 		}
-		r.setBlocked(run, true)
-		if r.acts != nil { // it is tried again every second
-			return false
-		}
-		// What it waits for may have been released before this was recorded.
-		if w := run.claim; r.Drafts.Holder(w) != "" || r.waitsFirst(w) != "" || !r.markStarting(run) {
-			return false
-		}
-		r.work.Done() // markStarting has counted the run again
 	}
+	r.setBlocked(run, true)
+	if r.acts != nil { // it is tried again every second
+		return false
+	}
+	// What it waits for may have been released before this was recorded.
+	if w := run.claim; r.Drafts.Holder(w) == "" && r.waitsFirst(w) == "" {
+		r.startOnce(run, func() { claimed = r.claimQueued(ctx, run) })
+	}
+	return claimed
 }
 
 // unclaim releases what a run has held for a moment, whose attempt does not begin; attempt 0

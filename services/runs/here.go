@@ -41,7 +41,7 @@ func (h here) Cancelled(id string) {
 
 // Turn starts a queued run if it is its turn.
 func (h here) Turn(ctx context.Context, id string) {
-	if run := h.find(id); run != nil && h.markStarting(run) {
+	if run := h.find(id); run != nil {
 		h.startQueued(ctx, run)
 	}
 }

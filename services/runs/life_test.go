@@ -185,7 +185,8 @@ func TestAttemptThatCannotBegin(t *testing.T) {
 	inRuns(t, Options{RunsPerUser: 1}, func(t *testing.T, r *Runs, m *memory) {
 		m.away = true
 		f := found{stored: record.Run{ID: "r", Owner: ann, Attempt: 2, Request: []byte(`{}`)}, lease: r.leases.Current(), earlier: &earlier{Case: trials.Case{Earlier: attempts.Nothing()}}}
-		if _, err := r.beginAttempt(t.Context(), f); !errors.Is(err, record.ErrUnavailable) {
+		run, mark := r.makeAttempt(f)
+		if err := r.enterAttempt(t.Context(), run, mark); !errors.Is(err, record.ErrUnavailable) {
 			t.Fatalf("got %v, want %v", err, record.ErrUnavailable)
 		}
 		release, err := r.running.Begin(ann.ID, false)
@@ -205,8 +206,8 @@ func TestAttemptGoesOn(t *testing.T) {
 		e := attempts.Nothing()
 		e.Worked, e.Spent = time.Minute, []record.ModelUsage{{Model: "m", Usage: schemas.Usage{InputTokens: 7, TotalTokens: 7}}}
 		f := found{stored: record.Run{ID: "r", Owner: ann, Attempt: 2, Request: []byte(`{}`)}, lease: r.leases.Current(), earlier: &earlier{Case: trials.Case{Earlier: e}}}
-		run, err := r.beginAttempt(t.Context(), f)
-		if err != nil {
+		run, mark := r.makeAttempt(f)
+		if err := r.enterAttempt(t.Context(), run, mark); err != nil {
 			t.Fatal(err)
 		}
 		r.work.Done()

@@ -110,7 +110,7 @@ func (r *Runs) reviveAll(ctx context.Context) {
 // what is left to do.
 func (r *Runs) reviveOne(ctx context.Context, id string, p *parked) error {
 	for _, e := range p.lost {
-		err := r.committer.Submit(e.Write, e.Log, false).Wait(ctx)
+		err := r.committer.Submit(&eventlog.Commit{Write: e.Write, Log: e.Log}).Wait(ctx)
 		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}

@@ -12,20 +12,24 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// markStarting reports whether the caller has to start a run that waits; then
-// nobody else does. The start counts as work that Shutdown waits for.
-func (r *Runs) markStarting(run *run) bool {
+// startOnce calls start for a run that waits, unless somebody else starts it, and reports
+// whether it has. Shutdown waits for that.
+func (r *Runs) startOnce(run *run, start func()) bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !run.waits || r.draining {
-		return false
+	starts := run.waits && !r.draining
+	if starts {
+		run.waits = false
+		r.work.Add(1)
 	}
-	run.waits = false
-	r.work.Add(1)
-	return true
+	r.mu.Unlock()
+	if starts {
+		defer r.work.Done()
+		start()
+	}
+	return starts
 }
 
-// waitAgain undoes markStarting for a run that does not start now.
+// waitAgain lets a run wait that does not start now.
 func (r *Runs) waitAgain(run *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,15 +65,16 @@ func (r *Runs) isIdle(run *run) bool {
 // endQueued ends a cancelled run that is queued or held, at once instead of
 // when its turn comes. A queued run ends as attempt 0, because it never began.
 func (r *Runs) endQueued(run *run) {
-	if r.markStarting(run) {
-		r.goWork(run)
-		r.work.Done()
-	}
+	r.startOnce(run, func() { r.goWork(run) })
 }
 
-// startQueued starts a queued run that was marked, if it is its turn.
+// startQueued starts a queued run if it is its turn and nobody else starts it.
 func (r *Runs) startQueued(ctx context.Context, run *run) {
-	defer r.work.Done()
+	r.startOnce(run, func() { r.takeTurn(ctx, run) })
+}
+
+// takeTurn begins a queued run if it is its turn; otherwise the run waits again.
+func (r *Runs) takeTurn(ctx context.Context, run *run) {
 	defer r.leaveLate(run)
 	if !r.claimQueued(ctx, run) {
 		if context.Cause(run.ctx) != nil { // cancelled meanwhile
@@ -119,7 +124,7 @@ func (r *Runs) beginQueued(ctx context.Context, run *run) (record.Begun, error) 
 	return r.Store.Queue.BeginQueued(ctx, run.ID, run.lease.ID, names)
 }
 
-// abandon drops a marked run that does not start here. Its readers come back
+// abandon drops a run that waited and does not start here. Its readers come back
 // and find it where it continues.
 func (r *Runs) abandon(run *run) {
 	r.absent.End(run)
@@ -143,18 +148,17 @@ func (r *Runs) next(conversationID int64) {
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
 		for _, run := range queued {
-			if r.markStarting(run) {
+			r.startOnce(run, func() {
 				attempts.Lost(r.Store.Runs, run.log, run.ID, r.Logger)
 				r.abandon(run)
 				r.reviveBlocked(run.Owner.ID) // runs that claim the same blocks may have waited for it
-				r.work.Done()
-			}
+			})
 		}
 	case err != nil:
 		r.untended.Write(ctx, r.Logger, slog.LevelError, "could not look for a queued run", slog.Int64("conversation_id", conversationID), slog.Any("error", err))
 		r.noteUnpolled(conversationID)
 	default:
-		if run := r.find(stored.ID); run != nil && r.markStarting(run) { // acts looks for those of other replicas
+		if run := r.find(stored.ID); run != nil { // acts looks for those of other replicas
 			r.startQueued(ctx, run)
 		}
 	}

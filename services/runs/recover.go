@@ -261,8 +261,11 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, p *parked) error {
 		return err
 	}
 	f.earlier.Fatal, f.earlier.Bare = p.fatal, p.fatal
-	run, err := r.beginAttempt(ctx, f)
-	if err != nil || run == nil {
+	run, mark := r.makeAttempt(f)
+	if run == nil {
+		return nil
+	}
+	if err := r.enterAttempt(ctx, run, mark); err != nil {
 		return err
 	}
 	r.goWork(run)
@@ -289,15 +292,6 @@ func (r *Runs) beginAttempts(ctx context.Context, list []found) (begun []*run) {
 		begun = append(begun, made...)
 	}
 	return slices.DeleteFunc(begun, func(run *run) bool { return run == nil })
-}
-
-// beginAttempt is beginAttempts for one run. While the service stops, the run is nil.
-func (r *Runs) beginAttempt(ctx context.Context, f found) (*run, error) {
-	run, mark := r.makeAttempt(f)
-	if run == nil {
-		return nil, nil //nolint:nilnil // see the comment above
-	}
-	return run, r.enterAttempt(ctx, run, mark)
 }
 
 // makeAttempt makes the current attempt of a run, whose mark is being stored. It counts as
@@ -334,10 +328,7 @@ func (r *Runs) enterAttempt(ctx context.Context, run *run, mark *eventlog.Commit
 // by themselves.
 func (r *Runs) lost(lease *leases.Lease) {
 	for _, run := range r.those(func(run *run) bool { return run.lease == lease }) {
-		if r.markStarting(run) {
-			r.abandon(run)
-			r.work.Done()
-		}
+		r.startOnce(run, func() { r.abandon(run) })
 	}
 }
 

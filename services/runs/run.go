@@ -35,7 +35,7 @@ type run struct {
 	earlier     *earlier // nil in the first attempt
 	spent       *usage.Ledger
 
-	waits      bool          // in the queue, or for its trial, until somebody starts it, see markStarting
+	waits      bool          // in the queue, or for its trial, until somebody starts it, see startOnce
 	blocked    bool          // queued, and waits for the claims of others, see claimQueued
 	idle       bool          // it only waits, see setIdle
 	becameIdle chan struct{} // receives a value when it becomes idle

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/questions"
 )
@@ -82,7 +83,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, o record.StartO
 		}
 		r.beginning.Add(q.Run.ID)
 		// The message is answered even if its client disconnects.
-		err := r.committer.Submit(&record.Write{RunID: q.Run.ID, Attempt: 1, Begin: q.Begin}, nil, false).Wait(context.WithoutCancel(ctx))
+		err := r.committer.Submit(&eventlog.Commit{Write: &record.Write{RunID: q.Run.ID, Attempt: 1, Begin: q.Begin}}).Wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
 			run := r.launch(ctx, q, lease, release)

@@ -48,7 +48,7 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 func (r *Runs) mark(run *run, m attempts.Mark) *eventlog.Commit {
 	m.Attempt, m.Steps, m.Uncounted, m.Fresh = run.Attempt, len(run.earlier.Steps), run.earlier.Uncounted, run.earlier.Fresh
 	w := &record.Write{RunID: run.ID, Attempt: run.Attempt, Checkpoint: &record.Checkpoint{N: attempts.MarkNumber, Data: schemas.Encode(attempts.Checkpoint{Mark: &m, WorkedMS: run.limit.Used().Milliseconds()})}}
-	return r.committer.Submit(w, nil, false)
+	return r.committer.Submit(&eventlog.Commit{Write: w})
 }
 
 // leave records that an attempt ends in good order. If that cannot be stored,
@@ -66,27 +66,28 @@ func (r *Runs) hold(run *run) {
 	run.waits, run.earlier.Bare = true, true
 }
 
+// startHeld starts a held run. One that cannot be started waits for the database.
+func (r *Runs) startHeld(ctx context.Context, run *run) {
+	if err := r.mark(run, attempts.Mark{Alone: r.nowMilli()}).Wait(ctx); err != nil {
+		r.Logger.Error("could not start a held run", "run_id", run.ID, "error", err)
+		r.unclaim(run.Owner.ID, run.ID, run.Attempt)
+		r.park(run.ID, parked{lease: run.lease, taken: true, was: run})
+		r.abandon(run)
+		return
+	}
+	run.earlier.Bare = context.Cause(run.ctx) != nil
+	r.goWork(run)
+}
+
 // try starts held runs, one at a time.
 func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 	for _, run := range held {
-		if ctx.Err() != nil || !r.markStarting(run) {
+		if ctx.Err() != nil || !r.startOnce(run, func() { r.startHeld(ctx, run) }) {
 			continue
 		}
-		err := r.mark(run, attempts.Mark{Alone: r.nowMilli()}).Wait(ctx)
-		if err != nil {
-			r.Logger.Error("could not start a held run", "run_id", run.ID, "error", err)
-			r.unclaim(run.Owner.ID, run.ID, run.Attempt)
-			r.park(run.ID, parked{lease: run.lease, taken: true, was: run})
-			r.abandon(run)
-			r.work.Done()
-			continue
-		}
-		run.earlier.Bare = context.Cause(run.ctx) != nil
-		r.goWork(run)
-		r.work.Done()
 		timer := time.NewTimer(limit)
 		select {
-		case <-run.done:
+		case <-run.done: // at once if it could not be started
 		case <-run.becameIdle: // it has stored a mark that it is idle
 		case <-timer.C:
 		case <-ctx.Done():

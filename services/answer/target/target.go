@@ -165,9 +165,10 @@ func (a *Answer) begin(ctx context.Context, begun record.NewBlock) {
 	})
 	b := &block{all: a, id: begun.ID}
 	w := record.BlockWrite{Title: a.Title, Only: a.there[b.id], KeepsType: true, NewBlock: begun}
+	claim := documents.Claim{Run: a.Run, Owner: a.Owner.ID, Document: a.document, Blocks: []string{b.id}}
 	var written schemas.Block
 	draft, err := record.Persist(ctx, func() (d *documents.Draft, err error) {
-		d, written, err = a.Drafts.Draft(ctx, a.Owner, a.document, w, a.Run, b.withdrawn)
+		d, written, err = a.Drafts.Draft(ctx, claim, w, b.withdrawn)
 		return d, err
 	})
 	if err != nil {

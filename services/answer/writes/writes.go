@@ -92,7 +92,7 @@ func (w *Writes) submit(commit *eventlog.Commit) *eventlog.Commit {
 		w.later = nil
 	}
 	commit.Log, commit.After = w.Log, w.later
-	e := w.Commit.Add(commit)
+	e := w.Commit.Submit(commit)
 	w.unsaved = append(slices.DeleteFunc(w.unsaved, (*eventlog.Commit).Stored), e)
 	return e
 }

@@ -211,7 +211,7 @@ func (c *call) start() {
 	}
 	ctx, done := c.all.Storing()
 	defer done()
-	draft, b, err := c.all.Drafts.DraftCall(ctx, c.all.Owner, document, w, c.all.Run, c.withdrawn)
+	draft, b, err := c.all.Drafts.DraftCall(ctx, c.all.claimOf(c.asked.block), w, c.withdrawn)
 	if err != nil { // the tool will report it
 		c.reach(closed)
 		return
