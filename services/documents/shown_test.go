@@ -3,7 +3,9 @@ package documents_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -95,4 +97,36 @@ func TestWhatWasShownIsWithdrawn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lostStore is a store whose answer to the first removal of planned blocks is lost.
+type lostStore struct {
+	fakeStore
+
+	lost bool
+}
+
+func (s *lostStore) DropPlanned(context.Context, string, string, string) ([]schemas.Block, error) {
+	if s.fails = schemas.ErrNotFound; !s.lost {
+		s.lost = true
+		return nil, record.ErrUnavailable
+	}
+	return nil, nil
+}
+
+// Readers are told of planned blocks that a run removes, also if the store's answer is lost.
+func TestRemovedPlanIsWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(lostStore)
+		d := documents.New(s, s, s, s, s)
+		var told []string
+		w := d.Watch(ann, "run", func(b *runlog.BlockReset) { told = append(told, b.Place.BlockIDs) })
+		w.Note(&runlog.ToolProgress{Document: &runlog.DocumentChange{DocumentID: "d", NewDoc: true, BlockIDs: "one,two"}})
+		if err := d.DropPlanned(t.Context(), ann, "d", w); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(told, []string{"one", "two"}) {
+			t.Errorf("readers are told of %q, want of both blocks", told)
+		}
+	})
 }
