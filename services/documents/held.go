@@ -95,40 +95,43 @@ func (p *Draft) storeLate(ctx context.Context) error {
 // nothing, if the user has decided about the text. It waits for the database as long as ctx
 // says.
 func (p *Draft) Discard(ctx context.Context) (stored *schemas.Block, discarded bool, err error) {
-	unlock, err := p.docs.locks.Lock(ctx, p.owner)
-	if err != nil {
-		return nil, false, err
-	}
-	defer unlock()
 	defer p.Leave(ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	late, tried := false, false
+	stored, err = persist(ctx, p.docs, p.owner, func() (b *schemas.Block, err error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		late = late || p.late != nil
+		p.late = nil
+		p.held.Reset()
+		b, discarded, err = p.discard(ctx, late, tried)
+		tried = true
+		return b, err
+	})
+	return stored, discarded, err
+}
+
+// discard is a try of Discard for a caller that holds the owner's lock and p.mu. Nothing of a
+// late draft is stored; an earlier try, whose answer was lost, may have removed the text.
+func (p *Draft) discard(ctx context.Context, late, tried bool) (stored *schemas.Block, discarded bool, err error) {
 	if errors.Is(p.err, errWithdrawn) {
 		return nil, false, nil
 	}
-	late := p.late != nil
-	p.late = nil
-	p.held.Reset()
-	b, err := record.Persist(ctx, func() (schemas.Block, error) { return p.docs.blocks.Block(ctx, p.owner, p.block) })
+	b, err := p.docs.blocks.Block(ctx, p.owner, p.block)
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
-		return nil, late, nil
+		return nil, late || tried, nil
 	case err != nil, late:
 		return &b, late, err
 	case b.New == nil:
-		return &b, false, nil
+		return &b, tried, nil
 	case p.before != nil && p.before.Current == nil: // it was planned
-		b, err = record.Persist(ctx, func() (schemas.Block, error) {
-			return p.docs.proposals.WriteBlock(ctx, p.owner, p.document, record.BlockWrite{
-				Only: true, NewBlock: record.NewBlock{ID: p.block, Type: p.before.Type, Meta: p.before.Meta},
-			})
+		b, err = p.docs.proposals.WriteBlock(ctx, p.owner, p.document, record.BlockWrite{
+			Only: true, NewBlock: record.NewBlock{ID: p.block, Type: p.before.Type, Meta: p.before.Meta},
 		})
 		return &b, err == nil, err
 	}
-	after, err := record.Persist(ctx, func() (record.Settled, error) {
-		return p.docs.blocks.SettleBlock(ctx, p.owner, p.block, record.Revert, nil)
-	})
-	if errors.Is(err, schemas.ErrNotFound) { // a try whose answer was lost has removed it
+	after, err := p.docs.blocks.SettleBlock(ctx, p.owner, p.block, record.Revert, nil)
+	if errors.Is(err, schemas.ErrNotFound) { // another process has removed it
 		return nil, true, nil
 	}
 	if err != nil || after.Gone {

@@ -41,12 +41,12 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 // the run ends without its answer. It waits for the database as long as ctx says. They are
 // withdrawn, and so is what the run has shown and an earlier try or attempt has removed.
 func (d *Documents) DropPlanned(ctx context.Context, user schemas.User, document string, run *Watch) error {
-	unlock, err := d.locks.Lock(ctx, user.ID)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	dropped, err := record.Persist(ctx, func() ([]schemas.Block, error) { return d.plans.DropPlanned(ctx, user.ID, document, run.run) })
+	_, err := persist(ctx, d, user.ID, func() (struct{}, error) { return struct{}{}, d.dropPlanned(ctx, user, document, run) })
+	return err
+}
+
+func (d *Documents) dropPlanned(ctx context.Context, user schemas.User, document string, run *Watch) error {
+	dropped, err := d.plans.DropPlanned(ctx, user.ID, document, run.run)
 	if err != nil && !errors.Is(err, schemas.ErrNotFound) && !errors.Is(err, record.ErrWithdrawn) { // the user has deleted the document or reverted the plan
 		return err
 	}
@@ -56,7 +56,7 @@ func (d *Documents) DropPlanned(ctx context.Context, user schemas.User, document
 		run.withdrawn(reset)
 	}
 	for _, id := range run.blocks(document) {
-		_, err := record.Persist(ctx, func() (schemas.Block, error) { return d.blocks.Block(ctx, user.ID, id) })
+		_, err := d.blocks.Block(ctx, user.ID, id)
 		switch {
 		case errors.Is(err, schemas.ErrNotFound):
 			run.compare(id, nil)

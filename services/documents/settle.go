@@ -56,15 +56,23 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 	return settled, err
 }
 
+// persist calls do with the owner's lock, and again while the database is away, as long as
+// ctx says. What the user does meanwhile waits for one try at most.
+func persist[T any](ctx context.Context, d *Documents, owner string, do func() (T, error)) (T, error) {
+	return record.Persist(ctx, func() (none T, err error) {
+		unlock, err := d.locks.Lock(ctx, owner)
+		if err != nil {
+			return none, err
+		}
+		defer unlock()
+		return do()
+	})
+}
+
 // Drop reverts what a run has written into a block, which is gone if it no longer exists. It
 // waits for the database as long as ctx says. The caller tells the run's readers.
 func (d *Documents) Drop(ctx context.Context, user schemas.User, id string) (record.Settled, error) {
-	unlock, err := d.locks.Lock(ctx, user.ID)
-	if err != nil {
-		return record.Settled{}, err
-	}
-	defer unlock()
-	settled, err := record.Persist(ctx, func() (record.Settled, error) {
+	settled, err := persist(ctx, d, user.ID, func() (record.Settled, error) {
 		return d.blocks.SettleBlock(ctx, user.ID, id, record.Revert, nil)
 	})
 	if errors.Is(err, schemas.ErrNotFound) { // a try whose answer was lost may have removed it

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -129,4 +130,60 @@ func TestRemovedPlanIsWithdrawn(t *testing.T) {
 			t.Errorf("readers are told of %q, want of both blocks", told)
 		}
 	})
+}
+
+// awayStore is a store whose database is away.
+type awayStore struct{ fakeStore }
+
+func (*awayStore) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
+	return record.Settled{}, record.ErrUnavailable
+}
+
+func (*awayStore) DropPlanned(context.Context, string, string, string) ([]schemas.Block, error) {
+	return nil, record.ErrUnavailable
+}
+
+// While a run waits for the database to remove what it has written, the user is told at once
+// that the database is away.
+func TestUserDoesNotWaitForARun(t *testing.T) {
+	for name, remove := range map[string]func(ctx context.Context, d *documents.Documents, p *documents.Draft) error{
+		"drop": func(ctx context.Context, d *documents.Documents, _ *documents.Draft) error {
+			_, err := d.Drop(ctx, ann, "b")
+			return err
+		},
+		"drop what was planned": func(ctx context.Context, d *documents.Documents, _ *documents.Draft) error {
+			return d.DropPlanned(ctx, ann, "d", d.Watch(ann, "run", func(*runlog.BlockReset) {}))
+		},
+		"discard": func(ctx context.Context, _ *documents.Documents, p *documents.Draft) error {
+			_, _, err := p.Discard(ctx)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := new(awayStore)
+				d := documents.New(s, s, s, s, s)
+				draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "c", Type: "md"}}, "run", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.fails = record.ErrUnavailable
+				ctx, done := context.WithTimeout(t.Context(), time.Minute)
+				defer done()
+				over := make(chan error, 1)
+				go func() { over <- remove(ctx, d, draft) }()
+				synctest.Wait()
+				began := time.Now()
+				if _, err := d.Settle(t.Context(), ann, "b", record.Revert, nil); !errors.Is(err, record.ErrUnavailable) {
+					t.Errorf("the user is told %v, want that the database is away", err)
+				}
+				if waited := time.Since(began); waited > time.Second {
+					t.Errorf("the user waited %v", waited)
+				}
+				if err := <-over; err == nil {
+					t.Error("nothing failed")
+				}
+			})
+		})
+	}
 }
