@@ -113,11 +113,11 @@ func (s *server) fail(err error, c echo.Context) {
 		if seen.Code == schemas.CodeShuttingDown || seen.Code == schemas.CodeInterrupted { // of each planned restart
 			level = slog.LevelInfo
 		}
-		attrs := []slog.Attr{slog.String("request_id", requestID(c)), slog.String("code", string(seen.Code)), slog.Any("error", err)}
+		attrs := []slog.Attr{slog.String("code", string(seen.Code)), slog.Any("error", err)}
 		if seen.Code == schemas.CodeAuthUnavailable { // anybody may send tokens, and any number of them
-			s.unchecked.Write(c.Request().Context(), s.Log, level, "request failed", attrs...)
+			s.unchecked.Write(c.Request().Context(), s.Log, level, "tokens could not be checked", append(attrs, slog.String("request_id", requestID(c)))...)
 		} else {
-			s.Log.LogAttrs(c.Request().Context(), level, "request failed", attrs...)
+			c.Set(failureKey, failure{level, attrs})
 		}
 	}
 	switch {

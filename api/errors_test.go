@@ -70,6 +70,27 @@ func TestErrorsOfServices(t *testing.T) {
 	}
 }
 
+// A request that fails is one line of the log, with its cause.
+func TestFailureIsOneLine(t *testing.T) {
+	var log bytes.Buffer
+	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
+		w.fails = fmt.Errorf("chats: %w: the cable is out", record.ErrUnavailable)
+		o.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	})
+	send(t, ts.URL, "GET", "/api/chat/runs/"+aRun, "")
+	ts.Close()
+	var line struct {
+		Level, Msg, Code, Error string
+		Status                  int
+	}
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatalf("%v, want one line of\n%s", err, log.String())
+	}
+	if line.Level != "ERROR" || line.Msg != "request" || line.Status != 503 || line.Code != "store_unavailable" || !strings.Contains(line.Error, "the cable is out") {
+		t.Errorf("the line is %s", log.String())
+	}
+}
+
 // While tokens cannot be checked, anybody can send any number of them. They do not fill the
 // log with errors.
 func TestUncheckedTokensAreLoggedSeldom(t *testing.T) {

@@ -78,8 +78,20 @@ func (s *server) logAccess(c echo.Context, start time.Time) {
 	if why, ok := c.Get(refusedKey).(error); ok {
 		attrs = append(attrs, slog.String("refused", text.Bytes(why.Error(), maxLogged)))
 	}
+	if f, ok := c.Get(failureKey).(failure); ok {
+		level, attrs = f.level, append(attrs, f.attrs...)
+	}
 	s.Log.LogAttrs(c.Request().Context(), level, "request", attrs...)
 }
+
+// failure is what the log says of a request that the service could not answer, under
+// failureKey.
+type failure struct {
+	level slog.Level
+	attrs []slog.Attr
+}
+
+const failureKey = "failure"
 
 func requestID(c echo.Context) string { return c.Response().Header().Get(echo.HeaderXRequestID) }
 

@@ -116,9 +116,14 @@ func (s *Store) Deletions(ctx context.Context, owner string) (int64, error) {
 
 // ForgetUser deletes what remains of an owner without chats and documents: reserved ids,
 // the ids of removed blocks, what was withdrawn from runs, usage before a day (YYYY-MM-DD),
-// and what the journals of all replicas have of deleted runs. Forget deletes the usage of
+// tickets, claims, and what the journals of all replicas have of deleted runs. Forget deletes the usage of
 // that day once it is over.
 func (s *Store) ForgetUser(ctx context.Context, owner, day string) error {
+	if s.replicas != nil {
+		if err := s.replicas.Forget(ctx, owner); err != nil {
+			return err
+		}
+	}
 	err := s.db.Write(ctx, func(tx *gorm.DB) error {
 		if err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+tables.Reserved, owner).Error; err != nil {
 			return err

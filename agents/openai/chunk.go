@@ -159,11 +159,11 @@ func completion(body []byte) bool {
 	return err == nil && len(c.Choices) > 0 && (c.Choices[0].Message != nil || isSet(c.Choices[0].Text))
 }
 
-// piece returns what a choice holds, nil for nothing, and whether it is the whole reply.
-// Servers that have a text beside a delta repeat it there.
+// piece returns what a choice holds, nil for nothing, and whether it is a message. Servers
+// that have a text or a message beside a delta repeat it there.
 func (c *choice) piece() (p *piece, full bool) {
-	if p = c.Delta; p == nil {
-		p, full = c.Message, c.Message != nil
+	if p = c.Delta; c.Message != nil && (p == nil || p.empty()) {
+		p, full = c.Message, true
 	}
 	if isSet(c.Text) && (p == nil || p.empty()) {
 		return &piece{Content: c.Text}, full

@@ -376,3 +376,22 @@ func TestEmptyFunctionCall(t *testing.T) {
 		t.Errorf("got %q, %d calls and %v; want Hello alone", got.Text, len(got.Calls), got.Err)
 	}
 }
+
+// Some servers write a whole message beside the delta: it is the reply if no delta says
+// anything, and repeats it otherwise.
+func TestMessageBesideDelta(t *testing.T) {
+	both := func(delta, message, finish string) string {
+		return `{"choices":[{"index":0,"delta":` + delta + `,"message":{"role":"assistant","content":"` + message + `"},"finish_reason":` + finish + `}]}`
+	}
+	for name, body := range map[string]string{
+		"a whole body":                  both(`{"role":"assistant","content":""}`, "Hello.", `"stop"`),
+		"a whole body, null":            both(`null`, "Hello.", `"stop"`),
+		"each chunk":                    "data: " + both(`{"content":"Hel"}`, "Hel", "null") + "\n\ndata: " + both(`{"content":"lo."}`, "Hello.", "null") + "\n\ndata: " + both(`{"content":""}`, "Hello.", `"stop"`) + "\n\n",
+		"the last chunk":                "data: " + upstream.Chunk(`{"content":"Hello."}`, "null") + "\n\ndata: " + both(`{}`, "Hello.", `"stop"`) + "\n\n",
+		"chunks with messages as parts": "data: " + both(`{}`, "Hel", "null") + "\n\ndata: " + both(`{}`, "lo.", `"stop"`) + "\n\n",
+	} {
+		if got := readPieces(t, pieces{body: body}); got.Err != nil || got.Text != "Hello." {
+			t.Errorf("%s: got %q and %v, want %q", name, got.Text, got.Err, "Hello.")
+		}
+	}
+}

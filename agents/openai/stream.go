@@ -21,6 +21,8 @@ type modelCall struct {
 	shown bool // a token has been yielded
 	gone  bool // the consumer stopped reading
 
+	deltas bool // a delta has said something: a message repeats it
+
 	watch    *watch
 	tools    assembly
 	size     int
@@ -67,6 +69,7 @@ func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks)
 func (c *modelCall) take(object, text []byte) error {
 	if text != nil {
 		if text, ok := plain.Text(c.joined(text)); ok {
+			c.deltas = true
 			words, thought := c.thoughts.Split(storable(text))
 			return c.give(agents.Delta{Text: words, Thinking: thought}, len(words)+len(thought))
 		}
@@ -138,7 +141,8 @@ func (c *modelCall) chunk(line []byte) error {
 }
 
 func (c *modelCall) choice(ch *choice) error {
-	if p, full := ch.piece(); p != nil {
+	if p, full := ch.piece(); p != nil && (!full || !c.deltas) {
+		c.deltas = c.deltas || !full && !p.empty()
 		if err := c.piece(p, full); err != nil {
 			return err
 		}

@@ -1,13 +1,8 @@
 package bodies
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"reflect"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -33,7 +28,7 @@ func Parse[T any](raw []byte, r *Rules) (v T, err error) {
 func (in *inspector) unmarshal(v any, check func(any) []schemas.FieldError) error {
 	switch {
 	case in.failed:
-		return malformed(in.raw)
+		return schemas.Malformed(in.raw)
 	case len(in.wrong) > 0:
 		return FieldsError(schemas.CodeBadRequest, "the body does not have the shape of this request", in.wrong)
 	case len(in.refused) > 0:
@@ -54,29 +49,6 @@ func FieldsError(code schemas.Code, message string, fields []schemas.FieldError)
 	e := schemas.NewError(code, message)
 	e.Fields = fields[:min(len(fields), maxFieldErrors)]
 	return e
-}
-
-// malformed returns why raw is not one JSON value in UTF-8.
-func malformed(raw []byte) error {
-	bad := func(message string) error { return schemas.NewError(schemas.CodeBadRequest, message) }
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return bad("the body is empty")
-	}
-	if !utf8.Valid(raw) {
-		return bad("the body is not valid UTF-8")
-	}
-	var first json.RawMessage
-	err := json.NewDecoder(bytes.NewReader(raw)).Decode(&first)
-	syntax, ok := errors.AsType[*json.SyntaxError](err)
-	switch {
-	case err == nil:
-		return bad("there is something after the end of the JSON value")
-	case !ok:
-		return bad("the body ends within its JSON value")
-	case strings.HasSuffix(err.Error(), "exceeded max depth"):
-		return bad("the body is nested too deep")
-	}
-	return bad("the body is not valid JSON: byte " + strconv.FormatInt(syntax.Offset, 10) + " is not expected")
 }
 
 // TooLarge refuses a body that has more bytes than its limit.

@@ -23,7 +23,7 @@ func Unmarshal(raw []byte, v any, at string) error {
 	case err == nil:
 		return nil
 	case !ok:
-		return schemas.NewError(schemas.CodeBadRequest, "the body is not valid JSON")
+		return schemas.Malformed(raw)
 	}
 	m := misfit{kind: reflect.TypeOf(v).Elem(), raw: raw, pointer: at, wrong: wrong}
 	for more := true; more; {

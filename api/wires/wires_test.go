@@ -228,7 +228,7 @@ func TestTheBodyOverridesDefaults(t *testing.T) {
 
 func TestBodiesThatAreRefused(t *testing.T) {
 	for body, want := range map[string]string{
-		"": "not valid JSON", "no JSON": "not valid JSON", `{"id":1.5}`: "does not have the shape", `[]`: "must not be an array",
+		"": "the body is empty", "no JSON": "not valid JSON: byte 2 is not expected", `{"id":"a"`: "ends within its JSON value", `{} {}`: "something after the end", `{"id":1.5}`: "does not have the shape", `[]`: "must not be an array",
 		"{\"id\":\"\xff\"}": "UTF-8", `{"id":"\u0000"}`: "NUL",
 	} {
 		c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Body: []byte(body)}

@@ -100,6 +100,19 @@ var acts = []struct {
 		p.within("cancelled", first, func() { p.begin(p.b, second) })
 		p.ends("completed", second)
 	}},
+	{"cancel a queue", func(p pair) {
+		first, second, third := p.asks("chat", "queue", gate(p.T)), p.asks("chat", "queue", nil), p.question("chat", "queue", nil)
+		p.begin(p.b, third)
+		fourth, last := p.asks("chat", "queue", nil), p.question("chat", "cancel", nil)
+		p.within("cancelled", first, func() { p.begin(p.b, last) })
+		for _, c := range []*apptest.Conversation{second, third, fourth} {
+			p.ends("cancelled", c)
+			if n := len(p.system.ModelCalls(c.Question)); n > 0 {
+				p.Errorf("the model was asked %d times for a question that waited, want never", n)
+			}
+		}
+		p.ends("completed", last)
+	}},
 	{"if_busy queue", func(p pair) {
 		gate := make(chan struct{})
 		first, second := p.asks("chat", "queue", gate), p.question("chat", "queue", nil)

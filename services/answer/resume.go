@@ -52,9 +52,7 @@ func (wr *Writer) showKept(visible string) {
 func (wr *Writer) Restore() {
 	e := wr.run.Earlier
 	wr.silent, wr.keptMarkers = true, e.Markers
-	for i := range e.Log {
-		wr.watch.Note(e.Log[i].Body)
-	}
+	wr.noteShown()
 	if wr.written != nil {
 		wr.written.Earlier(e.Log)
 	}
@@ -71,6 +69,13 @@ func (wr *Writer) Restore() {
 	wr.dueMarkers()
 	wr.writes.Forget() // it is stored
 	wr.lookForWithdrawals()
+}
+
+// noteShown notes what the stored log shows in blocks.
+func (wr *Writer) noteShown() {
+	for i := range wr.run.Earlier.Log {
+		wr.watch.Note(wr.run.Earlier.Log[i].Body)
+	}
 }
 
 // restoreCalls takes over the finished calls of a reply: first those whose
@@ -119,6 +124,7 @@ func (wr *Writer) takeOver(row record.ToolCall) {
 func (wr *Writer) Keep() {
 	e := wr.run.Earlier
 	wr.silent = true
+	wr.noteShown()
 	if wr.filter != nil {
 		wr.keptMarkers = len(e.Calls)
 		for _, step := range e.Steps {

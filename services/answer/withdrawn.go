@@ -65,13 +65,9 @@ func (wr *Writer) dropPlanned() {
 	}
 	ctx, done := wr.written.Storing()
 	defer done()
-	dropped, err := wr.deps.Drafts.DropPlanned(ctx, wr.run.Owner, wr.document(), wr.run.ID)
+	err := wr.deps.Drafts.DropPlanned(ctx, wr.run.Owner, wr.document(), wr.watch)
 	if wr.stopFenced(err); err != nil {
 		wr.deps.Logger.Warn("could not remove blocks that were planned and not written", "run_id", wr.run.ID, "error", err)
-	}
-	for _, b := range dropped {
-		place := runlog.Place{DocumentID: wr.document(), BlockIDs: b.ID, Type: b.Type}
-		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: place, End: true, Revision: b.Revision})
 	}
 }
 

@@ -79,40 +79,43 @@ func (o owned) storeLate(ctx context.Context, p *Draft) error {
 // nothing, if the user has decided about the text. It waits for the database as long as ctx
 // says.
 func (p *Draft) Discard(ctx context.Context) (stored *schemas.Block, discarded bool, err error) {
-	_, unlock, err := p.docs.own(ctx, p.owner)
-	if err != nil {
-		return nil, false, err
-	}
-	defer unlock()
 	defer p.Leave(ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	late, tried := false, false
+	stored, err = persist(ctx, p.docs, p.owner, func(o owned) (b *schemas.Block, err error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		late = late || p.late != nil
+		p.late = nil
+		p.held.Reset()
+		b, discarded, err = o.discard(ctx, p, late, tried)
+		tried = true
+		return b, err
+	})
+	return stored, discarded, err
+}
+
+// discard is a try of Discard for a caller that holds p.mu. Nothing of a late draft is
+// stored; an earlier try, whose answer was lost, may have removed the text.
+func (o owned) discard(ctx context.Context, p *Draft, late, tried bool) (stored *schemas.Block, discarded bool, err error) {
 	if errors.Is(p.err, errWithdrawn) {
 		return nil, false, nil
 	}
-	late := p.late != nil
-	p.late = nil
-	p.held.Reset()
-	b, err := record.Persist(ctx, func() (schemas.Block, error) { return p.docs.blocks.Block(ctx, p.owner, p.block) })
+	b, err := p.docs.blocks.Block(ctx, p.owner, p.block)
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
-		return nil, late, nil
+		return nil, late || tried, nil
 	case err != nil, late:
 		return &b, late, err
 	case b.New == nil:
-		return &b, false, nil
+		return &b, tried, nil
 	case p.before != nil && p.before.Current == nil: // it was planned
-		b, err = record.Persist(ctx, func() (schemas.Block, error) {
-			return p.docs.proposals.WriteBlock(ctx, p.owner, p.document, record.BlockWrite{
-				Only: true, NewBlock: record.NewBlock{ID: p.block, Type: p.before.Type, Meta: p.before.Meta},
-			})
+		b, err = p.docs.proposals.WriteBlock(ctx, p.owner, p.document, record.BlockWrite{
+			Only: true, NewBlock: record.NewBlock{ID: p.block, Type: p.before.Type, Meta: p.before.Meta},
 		})
 		return &b, err == nil, err
 	}
-	after, err := record.Persist(ctx, func() (record.Settled, error) {
-		return p.docs.blocks.SettleBlock(ctx, p.owner, p.block, record.Revert, nil)
-	})
-	if errors.Is(err, schemas.ErrNotFound) { // a try whose answer was lost has removed it
+	after, err := p.docs.blocks.SettleBlock(ctx, p.owner, p.block, record.Revert, nil)
+	if errors.Is(err, schemas.ErrNotFound) { // another process has removed it
 		return nil, true, nil
 	}
 	if err != nil || after.Gone {

@@ -9,6 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/fences"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/text"
 )
 
@@ -37,19 +38,33 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 }
 
 // DropPlanned removes the blocks of a document that a run has planned and not written, when
-// the run ends without its answer, and returns them. It waits for the database as long as
-// ctx says. The caller tells the run's readers.
-func (d *Documents) DropPlanned(ctx context.Context, user schemas.User, document, run string) ([]schemas.Block, error) {
-	_, unlock, err := d.own(ctx, user.ID)
-	if err != nil {
-		return nil, err
+// the run ends without its answer. It waits for the database as long as ctx says. They are
+// withdrawn, and so is what the run has shown and an earlier try or attempt has removed.
+func (d *Documents) DropPlanned(ctx context.Context, user schemas.User, document string, run *Watch) error {
+	_, err := persist(ctx, d, user.ID, func(o owned) (struct{}, error) { return struct{}{}, o.dropPlanned(ctx, document, run) })
+	return err
+}
+
+func (o owned) dropPlanned(ctx context.Context, document string, run *Watch) error {
+	dropped, err := o.docs.plans.DropPlanned(ctx, o.owner, document, run.run)
+	if err != nil && !errors.Is(err, schemas.ErrNotFound) && !errors.Is(err, record.ErrWithdrawn) { // the user has deleted the document or reverted the plan
+		return err
 	}
-	defer unlock()
-	dropped, err := record.Persist(ctx, func() ([]schemas.Block, error) { return d.plans.DropPlanned(ctx, user.ID, document, run) })
-	if errors.Is(err, schemas.ErrNotFound) || errors.Is(err, record.ErrWithdrawn) { // the user has deleted the document or reverted the plan
-		return nil, nil
+	for _, b := range dropped {
+		reset := &runlog.BlockReset{Place: runlog.Place{DocumentID: document, BlockIDs: b.ID, Type: b.Type}, End: true, Revision: b.Revision}
+		run.Note(reset)
+		run.withdrawn(reset)
 	}
-	return dropped, err
+	for _, id := range run.blocks(document) {
+		_, err := o.docs.blocks.Block(ctx, o.owner, id)
+		switch {
+		case errors.Is(err, schemas.ErrNotFound):
+			o.compare(run, id, nil)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
 }
 
 // made returns the document that a message creates, with the message's first

@@ -56,16 +56,24 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 	return settled, err
 }
 
+// persist calls do with the owner's lock, and again while the database is away, as long as
+// ctx says. What the user does meanwhile waits for one try at most.
+func persist[T any](ctx context.Context, d *Documents, owner string, do func(owned) (T, error)) (T, error) {
+	return record.Persist(ctx, func() (none T, err error) {
+		o, unlock, err := d.own(ctx, owner)
+		if err != nil {
+			return none, err
+		}
+		defer unlock()
+		return do(o)
+	})
+}
+
 // Drop reverts what a run has written into a block, which is gone if it no longer exists. It
 // waits for the database as long as ctx says. The caller tells the run's readers.
 func (d *Documents) Drop(ctx context.Context, user schemas.User, id string) (record.Settled, error) {
-	_, unlock, err := d.own(ctx, user.ID)
-	if err != nil {
-		return record.Settled{}, err
-	}
-	defer unlock()
-	settled, err := record.Persist(ctx, func() (record.Settled, error) {
-		return d.blocks.SettleBlock(ctx, user.ID, id, record.Revert, nil)
+	settled, err := persist(ctx, d, user.ID, func(o owned) (record.Settled, error) {
+		return o.docs.blocks.SettleBlock(ctx, o.owner, id, record.Revert, nil)
 	})
 	if errors.Is(err, schemas.ErrNotFound) { // a try whose answer was lost may have removed it
 		return record.Settled{Gone: true}, nil

@@ -3,7 +3,10 @@ package documents_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -93,6 +96,94 @@ func TestWhatWasShownIsWithdrawn(t *testing.T) {
 			if len(told) != tt.want {
 				t.Errorf("readers are told of %q, want of %d blocks", told, tt.want)
 			}
+		})
+	}
+}
+
+// lostStore is a store whose answer to the first removal of planned blocks is lost.
+type lostStore struct {
+	fakeStore
+
+	lost bool
+}
+
+func (s *lostStore) DropPlanned(context.Context, string, string, string) ([]schemas.Block, error) {
+	if s.fails = schemas.ErrNotFound; !s.lost {
+		s.lost = true
+		return nil, record.ErrUnavailable
+	}
+	return nil, nil
+}
+
+// Readers are told of planned blocks that a run removes, also if the store's answer is lost.
+func TestRemovedPlanIsWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(lostStore)
+		d := documents.New(s, s, s, s, s)
+		var told []string
+		w := d.Watch(ann, "run", func(b *runlog.BlockReset) { told = append(told, b.Place.BlockIDs) })
+		w.Note(&runlog.ToolProgress{Document: &runlog.DocumentChange{DocumentID: "d", NewDoc: true, BlockIDs: "one,two"}})
+		if err := d.DropPlanned(t.Context(), ann, "d", w); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(told, []string{"one", "two"}) {
+			t.Errorf("readers are told of %q, want of both blocks", told)
+		}
+	})
+}
+
+// awayStore is a store whose database is away.
+type awayStore struct{ fakeStore }
+
+func (*awayStore) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
+	return record.Settled{}, record.ErrUnavailable
+}
+
+func (*awayStore) DropPlanned(context.Context, string, string, string) ([]schemas.Block, error) {
+	return nil, record.ErrUnavailable
+}
+
+// While a run waits for the database to remove what it has written, the user is told at once
+// that the database is away.
+func TestUserDoesNotWaitForARun(t *testing.T) {
+	for name, remove := range map[string]func(ctx context.Context, d *documents.Documents, p *documents.Draft) error{
+		"drop": func(ctx context.Context, d *documents.Documents, _ *documents.Draft) error {
+			_, err := d.Drop(ctx, ann, "b")
+			return err
+		},
+		"drop what was planned": func(ctx context.Context, d *documents.Documents, _ *documents.Draft) error {
+			return d.DropPlanned(ctx, ann, "d", d.Watch(ann, "run", func(*runlog.BlockReset) {}))
+		},
+		"discard": func(ctx context.Context, _ *documents.Documents, p *documents.Draft) error {
+			_, _, err := p.Discard(ctx)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := new(awayStore)
+				d := documents.New(s, s, s, s, s)
+				draft, _, err := d.Draft(t.Context(), documents.Claim{Run: "run", Owner: ann.ID, Document: "d"}, record.BlockWrite{NewBlock: record.NewBlock{ID: "c", Type: "md"}}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.fails = record.ErrUnavailable
+				ctx, done := context.WithTimeout(t.Context(), time.Minute)
+				defer done()
+				over := make(chan error, 1)
+				go func() { over <- remove(ctx, d, draft) }()
+				synctest.Wait()
+				began := time.Now()
+				if _, err := d.Settle(t.Context(), ann, "b", record.Revert, nil); !errors.Is(err, record.ErrUnavailable) {
+					t.Errorf("the user is told %v, want that the database is away", err)
+				}
+				if waited := time.Since(began); waited > time.Second {
+					t.Errorf("the user waited %v", waited)
+				}
+				if err := <-over; err == nil {
+					t.Error("nothing failed")
+				}
+			})
 		})
 	}
 }

@@ -189,7 +189,7 @@ func TestAttemptThatCannotBegin(t *testing.T) {
 		if err := r.enterAttempt(t.Context(), run, mark); !errors.Is(err, record.ErrUnavailable) {
 			t.Fatalf("got %v, want %v", err, record.ErrUnavailable)
 		}
-		release, err := r.running.Begin(ann.ID, false)
+		release, err := r.running.Begin(ann.ID)
 		if err != nil {
 			t.Fatalf("the user's place is taken: %v", err)
 		}

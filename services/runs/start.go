@@ -131,7 +131,10 @@ func (r *Runs) admit(user schemas.User, instead bool) (release func(), err error
 	if !r.enter() {
 		return nil, errDraining
 	}
-	if release, err = r.running.Begin(user.ID, instead); err != nil {
+	if instead {
+		return r.running.Continue(user.ID), nil
+	}
+	if release, err = r.running.Begin(user.ID); err != nil {
 		r.work.Done()
 	}
 	return release, err

@@ -17,22 +17,25 @@ type Running struct {
 // NewRunning returns counts with a limit for each user; 0 is no limit.
 func NewRunning(limit int) *Running { return &Running{limit: limit, of: make(map[string]int)} }
 
-// Begin counts a run that the user starts until end is called, or refuses it. One that
-// begins instead of another run of the user, when that has ended, is not refused.
-func (r *Running) Begin(user string, instead bool) (end func(), err error) {
+// Begin counts a run that the user starts until end is called, or refuses it.
+func (r *Running) Begin(user string) (end func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.limit > 0 && r.of[user] >= r.limit && !instead {
+	if r.limit > 0 && r.of[user] >= r.limit {
 		return nil, record.ErrManyRuns()
 	}
-	r.of[user]++
-	return func() { r.end(user) }, nil
+	return r.count(user), nil
 }
 
-// Continue counts a run that has begun earlier until end is called.
+// Continue counts a run until end is called that has begun earlier, or that begins instead
+// of another run of the user, when that has ended.
 func (r *Running) Continue(user string) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.count(user)
+}
+
+func (r *Running) count(user string) (end func()) {
 	r.of[user]++
 	return func() { r.end(user) }
 }

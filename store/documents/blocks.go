@@ -87,11 +87,13 @@ func (d *change) save(h *head, set string, args ...any) error {
 	}
 	h.Size = size
 	values := append([]any{h.Type, h.State, h.Position, h.NewPosition, h.Meta, h.NewMeta, size, h.KeptPlan, d.next(), d.now}, args...)
-	if h.KeptPlan == 0 {
-		set = ", kept_state = NULL" + set
-	}
 	return d.exec(`UPDATE blocks SET type = ?, state = ?, position = ?, new_position = ?, meta = ?, new_meta = ?, size = ?, kept_plan = ?, revision = ?, changed_at = ?`+set+
 		` WHERE owner = ? AND id = ?`, append(values, d.owner, h.ID)...)
+}
+
+// saveProposal is save for a change of a run: the block is no longer older than the plan.
+func (d *change) saveProposal(h *head, set string, args ...any) error {
+	return d.save(h, ", kept_state = NULL"+set, args...)
 }
 
 // holds reports whether the column has exactly this text.
@@ -115,16 +117,16 @@ func (d *change) add(b *record.NewBlock, pending bool) error {
 	if err != nil {
 		return err
 	}
-	var current, proposed any
+	var current, proposed, kept any
 	state := schemas.BlockClean
 	if pending {
 		state, proposed = schemas.BlockPendingNew, content
 	} else {
-		current = content
+		current, kept = content, state // it is no part of a plan
 	}
-	done := d.tx.Exec(`INSERT INTO blocks (owner, id, document_id, type, current, new, meta, state, position, revision, changed_at, size, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING`,
-		d.owner, b.ID, d.row.ID, values.Clean(b.Type), current, proposed, meta, state, position, d.next(), d.now, size, d.row.CreatedAt)
+	done := d.tx.Exec(`INSERT INTO blocks (owner, id, document_id, type, current, new, meta, state, kept_state, position, revision, changed_at, size, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING`,
+		d.owner, b.ID, d.row.ID, values.Clean(b.Type), current, proposed, meta, state, kept, position, d.next(), d.now, size, d.row.CreatedAt)
 	switch {
 	case done.Error != nil:
 		return done.Error

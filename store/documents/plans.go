@@ -189,8 +189,8 @@ const (
 	restored      = "NULL"
 )
 
-// sinceThePlan is the condition of a block that is not older than the last plan, or has
-// changed since.
+// sinceThePlan is the condition of a block that is not older than the last plan, or that a
+// run has changed since.
 const sinceThePlan = "kept_plan = 0 AND kept_state IS NULL"
 
 // unhideAll restores all blocks that a plan hides. Those that were restored by themselves are

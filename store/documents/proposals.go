@@ -87,7 +87,7 @@ func (d *change) propose(h *head, w *record.BlockWrite) error {
 	}
 	h.NewSize = &size
 	h.State = h.state()
-	return d.save(h, ", new = ?", content)
+	return d.saveProposal(h, ", new = ?", content)
 }
 
 func sameText(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
@@ -114,7 +114,7 @@ func (t *Tables) AppendBlock(ctx context.Context, owner, document, id, piece str
 		if *h.NewSize += int64(len(piece)); *h.NewSize > MaxBlockContent {
 			return errLongBlock
 		}
-		return d.save(h, ", new = new || ?", piece)
+		return d.saveProposal(h, ", new = new || ?", piece)
 	}))
 }
 
@@ -181,7 +181,7 @@ func (d *change) move(id string, after *string) error {
 		h.NewPosition = &position
 	}
 	h.State = h.state()
-	return d.save(h, "")
+	return d.saveProposal(h, "")
 }
 
 // ProposeDelete marks a block of the document to be deleted and drops its other
@@ -207,7 +207,7 @@ func (t *Tables) ProposeDelete(ctx context.Context, owner, document, id string) 
 			return d.touch()
 		}
 		h.State, h.NewPosition, h.NewMeta, h.NewSize = schemas.BlockPendingDelete, nil, nil, nil
-		if err := d.save(h, ", new = NULL"); err != nil {
+		if err := d.saveProposal(h, ", new = NULL"); err != nil {
 			return err
 		}
 		out.Block, err = oneBlock(d.tx, owner, id)

@@ -43,7 +43,7 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 	}
 	scope = " WHERE owner = ? AND document_id = ?" + scope + " AND "
 	args = append([]any{d.owner, d.row.ID}, args...)
-	kept := d.tx.Exec("UPDATE blocks SET "+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, kept_state = NULL, state = 'clean', revision = ?, changed_at = ?"+
+	kept := d.tx.Exec("UPDATE blocks SET "+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, state = 'clean', revision = ?, changed_at = ?"+
 		scope+"kept_plan = 0 AND state <> 'clean'"+settled[decision], append([]any{d.upcoming(), d.now}, args...)...)
 	if kept.RowsAffected > 0 {
 		d.next()

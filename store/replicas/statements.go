@@ -49,5 +49,5 @@ func (r *Table) change(ctx context.Context, statement string, args ...any) error
 	ctx, cancel := context.WithTimeout(ctx, r.db.ChangeTime())
 	defer cancel()
 	_, err := r.all.ExecContext(ctx, statement, args...)
-	return r.db.Fault("claims", err)
+	return r.db.Fault("replicas", err)
 }

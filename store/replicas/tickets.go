@@ -75,6 +75,12 @@ func (r *Table) TakeTicket(ctx context.Context, hash []byte, run string, life ti
 	return identity, nil
 }
 
+// Forget drops an owner's tickets, and what their deleted runs have claimed.
+func (r *Table) Forget(ctx context.Context, owner string) error {
+	return r.change(ctx, `WITH dropped AS (DELETE FROM tickets WHERE owner = $1)
+		DELETE FROM claims WHERE owner = $1 AND NOT EXISTS (SELECT 1 FROM runs WHERE id = claims.run)`, values.Clean(owner))
+}
+
 // DropTickets drops the next tickets that have expired. More says that there may be more.
 func (r *Table) DropTickets(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.db.ChangeTime())

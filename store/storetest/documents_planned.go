@@ -90,6 +90,29 @@ func testPlanDropped(f *fixture) {
 	equal(f, "accepted while nothing is written", shape(f.document(id)), "7 new +, 8 new +")
 	equal(f, "dropped after that", len(drop(id, run)), 2)
 	equal(f, "nothing is left", shape(f.document(id)), "")
+
+	// What the user does by hand meanwhile is not.
+	one, two, three = "1"+newID(), "2"+newID(), "3"+newID()
+	id = f.doc(one, two)
+	planned(id, "4"+newID())
+	_, err = f.store.AddBlock(f.ctx, f.owner, id, record.NewBlock{ID: three, Type: "md", Content: three}, nil)
+	must(f, err)
+	_, err = f.store.SettleBlock(f.ctx, f.owner, one, record.Revert, nil)
+	must(f, err)
+	mine := "mine"
+	_, err = f.store.PatchBlock(f.ctx, f.owner, one, schemas.BlockPatch{Content: &mine}, nil)
+	must(f, err)
+	equal(f, "changed by hand", shape(f.document(id)), "1 mine, 2 delete, 4 new +, 3")
+	equal(f, "dropped beside what the user has written", len(drop(id, run)), 1)
+	equal(f, "the plan around it is undone", shape(f.document(id)), "1 mine, 2, 3")
+	f.write(id, one, "proposed")
+	planned(id, "4"+newID())
+	for _, decision := range []record.Settle{record.Revert, record.Accept} { // of the plan, then of what is older
+		_, err = f.store.SettleBlock(f.ctx, f.owner, one, decision, nil)
+		must(f, err)
+	}
+	equal(f, "dropped beside an older proposal", len(drop(id, run)), 1)
+	equal(f, "the plan around that is undone", shape(f.document(id)), "1 proposed, 2, 3")
 }
 
 // A planned block that the user fills before the model does is the user's: accepting the

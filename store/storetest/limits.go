@@ -156,3 +156,49 @@ func testSameRequest(t *testing.T, url string) {
 	f.commit(again)
 	must(t, again.Err) // it is asked again
 }
+
+// testOrderAtOnce has two processes store messages to one chat at the same time: the chat has
+// them in the order in which their runs begin.
+func testOrderAtOnce(t *testing.T, url string) {
+	const chats, each = 10, 4
+	both := [2]*fixture{newFixture(t, open(t, url)), newFixture(t, open(t, url))}
+	for n := range chats {
+		var writes [2][]*record.Write
+		for i, f := range both {
+			for range each {
+				writes[i] = append(writes[i], f.begin("q", queued, key("chat "+strconv.Itoa(n)), func(g *record.Begin) { g.Run.Owner.ID = "ann" }))
+			}
+		}
+		var at sync.WaitGroup
+		for i, f := range both {
+			at.Go(func() {
+				for _, w := range writes[i] {
+					f.commit(w)
+				}
+			})
+		}
+		at.Wait()
+		f := both[0]
+		chat := writes[0][0].Begin.Run.ConversationID
+		placed, err := f.store.RunsOf(f.ctx, "ann", chat, 0, 2*each)
+		must(t, err)
+		list, _, err := f.store.Messages(f.ctx, "ann", chat, record.MessageQuery{Limit: 2 * each})
+		must(t, err)
+		var asked, begun []string
+		for _, r := range placed {
+			begun = append(begun, r.Run.UserMessageID)
+		}
+		for _, m := range list {
+			asked = append(asked, m.ID)
+		}
+		equal(t, "the messages of the chat", asked, begun)
+		running := 0
+		for _, w := range slices.Concat(writes[0], writes[1]) {
+			must(t, w.Err)
+			if w.Begin.State == schemas.RunRunning {
+				running++
+			}
+		}
+		equal(t, "runs that began at once", running, 1)
+	}
+}

@@ -31,6 +31,7 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 		"a wait that has expired by the process's clock": testExpiry,
 		"what a user may start":                          testStartLimits,
 		"what a user may start at two processes at once": testStartsAtOnce,
+		"messages to one chat at two processes at once":  testOrderAtOnce,
 		"tickets":                        testTickets,
 		"the same request for an answer": testSameRequest,
 		"runs that others start":         testStarts,

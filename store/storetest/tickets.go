@@ -81,6 +81,18 @@ func testTickets(t *testing.T, url string) {
 		must(t, db.QueryRowContext(f.ctx, "SELECT COUNT(*) FROM tickets WHERE until <= clock_timestamp()").Scan(&n))
 		return n
 	}
+	add("of a user who is forgotten", "eve", time.Minute, time.Time{}, true)
+	take("of a user who is forgotten", "r", true)
+	_, _, err = r.TakeClaim(f.ctx, record.Claim{Run: "deleted", Owner: "eve", Document: "d", Blocks: []string{"b"}}, "a", false)
+	must(t, err)
+	must(t, f.store.ForgetUser(f.ctx, "eve", "2026-11-20"))
+	for _, table := range []string{"tickets", "claims"} {
+		n := 0
+		must(t, db.QueryRowContext(f.ctx, "SELECT COUNT(*) FROM "+table+" WHERE owner = 'eve'").Scan(&n))
+		equal(t, "of a user who is forgotten in "+table, n, 0)
+	}
+	take("bound2", "r", true)
+
 	add("expired", "eve", -time.Second, time.Time{}, true)
 	equal(t, "expired tickets that nothing has dropped", expired(), 1)
 	more, err := r.DropTickets(f.ctx)

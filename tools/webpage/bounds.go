@@ -185,6 +185,8 @@ func (b *bounds) enter(n *html.Node, at place) place {
 		raise(n)
 	case kind == atom.Sub && n.PrevSibling != nil && n.PrevSibling.DataAtom == atom.Sup:
 		mark(n, text.Lowered)
+	case kind == atom.Kbd && n.PrevSibling != nil && n.PrevSibling.DataAtom == atom.Kbd: // the page shows two keys
+		mark(n, " ")
 	case (kind == atom.Del || kind == atom.S || kind == atom.Strike) && n.FirstChild != nil && !at.code:
 		mark(n, "~~")
 		n.AppendChild(&html.Node{Type: html.TextNode, Data: "~~"})

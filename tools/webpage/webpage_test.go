@@ -121,6 +121,11 @@ func TestReadHTML(t *testing.T) {
 			nil,
 		},
 		{
+			"keys beside each other", `<body><main><p>` + prose + ` Press <kbd>Ctrl</kbd><kbd>Shift</kbd> <kbd>C</kbd> or <kbd><kbd>Alt</kbd>+<kbd>F4</kbd></kbd>.</p></main></body>`, "",
+			[]string{"Press `Ctrl Shift` `C` or `Alt+F4`."},
+			nil,
+		},
+		{
 			"lines that begin a part", `<body><main><p>` + prose + `</p><details><summary>Is it safe?</summary>Yes.</details><fieldset><legend>Dose</legend>5 mg</fieldset><center>Note</center>that</main></body>`, "",
 			[]string{"Is it safe?\n\nYes.", "Dose\n\n5 mg", "Note\n\nthat"},
 			nil,
