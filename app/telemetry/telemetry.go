@@ -24,13 +24,18 @@ import (
 const unknownTool, clientTool = "unknown", "client"
 
 // NewLogger returns the logger of the service. Format auto is text if w is a
-// terminal, else json. A duration is written with its unit in both.
+// terminal, else json. A duration is written with its unit in both. While w takes nothing,
+// lines are left out.
 func NewLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withUnit}
-	if format == "text" || format == "auto" && isTerminal(w) {
-		return slog.New(tracedLog{slog.NewTextHandler(w, options)})
+	plain := format == "text" || format == "auto" && isTerminal(w)
+	handler := func(w io.Writer) slog.Handler {
+		if plain {
+			return slog.NewTextHandler(w, options)
+		}
+		return slog.NewJSONHandler(w, options)
 	}
-	return slog.New(tracedLog{slog.NewJSONHandler(w, options)})
+	return slog.New(tracedLog{handler(&logWriter{to: w, handler: handler})})
 }
 
 // withUnit makes a duration a text such as 1.5s, which JSON would have as nanoseconds.

@@ -41,6 +41,40 @@ func TestLogger(t *testing.T) {
 	}
 }
 
+// A reader of the log that stops reading holds up one line for logWait, and no other one. When
+// it reads again it is told how many lines it misses.
+func TestLogWhoseReaderStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		log := NewLogger(writer, slog.LevelInfo, "text")
+		began := time.Now()
+		for range 4 {
+			log.Info("before")
+		}
+		if took := time.Since(began); took != logWait {
+			t.Errorf("the lines took %v, want %v", took, logWait)
+		}
+		var got bytes.Buffer
+		go func() {
+			if _, err := io.Copy(&got, reader); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		log.Info("after")
+		log.Info("after")
+		if err := writer.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		for text, want := range map[string]int{"msg=before": 1, "left_out=3": 1, "msg=after": 2, "\n": 4} {
+			if n := strings.Count(got.String(), text); n != want {
+				t.Errorf("%q is %d times in the log, want %d: %s", text, n, want, got.String())
+			}
+		}
+	})
+}
+
 // scripted is an agent that yields the given events. It reports the calls and then the usage
 // of each reply to the context's meter.
 type scripted struct {
