@@ -37,7 +37,7 @@ func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event
 		ctx, span := w.start(ctx, &req)
 		defer span.End()
 		s := &callTracer{Telemetry: w.Telemetry, req: &req}
-		for event, err := range w.events(ctx, &req) {
+		for event, err := range w.events(w.metered(ctx), &req) {
 			s.see(ctx, event, err)
 			if err != nil {
 				failed(span, err)
@@ -134,7 +134,7 @@ func (s *callTracer) callEnded(ctx context.Context, outcome string, reply turn.R
 	}
 	took := time.Since(s.asked)
 	answered := cmp.Or(reply.Model, s.model)
-	s.ModelCall(answered, outcome, reply.Usage, took)
+	s.ModelCall(answered, outcome, took)
 	_, span := s.tracer.Start(ctx, "chat "+s.req.Model, trace.WithTimestamp(s.asked), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(
 			attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.request.model", s.req.Model),

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // Labels must come from a fixed set: unknownTool replaces names that a model made up, and
@@ -23,13 +24,18 @@ import (
 const unknownTool, clientTool = "unknown", "client"
 
 // NewLogger returns the logger of the service. Format auto is text if w is a
-// terminal, else json. A duration is written with its unit in both.
+// terminal, else json. A duration is written with its unit in both. While w takes nothing,
+// lines are left out.
 func NewLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withUnit}
-	if format == "text" || format == "auto" && isTerminal(w) {
-		return slog.New(tracedLog{slog.NewTextHandler(w, options)})
+	plain := format == "text" || format == "auto" && isTerminal(w)
+	handler := func(w io.Writer) slog.Handler {
+		if plain {
+			return slog.NewTextHandler(w, options)
+		}
+		return slog.NewJSONHandler(w, options)
 	}
-	return slog.New(tracedLog{slog.NewJSONHandler(w, options)})
+	return slog.New(tracedLog{handler(&logWriter{to: w, handler: handler})})
 }
 
 // withUnit makes a duration a text such as 1.5s, which JSON would have as nanoseconds.
@@ -109,7 +115,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		}),
 		modelCalls: histogramVec("model_call_seconds", "Calls of models, by model and outcome.", calls, "model", "outcome"),
 		modelTokens: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Name: "model_tokens_total", Help: "Tokens, by model and direction (input, output).",
+			Namespace: namespace, Name: "model_tokens_total", Help: "Tokens of all calls, also unfinished ones, as usage counts them, by model and direction (input, output).",
 		}, []string{"model", "direction"}),
 		toolCalls:    histogramVec("tool_call_seconds", "Calls of tools, by tool and outcome.", calls, "tool", "outcome"),
 		batchWrites:  histogram("store_batch_writes", "Writes in a batch.", prometheus.ExponentialBuckets(1, 2, 12)),
@@ -224,10 +230,18 @@ func (t *Telemetry) StoreBatch(writes int, took time.Duration) {
 
 // ModelCall counts a finished call of a model. Its outcome is ok or an error
 // code.
-func (t *Telemetry) ModelCall(model, outcome string, used schemas.Usage, took time.Duration) {
+func (t *Telemetry) ModelCall(model, outcome string, took time.Duration) {
 	t.modelCalls.WithLabelValues(model, outcome).Observe(took.Seconds())
-	t.modelTokens.WithLabelValues(model, "input").Add(float64(used.InputTokens))
-	t.modelTokens.WithLabelValues(model, "output").Add(float64(used.OutputTokens))
+}
+
+// metered returns a context whose calls of models have their tokens counted, and are
+// reported to the meter of ctx.
+func (t *Telemetry) metered(ctx context.Context) context.Context {
+	return turn.WithMeter(ctx, func(call turn.ModelCall) {
+		t.modelTokens.WithLabelValues(call.Model, "input").Add(float64(call.Usage.InputTokens))
+		t.modelTokens.WithLabelValues(call.Model, "output").Add(float64(call.Usage.OutputTokens))
+		turn.Metered(ctx, call)
+	})
 }
 
 // ToolCall counts a finished call of a tool. Its outcome is ok or error.

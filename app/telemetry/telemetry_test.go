@@ -41,15 +41,55 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// scripted is an agent that yields the given events.
+// A reader of the log that stops reading holds up one line for logWait, and no other one. When
+// it reads again it is told how many lines it misses.
+func TestLogWhoseReaderStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		log := NewLogger(writer, slog.LevelInfo, "text")
+		began := time.Now()
+		for range 4 {
+			log.Info("before")
+		}
+		if took := time.Since(began); took != logWait {
+			t.Errorf("the lines took %v, want %v", took, logWait)
+		}
+		var got bytes.Buffer
+		go func() {
+			if _, err := io.Copy(&got, reader); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		log.Info("after")
+		log.Info("after")
+		if err := writer.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		for text, want := range map[string]int{"msg=before": 1, "left_out=3": 1, "msg=after": 2, "\n": 4} {
+			if n := strings.Count(got.String(), text); n != want {
+				t.Errorf("%q is %d times in the log, want %d: %s", text, n, want, got.String())
+			}
+		}
+	})
+}
+
+// scripted is an agent that yields the given events. It reports the calls and then the usage
+// of each reply to the context's meter.
 type scripted struct {
+	calls  []turn.ModelCall
 	events []turn.Event
 	err    error
 }
 
-func (s scripted) Run(context.Context, turn.Request) iter.Seq2[turn.Event, error] {
+func (s scripted) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
+		for _, call := range s.calls {
+			turn.Metered(ctx, call)
+		}
 		for _, e := range s.events {
+			meter(ctx, req.Model, e)
 			if !yield(e, nil) {
 				return
 			}
@@ -57,6 +97,17 @@ func (s scripted) Run(context.Context, turn.Request) iter.Seq2[turn.Event, error
 		if s.err != nil {
 			yield(nil, s.err)
 		}
+	}
+}
+
+// meter reports the usage of a reply, as the model does that has written it.
+func meter(ctx context.Context, model string, event turn.Event) {
+	reply, ok := event.(turn.Reply)
+	if reply.Model != "" {
+		model = reply.Model
+	}
+	if ok {
+		turn.Metered(ctx, turn.ModelCall{Model: model, Usage: reply.Usage})
 	}
 }
 
@@ -154,6 +205,23 @@ func TestWatchedAgent(t *testing.T) {
 	}
 }
 
+// Tokens are those that usage counts, also of replies that are incomplete and of calls
+// without events.
+func TestTokensAreThoseOfUsage(t *testing.T) {
+	telemetry, _ := watch(t)
+	calls := []turn.ModelCall{{Model: "m", Usage: schemas.Usage{InputTokens: 5, OutputTokens: 7}}, {Model: "n", Usage: schemas.Usage{InputTokens: 3}}}
+	var counted []turn.ModelCall
+	ctx := turn.WithMeter(t.Context(), func(call turn.ModelCall) { counted = append(counted, call) })
+	_ = last(telemetry.Watch(scripted{calls: calls, events: []turn.Event{turn.CallStart{}, turn.Cancelled{}}}).Run(ctx, turn.Request{Model: "m"}))
+	if diff := cmp.Diff(calls, counted); diff != "" {
+		t.Errorf("usage (-want +got):\n%s", diff)
+	}
+	wantLines(t, metrics(t, telemetry),
+		`chattray_model_tokens_total{direction="input",model="m"} 5`, `chattray_model_tokens_total{direction="output",model="m"} 7`,
+		`chattray_model_tokens_total{direction="input",model="n"} 3`,
+	)
+}
+
 func TestWatchedAgentThatFails(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -218,8 +286,15 @@ func TestModelsThatReplaceOthers(t *testing.T) {
 // agentOf is an agent that yields these events.
 type agentOf iter.Seq2[turn.Event, error]
 
-func (a agentOf) Run(context.Context, turn.Request) iter.Seq2[turn.Event, error] {
-	return iter.Seq2[turn.Event, error](a)
+func (a agentOf) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
+	return func(yield func(turn.Event, error) bool) {
+		for event, err := range a {
+			meter(ctx, req.Model, event)
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
 }
 
 func TestWatchedAgentThatIsLeft(t *testing.T) {

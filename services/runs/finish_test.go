@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/trials"
 	"github.com/chattray/chattray/store"
 )
@@ -34,6 +36,15 @@ type plainText struct{ answer.TextFilter }
 func (plainText) Feed(delta string) string { return delta }
 
 func (plainText) End(bool) (string, turn.Found) { return "", turn.Found{} }
+
+// A model that does not end fills its run's log before it has written as much as it may. The
+// user may ask again, and the operator is not told of a fault of the service.
+func TestAnswerThatFillsItsLog(t *testing.T) {
+	end := stopped(t.Context(), fmt.Errorf("append: %w", eventlog.ErrFull))
+	if seen := schemas.Visible(end.Err); end.State != schemas.RunFailed || seen.Code != schemas.CodeUpstreamError {
+		t.Errorf("the run is %s with %v, want %s with %s", end.State, seen, schemas.RunFailed, schemas.CodeUpstreamError)
+	}
+}
 
 // The end of an answer is not in its document, because the database is away for long. The run is
 // left to a later attempt: readers do not take the answer for complete.

@@ -291,7 +291,7 @@ func stopped(ctx context.Context, err error) answer.Outcome {
 	case errors.Is(err, errShutdown), errors.Is(err, record.ErrFenced), errors.Is(err, record.ErrUnavailable):
 		return answer.Outcome{Err: err}
 	case errors.Is(err, eventlog.ErrFull):
-		return answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInternal, "the answer grew too long and was stopped").Because(err)}
+		return answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeUpstreamError, "the answer grew too long and was stopped").Because(err)}
 	default:
 		return answer.Outcome{State: schemas.RunFailed, Err: err}
 	}

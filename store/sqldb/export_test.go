@@ -19,6 +19,7 @@ const (
 var (
 	ErrNewer      = errNewer
 	SQLiteFileURL = sqliteFileURL
+	Locked        = locked
 )
 
 // Statements returns how many statements for reading SQLite has prepared.
@@ -40,6 +41,12 @@ func (d *DB) IndexFrom(rows int64) {
 func (d *DB) TakeTurn(ctx context.Context) (release func(), err error) {
 	db, _ := d.database.(*sqliteDB)
 	return db.pass, db.await(ctx)
+}
+
+// LockedOut reports whether another process's lock keeps changes of SQLite from beginning.
+func (d *DB) LockedOut() bool {
+	db, _ := d.database.(*sqliteDB)
+	return db.locked.Load() != nil
 }
 
 // DownTo takes SQLite's migrations back.

@@ -59,8 +59,8 @@ type sqliteDB struct {
 	// once closed is closed. A transaction that goes ahead gets it from ahead before
 	// all others.
 	turn, ahead, closed chan struct{}
-	// passed counts how often the turn was passed on. locked says that the transaction
-	// which has the turn waits for the lock of another process; nil if it does not.
+	// passed counts how often the turn was passed on, unless locked is set. locked is the error
+	// of the last transaction that tried to begin if another process has the lock, else nil.
 	passed atomic.Int64
 	locked atomic.Pointer[error]
 	// writer is nil until it is needed, and again once it is broken.

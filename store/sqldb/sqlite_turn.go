@@ -34,9 +34,12 @@ func (d *sqliteDB) await(ctx context.Context) error {
 	return nil
 }
 
-// pass gives the turn to a transaction that goes ahead, or to the next one.
+// pass gives the turn to a transaction that goes ahead, or to the next one. What another
+// process keeps from beginning has stored nothing.
 func (d *sqliteDB) pass() {
-	d.passed.Add(1)
+	if d.locked.Load() == nil {
+		d.passed.Add(1)
+	}
 	select {
 	case d.ahead <- struct{}{}:
 	default:
@@ -49,14 +52,16 @@ func (d *sqliteDB) pass() {
 // that there was a lock, also when the context has ended.
 func (d *sqliteDB) begin(ctx context.Context) error {
 	var lock error
-	defer d.locked.Store(nil)
 	for since := time.Now(); ; {
 		err := d.writer.run(ctx, "BEGIN IMMEDIATE")
 		switch {
+		case err == nil:
+			d.locked.Store(nil)
+			return nil
 		case locked(err) && time.Since(since) <= sqliteBusy:
 			lock = err
 			d.locked.Store(&err)
-		case lock != nil && err != nil && ctx.Err() != nil:
+		case lock != nil && ctx.Err() != nil:
 			return fmt.Errorf("%w: %w", ctx.Err(), lock)
 		default:
 			return err

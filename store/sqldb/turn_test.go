@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -138,5 +139,56 @@ func TestWaitsForALockedOne(t *testing.T) {
 	}
 	if err := <-changed; err != nil && !errors.Is(err, record.ErrUnavailable) { // a busy machine may be too late
 		t.Errorf("the change: %v", err)
+	}
+}
+
+// ending is the context of a wait that ends. Do is called once the wait has begun.
+type ending struct {
+	context.Context //nolint:containedctx // a wait has its own context
+	do              func()
+}
+
+func (e ending) Done() <-chan struct{} {
+	e.do()
+	return e.Context.Done()
+}
+
+// Changes that cannot begin because of another process's lock pass the turn on. What waits
+// meanwhile is told of the lock, not that others are stored.
+func TestWaitsWhileOthersAreLockedOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db, _ := openAt(t, "sqlite:"+path)
+	other, err := sql.Open("sqlite", sqldb.SQLiteFileURL(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.SetMaxOpenConns(1)
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	given, giveUp := context.WithCancel(t.Context())
+	changed := make(chan error, 1)
+	go func() { changed <- db.Write(given, func(*gorm.DB) error { return nil }) }()
+	for !db.LockedOut() {
+		runtime.Gosched()
+	}
+	giveUp()
+	if err := <-changed; !sqldb.Locked(err) {
+		t.Errorf("the change: got %v, want that the file is locked", err)
+	}
+	release := takeTurn(t, db)
+	_, err = db.TakeTurn(ending{given, func() {
+		release()
+		release = takeTurn(t, db)
+	}})
+	if errors.Is(err, schemas.ErrTooMuch) || !sqldb.Locked(err) {
+		t.Errorf("the wait: got %v, want that the file is locked", err)
+	}
+	release()
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := db.Write(t.Context(), func(*gorm.DB) error { return nil }); err != nil || db.LockedOut() {
+		t.Errorf("once the file is free again: got %v, locked out (%t)", err, db.LockedOut())
 	}
 }
