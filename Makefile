@@ -32,6 +32,10 @@ TOGETHER := -p 4 -parallel 4
 # this right it does not.
 FAIR := $(shell [ "$$(id -u)" != 0 ] || ! setpriv --bounding-set -sys_nice true 2>/dev/null || echo setpriv --bounding-set -sys_nice)
 
+# What is compiled is the same in every folder, so a new clone or worktree takes what another
+# on this machine has compiled.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 # Tests make many small files and databases. In a folder in memory, if there is one with
 # room, that takes a fifth less time.
 IN_MEMORY := $(shell $(dir $(firstword $(MAKEFILE_LIST))).ci/in-memory)
@@ -56,7 +60,7 @@ run:
 	go run .
 
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
+	CGO_ENABLED=0 go build -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
 
 # Targets have tests that run at once and also wait, so three fill two cores. The browser's come
 # late: a page that is open takes processor time also while its test waits for others.
