@@ -36,6 +36,9 @@ FAIR := $(shell [ "$$(id -u)" != 0 ] || ! setpriv --bounding-set -sys_nice true 
 # on this machine has compiled.
 export GOFLAGS := $(GOFLAGS) -trimpath
 
+# What a lock file names has a checksum, so a package that npm has kept is not asked for again.
+NPM_CI := npm ci --ignore-scripts --prefer-offline --no-audit --no-fund
+
 # Tests make many small files and databases. In a folder in memory, if there is one with
 # room, that takes a fifth less time.
 IN_MEMORY := $(shell $(dir $(firstword $(MAKEFILE_LIST))).ci/in-memory)
@@ -117,7 +120,7 @@ wire-clients: api/wires/clients/node_modules api/wires/clients/runtime/node_modu
 	$(FAIR) go test -tags wireclients -parallel 4 -count=1 -timeout 40m ./app/wireclients
 
 api/wires/clients/node_modules api/wires/clients/runtime/node_modules examples/ai-sdk/node_modules examples/copilotkit/node_modules tools/mcp/everything/node_modules: %/node_modules: %/package.json %/package-lock.json
-	cd $* && npm ci --ignore-scripts --no-audit --no-fund
+	cd $* && $(NPM_CI)
 	touch $@
 
 # Code that others generate from the contract: a Go client here, TypeScript types in web-check.
@@ -150,7 +153,7 @@ example-service:
 	go build -o bin/chattray .
 
 web/node_modules: web/package.json web/package-lock.json
-	cd web && npm ci --ignore-scripts
+	cd web && $(NPM_CI)
 	touch $@
 
 # Checks lint and types, and that the committed page equals a new build.
