@@ -32,6 +32,13 @@ TOGETHER := -p 4 -parallel 4
 # this right it does not.
 FAIR := $(shell [ "$$(id -u)" != 0 ] || ! setpriv --bounding-set -sys_nice true 2>/dev/null || echo setpriv --bounding-set -sys_nice)
 
+# What is compiled is the same in every folder, so a new clone or worktree takes what another
+# on this machine has compiled.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
+# What a lock file names has a checksum, so a package that npm has kept is not asked for again.
+NPM_CI := npm ci --ignore-scripts --prefer-offline --no-audit --no-fund
+
 # Tests make many small files and databases. In a folder in memory, if there is one with
 # room, that takes a fifth less time.
 IN_MEMORY := $(shell $(dir $(firstword $(MAKEFILE_LIST))).ci/in-memory)
@@ -56,7 +63,7 @@ run:
 	go run .
 
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
+	CGO_ENABLED=0 go build -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
 
 # Targets have tests that run at once and also wait, so three fill two cores. The browser's come
 # late: a page that is open takes processor time also while its test waits for others.
@@ -113,7 +120,7 @@ wire-clients: api/wires/clients/node_modules api/wires/clients/runtime/node_modu
 	$(FAIR) go test -tags wireclients -parallel 4 -count=1 -timeout 40m ./app/wireclients
 
 api/wires/clients/node_modules api/wires/clients/runtime/node_modules examples/ai-sdk/node_modules examples/copilotkit/node_modules tools/mcp/everything/node_modules: %/node_modules: %/package.json %/package-lock.json
-	cd $* && npm ci --ignore-scripts --no-audit --no-fund
+	cd $* && $(NPM_CI)
 	touch $@
 
 # Code that others generate from the contract: a Go client here, TypeScript types in web-check.
@@ -146,7 +153,7 @@ example-service:
 	go build -o bin/chattray .
 
 web/node_modules: web/package.json web/package-lock.json
-	cd web && npm ci --ignore-scripts
+	cd web && $(NPM_CI)
 	touch $@
 
 # Checks lint and types, and that the committed page equals a new build.

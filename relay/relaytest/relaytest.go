@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -35,15 +34,17 @@ type Server struct {
 
 // built is the server's program, which is built once.
 var built = sync.OnceValues(func() (string, error) {
-	_, here, _, _ := runtime.Caller(0)
-	module := filepath.Join(filepath.Dir(filepath.Dir(here)), "server")
+	module, err := exec.CommandContext(context.Background(), "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", err
+	}
 	dir, err := os.MkdirTemp("", "nats-server")
 	if err != nil {
 		return "", err
 	}
 	program := filepath.Join(dir, "nats-server")
 	build := exec.CommandContext(context.Background(), "go", "build", "-o", program, "github.com/nats-io/nats-server/v2")
-	build.Dir = module
+	build.Dir = filepath.Join(filepath.Dir(string(module)), "relay", "server") // a module of its own
 	build.Stderr = os.Stderr
 	return program, build.Run()
 })
