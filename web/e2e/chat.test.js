@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { browser, call, counting, service, until } from './world.js'
+import { browser, call, counting, listening, model, service, until } from './world.js'
 
 let server, chromium, page
 before(async () => {
@@ -303,6 +303,27 @@ test('a question goes to the top of the view and its answer fills the rest, unti
   } finally {
     await reader.done()
     await counts.close()
+  }
+})
+
+test('the first question of a chat stays at the top when its whole answer comes at once', async () => {
+  const answer = Array.from({ length: 60 }, (_, i) => `Paragraph ${i}.`).join('\n\n')
+  const upstream = model(() => ({ content: answer }))
+  const prompt = await service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'prompt' })
+  const reader = await chromium.open(`${prompt.url}/#/reports`)
+  try {
+    await reader.route('**/api/chat/stream', async (route) => route.fulfill({ response: await route.fetch() }))
+    await reader.ask('hello')
+    await reader.settled()
+    await reader.hasText('Paragraph 59.')
+    await reader.shot('answer-at-once')
+    const question = await reader.questions.last().evaluate((e) => e.getBoundingClientRect().top - e.closest('.ct-list').getBoundingClientRect().top)
+    assert.ok(question >= 0, `the question is ${-question} pixels above the view`)
+    assert.deepEqual(reader.bad, [])
+  } finally {
+    await reader.done()
+    await prompt.kill()
+    upstream.close()
   }
 })
 

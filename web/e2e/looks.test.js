@@ -241,6 +241,19 @@ test('styles of the page do not reach into the tray', async () => {
   // Wait until the tray has measured its new place.
   await page.locator('body > .ct-root:not([data-push])').waitFor()
   const before = await look()
+  const changed = async () => (await look()).flatMap(({ of, values }, i) => Object.keys(values).filter((name) => values[name] !== before[i].values[name]).map((name) => `${of} ${name}: ${before[i].values[name]} > ${values[name]}`))
+  await page.evaluate(() => {
+    const reset = document.createElement('style')
+    reset.textContent = `@layer base {
+      :not(svg, svg *), ::before, ::after { box-sizing: content-box; margin: 0; padding: 0; border: 0 solid red; line-height: 1; font: inherit; list-style: none; text-decoration: inherit; text-transform: uppercase }
+      a { color: inherit } svg, img { display: block; vertical-align: middle } table { display: block; border-collapse: collapse } button { width: 100%; border-radius: 0 }
+      div, section, span, strong { background: papayawhip; color: orange; float: left } input, textarea { height: 20px; opacity: 0.5 }
+    }`
+    document.head.prepend(reset)
+  })
+  // A page's own classes may be in such a layer, and apply on the root. The input of files is hidden.
+  assert.deepEqual((await changed()).filter((what) => !/^(DIV\.ct-root|INPUT\.null) /.test(what)).slice(0, 10), [], 'a reset in a layer before ours')
+  await page.evaluate(() => document.head.firstElementChild.remove())
   await page.addStyleTag({ content: `
     *, ::before, ::after { margin: 0; padding: 0; border: 0 solid red; box-sizing: content-box; letter-spacing: 1px }
     body { font: italic 700 22px/2 serif; text-transform: uppercase; letter-spacing: 3px; word-spacing: 9px; color: fuchsia; text-align: center; text-shadow: 1px 1px red; white-space: nowrap }
@@ -252,8 +265,7 @@ test('styles of the page do not reach into the tray', async () => {
     pre, code { font-size: 30px; color: red; background: black } img, svg { display: block; width: 100px; height: 100px } svg * { fill: red; stroke: red }
     form { display: inline; background: red } span, strong, em, small, time { color: orange; font-size: 30px } hr { height: 20px; background: red } details, summary { color: red }
   ` })
-  const changed = (await look()).flatMap(({ of, values }, i) => Object.keys(values).filter((name) => values[name] !== before[i].values[name]).map((name) => `${of} ${name}: ${before[i].values[name]} > ${values[name]}`))
-  assert.deepEqual(changed.slice(0, 10), [])
+  assert.deepEqual((await changed()).slice(0, 10), [])
   await page.addStyleTag({ content: '@layer mine { .ct-bubble { background: rgb(1, 2, 3) } .ct-send { border-radius: 3px } }' })
   assert.equal(await page.answers.first().locator('.ct-bubble').evaluate((e) => getComputedStyle(e).backgroundColor), 'rgb(1, 2, 3)', 'what is in a layer after ours counts')
   assert.equal(await page.locator('.ct-send').evaluate((e) => getComputedStyle(e).borderRadius), '3px')
@@ -471,6 +483,9 @@ test('sizes follow the browser’s font, corners and colours the tokens, and the
   assert.equal(await width(), before * 1.5)
   await style('html { font-size: 62.5% } .ct-root { --ct-rem: 1.6rem }')
   assert.equal(await of('.ct-tray', 'fontSize'), '15px')
+  assert.equal(await width(), before)
+  const mark = await page.locator('.ct-welcome-mark').boundingBox()
+  assert.deepEqual([mark.width, mark.height], [52, 52])
   const corner = await of('.ct-composer', 'borderTopLeftRadius')
   await style('.ct-root { --ct-radius: 0px }')
   assert.notEqual(await of('.ct-composer', 'borderTopLeftRadius'), corner)
@@ -485,6 +500,24 @@ test('sizes follow the browser’s font, corners and colours the tokens, and the
   await theme('shadcn')
   assert.equal(await of('.ct-tray', 'backgroundColor'), 'rgb(1, 2, 3)')
   assert.equal(await of('.ct-welcome-mark', 'color'), 'rgb(4, 5, 6)')
+  await page.done()
+})
+
+test('beside a tray of another width there is a panel that is whole in sight', async () => {
+  const page = await chromium.open(`${server.url}/#/reports`, { viewport: { width: 1100, height: 700 }, bypassCSP: true })
+  await page.addStyleTag({ content: '.ct-root { --ct-width: 600px }' })
+  await openTray(page)
+  await page.button('More options').click()
+  await page.getByRole('menuitemradio', { name: 'Float over the page' }).click()
+  await page.ask('List the reports')
+  await page.settled()
+  await page.locator('.ct-payload').last().click()
+  const panel = page.locator('.ct-panel')
+  await panel.waitFor()
+  await page.shot('wide-tray')
+  const { x, width } = await panel.boundingBox()
+  assert.ok(x >= 0 && x + width <= (await page.locator('.ct-tray').boundingBox()).x, `the panel is from ${x} to ${x + width}`)
+  assert.deepEqual(page.bad, [])
   await page.done()
 })
 

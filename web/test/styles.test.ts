@@ -26,7 +26,7 @@ describe('space, corners, type and motion come from the scales', () => {
       const lengths = (value!.match(/(?<![\w.-])-?\d*\.?\d+(?:px|rem|em|ms|s)\b/g) ?? []).filter((l) => !/^-?[123]px$/.test(l))
       const bad = spaced.test(property!) ? lengths.some((l) => !/\dem$/.test(l))
         : property!.endsWith('radius') ? lengths.length > 0
-          : property === 'font-size' ? lengths.some((l) => l !== '1rem')
+          : property === 'font-size' ? lengths.length > 0
             : property === 'font-weight' ? /\d|bold/.test(value!.replace(/var\([^)]*\)/g, ''))
               : /^(transition|animation)/.test(property!) ? lengths.some((l) => l !== '1ms')
                 : lengths.some((l) => l.endsWith('px'))
@@ -34,6 +34,11 @@ describe('space, corners, type and motion come from the scales', () => {
     }
     expect(wrong).toEqual([])
   })
+})
+
+it('lengths follow --ct-rem, so that a page may set the size of its root', () => {
+  // In a condition of a query there are no variables.
+  for (const file of files) expect(cssOf(file).replace(/--ct-rem: 1rem;|@(media|container)[^{]*\{/g, ''), file).not.toMatch(/\drem\b/)
 })
 
 it('no logical shorthand has a variable', () => {

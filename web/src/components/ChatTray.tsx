@@ -72,9 +72,6 @@ export interface ChatTrayProps {
   dir?: 'ltr' | 'rtl'
 }
 
-/** As in the styles, in pixels. */
-const defaultWidth = () => 26.25 * (Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16)
-
 /** The chat tray with everything around it. It needs a ChatProvider above it. A server renders only a placeholder, because the state is stored in the browser. */
 export function ChatTray({ labels, components, ...props }: ChatTrayProps) {
   const here = useSyncExternalStore(never, () => true, () => false)
@@ -105,12 +102,11 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const box = useRef<HTMLElement>(null)
   const input = useRef<HTMLTextAreaElement>(null)
   const [width, setWidth] = useKept<string>(kept, 'width', '')
-  const [usual] = useState(defaultWidth)
-  const drag = useDrag(box, 'left', Number(width) || usual, (w) => setWidth(String(w)))
   // A page that has no place for a column gets it over its side.
   const fixed = layout === 'sidebar' && props.layout !== 'sidebar'
-  const room = useRoom(root, layout, fixed, Number(width) || usual)
   const shown = open === 'yes'
+  const room = useRoom(root, box, shown, layout, fixed)
+  const drag = useDrag(box, 'left', room.tray, (w) => setWidth(String(w)))
   const unread = useUnread(state, shown)
 
   const onTheme = useLatest(onThemeChange)

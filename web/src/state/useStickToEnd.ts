@@ -42,8 +42,13 @@ export function useStickToEnd(): StickToEnd {
   }, [end])
   /** The distance from the top of the view to the end. */
   const below = useRef(0)
+  const begins = useRef(first)
   useLayoutEffect(() => {
     const box = scroller.current
+    const isNamed = begins.current?.startsWith(LOCAL_ID)
+    begins.current = first
+    // What has grown while the first question got its id is below it.
+    if (isNamed) return
     if (anchor.current) place(anchor.current, box, content.current)
     if (box && !follow.current) box.scrollTop = box.scrollHeight - below.current
   }, [first])
