@@ -2,7 +2,7 @@ import { render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ChatProvider, ChatTray, CLIENT_TOOL_LIMITS, useClientTool, type ClientTool } from '../src'
-import { ClientTools } from '../src/state/clientTools'
+import { ClientTools } from '../src/state/store/clientTools'
 import { answerFrames, event, fakeApi, frame, gave, json, runs, sse, type Call } from './fakes'
 
 const spec = { name: 'pick', description: 'Picks.', input_schema: { type: 'object' } }

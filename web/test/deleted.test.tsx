@@ -1,7 +1,7 @@
 import { act, screen, waitFor } from '@testing-library/react'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { ChatStore } from '../src'
-import { STORE_LIMITS } from '../src/state/keptChat'
+import { STORE_LIMITS } from '../src/state/store/limits'
 import { event, fakeApi, frame } from './fakes'
 import { chat, input, live, message, posts, show } from './shown'
 

@@ -1,8 +1,8 @@
 import { act, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { StrictMode, useState } from 'react'
+import { Profiler, StrictMode, useState } from 'react'
 import { expect, it } from 'vitest'
-import { ChatProvider, ChatTray, Markdown, useGeneralChat } from '../src'
+import { ChatProvider, ChatTray, Markdown, useGeneralChat, type TrayComponents } from '../src'
 import { MarkdownChunk } from '../src/markdown/Markdown'
 import { LabelsProvider } from '../src/state/words'
 import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
@@ -136,4 +136,31 @@ it('a text is not parsed again for words that it does not show', () => {
   screen.getByLabelText('7, 1')
   rerender(page(7, noted, 'Fussnoten'))
   screen.getByText('Fussnoten')
+})
+
+it('while an answer streams, neither a complete message nor the composer is rendered', async () => {
+  const stream = live('run-2')
+  const { api } = fakeApi(({ method, path }) => {
+    if (method === 'POST') return stream.response
+    if (path.startsWith('/api/chats/7')) return chat([message('q0', 'user', 'one'), message('a0', 'assistant', 'First.')])
+    return undefined
+  })
+  sessionStorage.setItem('chattray:r:conversation', '7')
+  const renders = { message: 0, composer: 0, live: 0 }
+  const components: TrayComponents = {
+    Message: ({ message: shown, children }) => <Profiler id={shown.id} onRender={() => void (shown.id === 'live' ? renders.live++ : renders.message++)}>{children}</Profiler>,
+    Composer: ({ children }) => <Profiler id="composer" onRender={() => void renders.composer++}>{children}</Profiler>,
+  }
+  render(<ChatProvider api={api} storageKey="r"><ChatTray layout="sidebar" components={components} /></ChatProvider>)
+  await screen.findByText('First.')
+  await userEvent.setup().type(input(), 'two{Enter}')
+  act(() => stream.send([event('stream_start', { run_id: 'run-2', conversation_id: 7, user_message_id: 'q1' }), frame('text', { content: 'a' }, { message_id: 'M1', block_id: 'B1', delta: true })]))
+  await screen.findByText('a')
+  const before = { ...renders }
+  for (const content of 'bcdefgh') {
+    act(() => stream.send([frame('text', { content }, { message_id: 'M1', block_id: 'B1', delta: true })]))
+    await screen.findByText(`a${'bcdefgh'.slice(0, 'bcdefgh'.indexOf(content) + 1)}`)
+  }
+  expect(renders.live).toBeGreaterThan(before.live)
+  expect({ ...renders, live: 0 }).toEqual({ ...before, live: 0 })
 })

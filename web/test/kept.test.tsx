@@ -2,7 +2,7 @@ import { fireEvent, render, screen, waitFor, within } from '@testing-library/rea
 import userEvent from '@testing-library/user-event'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ChatProvider, ChatStore, ChatTray, createChatApi } from '../src'
-import { ConversationStorage } from '../src/state/conversationStorage'
+import { ConversationStorage } from '../src/state/store/conversationStorage'
 import { answerFrames, json, sse } from './fakes'
 import { gateway, show } from './shown'
 

@@ -2,7 +2,7 @@ import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { STORE_LIMITS } from '../src/state/keptChat'
+import { STORE_LIMITS } from '../src/state/store/limits'
 import { answerFrames, event, frame, json, png, sse } from './fakes'
 import { type Answer, show, input, posts, settled, message, chat, busy, slow, live } from './shown'
 

@@ -1,6 +1,6 @@
 import { screen, waitFor } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ChatStore } from '../src/state/store'
+import { ChatStore } from '../src/state/store/store'
 import { answerFrames, fakeApi, json, sse } from './fakes'
 import { chat, input, live, message, posts, show, slow } from './shown'
 

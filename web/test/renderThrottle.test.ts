@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { RenderThrottle } from '../src/state/renderThrottle'
+import { RenderThrottle } from '../src/state/store/renderThrottle'
 
 /** Timers and frames as a browser numbers them: both from 1 on. */
 function browser() {

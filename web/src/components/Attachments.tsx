@@ -1,6 +1,6 @@
 import type { Attachment } from '../api/types'
 import { sizeOf } from '../state/files'
-import { previewOf } from '../state/request'
+import { previewOf } from '../state/store/request'
 import { useAllLabels } from '../state/allLabels'
 import { CloseIcon } from './icons'
 import { FileIcon } from './laterIcons'

@@ -1,4 +1,4 @@
-import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
+import { memo, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
 import type { SuggestedAction } from '../api/types'
 import type { Labels } from '../labels/tray'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
@@ -217,7 +217,7 @@ const noCommands: Command[] = []
 const noRenderers: ToolRenderers = {}
 const HeaderSlot = slot('Header', Header)
 const EmptySlot = slot('Empty', Empty)
-const ComposerSlot = slot('Composer', Composer)
+const ComposerSlot = memo(slot('Composer', Composer))
 
 /** Tells the page about each answer that was completed while it was mounted. */
 function useCompleted(messages: readonly GeneralChatMessage[], busy: boolean, onComplete?: (message: GeneralChatMessage) => void): void {

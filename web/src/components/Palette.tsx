@@ -3,7 +3,7 @@ import { createDocumentApi } from '../api/documents'
 import { useChatState, useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import type { Asked } from '../state/asked'
-import type { ChatStore } from '../state/store'
+import type { ChatStore } from '../state/store/store'
 import { nameWords } from '../state/trail'
 import { useAllLabels } from '../state/allLabels'
 import { tell } from '../state/tell'
@@ -42,10 +42,12 @@ export default function Palette({ asked, keys, onPick, onClose, onActive }: Pale
   const id = useId()
   const options = useOptions(asked.kind)
   const found = useMemo(() => matching(options, asked.query), [options, asked.query])
-  const [at, setAt] = useState(0)
+  const [{ of, at }, setActive] = useState({ of: asked, at: 0 })
+  // Another query begins at its first option.
+  if (of.query !== asked.query || of.kind !== asked.kind) setActive({ of: asked, at: 0 })
+  const setAt = (to: number) => setActive({ of: asked, at: to })
   const active = Math.min(at, found.length - 1)
   const list = useRef<HTMLUListElement>(null)
-  useEffect(() => setAt(0), [asked.query, asked.kind])
   useLayoutEffect(() => {
     onActive(found.length > 0 ? id : '', found.length > 0 ? `${id}-${active}` : undefined)
     list.current?.children[active]?.scrollIntoView({ block: 'nearest' })

@@ -9,9 +9,10 @@ import { useDrag } from './useDrag'
 export function SidePanel({ title, width, focus = true, onClose, footer, children }: { title: string; width?: string; focus?: boolean; onClose: () => void; footer?: ReactNode; children: ReactNode }) {
   const labels = useAllLabels()
   const panel = useRef<HTMLElement>(null)
-  const [size, setSize] = useState<number | null>(null)
-  const drag = useDrag(panel, 'left', size ?? (Number.parseInt(width ?? '', 10) || 480), setSize)
-  useEffect(() => setSize(null), [width])
+  const [{ of, size }, setDragged] = useState<{ of?: string; size: number | null }>({ of: width, size: null })
+  // Another width replaces the one that was dragged.
+  if (of !== width) setDragged({ of: width, size: null })
+  const drag = useDrag(panel, 'left', size ?? (Number.parseInt(width ?? '', 10) || 480), (to) => setDragged({ of: width, size: to }))
   useFocusLent(panel, focus)
   return (
     <section

@@ -1,5 +1,5 @@
 import { plainName } from '../state/plainName'
-import type { ChatStore } from '../state/store'
+import type { ChatStore } from '../state/store/store'
 
 /** Saves the open chat as a file; a chat that is not stored yet has no file. */
 export async function saveChat(store: ChatStore, format: 'markdown' | 'json'): Promise<void> {

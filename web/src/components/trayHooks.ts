@@ -6,7 +6,7 @@ import { statusWords, type TrayLabels } from '../labels/tray'
 import { keepText, keptText } from '../state/kept'
 import { text, type RunView } from '../state/run'
 import type { ChatState } from '../state/state'
-import type { ChatStore } from '../state/store'
+import type { ChatStore } from '../state/store/store'
 import { titleOf } from '../state/trail'
 import { waitingApproval } from '../state/view'
 

@@ -41,8 +41,9 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
   const where = useId()
   const field = useRef<HTMLTextAreaElement>(null)
   const [, draw] = useState(0)
-  const [target, setTarget] = useState(ANYWHERE)
   const documentId = state.document?.id ?? ''
+  const [{ of, target }, setChosen] = useState({ of: documentId, target: ANYWHERE })
+  if (of !== documentId) setChosen({ of: documentId, target: ANYWHERE })
   const [failed, setFailed] = useState({ documentId, problem: '' })
   const problem = failed.documentId === documentId ? failed.problem : ''
   const setProblem = useCallback((problem: string) => setFailed({ documentId, problem }), [documentId])
@@ -58,7 +59,6 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
   useEffect(() => {
     if (documentId) socket.watch(documentId)
   }, [socket, documentId])
-  useEffect(() => setTarget(ANYWHERE), [documentId])
   const run = view.runs.findLast((r) => r.chat_id === documentId)
   const busy = run !== undefined && underWay(run)
   useClientCalls(run)
@@ -99,7 +99,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
           }}
         />
         <label className="ct-sr" htmlFor={where}>{labels.docAskWhere}</label>
-        <select className="ct-input" id={where} value={gone ? ANYWHERE : target} onChange={(e) => setTarget(e.target.value)}>
+        <select className="ct-input" id={where} value={gone ? ANYWHERE : target} onChange={(e) => setChosen({ of: documentId, target: e.target.value })}>
           <option value={ANYWHERE}>{labels.docAskAnywhere}</option>
           <option value={NEW}>{labels.docAskNew}</option>
           {state.blocks.map((b, i) => <option key={b.id} value={b.id} label={labels.docAskBlock(i + 1, firstWords(b))} />)}

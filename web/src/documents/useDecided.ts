@@ -1,38 +1,82 @@
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import type { DocumentRecord } from '../api/documents'
 import { useChatStore } from '../state/context'
 import { keep, keyOf, nothingDecided, readKept, type Decided } from './keptDecisions'
-import type { DocumentPlace } from './useReading'
+
+/** What is decided of one document, and the newest revision of it that was read. */
+interface Known {
+  decided: Decided
+  revision: number
+}
+
+/** What the tab knows of one document and the service does not, for all panes that show it; it survives a reload of the tab. */
+class KnownDocument {
+  known: Known
+  private readonly name: string
+  private readonly key: string
+  private readonly listeners = new Set<() => void>()
+
+  constructor(name: string, key: string, revision: number) {
+    this.name = name
+    this.key = key
+    this.known = { decided: readKept(key, revision), revision }
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    shown.set(this.name, this)
+    this.listeners.add(listener)
+    return () => {
+      this.listeners.delete(listener)
+      if (this.listeners.size === 0 && shown.get(this.name) === this) shown.delete(this.name)
+    }
+  }
+
+  readonly get = (): Known => this.known
+
+  /** Shows and stores a change. */
+  change(change: Partial<Known>): void {
+    this.known = { ...this.known, ...change }
+    this.store()
+    for (const listener of this.listeners) listener()
+  }
+
+  store(decided = this.known.decided): void {
+    keep(this.key, this.known.revision, decided)
+  }
+}
+
+/** The documents that panes of this tab show. */
+const shown = new Map<string, KnownDocument>()
+const nothing: Known = { decided: nothingDecided, revision: 0 }
+const nothingKnown = { subscribe: () => () => undefined, get: () => nothing }
 
 /**
- * What this page knows of a document and the service does not: it survives a reload of the tab. Once the document is no longer
- * shown, `change` changes what is stored of it; `keepNow` stores what is not shown yet.
+ * What the tab knows of a document and the service does not. `change` changes it, also once the document is no longer shown;
+ * `keepNow` stores what is not shown yet. `revision` is the newest that a pane has read.
  */
-export function useDecided(place: DocumentPlace, document: DocumentRecord | null) {
+export function useDecided(document: DocumentRecord | null) {
   const store = useChatStore()
-  const [held, setHeld] = useState<{ place: DocumentPlace | null; decided: Decided }>({ place: null, decided: nothingDecided })
-  const key = document && keyOf(store.keyOf(), document)
-  let now = held
-  if (held.place !== place) {
-    now = document ? { place, decided: readKept(key!, document.revision) } : { place: null, decided: nothingDecided }
-    if (document || held.place) setHeld(now)
-  }
-  const { decided } = now
+  const key = document ? keyOf(store.keyOf(), document) : ''
+  const name = document && (key || keyOf(store.id, document))
+  const revision = document?.revision ?? 0
+  const find = () => shown.get(name!) ?? new KnownDocument(name!, key, revision)
+  const held = useMemo(() => {
+    if (!name) return null
+    const found = find()
+    // Another pane that is drawn at the same time finds it.
+    shown.set(name, found)
+    return found
+  }, [name])
+  const { subscribe, get } = held ?? nothingKnown
+  const known = useSyncExternalStore(subscribe, get, get)
   useEffect(() => {
-    if (document) keep(key!, document.revision, decided)
-  }, [key, document, decided])
-  const shown = useRef<DocumentPlace | null>(null)
-  useEffect(() => {
-    shown.current = place
-    return () => {
-      shown.current = null
-    }
-  }, [place])
-  const keepNow = (all: Decided) => document && keep(key!, document.revision, all)
+    if (held && revision > held.known.revision) held.change({ revision })
+  }, [held, revision])
   const change = (next: (decided: Decided) => Partial<Decided>) => {
-    const and = (all: Decided) => ({ ...all, ...next(all) })
-    if (shown.current === place) setHeld((last) => (last.place === place ? { place, decided: and(last.decided) } : last))
-    else if (document) keepNow(and(readKept(key!, document.revision)))
+    if (!name) return
+    const found = find()
+    const { decided } = found.known
+    found.change({ decided: { ...decided, ...next(decided) } })
   }
-  return { decided, change, keepNow }
+  return { ...known, change, keepNow: (decided: Decided) => held?.store(decided) }
 }

@@ -58,8 +58,13 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   }, [told, reload])
   useEnd(isLoading, () => void reload())
 
-  const decided = useDecided(reading.place, document)
-  const { change, decided: { proposals, title } } = decided
+  const decided = useDecided(document)
+  const { change, revision, decided: { proposals, title } } = decided
+  // Another pane has changed the document.
+  const isOld = document !== null && document.revision < revision
+  useEffect(() => {
+    if (isOld) void reload()
+  }, [isOld, revision, reload])
   const proposed = useMemo(() => withProposals(document, proposals, title), [document, proposals, title])
   // What a run does not write stays the same object, so that it is not drawn with each of its frames.
   const still = useMemo(() => (proposed?.blocks ?? []).map((b) => ({ ...b, writing: false })), [proposed])

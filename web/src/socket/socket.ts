@@ -2,7 +2,7 @@ import { ApiError, jsonIn } from '../api/errors'
 import { newKey, type ChatApi } from '../api/client'
 import { waitAfter } from '../api/stream'
 import type { SocketChunk, SocketEvent } from '../api/types'
-import { RenderThrottle } from '../state/renderThrottle'
+import { RenderThrottle } from '../state/store/renderThrottle'
 import { emptySocketFold, foldChunk, type SocketFold, type SocketRun } from './chunks'
 
 /** Limits and waits of a socket. */

@@ -4,10 +4,10 @@ import type { CustomPayload, PageContext } from '../api/types'
 import type { Labels } from '../labels/tray'
 import { payloadsOf, textOf, type ActiveTool } from './run'
 import type { StandardSchema } from '../payloads/standardSchema'
-import { specOf, type ClientTool, type SchemaTool } from './clientTools'
-import type { SendOptions } from './request'
+import { specOf, type ClientTool, type SchemaTool } from './store/clientTools'
+import type { SendOptions } from './store/request'
 import { same } from './same'
-import { ChatStore } from './store'
+import { ChatStore } from './store/store'
 import type { ChatState, GeneralChatMessage } from './state'
 import { useLatest } from './useLatest'
 import { LabelsProvider } from './words'
@@ -40,7 +40,7 @@ export function ChatProvider({ children, api, context, storageKey = 'default', m
   })
   const place = JSON.stringify([storageKey, options.baseUrl ?? ''])
   // Ids of chats differ between services.
-  const name = storageKey && [storageKey, ...(options.baseUrl ? [options.baseUrl] : [])].join('@')
+  const name = storageKey && options.baseUrl ? `${storageKey}@${options.baseUrl}` : storageKey
   const make = () => ({
     place,
     store: new ChatStore({
@@ -167,13 +167,6 @@ export function useChatContext(): ChatActions & { chatApi: ChatApi } {
   return useMemo(() => ({ chatApi: store.api, ...actionsOf(store) }), [store])
 }
 
-function actionsOf(store: ChatStore): ChatActions {
-  return {
-    sendMessage: (message, options) => store.sendMessage(message, options),
-    stop: () => store.stop(),
-    retry: () => store.retry(),
-    newChat: () => store.newChat(),
-    openChat: (id) => store.open(id),
-    updateContext: (change) => store.updateContext(change),
-  }
+function actionsOf({ sendMessage, stop, retry, newChat, open, updateContext }: ChatStore): ChatActions {
+  return { sendMessage, stop, retry, newChat, updateContext, openChat: (id) => open(id) }
 }

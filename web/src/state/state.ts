@@ -1,6 +1,6 @@
 import type { Attachment, Chat, CustomPayload, Message, MessageFrame, Usage } from '../api/types'
 import { emptyRun, payloadsOf, reduceRun, statusLine, textOf, type Outcome, type RunView } from './run'
-import type { SendOptions } from './request'
+import type { SendOptions } from './store/request'
 
 /** A message as the tray shows it: what the service stores, and for answers of this visit the run that made it. */
 export interface GeneralChatMessage extends Omit<Message, 'conversation_id'> {

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react'
 import { problemWords } from '../labels/tray'
-import { mayAllowAlways } from './approvals'
+import { mayAllowAlways } from './store/approvals'
 import { useChatState, useChatStore } from './context'
 import { useLabels } from './tray'
 import { waitingApproval, type ApprovalView } from './view'

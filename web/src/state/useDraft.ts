@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useInsertionEffect, useState } from 'react'
 import type { Attachment } from '../api/types'
 import { useChatStore } from './context'
-import { bare, draftAfter, placeKey, stays, type DraftPlace } from './drafts'
+import { bare, draftAfter, placeKey, stays, type DraftPlace } from './store/drafts'
 import type { FileHolder } from './useFiles'
 
 /** The inputs that are shown. Each reads its draft again when one is changed: another input may have taken its place while a file was read. */
@@ -29,7 +29,10 @@ export function useDraft(place: DraftPlace, named: boolean): [string, (text: str
     setDraft(now)
   }
   const { home } = now
-  home.place = place
+  // A render that is not shown moves nothing.
+  useInsertionEffect(() => {
+    home.place = place
+  })
   const keep = (at: DraftPlace, text: string, short = '') => {
     drafts.keep(at, text, short)
     for (const look of inputs) look()

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo } from 'react'
 import type { ApiError } from '../api/errors'
 import type { Chat } from '../api/types'
 import { useChatState, useChatStore } from './context'
-import { Tabs, type TabMessage } from './tabs'
+import { Tabs, type TabMessage } from './store/tabs'
 import { CHAT_LIST, useChatList } from './useChatList'
 import { useLatest } from './useLatest'
 

@@ -1,7 +1,7 @@
-import { newKey } from '../api/client'
-import type { ActionMetadata, Attachment, ChatRequest, ClientToolSpec, PageContext, SuggestedAction } from '../api/types'
-import { sizeOf } from './files'
-import { LOCAL_ID, type GeneralChatMessage } from './state'
+import { newKey } from '../../api/client'
+import type { ActionMetadata, Attachment, ChatRequest, ClientToolSpec, PageContext, SuggestedAction } from '../../api/types'
+import { sizeOf } from '../files'
+import { LOCAL_ID, type GeneralChatMessage } from '../state'
 
 /** How a message is sent. */
 export interface SendOptions {

@@ -1,9 +1,9 @@
-import type { ChatApi } from '../api/client'
-import { ApiError } from '../api/errors'
-import { pause, waitAfter } from '../api/stream'
-import type { ClientToolSpec, Props } from '../api/types'
-import { keepList, keptList } from './kept'
-import { issueWords, type OutputOf, type StandardSchema } from '../payloads/standardSchema'
+import type { ChatApi } from '../../api/client'
+import { ApiError } from '../../api/errors'
+import { pause, waitAfter } from '../../api/stream'
+import type { ClientToolSpec, Props } from '../../api/types'
+import { keepList, keptList } from '../kept'
+import { issueWords, type OutputOf, type StandardSchema } from '../../payloads/standardSchema'
 
 /** Limits of the tools that a page runs. */
 export const CLIENT_TOOL_LIMITS = {
@@ -67,7 +67,8 @@ export class ClientTools {
   private readonly key: string
   private readonly done?: () => void
   private readonly tools = new Set<ClientTool>()
-  private readonly changed = new EventTarget()
+  /** What waits for a tool looks again when one is registered. */
+  private readonly looking = new Set<() => void>()
   private readonly calls = new Map<string, AbortController>()
 
   /** The name tells this browser's chats apart; without one nothing is remembered. `done` is called when the service has a result. */
@@ -80,7 +81,7 @@ export class ClientTools {
   /** Offers a tool from the next message on, until the function returned is called. Of several with one name the last one counts. */
   register(tool: ClientTool): () => void {
     this.tools.add(tool)
-    this.changed.dispatchEvent(new Event('change'))
+    for (const look of this.looking) look()
     return () => void this.tools.delete(tool)
   }
 
@@ -134,13 +135,12 @@ export class ClientTools {
     return new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer)
-        this.changed.removeEventListener('change', look)
-        signal.removeEventListener('abort', end)
+        this.looking.delete(look)
         resolve()
       }
       const look = () => this.named(name) && end()
       const timer = setTimeout(end, CLIENT_TOOL_LIMITS.absent)
-      this.changed.addEventListener('change', look)
+      this.looking.add(look)
       signal.addEventListener('abort', end)
     })
   }

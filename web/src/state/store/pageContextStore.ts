@@ -1,4 +1,4 @@
-import type { PageContext } from '../api/types'
+import type { PageContext } from '../../api/types'
 
 /** The page's context: the page's own, and what its components add. The later value of a key wins. */
 export class PageContextStore {

@@ -1,4 +1,4 @@
-import { keptText, replaceText } from './kept'
+import { keptText, replaceText } from '../kept'
 
 /** Stores which conversation is open. Each tab has its own; a new tab begins with that of the last used tab. */
 export class ConversationStorage {
