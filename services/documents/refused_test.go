@@ -143,3 +143,37 @@ func TestDiscardDuringAnOutage(t *testing.T) {
 		})
 	}
 }
+
+// rejectedClaim are the claims of all processes, in which nothing waits for the user where a run
+// is writing.
+type rejectedClaim struct{ claimTable }
+
+func (*rejectedClaim) Rejected(context.Context, []string) ([]record.Claim, error) {
+	return []record.Claim{written}, nil
+}
+
+// What a discard has removed is not taken for a rejection of the user while the discard is tried
+// again.
+func TestDiscardIsNoRejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &unsettled{lost: 1}
+		d := documents.New(s, s, s, s, s)
+		d.Share(&rejectedClaim{claimTable{holders: map[string]string{}}}, func() string { return "me" })
+		draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: "text"}}, func() { t.Error("the draft was withdrawn") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan bool, 1)
+		go func() {
+			_, discarded, err := draft.Discard(t.Context())
+			over <- discarded && err == nil
+		}()
+		synctest.Wait()
+		if err := d.LookForWithdrawals(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if !<-over {
+			t.Error("the discard takes the text for one that the user has decided about")
+		}
+	})
+}
