@@ -105,7 +105,7 @@ func (o owned) discard(ctx context.Context, p *Draft) (stored *schemas.Block, di
 	case err != nil, late:
 		return &b, late, err
 	case b.New == nil:
-		return &b, tried, nil
+		return &b, tried && p.Undone(b.Current), nil
 	case p.before != nil && p.before.Current == nil: // it was planned
 		b, err = p.docs.proposals.WriteBlock(ctx, p.owner, p.document, record.BlockWrite{
 			Only: true, NewBlock: record.NewBlock{ID: p.block, Type: p.before.Type, Meta: p.before.Meta},

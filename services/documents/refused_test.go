@@ -177,3 +177,31 @@ func TestDiscardIsNoRejection(t *testing.T) {
 		}
 	})
 }
+
+// acceptedStore is a store that is away as a block is to be reverted, which the user accepts then.
+type acceptedStore struct{ fakeStore }
+
+func (s *acceptedStore) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
+	s.block = schemas.Block{ID: "b", Current: s.block.New, State: schemas.BlockClean}
+	return record.Settled{}, record.ErrUnavailable
+}
+
+// While the discard of a whole text waits for the database, the user may accept the text: it is not
+// discarded then.
+func TestAcceptedWhileItIsDiscarded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(acceptedStore)
+		d := documents.New(s, s, s, s, s)
+		draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: "text"}}, nil)
+		if err == nil {
+			err = draft.End(t.Context(), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.block = schemas.Block{ID: "b", New: new("text"), State: schemas.BlockPendingNew}
+		if b, discarded, err := draft.Discard(t.Context()); discarded || err != nil || b == nil || b.Current == nil {
+			t.Errorf("got %+v, %t, %v, want the accepted text, which is not discarded", b, discarded, err)
+		}
+	})
+}
