@@ -171,6 +171,28 @@ func (c *choice) piece() (p *piece, full bool) {
 	return p, full
 }
 
+// said is what pieces have held.
+type said struct{ text, thought, calls bool }
+
+func (s *said) note(p *piece) {
+	s.text = s.text || isSet(p.Content) || p.Refusal != ""
+	s.thought = s.thought || isSet(p.ReasoningContent) || isSet(p.Reasoning)
+	s.calls = s.calls || len(p.ToolCalls) > 0
+}
+
+// leaveOut removes from a message what was said before. Reasoning comes before the text.
+func (p *piece) leaveOut(before *said) {
+	if before.text {
+		p.Content, p.Refusal = nil, ""
+	}
+	if before.text || before.thought {
+		p.ReasoningContent, p.Reasoning = nil, nil
+	}
+	if before.calls {
+		p.ToolCalls = nil
+	}
+}
+
 // written returns the text and the reasoning of a content value: a string, a
 // number, a part, or a list of these. False means that it is something else.
 func written(content json.RawMessage) (words, thought string, ok bool) {

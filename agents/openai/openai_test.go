@@ -377,8 +377,8 @@ func TestEmptyFunctionCall(t *testing.T) {
 	}
 }
 
-// Some servers write a whole message beside the delta: it is the reply if no delta says
-// anything, and repeats it otherwise.
+// Some servers write a whole message beside the delta or after the deltas: it repeats what
+// they have said, and holds the rest of the reply.
 func TestMessageBesideDelta(t *testing.T) {
 	both := func(delta, message, finish string) string {
 		return `{"choices":[{"index":0,"delta":` + delta + `,"message":{"role":"assistant","content":"` + message + `"},"finish_reason":` + finish + `}]}`
@@ -388,6 +388,8 @@ func TestMessageBesideDelta(t *testing.T) {
 		"a whole body, null":            both(`null`, "Hello.", `"stop"`),
 		"each chunk":                    "data: " + both(`{"content":"Hel"}`, "Hel", "null") + "\n\ndata: " + both(`{"content":"lo."}`, "Hello.", "null") + "\n\ndata: " + both(`{"content":""}`, "Hello.", `"stop"`) + "\n\n",
 		"the last chunk":                "data: " + upstream.Chunk(`{"content":"Hello."}`, "null") + "\n\ndata: " + both(`{}`, "Hello.", `"stop"`) + "\n\n",
+		"after a role":                  "data: " + upstream.Chunk(`{"role":"assistant","content":""}`, "null") + "\n\ndata: " + both(`{}`, "Hello.", `"stop"`) + "\n\n",
+		"after reasoning":               "data: " + upstream.Chunk(`{"reasoning_content":"A greeting."}`, "null") + "\n\ndata: " + both(`null`, "Hello.", `"stop"`) + "\n\n",
 		"chunks with messages as parts": "data: " + both(`{}`, "Hel", "null") + "\n\ndata: " + both(`{}`, "lo.", `"stop"`) + "\n\n",
 	} {
 		if got := readPieces(t, pieces{body: body}); got.Err != nil || got.Text != "Hello." {

@@ -20,8 +20,7 @@ type modelCall struct {
 	yield func(agents.Delta, error) bool
 	shown bool // a token has been yielded
 	gone  bool // the consumer stopped reading
-
-	deltas bool // a delta has said something: a message repeats it
+	told  said // by deltas: a message repeats it
 
 	watch    *watch
 	tools    assembly
@@ -69,7 +68,7 @@ func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks)
 func (c *modelCall) take(object, text []byte) error {
 	if text != nil {
 		if text, ok := plain.Text(c.joined(text)); ok {
-			c.deltas = true
+			c.told.text = c.told.text || text != ""
 			words, thought := c.thoughts.Split(storable(text))
 			return c.give(agents.Delta{Text: words, Thinking: thought}, len(words)+len(thought))
 		}
@@ -141,8 +140,12 @@ func (c *modelCall) chunk(line []byte) error {
 }
 
 func (c *modelCall) choice(ch *choice) error {
-	if p, full := ch.piece(); p != nil && (!full || !c.deltas) {
-		c.deltas = c.deltas || !full && !p.empty()
+	if p, full := ch.piece(); p != nil {
+		if full {
+			p.leaveOut(&c.told)
+		} else {
+			c.told.note(p)
+		}
 		if err := c.piece(p, full); err != nil {
 			return err
 		}

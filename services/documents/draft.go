@@ -32,6 +32,8 @@ type Draft struct {
 	storedAt time.Time
 	err      error
 	late     *record.BlockWrite // the block, if nothing is stored before End
+
+	discarding bool // Discard may have removed what was stored; the user has not
 }
 
 // A draft is stored in pieces: when it holds draftPiece bytes or an eighth of

@@ -80,15 +80,11 @@ func (o owned) storeLate(ctx context.Context, p *Draft) error {
 // says.
 func (p *Draft) Discard(ctx context.Context) (stored *schemas.Block, discarded bool, err error) {
 	defer p.Leave(ctx)
-	late, tried := false, false
 	stored, err = persist(ctx, p.docs, p.owner, func(o owned) (b *schemas.Block, err error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		late = late || p.late != nil
-		p.late = nil
-		p.held.Reset()
-		b, discarded, err = o.discard(ctx, p, late, tried)
-		tried = true
+		b, discarded, err = o.discard(ctx, p)
+		p.discarding = true
 		return b, err
 	})
 	return stored, discarded, err
@@ -96,7 +92,9 @@ func (p *Draft) Discard(ctx context.Context) (stored *schemas.Block, discarded b
 
 // discard is a try of Discard for a caller that holds p.mu. Nothing of a late draft is
 // stored; an earlier try, whose answer was lost, may have removed the text.
-func (o owned) discard(ctx context.Context, p *Draft, late, tried bool) (stored *schemas.Block, discarded bool, err error) {
+func (o owned) discard(ctx context.Context, p *Draft) (stored *schemas.Block, discarded bool, err error) {
+	late, tried := p.late != nil, p.discarding
+	p.held.Reset()
 	if errors.Is(p.err, errWithdrawn) {
 		return nil, false, nil
 	}
@@ -107,7 +105,7 @@ func (o owned) discard(ctx context.Context, p *Draft, late, tried bool) (stored 
 	case err != nil, late:
 		return &b, late, err
 	case b.New == nil:
-		return &b, tried, nil
+		return &b, tried && p.Undone(b.Current), nil
 	case p.before != nil && p.before.Current == nil: // it was planned
 		b, err = p.docs.proposals.WriteBlock(ctx, p.owner, p.document, record.BlockWrite{
 			Only: true, NewBlock: record.NewBlock{ID: p.block, Type: p.before.Type, Meta: p.before.Meta},

@@ -143,3 +143,65 @@ func TestDiscardDuringAnOutage(t *testing.T) {
 		})
 	}
 }
+
+// rejectedClaim are the claims of all processes, in which nothing waits for the user where a run
+// is writing.
+type rejectedClaim struct{ claimTable }
+
+func (*rejectedClaim) Rejected(context.Context, []string) ([]record.Claim, error) {
+	return []record.Claim{written}, nil
+}
+
+// What a discard has removed is not taken for a rejection of the user while the discard is tried
+// again.
+func TestDiscardIsNoRejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &unsettled{lost: 1}
+		d := documents.New(s, s, s, s, s)
+		d.Share(&rejectedClaim{claimTable{holders: map[string]string{}}}, func() string { return "me" })
+		draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: "text"}}, func() { t.Error("the draft was withdrawn") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan bool, 1)
+		go func() {
+			_, discarded, err := draft.Discard(t.Context())
+			over <- discarded && err == nil
+		}()
+		synctest.Wait()
+		if err := d.LookForWithdrawals(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if !<-over {
+			t.Error("the discard takes the text for one that the user has decided about")
+		}
+	})
+}
+
+// acceptedStore is a store that is away as a block is to be reverted, which the user accepts then.
+type acceptedStore struct{ fakeStore }
+
+func (s *acceptedStore) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
+	s.block = schemas.Block{ID: "b", Current: s.block.New, State: schemas.BlockClean}
+	return record.Settled{}, record.ErrUnavailable
+}
+
+// While the discard of a whole text waits for the database, the user may accept the text: it is not
+// discarded then.
+func TestAcceptedWhileItIsDiscarded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(acceptedStore)
+		d := documents.New(s, s, s, s, s)
+		draft, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Content: "text"}}, nil)
+		if err == nil {
+			err = draft.End(t.Context(), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.block = schemas.Block{ID: "b", New: new("text"), State: schemas.BlockPendingNew}
+		if b, discarded, err := draft.Discard(t.Context()); discarded || err != nil || b == nil || b.Current == nil {
+			t.Errorf("got %+v, %t, %v, want the accepted text, which is not discarded", b, discarded, err)
+		}
+	})
+}

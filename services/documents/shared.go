@@ -167,7 +167,7 @@ func (d *Documents) withdrawRejected(ctx context.Context, run, owner, block stri
 			return err
 		}
 		p.mu.Lock()
-		if err != nil || p.rejected(&b) {
+		if !p.discarding && (err != nil || p.rejected(&b)) {
 			p.withdraw()
 		}
 		p.mu.Unlock()

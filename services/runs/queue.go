@@ -12,8 +12,8 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// startOnce calls start for a run that waits, unless somebody else starts it, and reports
-// whether it has. Shutdown waits for that.
+// startOnce calls start for a run that waits, unless somebody else starts it or Shutdown has
+// begun, and reports whether it has. Shutdown waits for a start.
 func (r *Runs) startOnce(run *run, start func()) bool {
 	r.mu.Lock()
 	starts := run.waits && !r.draining

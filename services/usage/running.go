@@ -27,8 +27,8 @@ func (r *Running) Begin(user string) (end func(), err error) {
 	return r.count(user), nil
 }
 
-// Continue counts a run until end is called that has begun earlier, or that begins instead
-// of another run of the user, when that has ended.
+// Continue counts a run that is not refused until end is called: one that has begun earlier,
+// or that begins once another run of the user has ended, in its place.
 func (r *Running) Continue(user string) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

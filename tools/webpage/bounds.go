@@ -185,7 +185,7 @@ func (b *bounds) enter(n *html.Node, at place) place {
 		raise(n)
 	case kind == atom.Sub && n.PrevSibling != nil && n.PrevSibling.DataAtom == atom.Sup:
 		mark(n, text.Lowered)
-	case kind == atom.Kbd && n.PrevSibling != nil && n.PrevSibling.DataAtom == atom.Kbd: // the page shows two keys
+	case kind == atom.Kbd && n.PrevSibling != nil && n.PrevSibling.DataAtom == atom.Kbd && !at.code: // the page shows two keys
 		mark(n, " ")
 	case (kind == atom.Del || kind == atom.S || kind == atom.Strike) && n.FirstChild != nil && !at.code:
 		mark(n, "~~")

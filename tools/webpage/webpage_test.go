@@ -121,8 +121,8 @@ func TestReadHTML(t *testing.T) {
 			nil,
 		},
 		{
-			"keys beside each other", `<body><main><p>` + prose + ` Press <kbd>Ctrl</kbd><kbd>Shift</kbd> <kbd>C</kbd> or <kbd><kbd>Alt</kbd>+<kbd>F4</kbd></kbd>.</p></main></body>`, "",
-			[]string{"Press `Ctrl Shift` `C` or `Alt+F4`."},
+			"keys beside each other", `<body><main><p>` + prose + ` Press <kbd>Ctrl</kbd><kbd>Shift</kbd> <kbd>C</kbd> or <kbd><kbd>Alt</kbd>+<kbd>F4</kbd></kbd>.</p><pre><kbd>mk</kbd><kbd>dir</kbd></pre></main></body>`, "",
+			[]string{"Press `Ctrl Shift` `C` or `Alt+F4`.", "mkdir"},
 			nil,
 		},
 		{
