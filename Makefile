@@ -33,8 +33,8 @@ TOGETHER := -p 4 -parallel 4
 FAIR := $(shell [ "$$(id -u)" != 0 ] || ! setpriv --bounding-set -sys_nice true 2>/dev/null || echo setpriv --bounding-set -sys_nice)
 
 # What is compiled is the same in every folder, so a new clone or worktree takes what another
-# on this machine has compiled.
-export GOFLAGS := $(GOFLAGS) -trimpath
+# on this machine has compiled. Flags that are set already, also by "go env -w", remain.
+export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -trimpath
 
 # What a lock file names has a checksum, so a package that npm has kept is not asked for again.
 NPM_CI := npm ci --ignore-scripts --prefer-offline --no-audit --no-fund
@@ -148,7 +148,7 @@ example: pack example-service
 	until (: </dev/tcp/$${CHATTRAY_ADDR%:*}/$${CHATTRAY_ADDR##*:}) 2>/dev/null; do kill -0 $$service; sleep 0.1; done; \
 	cd web/examples/$(NAME) && npm run dev
 
-# Without the options of a release, so that it shares what "go run ." has compiled.
+# Without the options of a release, so that it shares what "make run" has compiled.
 example-service:
 	go build -o bin/chattray .
 

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"time"
@@ -34,7 +35,9 @@ func (w *logWriter) Write(line []byte) (int, error) {
 	}
 	var text bytes.Buffer
 	if w.leftOut > 0 {
-		slog.New(w.handler(&text)).Warn("lines of the log were left out: whoever reads it took nothing for a time", "left_out", w.leftOut)
+		said := slog.NewRecord(time.Now(), slog.LevelWarn, "lines of the log were left out: whoever reads it took nothing for a time", 0)
+		said.Add("left_out", w.leftOut)
+		_ = w.handler(&text).Handle(context.Background(), said) // at any level of the log; a buffer takes everything
 		w.leftOut = 0
 	}
 	text.Write(line) // the handler uses its bytes again
