@@ -38,3 +38,7 @@ type Breaker interface {
 // Keeper is a Table that shows the events of every attempt: what has been shown is never
 // taken back. Other tables get only the events of the newest attempt.
 type Keeper interface{ KeepsAttempts() }
+
+// NoOutcome is the text for a call that has no outcome when its run ends: the model was
+// writing it, it waited, or it is not known what it did.
+const NoOutcome = "The answer ended before this call had a result."

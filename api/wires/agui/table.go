@@ -3,6 +3,7 @@ package agui
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -41,6 +42,7 @@ type table struct {
 	step     int     // the number of the open step; 0 if none is open
 	steps    int
 	calls    map[int]*call    // by index
+	open     map[int]*call    // calls that are shown and have no result, by index
 	written  map[uint32]*call // calls by the message in which the model writes them
 	replaced int64            // the number of the Attempt that replaced what the client has seen
 	seen     []runlog.Event
@@ -63,7 +65,7 @@ func newTable(c client) func(p wires.Params) wires.Table {
 }
 
 func build(p wires.Params, c client) *table {
-	return &table{Params: p, client: c, calls: make(map[int]*call), written: make(map[uint32]*call)}
+	return &table{Params: p, client: c, calls: make(map[int]*call), open: make(map[int]*call), written: make(map[uint32]*call)}
 }
 
 // object is the members of a JSON object.
@@ -133,6 +135,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	case *runlog.Completed:
 		t.completed(out, &b.Payload)
 	case *runlog.Failed:
+		t.giveUp(out)
 		out.Typed("RUN_ERROR", object{"message": b.Message, "code": b.Code})
 	case *runlog.Cancelled:
 		t.cancelled(out)
@@ -199,7 +202,7 @@ func (t *table) attempt(out *wires.Frames, seq int64, b *runlog.Attempt) {
 	if t.replaced != seq {
 		return
 	}
-	kept, seen := t.kept.messages(), t.seen
+	kept, seen, open := t.kept.messages(), t.seen, maps.Clone(t.open)
 	t.kept, t.seen = nil, nil
 	var unseen wires.Frames
 	unseen.Mute()
@@ -207,6 +210,7 @@ func (t *table) attempt(out *wires.Frames, seq int64, b *runlog.Attempt) {
 		t.Event(&unseen, &seen[i])
 	}
 	t.endAll(out)
+	t.open = open
 	out.Typed("MESSAGES_SNAPSHOT", object{"messages": append(slices.Clone(t.stored), kept...)})
 }
 
@@ -318,7 +322,7 @@ func (t *table) call(index int, name string) *call {
 // write shows that the model begins to write a call.
 func (t *table) write(out *wires.Frames, at runlog.Level, b *runlog.Call) {
 	c := &call{id: wires.CallID(t.Run, b.Index), name: b.Name}
-	t.calls[b.Index], t.written[at.Message] = c, c
+	t.calls[b.Index], t.open[b.Index], t.written[at.Message] = c, c, c
 	if !slices.ContainsFunc(t.streams, func(open *call) bool { return open.id == c.id }) {
 		t.streams = append(t.streams, c)
 		out.Typed("TOOL_CALL_START", object{"toolCallId": c.id, "toolCallName": c.name, "parentMessageId": t.messageID(at.Group)})
@@ -368,6 +372,7 @@ func (t *table) progress(out *wires.Frames, b *runlog.ToolProgress) {
 func (t *table) complete(out *wires.Frames, b *runlog.ToolComplete) {
 	c := t.call(b.Index, b.Tool)
 	t.end(out, c)
+	delete(t.open, b.Index)
 	t.kept.result(c.id, b.Output, b.IsError)
 	switch {
 	case t.Answered[b.Index] && out.Hidden():
@@ -380,9 +385,12 @@ func (t *table) complete(out *wires.Frames, b *runlog.ToolComplete) {
 
 // result shows the outcome of a call.
 func (t *table) result(out *wires.Frames, b *runlog.ToolComplete) {
-	c := t.call(b.Index, b.Tool)
-	result := object{"messageId": c.id + "-result", "toolCallId": c.id, "role": "tool", "content": b.Output}
-	if b.IsError && t.v1 {
+	t.outcome(out, t.call(b.Index, b.Tool), b.Output, b.IsError)
+}
+
+func (t *table) outcome(out *wires.Frames, c *call, output string, failed bool) {
+	result := object{"messageId": c.id + "-result", "toolCallId": c.id, "role": "tool", "content": output}
+	if failed && t.v1 {
 		result["metadata"] = object{"is_error": true}
 	}
 	out.Typed("TOOL_CALL_RESULT", result)

@@ -1,6 +1,8 @@
 package agui
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/chattray/chattray/api/wires"
@@ -36,6 +38,7 @@ func (t *table) completed(out *wires.Frames, p *schemas.ChatResponsePayload) {
 	}
 	custom(out, "chattray.complete", value)
 	t.endAll(out)
+	t.giveUp(out)
 	end := object{"threadId": t.thread, "runId": t.run}
 	if t.v1 {
 		end["usage"] = []object{{"inputTokens": p.Usage.InputTokens, "outputTokens": p.Usage.OutputTokens, "totalTokens": p.Usage.TotalTokens}}
@@ -43,8 +46,19 @@ func (t *table) completed(out *wires.Frames, p *schemas.ChatResponsePayload) {
 	out.Typed("RUN_FINISHED", end)
 }
 
+// giveUp ends the calls of which the client has no result when the run ends. It would show
+// them as running, and run those of the page's tools with the arguments that it has.
+func (t *table) giveUp(out *wires.Frames) {
+	for _, index := range slices.Sorted(maps.Keys(t.open)) {
+		if !t.brought[index] || t.Answered[index] {
+			t.outcome(out, t.open[index], wires.NoOutcome, true)
+		}
+	}
+}
+
 func (t *table) cancelled(out *wires.Frames) {
 	t.endAll(out)
+	t.giveUp(out)
 	if !t.v1 {
 		out.Typed("RUN_ERROR", object{"message": "The answer was stopped.", "code": schemas.CodeCancelled})
 		return

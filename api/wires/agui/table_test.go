@@ -3,6 +3,7 @@ package agui
 import (
 	"context"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,48 @@ func TestCallsThatTheRequestAnswers(t *testing.T) {
 		got := written(&out)
 		if strings.Contains(got, "tool-input-available") || strings.Contains(got, `"Basel"`) != other {
 			t.Errorf("the page gets %q, want no call, and the outcome: %t", got, other)
+		}
+	}
+}
+
+// TestCallsWithoutAResult stops a run with two calls. The client gets a result of each, but
+// for the one that it has brought itself, and but for those that a later attempt took back.
+func TestCallsWithoutAResult(t *testing.T) {
+	calls := func(seq int64) []runlog.Event {
+		at := runlog.Level{Group: 1, Message: 2}
+		return events(runlog.Event{Seq: seq, At: at, Body: &runlog.Call{Name: "order"}}, runlog.Event{Seq: seq + 1, At: at, Body: &runlog.Call{Name: "pick", Index: 1}})
+	}
+	started := runlog.Event{Seq: 1, Body: &runlog.Started{}}
+	again := runlog.Event{Seq: 1_000_001, Body: &runlog.Attempt{Number: 2, KeptThrough: 1}}
+	for _, tt := range []struct {
+		name    string
+		brought map[int]bool
+		seen    []runlog.Event
+		log     []runlog.Event
+		want    []string
+	}{
+		{"both are open", nil, nil, append(events(started), calls(2)...), []string{"run-0-result", "run-1-result"}},
+		{"one result came with the request", map[int]bool{1: true}, nil, append(events(started), calls(2)...), []string{"run-0-result"}},
+		{"both were taken back", nil, calls(2), events(started, again), nil},
+	} {
+		table := build(wires.Params{Run: "run"}, client{thread: "T", run: "R", brought: tt.brought})
+		if tt.seen != nil {
+			table.Replaced(again.Seq, tt.seen)
+		}
+		var out wires.Frames
+		for _, e := range append(tt.log, runlog.Event{Seq: 1_000_002, Body: &runlog.Cancelled{}}) {
+			table.Event(&out, &e)
+		}
+		var got []string
+		for line := range strings.SplitSeq(written(&out), "\n") {
+			if _, rest, ok := strings.Cut(line, `"TOOL_CALL_RESULT"`); ok {
+				_, id, _ := strings.Cut(rest, `"messageId":"`)
+				id, _, _ = strings.Cut(id, `"`)
+				got = append(got, id)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: the client gets the results %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

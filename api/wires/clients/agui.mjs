@@ -1,7 +1,7 @@
 // A case with an unmodified client of the Agent-User Interaction Protocol; host.mjs runs it.
 // agui-kinds.mjs has the clients.
 import { kinds } from './agui-kinds.mjs'
-import { at, current, cutter, done, outcome, stopped, stored, until } from './common.mjs'
+import { at, call, current, cutter, done, outcome, stopped, stored, until } from './common.mjs'
 
 const { client: version, url, name } = current
 const id = `${name}-${version}`
@@ -144,6 +144,19 @@ const cases = {
     agent.setMessages([])
   },
 
+  async halfError(agent) {
+    await ask(agent, 'halfError')
+    if (errors.length === 0) throw new Error('there is no error')
+    await ask(agent, 'next')
+  },
+  async halfStop(agent) {
+    const sent = ask(agent, 'halfStop')
+    await until('the call is shown', () => waiting(agent).length > 0)
+    await call(url, '/api/agui/stop', { threadId: id }) // as another page of the user does
+    await sent
+    await ask(agent, 'next')
+  },
+
   kill: (agent) => killed(agent, ask(agent, 'kill')),
   killTool: (agent) => killed(agent, ask(agent, 'killTool')),
   async killClient(agent) {
@@ -220,7 +233,7 @@ const shown = (agent) => {
     if (m.role !== 'assistant') continue
     const parts = [text?.trim() ?? '', ...(m.toolCalls ?? []).map((c) => {
       const result = results.get(c.id)
-      return result ? outcome(c.function.name, result.error !== undefined || result.metadata?.is_error || /^The user denied/.test(result.content), result.content) : `<${c.function.name} waits>`
+      return result ? outcome(c.function.name, result.error !== undefined || result.metadata?.is_error || /^The (user denied|answer ended)/.test(result.content), result.content) : `<${c.function.name} waits>`
     })].filter((s) => s !== '').join(' ')
     if (out.at(-1)?.startsWith('assistant')) out[out.length - 1] += ' ' + parts
     else out.push('assistant: ' + parts)

@@ -147,6 +147,18 @@ const cases = {
     if (!errors[0]?.includes('404')) throw new Error('errors ' + errors)
     client.setMessagesManually([])
   },
+  async halfError(client) {
+    await client.sendMessage('halfError').catch(() => {})
+    if (client.getStatus() !== 'error') throw new Error('status ' + client.getStatus())
+    await client.sendMessage('next')
+  },
+  async halfStop(client) {
+    const sent = client.sendMessage('halfStop')
+    await until('the call is shown', () => client.getMessages().some((m) => m.parts.some(isCall)))
+    await call(url, '/api/agui/stop', { threadId: id })
+    await sent.catch(() => {})
+    await client.sendMessage('next')
+  },
   async kill(client) {
     client.sendMessage('kill').catch(() => {})
     await ended(client)
@@ -230,7 +242,7 @@ const shown = (client) => {
       if (!isCall(p)) return []
       const result = results.get(p.id)
       const output = result?.content ?? p.output
-      return [output === undefined ? `<${p.name} waits>` : outcome(p.name, result?.state === 'error' || /^The user denied/.test(output), output.replace?.(/^"|"$/g, '') ?? JSON.stringify(output))]
+      return [output === undefined ? `<${p.name} waits>` : outcome(p.name, result?.state === 'error' || /^The (user denied|answer ended)/.test(output), output.replace?.(/^"|"$/g, '') ?? JSON.stringify(output))]
     }).filter((s) => s !== '').join(' ')
     if (m.role === 'assistant' && out.at(-1)?.startsWith('assistant')) out[out.length - 1] += parts === '' ? '' : ' ' + parts
     else out.push(m.role + ': ' + parts)

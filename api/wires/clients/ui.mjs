@@ -219,6 +219,25 @@ const cases = {
   },
 }
 
+// asksNext asks the next question after an answer that broke off in a call of the page's tool.
+const asksNext = async (chat, status) => {
+  if (chat.status !== status || asked.length > 0) throw new Error(`status ${chat.status}, ${asked.length} calls`)
+  await chat.sendMessage({ text: 'next' })
+}
+Object.assign(cases, {
+  async halfError(chat) {
+    await chat.sendMessage({ text: 'halfError' })
+    await asksNext(chat, 'error')
+  },
+  async halfStop(chat) {
+    const sent = chat.sendMessage({ text: 'halfStop' })
+    await until('the call is shown', () => toolParts(chat).length > 0)
+    await call(`/api/ui/${id}/stop`, {})
+    await sent
+    await asksNext(chat, 'ready')
+  },
+})
+
 // killed follows an answer again after the program was killed while it wrote it.
 const killed = async (chat, then = 'resumed') => {
   await until('the answer streams', () => text(chat).includes('one two three'))

@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/chattray/chattray/api/wires"
 	"github.com/chattray/chattray/schemas/runlog"
 )
@@ -9,7 +12,7 @@ import (
 // the call had another answer: one that came before the response is shown at its beginning.
 func (t *table) complete(out *wires.Frames, b *runlog.ToolComplete) {
 	c := t.call(b.Index, b.Tool)
-	c.shown, c.waits = true, false // with its outcome, if not before
+	c.shown, c.waits, c.ended = true, false, true // with its outcome, if not before
 	if c.client && t.Answered[b.Index] && out.Hidden() {
 		t.ended = append(t.ended, b)
 	}
@@ -36,6 +39,17 @@ func (t *table) settle(out *wires.Frames) {
 			out.Typed("tool-output-error", object{"toolCallId": c.id, "errorText": a.Output, "providerExecuted": true})
 		default:
 			out.Typed("tool-output-available", object{"toolCallId": c.id, "output": a.Output, "providerExecuted": true})
+		}
+	}
+}
+
+// giveUp ends the calls that have no outcome when the run ends, as calls of the service: the
+// page runs none of them, and the client does not send them. Their parts are of its last step.
+func (t *table) giveUp(out *wires.Frames) {
+	for _, index := range slices.Sorted(maps.Keys(t.calls)) {
+		if c := t.calls[index]; !c.ended {
+			c.ended, c.unasked = true, true
+			out.Typed("tool-output-error", t.whose(index, c, object{"toolCallId": c.id, "errorText": wires.NoOutcome}))
 		}
 	}
 }

@@ -45,6 +45,7 @@ type call struct {
 	denied   bool
 	waits    bool // for the user or for the page
 	unasked  bool // it ended without a wait
+	ended    bool // it has its outcome
 }
 
 // newTable returns the table for clients of a major version, for a request with answers.
@@ -125,6 +126,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 		t.failed(out, b)
 	case *runlog.Cancelled:
 		t.endParts(out)
+		t.giveUp(out)
 		t.separate(out)
 		out.Typed("abort", t.because(object{}, "reason", "cancelled"))
 		out.Raw(done)
@@ -339,6 +341,7 @@ var finishReasons = map[schemas.StopReason]string{
 
 func (t *table) completed(out *wires.Frames, p *schemas.ChatResponsePayload) {
 	t.endParts(out)
+	t.giveUp(out)
 	t.separate(out)
 	t.endStep(out)
 	if data := suggestions(p.SuggestedValues, p.SuggestedActions); data != nil {
@@ -382,6 +385,7 @@ func suggestions(values []schemas.SuggestedValue, actions []schemas.SuggestedAct
 
 func (t *table) failed(out *wires.Frames, b *runlog.Failed) {
 	t.endParts(out)
+	t.giveUp(out)
 	data := object{"code": b.Code, "retryable": b.Retryable}
 	if b.MessageID != "" {
 		data["message_id"] = b.MessageID

@@ -13,6 +13,8 @@ import (
 // aguiClient is what the clients track to decide which events they refuse.
 type aguiClient struct {
 	open     map[string]bool // messages, reasoning, calls and steps
+	running  map[string]bool // calls without a result
+	complete bool            // the run
 	started  bool
 	finished bool
 	words    strings.Builder
@@ -21,8 +23,9 @@ type aguiClient struct {
 
 // aguiEvent is an event of the protocol, with the members that are checked.
 type aguiEvent struct {
-	Type, MessageID, ToolCallID, StepName, Delta string
-	Content                                      json.RawMessage
+	Type, MessageID, ToolCallID, StepName, Delta, Name string
+	Content                                            json.RawMessage
+	Outcome                                            struct{ Type string }
 }
 
 // aguiMembers are the members that each type may have; clients before 1.0 throw at others.
@@ -37,9 +40,10 @@ var aguiMembers = map[string]string{
 }
 
 // agui refuses an event of an unknown type or with unknown members, null, an end of what is
-// not open, or anything that is open at the end.
+// not open, anything that is open at the end, or the end of a run with a call that has no
+// result.
 func agui(responses [][]byte) (string, error) {
-	var s aguiClient
+	s := aguiClient{running: map[string]bool{}}
 	for n, r := range responses {
 		s.open, s.started, s.finished = map[string]bool{}, false, false
 		for frame := range strings.SplitSeq(strings.TrimSuffix(string(r), "\n\n"), "\n\n") {
@@ -80,7 +84,15 @@ func (s *aguiClient) take(data string) error {
 		return fmt.Errorf("RUN_STARTED is not first, or is repeated")
 	}
 	s.started = true
+	s.complete = s.complete || e.Name == "chattray.complete"
+	ends := e.Type == "RUN_ERROR" || e.Type == "RUN_FINISHED" && (s.complete || e.Outcome.Type == "cancelled")
+	if ends && len(s.running) > 0 {
+		return fmt.Errorf("%v have no result", slices.Sorted(maps.Keys(s.running)))
+	}
 	switch e.Type {
+	case "MESSAGES_SNAPSHOT":
+		clear(s.running)
+		return nil
 	case "RUN_ERROR":
 		s.finished = true
 		return nil
@@ -127,12 +139,14 @@ func (s *aguiClient) pair(e *aguiEvent) error {
 		}
 		s.open[key] = true
 		if kind == "TOOL_CALL" {
+			s.running[e.ToolCallID] = true
 			s.joiner.Marker()
 		}
 	case what == "RESULT":
 		if e.Content == nil || s.open[key] {
 			return fmt.Errorf("it has no content, or its arguments are open")
 		}
+		delete(s.running, e.ToolCallID)
 		s.joiner.Marker()
 	case !s.open[key]:
 		return fmt.Errorf("%s is not open", key)

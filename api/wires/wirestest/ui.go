@@ -3,6 +3,7 @@ package wirestest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,25 +54,30 @@ type uiClient struct {
 	texts   map[string]bool // open parts
 	partial map[string]bool // calls whose input streams
 	calls   map[string]bool
-	open    bool // a step
+	running map[string]bool // calls without an outcome, but for those that the page runs
+	open    bool            // a step
 	words   strings.Builder
 	joiner  runlog.Joiner
 }
 
 // uiChunk is a chunk of the stream, with the members that are checked.
 type uiChunk struct {
-	Type         string
-	ID           string
-	Delta        string
-	MessageID    string
-	ToolCallID   string
-	FinishReason string
+	Type             string
+	ID               string
+	Delta            string
+	MessageID        string
+	ToolCallID       string
+	ProviderExecuted bool
+	Preliminary      bool
+	FinishReason     string
+	MessageMetadata  json.RawMessage
 }
 
 // ui refuses a part that ends before it begins, an unknown call, another message, a chunk
-// with an unknown type or member, null, or anything after the end.
+// with an unknown type or member, null, anything after the end, or the end of a run with a call
+// that has no outcome.
 func ui(major string, responses [][]byte) (string, error) {
-	s := uiClient{major: major, calls: map[string]bool{}}
+	s := uiClient{major: major, calls: map[string]bool{}, running: map[string]bool{}}
 	for n, r := range responses {
 		s.texts, s.partial, s.open = map[string]bool{}, map[string]bool{}, false
 		if err := doneFrames(r, s.take); err != nil {
@@ -104,6 +110,10 @@ func (s *uiClient) take(data string, first bool) error {
 	}
 	if first != (c.Type == "start") {
 		return fmt.Errorf("start is not first, or is repeated")
+	}
+	ends := c.Type == "abort" || c.Type == "error" || c.Type == "finish" && c.MessageMetadata != nil
+	if ends && len(s.running) > 0 {
+		return fmt.Errorf("%v have no outcome", slices.Sorted(maps.Keys(s.running)))
 	}
 	switch c.Type {
 	case "start":
@@ -150,16 +160,22 @@ func (s *uiClient) part(c uiChunk) error {
 func (s *uiClient) call(c uiChunk) error {
 	switch c.Type {
 	case "tool-input-start":
-		s.partial[c.ToolCallID], s.calls[c.ToolCallID] = true, true
+		s.partial[c.ToolCallID], s.calls[c.ToolCallID], s.running[c.ToolCallID] = true, true, true
 	case "tool-input-delta":
 		if !s.partial[c.ToolCallID] {
 			return fmt.Errorf("the input of the call does not stream")
 		}
 	case "tool-input-available":
-		s.calls[c.ToolCallID] = true
+		s.calls[c.ToolCallID], s.running[c.ToolCallID] = true, true
+		if !c.ProviderExecuted {
+			delete(s.running, c.ToolCallID)
+		}
 	case "tool-approval-request", "tool-output-available", "tool-output-error", "tool-output-denied":
 		if !s.calls[c.ToolCallID] {
 			return fmt.Errorf("the call is not known")
+		}
+		if c.Type != "tool-approval-request" && !c.Preliminary {
+			delete(s.running, c.ToolCallID)
 		}
 		s.joiner.Marker()
 	default:
