@@ -350,6 +350,15 @@ test('a chart says what is under the pointer and is saved as PNG; CSV sorts', as
   assert.ok((await grid.locator('tbody tr').count()) < 100, 'only rows in sight are made')
   assert.equal(await grid.locator('th[data-numeric]').evaluate((e) => getComputedStyle(e).textAlign), 'end')
   await page.shot('csv')
+  for (const size of ['32px', '']) {
+    await page.evaluate((to) => (document.documentElement.style.fontSize = to), size)
+    await until('the rows out of view take the room of those in view', () => grid.locator('table').evaluate(({ parentElement: box }) => {
+      // Rows are measured when they are rendered.
+      box.scrollTop = box.scrollTop > 0 ? 0 : 2000
+      const [head, row] = ['thead', 'tbody [aria-rowindex]'].map((part) => box.querySelector(part).getBoundingClientRect().height)
+      return Math.abs(box.scrollHeight - head - 400 * row) < 20
+    }))
+  }
   assert.deepEqual(page.bad, [])
   await page.done()
 })

@@ -122,4 +122,35 @@ describe('a decision that is made twice at once', () => {
     await user.click(undo)
     await screen.findByText('2 changes wait for you')
   })
+
+  it.each(['pending_edit', 'pending_new', 'pending_delete'] as const)('is undone before the document was read again: %s', async (state) => {
+    const read = gateway()
+    let wait = false
+    let doc = { id: 'd', title: 'Gold', new_title: 'Silver' as string | undefined, revision: 1, blocks: [block('a', { state, new: state === 'pending_delete' ? undefined : 'New a', current: state === 'pending_new' ? undefined : 'Text a' })] }
+    const { api } = fakeApi(async ({ method, path, body }) => {
+      if (path === '/api/documents/d' && method === 'GET') {
+        const now = doc
+        if (wait) await read.opened
+        return json(now)
+      }
+      if (method === 'GET') return json({}, 404)
+      const accepted = block('a', { current: 'New a', revision: 2 })
+      if (path.endsWith('/accept')) doc = { ...doc, title: 'Silver', new_title: undefined, revision: 2, blocks: state === 'pending_delete' ? [] : [accepted] }
+      else if (path === '/api/documents/d') doc = { ...doc, ...(body as object), revision: 3 }
+      else if (method === 'DELETE') doc = { ...doc, revision: 3, blocks: [] }
+      else doc = { ...doc, revision: 3, blocks: [block('a', { current: (body as { content: string }).content, revision: 3 })] }
+      return json(path.includes('/blocks') && doc.blocks[0] ? doc.blocks[0] : doc)
+    })
+    render(<ChatProvider api={api} storageKey=""><Pane /></ChatProvider>)
+    const user = userEvent.setup()
+    const all = await screen.findByRole('button', { name: 'Accept all' })
+    wait = true
+    await user.click(all)
+    await user.click(await screen.findByRole('button', { name: 'Undo accepting' }))
+    wait = false
+    await act(async () => read.open())
+    await screen.findByText('2 changes wait for you')
+    expect([doc.title, doc.blocks.map((b) => b.current)]).toEqual(['Gold', state === 'pending_new' ? [] : ['Text a']])
+    expect(screen.queryByRole('button', { name: 'Undo accepting' })).toBeNull()
+  })
 })

@@ -1,6 +1,7 @@
-import { act, createEvent, fireEvent, screen, waitFor, within } from '@testing-library/react'
+import { act, createEvent, fireEvent, render, screen, waitFor, within } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { answerFrames, event, frame, json, png, sse, type Call } from './fakes'
+import { ChatProvider, ChatTray } from '../src'
+import { answerFrames, event, fakeApi, frame, json, png, sse, type Call } from './fakes'
 import { chat, input, live, message, posts, settled, show, slow } from './shown'
 
 beforeEach(() => {
@@ -244,6 +245,16 @@ describe('the model', () => {
     const again = show(answer, {}, 'k')
     expect((await screen.findByRole<HTMLSelectElement>('combobox', { name: 'Model' })).value).toBe('small')
     again.unmount()
+  })
+
+  it('of the page is shown, also once the page wants another one', async () => {
+    const { api } = fakeApi(({ path }) => (path === '/api/models' ? models() : undefined))
+    const page = (model: string) => <ChatProvider api={api} storageKey="" model={model}><ChatTray layout="sidebar" /></ChatProvider>
+    const { rerender } = render(page('small'))
+    const choice = await screen.findByRole<HTMLSelectElement>('combobox', { name: 'Model' })
+    expect(choice.value).toBe('small')
+    rerender(page('large'))
+    expect(choice.value).toBe('large')
   })
 
   it('that is no longer offered is dropped; with one model there is nothing to choose', async () => {

@@ -15,8 +15,8 @@ export default function ComposerFoot({ className }: ComposerFootProps) {
   const labels = useAllLabels()
   const id = useId()
   const models = useModels()
-  const { usage, chosen, messages } = useChatState((s) => ({ usage: s.usage, chosen: s.model, messages: s.messages }))
-  const model = models.find((m) => m.name === chosen) ?? models.find((m) => m.name === store.pageModel()) ?? models.find((m) => m.default)
+  const { usage, chosen, messages, wanted } = useChatState((s) => ({ usage: s.usage, chosen: s.model, messages: s.messages, wanted: store.pageModel() }))
+  const model = models.find((m) => m.name === chosen) ?? models.find((m) => m.name === wanted) ?? models.find((m) => m.default)
   useEffect(() => {
     // A model that was chosen earlier may no longer be offered.
     if (chosen && models.length > 0 && !models.some((m) => m.name === chosen)) store.chooseModel('')

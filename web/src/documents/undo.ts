@@ -66,6 +66,14 @@ export async function undo(api: DocumentApi, documentId: string, decision: Decis
   return back
 }
 
+/** Whether a document shows what a decision has accepted; not if it was read before, or has changed since. */
+export function showsAccepted({ title: now, blocks = [] }: DocumentRecord, { title, proposals }: Decision): boolean {
+  return (!title || now === title.proposed) && proposals.every(({ block }) => {
+    const here = blocks.find((b) => b.id === block.id)
+    return block.state === 'pending_delete' ? !here : here && !isChanged(here, block)
+  })
+}
+
 /** Whether a block is no longer as it was when its change was accepted. */
 function isChanged(here: Block, accepted: Block): boolean {
   return here.state !== 'clean' || here.current !== (accepted.new ?? accepted.current)

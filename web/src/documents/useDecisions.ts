@@ -3,7 +3,7 @@ import type { Block, DocumentRecord } from '../api/documents'
 import type { LiveBlock } from './liveBlock'
 import type { useDecided } from './useDecided'
 import type { useReading } from './useReading'
-import { applyAll, isPlanned, pendingOf, renamed, settleAll, undo, without, type Decision, type Proposal } from './undo'
+import { applyAll, isPlanned, pendingOf, renamed, settleAll, showsAccepted, undo, without, type Decision, type Proposal } from './undo'
 
 /** Decisions that can be undone, one after the other. */
 const MAX_DECISIONS = 50
@@ -69,7 +69,9 @@ export function useDecisions({ place: { id, api }, read, act }: ReturnType<typeo
     setUndoing(true)
     return once([UNDO], () => act(async () => {
       try {
-        await undo(api, id, last, back, left, document, step)
+        // The page may not have read yet what was decided.
+        const now = last.kind === 'revert' || showsAccepted(document, last) ? document : await api.get(id)
+        await undo(api, id, last, back, left, now, step)
         whole = true
       } finally {
         // What failed is undone with the next try.

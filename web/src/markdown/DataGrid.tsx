@@ -1,6 +1,6 @@
 import { createSortedRowModel, rowSortingFeature, tableFeatures, useTable, type ColumnDef } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useMemo, useRef } from 'react'
+import { useLayoutEffect, useMemo, useRef } from 'react'
 import { useLabels } from '../state/tray'
 import { isNumeric } from './columns'
 import { compareCells, type Rows } from './grid'
@@ -11,7 +11,7 @@ const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSorted
 
 /** The number of rows from which only those in view are rendered. */
 const VIRTUAL = 100
-/** As in the styles, in pixels. */
+/** The height of a row, in pixels, until one is rendered. */
 const ROW = 34
 
 /** A sortable table of text that renders only the rows in view. */
@@ -26,7 +26,15 @@ export default function DataGrid({ rows, label }: { rows: Rows; label: string })
   const table = useTable({ features, data: body, columns, enableSortingRemoval: true })
   const { rows: sorted } = table.getRowModel()
   const virtual = sorted.length > VIRTUAL
-  const list = useVirtualizer({ count: virtual ? sorted.length : 0, getScrollElement: () => grid.current?.parentElement ?? null, estimateSize: () => ROW, overscan: 12 })
+  const height = useRef(ROW)
+  const list = useVirtualizer({ count: virtual ? sorted.length : 0, getScrollElement: () => grid.current?.parentElement ?? null, estimateSize: () => height.current, overscan: 12 })
+  // It follows the font and the theme. With another height for the rows out of view, those in view would move as they are scrolled.
+  useLayoutEffect(() => {
+    const now = virtual && grid.current?.querySelector('tbody [aria-rowindex]')?.getBoundingClientRect().height
+    if (!now || now === height.current) return
+    height.current = now
+    list.measure()
+  })
   const items = list.getVirtualItems()
   const shown = virtual ? items.map((item) => sorted[item.index]!) : sorted
   const above = items[0]?.start ?? 0

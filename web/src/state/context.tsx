@@ -31,12 +31,11 @@ export interface ChatProviderProps extends ChatApiOptions {
 }
 
 /** Holds one conversation for the tray and for the page around it. */
-export function ChatProvider({ children, api, context, storageKey = 'default', model, labels, clientTools, ...options }: ChatProviderProps) {
-  const [latest] = useState(() => ({ options, model }))
+export function ChatProvider({ children, api, context, storageKey = 'default', labels, clientTools, ...options }: ChatProviderProps) {
+  const [latest] = useState(() => ({ options }))
   // Set before the effects of components below it use the service.
   useInsertionEffect(() => {
     latest.options = options
-    latest.model = model
   })
   const place = JSON.stringify([storageKey, options.baseUrl ?? ''])
   // Ids of chats differ between services.
@@ -47,7 +46,7 @@ export function ChatProvider({ children, api, context, storageKey = 'default', m
       api: api ?? createChatApi({
         baseUrl: options.baseUrl, getToken: () => latest.options.getToken?.(), headers: () => latest.options.headers?.() ?? {}, fetch: (...call) => (latest.options.fetch ?? fetch)(...call),
       }),
-      storageKey: name, model: () => latest.model,
+      storageKey: name, model: () => latest.options.model,
     }),
   })
   const [held, setHeld] = useState(make)
@@ -63,6 +62,8 @@ export function ChatProvider({ children, api, context, storageKey = 'default', m
   useInsertionEffect(() => {
     if (shown !== 'null') store.setContext(JSON.parse(shown) as PageContext)
   }, [store, shown])
+  // Shows the model that the page wants.
+  useEffect(() => store.dispatch({ type: 'set', set: {} }), [store, options.model])
   useEffect(() => {
     const leave = store.connect()
     void store.restore()

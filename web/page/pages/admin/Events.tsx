@@ -14,7 +14,6 @@ export function Events({ api, id }: { api: AdminApi; id: string }) {
   const { data, problem } = useLoaded(`events ${id} ${after}`, () => api.events(id, after))
   const [shown, setShown] = useState<number | null>(null) // of a replay
   const items = data?.items ?? []
-  useEffect(() => setShown(null), [after])
   useEffect(() => {
     if (shown === null || shown >= items.length) return
     const wait = shown === 0 ? 0 : Math.min(PAUSE, Date.parse(items[shown]!.at) - Date.parse(items[shown - 1]!.at))
@@ -26,12 +25,16 @@ export function Events({ api, id }: { api: AdminApi; id: string }) {
   if (items.length === 0) return <p className="ct-muted">No events are stored.</p>
   const playing = shown !== null && shown < items.length
   const seen = items.slice(0, shown ?? items.length)
+  const turn = (to: number[]) => {
+    setShown(null)
+    setStarts(to)
+  }
   return (
     <>
       <div className="ct-row adm-pages">
         <button type="button" className="ct-button" onClick={() => setShown(playing ? null : 0)}>{playing ? 'Stop' : 'Replay'}</button>
-        <button type="button" className="ct-button" disabled={starts.length === 1} onClick={() => setStarts(starts.slice(0, -1))}>Earlier</button>
-        <button type="button" className="ct-button" disabled={!data.next} onClick={() => data.next && setStarts([...starts, data.next])}>Later</button>
+        <button type="button" className="ct-button" disabled={starts.length === 1} onClick={() => turn(starts.slice(0, -1))}>Earlier</button>
+        <button type="button" className="ct-button" disabled={!data.next} onClick={() => data.next && turn([...starts, data.next])}>Later</button>
       </div>
       {shown !== null && <p className="adm-replay" aria-label="Text so far">{seen.map(textOf).join('')}</p>}
       <ol className="adm-events" start={1} tabIndex={0} aria-label="Events">
