@@ -18,7 +18,7 @@ before(() => {
 })
 
 test('the package has its licence, its changelog, its repository, and source maps', () => {
-  for (const file of ['LICENSE', 'CHANGELOG.md', 'README.md', 'lib/index.js', 'lib/state/store.js.map', 'lib/index.d.ts', 'lib/chattray.css', 'lib/styles.css.d.ts', 'lib/labels/de.js', 'lib/labels/ar.d.ts']) {
+  for (const file of ['LICENSE', 'CHANGELOG.md', 'README.md', 'lib/index.js', 'lib/state/store/store.js.map', 'lib/index.d.ts', 'lib/chattray.css', 'lib/styles.css.d.ts', 'lib/labels/de.js', 'lib/labels/ar.d.ts']) {
     assert.ok(existsSync(join(pack, file)), file)
   }
   const { repository, keywords, homepage, exports } = JSON.parse(readFileSync(join(pack, 'package.json'), 'utf8'))
