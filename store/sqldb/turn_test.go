@@ -111,10 +111,9 @@ func TestTooMuchToStore(t *testing.T) {
 	}
 }
 
-// A change waits for the lock of another process: what waits for the change says so.
-func TestWaitsForALockedOne(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
-	db, s := openAt(t, "sqlite:"+path)
+// lockFile locks a file of SQLite as another process does.
+func lockFile(t *testing.T, path string) (unlock func()) {
+	t.Helper()
 	other, err := sql.Open("sqlite", sqldb.SQLiteFileURL(path))
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +122,18 @@ func TestWaitsForALockedOne(t *testing.T) {
 	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
+	return func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A change waits for the lock of another process: what waits for the change says so.
+func TestWaitsForALockedOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db, s := openAt(t, "sqlite:"+path)
+	unlock := lockFile(t, path)
 	changed := make(chan error, 1)
 	go func() { changed <- db.Write(t.Context(), func(*gorm.DB) error { return nil }) }()
 	const want = "the database file is locked by another process"
@@ -134,9 +145,7 @@ func TestWaitsForALockedOne(t *testing.T) {
 	if !said {
 		t.Errorf("the probe does not say %q", want)
 	}
-	if err := other.Close(); err != nil {
-		t.Error(err)
-	}
+	unlock()
 	if err := <-changed; err != nil && !errors.Is(err, record.ErrUnavailable) { // a busy machine may be too late
 		t.Errorf("the change: %v", err)
 	}
@@ -158,14 +167,7 @@ func (e ending) Done() <-chan struct{} {
 func TestWaitsWhileOthersAreLockedOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	db, _ := openAt(t, "sqlite:"+path)
-	other, err := sql.Open("sqlite", sqldb.SQLiteFileURL(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	other.SetMaxOpenConns(1)
-	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	unlock := lockFile(t, path)
 	given, giveUp := context.WithCancel(t.Context())
 	changed := make(chan error, 1)
 	go func() { changed <- db.Write(given, func(*gorm.DB) error { return nil }) }()
@@ -177,7 +179,7 @@ func TestWaitsWhileOthersAreLockedOut(t *testing.T) {
 		t.Errorf("the change: got %v, want that the file is locked", err)
 	}
 	release := takeTurn(t, db)
-	_, err = db.TakeTurn(ending{given, func() {
+	_, err := db.TakeTurn(ending{given, func() {
 		release()
 		release = takeTurn(t, db)
 	}})
@@ -185,9 +187,7 @@ func TestWaitsWhileOthersAreLockedOut(t *testing.T) {
 		t.Errorf("the wait: got %v, want that the file is locked", err)
 	}
 	release()
-	if err := other.Close(); err != nil {
-		t.Error(err)
-	}
+	unlock()
 	if err := db.Write(t.Context(), func(*gorm.DB) error { return nil }); err != nil || db.LockedOut() {
 		t.Errorf("once the file is free again: got %v, locked out (%t)", err, db.LockedOut())
 	}

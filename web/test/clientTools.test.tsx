@@ -19,7 +19,6 @@ function world(answer: (call: Call, told: Call[]) => Response | undefined = noth
 
 afterEach(() => {
   vi.useRealTimers()
-  localStorage.clear()
 })
 
 describe('a tool of the page', () => {

@@ -1,16 +1,11 @@
 import { act, render, screen, waitFor } from '@testing-library/react'
 import { readdirSync, readFileSync } from 'node:fs'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { SidePanel } from '../src/components/SidePanel'
 import { useShortcut } from '../src/components/useShortcut'
 import { Whole } from '../src/markdown/TableFrame'
 import { answerFrames, event, sse } from './fakes'
 import { chat, input, live, message, posts, show } from './shown'
-
-beforeEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
 
 /** How browsers mark a key of a word that is being composed. */
 const marks: [string, KeyboardEventInit][] = [['isComposing', { isComposing: true }], ['its code', { keyCode: 229 } as KeyboardEventInit]]

@@ -1,5 +1,5 @@
 import { act, screen, waitFor } from '@testing-library/react'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { ChatStore } from '../src'
 import { STORE_LIMITS } from '../src/state/store/limits'
 import { event, fakeApi, frame } from './fakes'
@@ -35,11 +35,6 @@ async function expectGivenBack() {
   expect((await screen.findByRole('alert')).textContent).toContain(gone)
   expect(Object.keys(sessionStorage).filter((key) => key.includes(':queue:'))).toEqual([])
 }
-
-beforeEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
 
 describe('the messages that wait in a chat that is deleted elsewhere', () => {
   it('go back to the composer when its run ends, and nobody is told to have stopped it', async () => {

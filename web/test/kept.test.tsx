@@ -1,15 +1,10 @@
 import { fireEvent, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ChatProvider, ChatStore, ChatTray, createChatApi } from '../src'
 import { ConversationStorage } from '../src/state/store/conversationStorage'
 import { answerFrames, json, sse } from './fakes'
 import { gateway, show } from './shown'
-
-beforeEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
 
 const nothing = json({ detail: 'there is nothing here', code: 'not_found', status: 404 }, 404)
 

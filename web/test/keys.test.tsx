@@ -1,16 +1,11 @@
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { answerFrames, json } from './fakes'
 import { chat, input, live, message, show, slow } from './shown'
 
 beforeEach(() => {
   sessionStorage.setItem('chattray:k:conversation', '7')
 })
-afterEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
-
 const kept = () => chat([message('q1', 'user', 'First question'), message('a1', 'assistant', 'One.'), message('q2', 'user', 'Second\nquestion'), message('a2', 'assistant', 'Two.')])
 const answers = ({ method, path }: { method: string; path: string }) => {
   if (path.endsWith('/feedback')) return method === 'DELETE' ? new Response(null, { status: 204 }) : json(message('a2', 'assistant', 'Two.'))

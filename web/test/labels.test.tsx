@@ -2,7 +2,7 @@ import { render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ChatProvider, ChatTray, payloadHandlerFor, type ChatTrayProps, type Labels } from '../src'
 import { DocumentPane, useDocument, type Block } from '../src/documents'
 import { registerBundledPayloads } from '../src/research'
@@ -46,8 +46,6 @@ const trace = {
 }
 
 describe('with every label replaced', () => {
-  afterEach(() => localStorage.clear())
-
   it('an empty tray, its menu and its history have no word of English', async () => {
     const chats = [{ conversation_id: 7, chat_id: 'c', title: 'χ', created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' }]
     const { container, user } = show(({ path }) => (path.startsWith('/api/chats?') ? json({ items: chats, next_cursor: 'n' }) : undefined))

@@ -1,17 +1,8 @@
 import { render, screen, waitFor } from '@testing-library/react'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ChatProvider, ChatTray } from '../src'
 import { answerFrames, fakeApi, json, sse, type Call } from './fakes'
 import { input, posts, settled, show } from './shown'
-
-beforeEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
-afterEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
 
 const models = () => json({ items: [{ name: 'large', default: true, context_window: 1000, price: { input: 2, output: 8 } }, { name: 'small', default: false }] })
 

@@ -1,14 +1,9 @@
 import { act, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ChatProvider, ChatTray, useChatStore, type ChatStore } from '../src'
 import { answerFrames, event, fakeApi, json, sse } from './fakes'
 import { show, input, posts, settled, message, chat, slow, live } from './shown'
-
-beforeEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
 
 const started = (id: string) => event('stream_start', { run_id: 'r', conversation_id: 7, user_message_id: id })
 const found = json({ items: [{ run_id: 'r', conversation_id: 7, chat_id: 'c', state: 'completed', attempt: 1, last_sequence: 9, created_at: '', usage: {} }] })

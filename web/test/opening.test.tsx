@@ -1,19 +1,12 @@
 import { screen, waitFor } from '@testing-library/react'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { ChatStore } from '../src/state/store/store'
 import { answerFrames, fakeApi, json, sse } from './fakes'
 import { chat, input, live, message, posts, show, slow } from './shown'
 
 beforeEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
   sessionStorage.setItem('chattray:k:conversation', '7')
 })
-afterEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
-
 const stored = [message('q', 'user', 'x'), message('a', 'assistant', 'Kept.')]
 
 /** A tray whose chat is still being opened, with a question for which Enter was pressed. */

@@ -1,5 +1,5 @@
 import { screen } from '@testing-library/react'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { de } from '../src/labels/de'
 import { defaultLabels as en } from '../src'
 import { createDocumentApi } from '../src/api/documents'
@@ -29,8 +29,6 @@ interface Foreign {
 const raw = /Error|Too|Forbidden|session|null|HTTP/
 
 const respond = ({ status, body, type = 'text/plain', redirected = false }: Foreign) => () => Object.defineProperty(new Response(body, { status, statusText: 'Error of a proxy', headers: { 'Content-Type': type } }), 'redirected', { value: redirected })
-
-beforeEach(() => localStorage.clear())
 
 describe.each<Foreign>(answers)('an answer of a proxy with status $status', (answer) => {
   const { words, as = answer.status } = answer

@@ -23,8 +23,6 @@ function show({ getToken, labels }: { getToken: () => Promise<string>; labels?: 
 }
 
 beforeEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
   vi.spyOn(console, 'error').mockImplementation(() => undefined)
 })
 

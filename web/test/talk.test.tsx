@@ -1,16 +1,7 @@
 import { act, createEvent, fireEvent, screen, waitFor, within } from '@testing-library/react'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { answerFrames, event, frame, json, png, sse, type Call } from './fakes'
 import { chat, input, live, message, posts, settled, show, slow } from './shown'
-
-beforeEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
-afterEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
 
 const opened = () => sessionStorage.setItem('chattray:k:conversation', '7')
 

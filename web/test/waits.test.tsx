@@ -1,13 +1,8 @@
 import { act, screen, waitFor } from '@testing-library/react'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { useChatContext } from '../src'
 import { answerFrames, event, sse } from './fakes'
 import { chat, input, live, message, posts, show } from './shown'
-
-beforeEach(() => {
-  localStorage.clear()
-  sessionStorage.clear()
-})
 
 const start = [event('stream_start', { run_id: 'run-1', conversation_id: 7, user_message_id: 'q0' })]
 

@@ -85,5 +85,5 @@ export function useDecisions({ place: { id, api }, read, act }: ReturnType<typeo
   return { pending, here, decideOne, decideAll, undoable: decisions.at(-1)?.kind ?? null, undo: takeBack, undoing }
 }
 
-/** Stands for an undo in what is being decided; no block has this id. */
+/** The id of an undo among those that are being decided. No block has it. */
 const UNDO = ' undo'
