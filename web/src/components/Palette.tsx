@@ -8,6 +8,7 @@ import { nameWords } from '../state/trail'
 import { useAllLabels } from '../state/allLabels'
 import { tell } from '../state/tell'
 import { useTray, type TrayContext } from '../state/tray'
+import { useStateOf } from '../state/useStateOf'
 import { whenSettled } from '../state/whenSettled'
 import type { Labels } from '../labels/tray'
 import { answerAgain } from './answerAgain'
@@ -42,10 +43,8 @@ export default function Palette({ asked, keys, onPick, onClose, onActive }: Pale
   const id = useId()
   const options = useOptions(asked.kind)
   const found = useMemo(() => matching(options, asked.query), [options, asked.query])
-  const [{ of, at }, setActive] = useState({ of: asked, at: 0 })
   // Another query begins at its first option.
-  if (of.query !== asked.query || of.kind !== asked.kind) setActive({ of: asked, at: 0 })
-  const setAt = (to: number) => setActive({ of: asked, at: to })
+  const [at, setAt] = useStateOf(`${asked.kind} ${asked.query}`, 0)
   const active = Math.min(at, found.length - 1)
   const list = useRef<HTMLUListElement>(null)
   useLayoutEffect(() => {

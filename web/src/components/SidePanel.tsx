@@ -1,18 +1,18 @@
-import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
+import { useEffect, useLayoutEffect, useRef, type ReactNode, type RefObject } from 'react'
 import { takeEscape } from '../state/keys'
 import { useAllLabels } from '../state/allLabels'
 import { CloseIcon } from './icons'
 import { IconButton } from './IconButton'
+import { useStateOf } from '../state/useStateOf'
 import { useDrag } from './useDrag'
 
 /** The panel beside the tray, or within it above the answer if there is no room. Escape closes it; its edge can be dragged. */
 export function SidePanel({ title, width, focus = true, onClose, footer, children }: { title: string; width?: string; focus?: boolean; onClose: () => void; footer?: ReactNode; children: ReactNode }) {
   const labels = useAllLabels()
   const panel = useRef<HTMLElement>(null)
-  const [{ of, size }, setDragged] = useState<{ of?: string; size: number | null }>({ of: width, size: null })
   // Another width replaces the one that was dragged.
-  if (of !== width) setDragged({ of: width, size: null })
-  const drag = useDrag(panel, 'left', size ?? (Number.parseInt(width ?? '', 10) || 480), (to) => setDragged({ of: width, size: to }))
+  const [size, setSize] = useStateOf<number | null>(width, null)
+  const drag = useDrag(panel, 'left', size ?? (Number.parseInt(width ?? '', 10) || 480), setSize)
   useFocusLent(panel, focus)
   return (
     <section

@@ -12,6 +12,7 @@ import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import { useKeptShort, useShort } from '../state/longText'
+import { useStateOf } from '../state/useStateOf'
 import type { SocketRun } from '../socket/chunks'
 import { underWay, type ChatSocket, type SocketQuestion, type SocketState } from '../socket/socket'
 import { firstWords } from './places'
@@ -42,8 +43,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
   const field = useRef<HTMLTextAreaElement>(null)
   const [, draw] = useState(0)
   const documentId = state.document?.id ?? ''
-  const [{ of, target }, setChosen] = useState({ of: documentId, target: ANYWHERE })
-  if (of !== documentId) setChosen({ of: documentId, target: ANYWHERE })
+  const [target, setTarget] = useStateOf(documentId, ANYWHERE)
   const [failed, setFailed] = useState({ documentId, problem: '' })
   const problem = failed.documentId === documentId ? failed.problem : ''
   const setProblem = useCallback((problem: string) => setFailed({ documentId, problem }), [documentId])
@@ -99,7 +99,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
           }}
         />
         <label className="ct-sr" htmlFor={where}>{labels.docAskWhere}</label>
-        <select className="ct-input" id={where} value={gone ? ANYWHERE : target} onChange={(e) => setChosen({ of: documentId, target: e.target.value })}>
+        <select className="ct-input" id={where} value={gone ? ANYWHERE : target} onChange={(e) => setTarget(e.target.value)}>
           <option value={ANYWHERE}>{labels.docAskAnywhere}</option>
           <option value={NEW}>{labels.docAskNew}</option>
           {state.blocks.map((b, i) => <option key={b.id} value={b.id} label={labels.docAskBlock(i + 1, firstWords(b))} />)}
