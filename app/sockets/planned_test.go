@@ -2,6 +2,7 @@ package sockets
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
@@ -88,5 +89,66 @@ func TestBlocksPlannedTwiceEndWithTheirRun(t *testing.T) {
 	left := apptest.Decode[schemas.Document](t, client.Must(http.MethodGet, "/api/documents/d", nil))
 	if len(left.Blocks) != 1 || left.Blocks[0].State != schemas.BlockClean || left.NewTitle != "" {
 		t.Errorf("the document is %s, want it as it was before the plans", apptest.JSON(left))
+	}
+}
+
+// What the user does in a document while a run plans it is no part of the plan: when the run
+// is stopped before it has written, the rest of the document is as before.
+func TestUserActsBesideAPlan(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edits bool // the run edits an old block
+		act   func(client *apptest.Client, planned string)
+		left  []string
+	}{
+		"applies an answer": {act: func(client *apptest.Client, _ string) {
+			client.Must(http.MethodPost, "/api/blocks/said/apply", map[string]any{"document_id": "d"})
+		}, left: []string{"Old", "+Gold is heavy."}},
+		"rejects an edit": {edits: true, act: func(client *apptest.Client, _ string) {
+			client.Must(http.MethodPost, "/api/blocks/old/revert", nil)
+		}, left: []string{"Old"}},
+		"rejects what is planned": {act: func(client *apptest.Client, planned string) {
+			client.Must(http.MethodPost, "/api/blocks/"+planned+"/revert", nil)
+		}, left: []string{"Old"}},
+		"fills what is planned": {act: func(client *apptest.Client, planned string) {
+			client.Must(http.MethodPatch, "/api/blocks/"+planned, map[string]any{"content": "Mine"})
+		}, left: []string{"Old", "Mine"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, up := apptest.ServeScripted(t)
+			client.Must(http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "D"})
+			client.Must(http.MethodPost, "/api/documents/d/blocks", map[string]any{"id": "old", "type": "md", "content": "Old"})
+			up.Push(upstream.Text("Gold is heavy."))
+			c := client.Dial("ann")
+			c.Send(`{"name":"message","message":{"content":"Gold?"},"chat_id":"other","block_id":"said"}`)
+			c.Until(apptest.IsRunEnd)
+			up.Push(upstream.Stream(upstream.Call(0, "p", "plan_document", `{"title":"Gold","blocks":[{"type":"md","heading":"Mines"}]}`), upstream.Finish("tool_calls")))
+			last := "p"
+			if tt.edits {
+				last = "e"
+				up.Push(upstream.Stream(upstream.Call(0, "e", "edit_block", `{"block_id":"old","content":"New"}`), upstream.Finish("tool_calls")))
+			}
+			up.Push(upstream.Open(upstream.Hang()))
+			c.Send(`{"name":"message","message":{"content":"Plan"},"mode":"agent","document_id":"d","chat_id":"c"}`)
+			run := c.Until(func(c schemas.Chunk) bool { return c.RunID != "" })[0].RunID
+			c.Until(func(c schemas.Chunk) bool { return c.ToolUseID == last && c.Event == schemas.ToolCompletes })
+			tt.act(client, turn.BlockID(run, 0, "plan_document", 0))
+			c.Send(`{"name":"stop","chat_id":"c"}`)
+			c.Until(apptest.IsRunEnd)
+			d := apptest.Decode[schemas.Document](t, client.Must(http.MethodGet, "/api/documents/d", nil))
+			var left []string
+			for _, b := range d.Blocks {
+				switch {
+				case b.State == schemas.BlockClean:
+					left = append(left, *b.Current)
+				case b.New != nil:
+					left = append(left, "+"+*b.New)
+				default:
+					left = append(left, string(b.State))
+				}
+			}
+			if !slices.Equal(left, tt.left) || d.NewTitle != "" {
+				t.Errorf("the document is %q with the title %q waiting, want %q with none", left, d.NewTitle, tt.left)
+			}
+		})
 	}
 }

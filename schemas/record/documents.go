@@ -46,9 +46,10 @@ type BlockWrite struct {
 	// KeepsType refuses content of another type than the block's. Otherwise a block
 	// that has no accepted content takes the new type.
 	KeepsType bool
-	// Moves is true if an existing block moves to the place of After, if that
-	// is given; otherwise it keeps its place.
-	Moves bool
+	// Applied says that the user puts the content there, from a chat: it is no part of a
+	// plan that a run makes. Without Only an existing block moves to the place of After, if
+	// that is given.
+	Applied bool
 	// Match is for the block with Only, else for the document, also if the block exists.
 	Match Match
 	// Create, when not nil, is the document to create if it does not exist.

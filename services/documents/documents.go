@@ -359,7 +359,7 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 	if content == "" {
 		return schemas.Block{}, schemas.NewError(schemas.CodeInvalid, "the block has no text to apply")
 	}
-	w := record.BlockWrite{Match: match, Moves: a.TargetBlockID == "", NewBlock: record.NewBlock{Type: source.Type, Content: content, Meta: source.Meta, After: a.AfterBlockID}}
+	w := record.BlockWrite{Match: match, Applied: true, NewBlock: record.NewBlock{Type: source.Type, Content: content, Meta: source.Meta, After: a.AfterBlockID}}
 	if w.ID = a.TargetBlockID; w.ID != "" {
 		w.Only, w.KeepsType = true, true
 	} else {

@@ -91,9 +91,9 @@ func (d *change) save(h *head, set string, args ...any) error {
 		` WHERE owner = ? AND id = ?`, append(values, d.owner, h.ID)...)
 }
 
-// saveProposal is save for a change of a run: the block is no longer older than the plan.
+// saveProposal is save for what a run proposes.
 func (d *change) saveProposal(h *head, set string, args ...any) error {
-	return d.save(h, ", kept_state = NULL"+set, args...)
+	return d.save(h, ", kept_state = CASE WHEN kept_state IS NOT NULL THEN "+changedSince+" END"+set, args...)
 }
 
 // holds reports whether the column has exactly this text.
@@ -291,6 +291,13 @@ func (t *Tables) PatchBlock(ctx context.Context, owner, id string, p schemas.Blo
 				size := int64(len(content))
 				if h.CurrentSize == nil && h.NewSize != nil && *h.NewSize == 0 { // else accepting it would empty the block
 					set, h.NewSize = ", new = NULL", nil
+				}
+				if h.CurrentSize == nil && h.KeptPlan == 0 { // the block is the user's, not the plan's
+					kept := "'clean'"
+					if h.NewSize != nil {
+						kept = changedSince
+					}
+					set += ", kept_state = COALESCE(kept_state, " + kept + ")"
 				}
 				changed, set, args, h.CurrentSize = true, set+", current = ?", []any{content}, &size
 			}

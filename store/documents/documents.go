@@ -232,8 +232,8 @@ func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
 	return d, nil
 }
 
-// RenameDocument sets the document's title; a pending title is dropped. It
-// returns the document without its blocks.
+// RenameDocument sets the document's title; a pending title is dropped, also one that
+// undoing a plan would bring back. It returns the document without its blocks.
 func (t *Tables) RenameDocument(ctx context.Context, owner, id, title string, match record.Match) (schemas.Document, error) {
 	var renamed schemas.Document
 	err := t.changeDocument(ctx, owner, id, nil, func(d *change) error {
@@ -245,8 +245,10 @@ func (t *Tables) RenameDocument(ctx context.Context, owner, id, title string, ma
 			if err := d.keepOften(schemas.VersionEdited, nil); err != nil {
 				return err
 			}
-			if err := d.exec("UPDATE documents SET title = ?, new_title = NULL, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
-				title, d.next(), d.now, owner, id); err != nil {
+			if err := d.exec("UPDATE documents SET title = ? WHERE owner = ? AND id = ?", title, owner, id); err != nil {
+				return err
+			}
+			if err := d.dropTitles(); err != nil {
 				return err
 			}
 			d.row.ChangedAt = d.now

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -57,6 +58,15 @@ func (d *change) setPlans(title string, plans []string, by string) error {
 		d.row.NewTitle, d.row.Plans, d.row.PlannedBy, d.next(), d.now, d.owner, d.row.ID)
 }
 
+// dropTitles drops the pending title and those before each plan.
+func (d *change) dropTitles() error {
+	plans, err := d.plans()
+	if err != nil {
+		return err
+	}
+	return d.setPlans("", make([]string, len(plans)), *cmp.Or(d.row.PlannedBy, new(string)))
+}
+
 // PlanDocument proposes a new structure. The blocks of the document are hidden
 // until the plan is reverted: they are marked to be deleted and keep their
 // pending changes. The planned blocks are added at the end, and the title
@@ -104,12 +114,12 @@ func (t *Tables) PlanDocument(ctx context.Context, owner, id string, p record.Pl
 // plannedOnly that of one which the last plan has added.
 const (
 	unwritten   = "state = 'pending_new' AND new = '' AND (meta IS NULL OR meta LIKE '{\"" + record.PlannedKey + "\":%')"
-	plannedOnly = sinceThePlan + " AND " + unwritten
+	plannedOnly = ofThePlan + " AND " + unwritten
 )
 
 // DropPlanned removes the blocks of the document that the run has planned and not written,
-// and returns them without their content. If the plan has nothing else, it is undone.
-// Without a pending plan of the run nothing changes.
+// and returns them without their content. If nothing else in the document is of the run, its
+// plan is undone; what the user has done meanwhile stays. Without a pending plan of the run nothing changes.
 func (t *Tables) DropPlanned(ctx context.Context, owner, id, run string) ([]schemas.Block, error) {
 	var dropped []schemas.Block
 	err := t.changeDocument(ctx, owner, id, nil, func(d *change) (err error) {
@@ -125,18 +135,21 @@ func (d *change) dropPlanned(run string) (dropped []schemas.Block, err error) {
 	}
 	const scope = " FROM blocks WHERE owner = ? AND document_id = ? AND "
 	err = d.tx.Raw("SELECT id, document_id, type, state, position, revision"+scope+plannedOnly+" ORDER BY position", d.owner, d.row.ID).Scan(&dropped).Error
-	if err != nil || len(dropped) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	if _, err := d.remove(" AND " + plannedOnly); err != nil {
-		return nil, err
+	if len(dropped) > 0 {
+		if _, err := d.remove(" AND " + plannedOnly); err != nil {
+			return nil, err
+		}
+		if err := d.touch(); err != nil {
+			return nil, err
+		}
 	}
 	left := 0
-	if err := sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*)"+scope+sinceThePlan, d.owner, d.row.ID), &left); err != nil {
-		return nil, err
-	}
-	if left > 0 || d.row.Plans == nil { // the user has accepted the plan
-		return dropped, d.touch()
+	err = sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*)"+scope+ofThePlan, d.owner, d.row.ID), &left)
+	if err != nil || left > 0 || d.row.Plans == nil { // the user has accepted the plan
+		return dropped, err
 	}
 	return dropped, d.undoPlan()
 }
@@ -181,17 +194,27 @@ func (d *change) hide(title, run string) error {
 	return d.count()
 }
 
-// Values of kept_state of a block that is restored by itself, while its plan stays, and
-// of one that is restored with its plan. The first keeps the state before the plan until it
-// is changed: it is older than the plan.
+// Values of kept_state of a block that no plan hides, beside its state: then it is older than
+// the last plan, or the user's own. NULL is a block that the plan has added, or of which the
+// user has accepted something since.
+const (
+	changedSince = "'changed'" // older or the user's own, and a run has proposed something since
+	appliedSince = "'applied'" // what waits is of the user, from a chat
+)
+
+// Values that unhide gives a block which is restored by itself, while its plan stays, and one
+// that is restored with its plan.
 const (
 	restoredAlone = "kept_state"
 	restored      = "NULL"
 )
 
-// sinceThePlan is the condition of a block that is not older than the last plan, or that a
-// run has changed since.
-const sinceThePlan = "kept_plan = 0 AND kept_state IS NULL"
+// Conditions of blocks that no plan hides: ofThePlan of one that is the last plan's or that
+// a run has changed since, sinceThePlan also of one to which the user has applied something.
+const (
+	ofThePlan    = "kept_plan = 0 AND (kept_state IS NULL OR kept_state = " + changedSince + ")"
+	sinceThePlan = "(kept_state IS NULL OR kept_state IN (" + changedSince + ", " + appliedSince + "))"
+)
 
 // unhideAll restores all blocks that a plan hides. Those that were restored by themselves are
 // no longer older than the last plan that is left.

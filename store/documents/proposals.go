@@ -25,7 +25,7 @@ func (t *Tables) WriteBlock(ctx context.Context, owner, document string, w recor
 		case err == nil && w.Only && !w.Match.Holds(h.Revision), !w.Only && !w.Match.Holds(d.revision):
 			return schemas.ErrStale
 		case err == nil:
-			if err = d.propose(h, &w); err == nil && w.Moves && w.After != nil {
+			if err = d.propose(h, &w); err == nil && w.Applied && !w.Only && w.After != nil {
 				err = d.move(w.ID, w.After)
 			}
 		case isMissing(err) && !w.Only:
@@ -33,6 +33,9 @@ func (t *Tables) WriteBlock(ctx context.Context, owner, document string, w recor
 				w.Type = schemas.BlockMarkdown
 			}
 			err = d.add(&w.NewBlock, true)
+		}
+		if err == nil && w.Applied {
+			err = d.exec("UPDATE blocks SET kept_state = "+appliedSince+" WHERE owner = ? AND id = ? AND (kept_state IS NOT NULL OR current IS NULL)", owner, w.ID)
 		}
 		if err == nil {
 			written, err = oneBlock(d.tx, owner, w.ID)

@@ -23,8 +23,8 @@ var (
 	settleGone = map[record.Settle]string{record.Accept: "state = 'pending_delete'", record.Revert: "kept_plan = 0 AND state = 'pending_new'"}
 	settleKept = map[record.Settle]string{
 		record.Accept: `current = COALESCE(new, current), meta = COALESCE(new_meta, meta), position = COALESCE(new_position, position),
-			size = octet_length(COALESCE(new, current)) + COALESCE(octet_length(COALESCE(new_meta, meta)), 0)`,
-		record.Revert: `size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
+			kept_state = NULLIF(kept_state, ` + changedSince + `), size = octet_length(COALESCE(new, current)) + COALESCE(octet_length(COALESCE(new_meta, meta)), 0)`,
+		record.Revert: `kept_state = CASE WHEN kept_state = ` + changedSince + ` THEN 'clean' ELSE kept_state END, size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
 	}
 	settled = map[record.Settle]string{record.Accept: " AND NOT (" + unwritten + ")"}
 )
@@ -153,7 +153,7 @@ func (d *change) revertAll() error {
 	}
 	since := ""
 	if len(plans) > 0 {
-		since = " AND kept_state IS NULL"
+		since = " AND " + sinceThePlan
 	}
 	_, changed, err := d.settle(record.Revert, since)
 	if err != nil {
