@@ -3304,6 +3304,12 @@ export interface components {
             /** @description Where the answer goes; also several, comma separated. In the mode `agent` an answer goes to the chat, and a block of a document is what the message is about: the model reads it and changes it with its tools. In a chat the first one is the id of the answer. If another answer of the chat has that id, the new answer replaces it when it begins; while the other one is being written, the message waits for its turn */
             block_id?: string;
             block_ids?: string;
+            /**
+             * @description The document that the message is about; in the mode `chat`, which is the default with it, the answer goes into
+             *     the document. Without a `chat_id` a message belongs to the chat whose `chat_id` is the document's id. That holds
+             *     also while a run of another chat writes in the document: the message does not join that chat, but starts a run
+             *     beside it. It waits for that run only if the run plans the document or writes a block that the message names
+             */
             document_id?: string;
             chat_id?: string;
             /**
