@@ -1,7 +1,9 @@
 package schemas
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"unicode/utf8"
 )
@@ -60,11 +62,25 @@ func (p *ChatResponsePayload) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// Encode returns a value of this service as JSON, which cannot fail.
+// Encode returns a value of this service as JSON, which cannot fail. It is on one line, as a
+// string of AppendString is.
 func Encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return json.RawMessage("null")
+	}
+	return onOneLine(raw)
+}
+
+// lineEnds are the ends of lines that JSON may have in strings as they are.
+var lineEnds = []string{"\u0085", "\u2028", "\u2029"}
+
+// onOneLine escapes the ends of lines in the strings of JSON.
+func onOneLine(raw []byte) []byte {
+	for _, end := range lineEnds {
+		if bytes.Contains(raw, []byte(end)) {
+			raw = bytes.ReplaceAll(raw, []byte(end), fmt.Appendf(nil, `\u%04x`, []rune(end)[0]))
+		}
 	}
 	return raw
 }
@@ -91,7 +107,7 @@ func appendRaw(dst []byte, raw json.RawMessage) []byte {
 	if raw == nil {
 		return append(dst, "null"...)
 	}
-	return append(dst, raw...)
+	return append(dst, onOneLine(raw)...)
 }
 
 // appendMarshalled appends v by json.Marshal, unless n is 0.
@@ -103,7 +119,7 @@ func appendMarshalled(dst []byte, key string, n int, v any) []byte {
 	if err != nil {
 		return dst
 	}
-	return append(AppendKey(dst, key), raw...)
+	return append(AppendKey(dst, key), onOneLine(raw)...)
 }
 
 func appendList[T any](dst []byte, key string, list []T, one func([]byte, *T) []byte) []byte {
@@ -123,8 +139,8 @@ func appendList[T any](dst []byte, key string, list []T, one func([]byte, *T) []
 const hexDigits = "0123456789abcdef"
 
 // AppendString appends s as a JSON string on one line. Invalid UTF-8 becomes
-// U+FFFD; control characters, and U+2028 and U+2029, which end a line in
-// JavaScript, are escaped.
+// U+FFFD; control characters of ASCII are escaped, and so are U+2028, U+2029 and U+0085,
+// which end a line for clients that divide a stream by all that Unicode knows as such.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -143,6 +159,9 @@ func AppendString(dst []byte, s string) []byte {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			dst = append(append(dst, s[start:i]...), `\ufffd`...)
+			start = i + size
+		case r == '\u0085':
+			dst = append(append(dst, s[start:i]...), `\u0085`...)
 			start = i + size
 		case r == '\u2028' || r == '\u2029':
 			dst = append(append(dst, s[start:i]...), `\u202`...)

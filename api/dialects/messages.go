@@ -145,13 +145,7 @@ func appendLevel(dst []byte, key string, n uint32) []byte {
 // propFields are the props of a frame, or a part of them.
 type propFields map[string]any
 
-func props(f propFields) json.RawMessage {
-	raw, err := json.Marshal(f)
-	if err != nil {
-		return json.RawMessage("{}")
-	}
-	return raw
-}
+func props(f propFields) json.RawMessage { return schemas.Encode(f) }
 
 func eventProps(name string, data any) json.RawMessage {
 	return props(propFields{"event": name, "data": data})

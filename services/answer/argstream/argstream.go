@@ -245,7 +245,9 @@ func (a *Reader) escapeByte(c byte, out *strings.Builder) {
 		a.high = unit
 	default:
 		a.lone(out)
-		out.WriteRune(unit)
+		if unit != 0 { // it is not stored
+			out.WriteRune(unit)
+		}
 	}
 }
 
