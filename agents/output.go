@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -40,7 +41,8 @@ func (l *loop) modelText(r turn.Result) string {
 	return cut(r.Text, l.req.ToolOutput)
 }
 
-// clean limits the size of a tool's result and makes its text valid UTF-8 without NUL.
+// clean limits the size of a tool's result and makes it valid UTF-8, its text also without NUL:
+// browsers close a websocket whose text is not UTF-8.
 func clean(r turn.Result) turn.Result {
 	if len(r.Text) > maxResultText {
 		kept := text.Bytes(r.Text, maxResultText)
@@ -51,11 +53,16 @@ func clean(r turn.Result) turn.Result {
 		r.Text += fmt.Sprintf("\n\n[the payload of %d bytes was too large and is not shown]", len(r.Payload.Data))
 		r.Payload = nil
 	}
+	if r.Payload != nil && !utf8.Valid(r.Payload.Data) {
+		r.Payload = &turn.Payload{Type: r.Payload.Type, Data: validUTF8(r.Payload.Data)}
+	}
 	if len(r.Data) > maxPayload {
 		r.Data = nil
 	}
 	return r
 }
+
+func validUTF8(raw []byte) []byte { return bytes.ToValidUTF8(raw, []byte("\uFFFD")) }
 
 // cut returns s. If s has more than limit characters, it is replaced by its
 // head, a note with the length, and its tail, at most limit characters

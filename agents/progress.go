@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/time/rate"
 
@@ -46,6 +47,8 @@ func (p *progress) report(step turn.Progress) {
 	step.Stage, step.Message = text.Bytes(step.Stage, maxProgressText), text.Bytes(step.Message, maxProgressText)
 	if len(step.Data) > maxProgressData || !json.Valid(step.Data) {
 		step.Data = nil
+	} else if !utf8.Valid(step.Data) {
+		step.Data = validUTF8(step.Data)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

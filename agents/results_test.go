@@ -43,6 +43,30 @@ func TestResultDataReachesTheModel(t *testing.T) {
 	}
 }
 
+// What a tool shows to the page is UTF-8, whatever the tool got from elsewhere.
+func TestWhatToolsShowIsUTF8(t *testing.T) {
+	latin := json.RawMessage("{\"name\":\"Andr\xe9\"}")
+	made := tool("made", func(_ context.Context, c *turn.Call) (turn.Result, error) {
+		c.Progress("reading", "", 0, latin)
+		return turn.Result{Text: "x", Payload: &turn.Payload{Type: "t", Data: latin}}, nil
+	})
+	m := modeltest.NewScript(modeltest.Ask("", ask("a", "made", "")), modeltest.Say("ok"))
+	var got []string
+	run(t.Context(), agents.New(m, agents.Options{}), request(made), func(e turn.Event) {
+		switch e := e.(type) {
+		case turn.ToolProgress:
+			got = append(got, string(e.Data))
+		case turn.PayloadMade:
+			got = append(got, string(e.Payload.Data))
+		default:
+		}
+	})
+	const want = `{"name":"Andr�"}`
+	if d := cmp.Diff([]string{want, want}, got); d != "" {
+		t.Errorf("shown (-want +got):\n%s", d)
+	}
+}
+
 // An answer that an earlier attempt has completed counts, also if the run was cancelled since.
 func TestStoredAnswerCountsAfterACancel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -309,7 +309,12 @@ func toolRegistry(c settings.Config, data *store.Store, docs *documents.Document
 	if err != nil {
 		return nil, err
 	}
-	return tools.NewRegistry(append(list, more...)...)
+	registry, err := tools.NewRegistry(append(list, more...)...)
+	if err != nil {
+		return nil, err
+	}
+	registry.Expect(builtin.Optional()...)
+	return registry, nil
 }
 
 // authenticator turns a bearer token into a user; see api.Options.

@@ -75,12 +75,12 @@ func NewType(def turn.PayloadDef) (turn.PayloadType, error) {
 func checkDef(def turn.PayloadDef) error {
 	var errs []error
 	if !nameForm.MatchString(def.Name) {
-		errs = append(errs, errors.New("name must be lower case letters, digits and _ (at most 64)"))
+		errs = append(errs, errors.New("name must begin with a lower case letter and have only those, digits and _ (at most 64)"))
 	}
 	switch def.Source {
 	case sourceLLM:
 		if !markerForm.MatchString(def.Marker) {
-			errs = append(errs, fmt.Errorf("marker %q must be upper case letters, digits and _ (at most 63) with a colon at the end", def.Marker))
+			errs = append(errs, fmt.Errorf("marker %q must begin with an upper case letter, have only those, digits and _ (2 to 63), and end with a colon", def.Marker))
 		}
 		if def.Marker == markerValues || def.Marker == markerActions {
 			errs = append(errs, fmt.Errorf("marker %s belongs to suggestions", def.Marker))

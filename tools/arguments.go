@@ -175,7 +175,8 @@ func (a *arguments) check(input json.RawMessage) error {
 		if err == nil {
 			return nil
 		}
-		add("", plain(err))
+		field, where := place(err)
+		add(field, where+plain(err))
 	}
 	wrong = wrong[:min(len(wrong), maxProblems)]
 	details := make([]string, len(wrong))
@@ -202,19 +203,6 @@ func nothing(s *jsonschema.Schema) bool {
 	return s != nil && s.Not != nil && reflect.DeepEqual(*s.Not, jsonschema.Schema{})
 }
 
-// deeper returns the validator's own message if the fault is inside a value, or if the
-// schema's description says nothing about values.
-func (a *arguments) deeper(name string, v any) string {
-	switch v.(type) {
-	case map[string]any, []any:
-	default:
-		if !strings.HasPrefix(expected(a.schema.Properties[name]), noKind) {
-			return ""
-		}
-	}
-	return " (" + plain(a.parts[name].Validate(v)) + ")"
-}
-
 func object(input json.RawMessage) (map[string]any, error) {
 	if len(bytes.TrimSpace(input)) == 0 {
 		return map[string]any{}, nil
@@ -228,147 +216,6 @@ func object(input json.RawMessage) (map[string]any, error) {
 		return nil, misfit{schemas.NewError(schemas.CodeInvalid, "they must be a JSON object; got "+shown(v))}
 	}
 	return args, nil
-}
-
-// noKind describes values of any type.
-const noKind = "a value"
-
-// expected describes the values that a schema accepts.
-func expected(s *jsonschema.Schema) string {
-	if s == nil {
-		return noKind
-	}
-	text := kinds(s)
-	if len(s.Enum) > 0 {
-		text = "one of " + list(s.Enum)
-	}
-	if s.Const != nil {
-		text = jsonText(*s.Const)
-	}
-	if s.Type == "array" && s.Items != nil && s.Items.Type != "" {
-		text += " of " + s.Items.Type + "s"
-	}
-	limits := []string{}
-	limit := func(format string, v any) { limits = append(limits, fmt.Sprintf(format, v)) }
-	if s.Minimum != nil {
-		limit("at least %v", *s.Minimum)
-	}
-	if s.Maximum != nil {
-		limit("at most %v", *s.Maximum)
-	}
-	if s.ExclusiveMinimum != nil {
-		limit("more than %v", *s.ExclusiveMinimum)
-	}
-	if s.ExclusiveMaximum != nil {
-		limit("less than %v", *s.ExclusiveMaximum)
-	}
-	if s.MultipleOf != nil {
-		limit("a multiple of %v", *s.MultipleOf)
-	}
-	if s.MinLength != nil {
-		limit("at least %d characters", *s.MinLength)
-	}
-	if s.MaxLength != nil {
-		limit("at most %d characters", *s.MaxLength)
-	}
-	if s.MinItems != nil {
-		limit("at least %d items", *s.MinItems)
-	}
-	if s.MaxItems != nil {
-		limit("at most %d items", *s.MaxItems)
-	}
-	if s.Pattern != "" {
-		limit("matching %s", s.Pattern)
-	}
-	if len(limits) > 0 {
-		text += ", " + strings.Join(limits, ", ")
-	}
-	if s.Description != "" {
-		text += " (" + s.Description + ")"
-	}
-	return text
-}
-
-// kinds describes the types that a schema accepts: its own, or those of its alternatives.
-func kinds(s *jsonschema.Schema) string {
-	names := make([]string, 0, len(s.Types))
-	for _, t := range s.Types {
-		names = append(names, article(t))
-	}
-	if s.Type == "" && len(names) == 0 {
-		for _, alternative := range slices.Concat(s.AnyOf, s.OneOf) {
-			names = append(names, expected(alternative))
-		}
-	}
-	if len(names) == 0 {
-		return article(s.Type)
-	}
-	return strings.Join(names, " or ")
-}
-
-func article(kind string) string {
-	switch kind {
-	case "":
-		return noKind
-	case "null":
-		return kind
-	case "integer", "array", "object":
-		return "an " + kind
-	default:
-		return "a " + kind
-	}
-}
-
-func list(values []any) string {
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = jsonText(v)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// shown returns a value with its type, shortened.
-func shown(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "an array"
-	case string:
-		return "the string " + text.Ellipsis(jsonText(v), maxShownValue)
-	case float64:
-		return "the number " + jsonText(v)
-	default:
-		return jsonText(v)
-	}
-}
-
-func jsonText(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return "?"
-	}
-	return string(b)
-}
-
-// plain returns the validator's message without its path.
-func plain(err error) string {
-	if err == nil {
-		return ""
-	}
-	text := err.Error()
-	for {
-		rest, ok := strings.CutPrefix(text, "validating ")
-		if !ok {
-			return text
-		}
-		_, text, ok = strings.Cut(rest, ": ")
-		if !ok {
-			return rest
-		}
-	}
 }
 
 // decode decodes checked arguments. JSON Schema accepts 5.0 and 1e3 as
@@ -387,5 +234,9 @@ func decode(input json.RawMessage, in any) error {
 			return nil
 		}
 	}
-	return schemas.NewError(schemas.CodeInvalid, "the arguments do not fit the tool's schema").Because(err)
+	reason := err.Error()
+	if misfit, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		reason = fmt.Sprintf("%q cannot be the %s", misfit.Field, misfit.Value)
+	}
+	return schemas.NewError(schemas.CodeInvalid, "the arguments cannot be used: "+text.Line(reason, maxShownProblem)).Because(err)
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -187,13 +188,11 @@ var manyEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\u0022`, `&`, `\u0026`, `
 // more escapes than needed: PHP escapes slashes.
 func Secrets(headers map[string]string) *strings.Replacer {
 	const shortest = 6 // a shorter value is not a secret and may be a common word
-	var pairs []string
+	var forms []string
 	hide := func(s string) {
 		if len(s) >= shortest {
 			quoted := strings.Trim(jsonText(s), `"`)
-			for _, form := range []string{s, quoted, strings.ReplaceAll(quoted, "/", `\/`), manyEscapes.Replace(s)} {
-				pairs = append(pairs, form, "[redacted]")
-			}
+			forms = append(forms, s, quoted, strings.ReplaceAll(quoted, "/", `\/`), manyEscapes.Replace(s))
 		}
 	}
 	for name, v := range headers {
@@ -205,6 +204,11 @@ func Secrets(headers map[string]string) *strings.Replacer {
 		if _, credentials, ok := strings.Cut(v, " "); ok {
 			hide(strings.TrimSpace(credentials))
 		}
+	}
+	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) }) // one that begins with another one is removed as a whole
+	pairs := make([]string, 0, 2*len(forms))
+	for _, form := range forms {
+		pairs = append(pairs, form, "[redacted]")
 	}
 	return strings.NewReplacer(pairs...)
 }

@@ -258,6 +258,16 @@ func TestHTTPToolHidesEscapedSecrets(t *testing.T) {
 	}
 }
 
+// A secret that begins with the value of another header is hidden as a whole.
+func TestSecretThatBeginsWithAnotherValue(t *testing.T) {
+	headers := map[string]string{"X-Tenant": "acme-prod", "Authorization": "Bearer acme-prod-9f8e7d6c", "X-Team": "acme-prod-9f8"}
+	for range 100 { // a map has no order
+		if got := tools.Secrets(headers).Replace("no key acme-prod-9f8e7d6c"); got != "no key [redacted]" {
+			t.Fatalf("got %q, want no part of the secret in it", got)
+		}
+	}
+}
+
 func TestHTTPToolErrors(t *testing.T) {
 	tool, _ := declared(t, turn.HTTPTool{URL: "/"}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")

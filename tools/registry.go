@@ -18,6 +18,8 @@ type Registry struct {
 	tools  []turn.Tool
 	byName map[string]int
 	groups []group
+	// expected are the names of tools that may be absent.
+	expected []string
 }
 
 // nameRule matches the function names that model servers accept.
@@ -59,11 +61,12 @@ func (r *Registry) Add(tools ...turn.Tool) error {
 	return nil
 }
 
-// builtinNames are the names of the built-in tools, configured or not.
-var builtinNames = []string{
-	"search_pubmed", "get_pubmed_article", "web_search", "fetch_webpage", "search_articles", "list_reports", "get_report",
-	"list_streams", "get_stream", "get_payload", "read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block",
-	"research", "compare_models", "order_print",
+// Expect lets pages name tools that may be absent here, such as those whose service is not
+// configured. Call it only at the start.
+func (r *Registry) Expect(names ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expected = append(r.expected, names...)
 }
 
 // fault returns what is wrong with a tool.
@@ -93,13 +96,12 @@ func fault(t turn.Tool) error {
 }
 
 // Has reports whether a page may name this tool: it exists, a group may get it,
-// it is a built-in tool whose service is not configured, or it is GROUP__* of a
-// group.
+// it is expected, or it is GROUP__* of a group.
 func (r *Registry) Has(name string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	_, ok := r.byName[name]
-	return ok || r.groupOf(name) != nil || slices.Contains(builtinNames, name)
+	return ok || r.groupOf(name) != nil || slices.Contains(r.expected, name)
 }
 
 // Tool returns the added tool of that name. Tools of groups, which are replaced, are
@@ -127,9 +129,9 @@ func (r *Registry) Names() []string {
 
 // Resolve returns the global tools, in the order in which they were added, and
 // then the named ones, in the order of the names, each tool once and only those
-// that the user may use. GROUP__* names all of a group. Built-in tools that are
-// not configured and tools that a group currently lacks are left out. The error
-// joins all unknown names.
+// that the user may use. GROUP__* names all of a group. Expected tools that are
+// absent and tools that a group currently lacks are left out. The error joins all
+// unknown names.
 func (r *Registry) Resolve(names []string, user schemas.User) ([]turn.Tool, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -158,7 +160,7 @@ func (r *Registry) Resolve(names []string, user schemas.User) ([]turn.Tool, erro
 					take(t)
 				}
 			}
-		case !slices.Contains(builtinNames, name):
+		case !slices.Contains(r.expected, name):
 			unknown = append(unknown, fmt.Errorf("there is no tool %q", name))
 		}
 	}

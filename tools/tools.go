@@ -76,7 +76,7 @@ func Untrusted() Option { return func(d *definition) { d.tool.Untrusted = true }
 func Retold() Option { return func(d *definition) { d.tool.Retold = true } }
 
 // Addresses sets the function that returns the URLs in an input that a call
-// sends out. By default, weburl.SentIn returns all URLs.
+// sends out, as keys of weburl.Key; weburl.SentIn returns all of them. Without it calls send none.
 func Addresses(of func(input json.RawMessage) []string) Option {
 	return func(d *definition) { d.tool.Addresses = of }
 }
@@ -102,8 +102,9 @@ func Refine(change func(*jsonschema.Schema)) Option {
 
 // New makes a tool from fn. The schema of its arguments is inferred from In, a
 // struct: names from the json tags, descriptions from the jsonschema tags,
-// every field without omitempty or omitzero required, no others allowed. It is
-// compiled once; fn gets only arguments that fit.
+// every field without omitempty or omitzero required, no others allowed, null
+// only for a field that may be absent. It is compiled once; fn gets only arguments
+// that fit.
 //
 // New does not fail: NewRegistry refuses a tool that cannot be made.
 func New[In any](name, description string, fn func(context.Context, *Call, In) (Result, error), opts ...Option) turn.Tool {

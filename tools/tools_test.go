@@ -238,7 +238,9 @@ func TestBuiltinNamesAreKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"web_search", "get_payload", "search_articles", "get_stream"} {
+	expected := []string{"web_search", "get_payload", "search_articles", "get_stream"}
+	r.Expect(expected...)
+	for _, name := range expected {
 		if !r.Has(name) {
 			t.Errorf("%s is not known", name)
 		}

@@ -27,6 +27,10 @@ type Config struct {
 	Sample bool
 }
 
+// Optional returns the names of the tools that this service may lack, and that page files may
+// name all the same.
+func Optional() []string { return []string{"web_search", "compare_models", "order_print"} }
+
 // Tools returns the built-in tools whose services are configured. The error
 // joins everything that is wrong with the configuration.
 func Tools(c Config) ([]turn.Tool, error) {

@@ -142,7 +142,7 @@ func Load(t *testing.T, files map[string]string) *pages.Pages {
 	}
 	p, err := pages.Load(src, Parts())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n(the tools that bundled pages may name here are in pagestest.go)", err)
 	}
 	return p
 }
