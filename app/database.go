@@ -16,7 +16,9 @@ import (
 
 // migrateUp brings the database up to date.
 func migrateUp(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
-	data, err := openStore(ctx, c, store.Options{Database: sqldb.Options{Logger: telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)}})
+	log, flush := telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)
+	defer flush()
+	data, err := openStore(ctx, c, store.Options{Database: sqldb.Options{Logger: log}})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ const shutdownGrace = 5 * time.Second
 // serve builds the service and answers requests until ctx ends. Then it shuts
 // down gracefully.
 func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
-	log := telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)
+	log, flush := telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)
+	defer flush()
 	for _, warning := range c.Warnings() {
 		log.Warn(warning)
 	}

@@ -31,7 +31,8 @@ func TestRunsJoinTheCallersTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	s, err := Build(t.Context(), c, Options{}, watch, telemetry.NewLogger(&out, slog.LevelInfo, "json"))
+	log, flush := telemetry.NewLogger(&out, slog.LevelInfo, "json")
+	s, err := Build(t.Context(), c, Options{}, watch, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +46,7 @@ func TestRunsJoinTheCallersTrace(t *testing.T) {
 	if err := s.store.Close(); err != nil {
 		t.Fatal(err)
 	}
+	flush()
 	run := w.Header().Get("X-Run-Id")
 	if w.Code != http.StatusOK || run == "" {
 		t.Fatalf("status %d: %s", w.Code, w.Body)

@@ -50,9 +50,14 @@ func (s *Store) Payloads(ctx context.Context, owner string, id int64, except str
 		return nil, s.db.Fault("payloads", err)
 	}
 	var rows []placedPayload
-	err := s.db.Read(ctx).Raw(`SELECT p.payload_id, p.message_id, p.type, p.source, p.summary, p.outcome, b.data AS of_message FROM payloads p
+	// The data of a message is read once, and only if it has several payloads.
+	err := s.db.Read(ctx).Raw(`SELECT p.payload_id, p.message_id, p.type, p.source, p.summary, p.outcome,
+			CASE WHEN p.place = 1 AND p.together > 1 THEN b.data END AS of_message
+		FROM (SELECT seq, payload_id, message_id, type, source, summary, outcome,
+				ROW_NUMBER() OVER (PARTITION BY message_id ORDER BY seq) AS place, COUNT(*) OVER (PARTITION BY message_id) AS together
+			FROM payloads WHERE chat_id = ? AND run_id <> ?) AS p
 		LEFT JOIN blocks b ON b.owner = ? AND b.id = p.message_id
-		WHERE p.chat_id = ? AND p.run_id <> ? AND (b.status IS NULL OR b.status <> ?) ORDER BY p.seq`, owner, id, except, schemas.MessageSuperseded).
+		WHERE b.status IS NULL OR b.status <> ? ORDER BY p.seq`, id, except, owner, schemas.MessageSuperseded).
 		Scan(&rows).Error
 	if err != nil {
 		return nil, s.db.Fault("payloads", err)
@@ -71,7 +76,8 @@ func (s *Store) Payloads(ctx context.Context, owner string, id int64, except str
 	return found, nil
 }
 
-// placedPayload is a payload with the data of its message, which has the order.
+// placedPayload is a payload. The first one of several of a message has the message's data,
+// which has the order.
 type placedPayload struct {
 	Row       payloadRow `gorm:"embedded"`
 	OfMessage *string

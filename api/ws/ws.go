@@ -104,7 +104,8 @@ type socket struct {
 	until  time.Time // the end of the token; zero means never
 	cancel context.CancelFunc
 	rate   *rate.Limiter
-	active atomic.Int64 // time of the last frame in or out, in nanoseconds
+	began  time.Time
+	active atomic.Int64 // the last frame in or out, in nanoseconds after began
 	ending chan closing
 	past   chan struct{} // held while an ended run is shown
 
@@ -149,7 +150,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, user schemas.User
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	k := &socket{
-		server: s, conn: conn, user: user, until: until, cancel: cancel, rate: rate.NewLimiter(framesSecond, framesAtOnce),
+		server: s, conn: conn, user: user, until: until, began: time.Now(), cancel: cancel, rate: rate.NewLimiter(framesSecond, framesAtOnce),
 		ending: make(chan closing, 1), past: make(chan struct{}, 1), chats: map[string]*watched{}, newest: newestWrites{}, writes: openWrites{},
 	}
 	k.follow = func(chat string) { k.showAll(ctx, chat) }
@@ -206,7 +207,7 @@ func (k *socket) serve(ctx context.Context) {
 	_ = k.conn.CloseNow() // it is closed
 }
 
-func (k *socket) touch() { k.active.Store(time.Now().UnixNano()) }
+func (k *socket) touch() { k.active.Store(int64(time.Since(k.began))) }
 
 // end asks the socket to close; the first reason counts.
 func (k *socket) end(code websocket.StatusCode, reason string) {
@@ -244,7 +245,7 @@ func (k *socket) keep(ctx, reading context.Context) {
 			_ = k.conn.Close(websocket.StatusPolicyViolation, "the token has ended")
 			return
 		case <-idle.C:
-			if left := k.server.SessionIdle - time.Since(time.Unix(0, k.active.Load())); left > 0 {
+			if left := k.server.SessionIdle + time.Duration(k.active.Load()) - time.Since(k.began); left > 0 {
 				idle.Reset(left)
 			} else {
 				k.end(websocket.StatusNormalClosure, "nothing happened for "+minutes(k.server.SessionIdle))

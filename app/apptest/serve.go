@@ -42,7 +42,7 @@ func TryServe(t *testing.T, environ []string, with app.Options) (address string,
 			cancel()
 		}
 	}()
-	log := telemetry.NewLogger(io.Discard, c.LogLevel, c.LogFormat)
+	log, _ := telemetry.NewLogger(io.Discard, c.LogLevel, c.LogFormat)
 	watch, err := telemetry.New(ctx, telemetry.Options{Environ: environ})
 	if err != nil {
 		return "", err

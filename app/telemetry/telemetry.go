@@ -24,9 +24,10 @@ import (
 const unknownTool, clientTool = "unknown", "client"
 
 // NewLogger returns the logger of the service. Format auto is text if w is a
-// terminal, else json. A duration is written with its unit in both. While w takes nothing,
-// lines are left out.
-func NewLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
+// terminal, else json. A duration is written with its unit in both. No line waits for w: up
+// to logRoom bytes are written later, and what is more is left out. Call flush at the end: it
+// waits for the last lines, at most logWait.
+func NewLogger(w io.Writer, level slog.Level, format string) (log *slog.Logger, flush func()) {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withUnit}
 	plain := format == "text" || format == "auto" && isTerminal(w)
 	handler := func(w io.Writer) slog.Handler {
@@ -35,7 +36,8 @@ func NewLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
 		}
 		return slog.NewJSONHandler(w, options)
 	}
-	return slog.New(tracedLog{handler(&logWriter{to: w, handler: handler})})
+	lines := &logWriter{to: w, handler: handler}
+	return slog.New(tracedLog{handler(lines)}), lines.flush
 }
 
 // withUnit makes a duration a text such as 1.5s, which JSON would have as nanoseconds.

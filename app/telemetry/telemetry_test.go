@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -27,9 +28,10 @@ import (
 func TestLogger(t *testing.T) {
 	for format, want := range map[string]string{"json": `"msg":"hello"`, "auto": `"msg":"hello"`, "text": "msg=hello"} {
 		var out bytes.Buffer
-		log := NewLogger(&out, slog.LevelInfo, format)
+		log, flush := NewLogger(&out, slog.LevelInfo, format)
 		log.Debug("unseen")
 		log.With("lease", 1500*time.Millisecond).Info("hello", slog.Group("retry", "wait", time.Minute))
+		flush()
 		for _, unit := range []string{"1.5s", "1m0s"} {
 			if !strings.Contains(out.String(), unit) {
 				t.Errorf("%s: the log is %q, want %s in it", format, out.String(), unit)
@@ -41,18 +43,25 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// A reader of the log that stops reading holds up one line for logWait, and no other one. When
-// it reads again it is told how many lines it misses, also if the log has errors only.
+// A reader of the log that stops reading holds up no line, and the end of the process for
+// logWait. When it reads again it gets the lines that had room and is told how many it misses,
+// also if the log has errors only.
 func TestLogWhoseReaderStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
-		log := NewLogger(writer, slog.LevelError, "text")
+		log, flush := NewLogger(writer, slog.LevelError, "text")
 		began := time.Now()
-		for range 4 {
-			log.Error("before")
+		log.Error("first")
+		synctest.Wait() // it is being written
+		for range 6 {
+			log.Error("before", "text", strings.Repeat("x", logRoom/4))
 		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the lines took %v, want no time", took)
+		}
+		flush()
 		if took := time.Since(began); took != logWait {
-			t.Errorf("the lines took %v, want %v", took, logWait)
+			t.Errorf("the last lines took %v, want %v", took, logWait)
 		}
 		var got bytes.Buffer
 		go func() {
@@ -63,16 +72,49 @@ func TestLogWhoseReaderStalls(t *testing.T) {
 		synctest.Wait()
 		log.Error("after")
 		log.Error("after")
+		flush()
 		if err := writer.Close(); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()
-		for text, want := range map[string]int{"msg=before": 1, "left_out=3": 1, "msg=after": 2, "\n": 4} {
+		for text, want := range map[string]int{"msg=first": 1, "msg=before": 3, "left_out=3": 1, "msg=after": 2, "\n": 7} {
 			if n := strings.Count(got.String(), text); n != want {
-				t.Errorf("%q is %d times in the log, want %d: %s", text, n, want, got.String())
+				t.Errorf("%q is %d times in the log, want %d", text, n, want)
 			}
 		}
 	})
+}
+
+// A reader of the log that takes its time holds up no line and gets them all.
+func TestLogWhoseReaderIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &slowWriter{pause: logWait / 4}
+		log, flush := NewLogger(slow, slog.LevelInfo, "text")
+		began := time.Now()
+		var users sync.WaitGroup
+		for range 100 {
+			users.Go(func() { log.Info("request") })
+		}
+		users.Wait()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the lines took %v, want no time", took)
+		}
+		flush()
+		if n := strings.Count(slow.text.String(), "msg=request\n"); n != 100 {
+			t.Errorf("%d lines are in the log, want 100", n)
+		}
+	})
+}
+
+// slowWriter takes its time for each write.
+type slowWriter struct {
+	pause time.Duration
+	text  bytes.Buffer
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	<-time.After(w.pause)
+	return w.text.Write(p)
 }
 
 // scripted is an agent that yields the given events. It reports the calls and then the usage

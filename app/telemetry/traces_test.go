@@ -63,12 +63,13 @@ func TestLinesOfALoopNameItsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	log := NewLogger(&out, slog.LevelInfo, "json")
+	log, flush := NewLogger(&out, slog.LevelInfo, "json")
 	loop := logging{func(ctx context.Context) { log.WarnContext(ctx, "tool failed", "tool", "a") }}
 	if err := last(telemetry.Watch(loop).Run(t.Context(), turn.Request{RunID: "r"})); err != nil {
 		t.Fatal(err)
 	}
 	log.WarnContext(t.Context(), "outside")
+	flush()
 	if got := out.String(); strings.Count(got, `"run_id":"r"`) != 1 || !strings.Contains(got, `"tool":"a","run_id":"r"`) {
 		t.Errorf("logged %s, want the run in the line of its loop and in no other", got)
 	}

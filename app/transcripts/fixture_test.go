@@ -195,7 +195,7 @@ func (s *fixture) says(text string) {
 func (s *fixture) start() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	log := telemetry.NewLogger(&s.log, s.config.LogLevel, s.config.LogFormat)
+	log, flush := telemetry.NewLogger(&s.log, s.config.LogLevel, s.config.LogFormat)
 	watch, err := telemetry.New(ctx, telemetry.Options{Environ: s.environ})
 	if err != nil {
 		s.t.Fatal(err)
@@ -208,7 +208,9 @@ func (s *fixture) start() {
 	s.wire, s.cancel, s.stopped = wire, cancel, make(chan error, 1)
 	go func() {
 		err := service.Answer(ctx, s.config, wire, log)
-		s.stopped <- errors.Join(err, service.Close(), watch.Close(context.Background()))
+		err = errors.Join(err, service.Close(), watch.Close(context.Background()))
+		flush()
+		s.stopped <- err
 	}()
 	s.client = &http.Client{Transport: &http.Transport{
 		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return wire.dial(ctx) },

@@ -263,6 +263,7 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, p *parked) error {
 	f.earlier.Fatal, f.earlier.Bare = p.fatal, p.fatal
 	run, mark := r.makeAttempt(f)
 	if run == nil {
+		r.letGo(p.lease, stored.ID)
 		return nil
 	}
 	if err := r.enterAttempt(ctx, run, mark); err != nil {

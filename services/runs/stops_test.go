@@ -213,6 +213,36 @@ func TestHandOverOfARunThatIsQueuedLate(t *testing.T) {
 	}
 }
 
+// leftRun is the only run that an earlier attempt has left.
+type leftRun record.Left
+
+func (l *leftRun) Left(_ context.Context, _ []string, _ int, found func([]record.Left)) {
+	found([]record.Left{record.Left(*l)})
+}
+
+// A parked run is read while the replica stops. It is handed over, too: no other one would
+// take it before the replica has gone.
+func TestHandOverOfAParkedRun(t *testing.T) {
+	table := &leaving{asked: func() {}}
+	left := new(leftRun)
+	o := Options{Store: Stores{Queue: new(chat), Attempts: left}, Leases: leases.Options{Table: table, Takeover: table, Many: true}}
+	inRuns(t, o, func(t *testing.T, r *Runs, _ *memory) {
+		r.enter()
+		r.loops.Go(func() {
+			synctest.Wait() // Shutdown waits for the work
+			left.Run = record.Run{ID: "r", Attempt: 1, State: schemas.RunRunning, Replica: r.leases.Current().ID}
+			if err := r.takeUp(t.Context(), left.Run, &parked{lease: r.leases.Current(), taken: true}); err != nil {
+				t.Error(err)
+			}
+			r.work.Done()
+		})
+		r.Shutdown(t.Context())
+		if want := []string{"r"}; !slices.Equal(table.letGo, want) {
+			t.Errorf("hands over %v, want %v", table.letGo, want)
+		}
+	})
+}
+
 // Ids that belong to something else are refused; only a message that the client has named
 // may have been sent before.
 func TestTakenIDs(t *testing.T) {

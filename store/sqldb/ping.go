@@ -133,19 +133,22 @@ func unwell(message string, cause error) error {
 	return schemas.NewError(schemas.CodeStoreUnavailable, message).Because(fmt.Errorf("store: ping: %w: %w", record.ErrUnavailable, cause))
 }
 
-// roomMemory is when a write last found no room on the disk; zero once a write
+// roomMemory is when a write last found no room on the disk; nil once a write
 // has succeeded again.
-type roomMemory struct{ at atomic.Int64 }
+type roomMemory struct{ at atomic.Pointer[time.Time] }
 
-func (m *roomMemory) ran() { m.at.Store(time.Now().UnixNano()) }
+func (m *roomMemory) ran() {
+	at := time.Now() // with its monotonic reading: the wall clock may be set
+	m.at.Store(&at)
+}
 
 func (m *roomMemory) found() {
-	if m.at.Load() != 0 {
-		m.at.Store(0)
+	if m.at.Load() != nil {
+		m.at.Store(nil)
 	}
 }
 
 func (m *roomMemory) short() bool {
 	at := m.at.Load()
-	return at != 0 && time.Since(time.Unix(0, at)) < roomTime
+	return at != nil && time.Since(*at) < roomTime
 }

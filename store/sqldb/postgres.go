@@ -63,7 +63,8 @@ func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Lo
 	d := &postgresDB{
 		config: config, conns: conns, connector: newPostgresConnector(config, limits, logger), bounded: bounds(limits.statement, limits.idleTx),
 	}
-	d.pool, d.own = openPool(d.connector, conns), openPool(d.connector, 1)
+	shared := &sharedConnector{postgresConnector: d.connector, conns: conns}
+	d.pool, d.own = openPool(shared, conns), openPool(d.connector, 1)
 	d.pool.SetConnMaxLifetime(postgresLife)
 	if err := d.usable(ctx, logger); err != nil {
 		return nil, errors.Join(err, d.close())
@@ -84,6 +85,7 @@ func openPostgres(ctx context.Context, url string, opts Options, logger *slog.Lo
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
+	shared.pool = d.pool
 	return d, nil
 }
 
@@ -127,13 +129,14 @@ func (d *postgresDB) batch(ctx context.Context, fn func(tx Session) error) error
 
 // repeat runs a transaction again if another one conflicted with it, and over
 // another connection if its own ended before COMMIT was sent, so that nothing
-// was applied. It also does so if a statement was outdated.
+// was applied, or if the server had none for it. It also does so if a statement was outdated.
 func (d *postgresDB) repeat(ctx context.Context, run func() (committing bool, err error)) error {
 	for conflicts, ends := 1, 1; ; {
 		committing, err := run()
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return err
+		case crowded(err): // the next try waits for a connection
 		case again(err) && conflicts < postgresTries:
 			conflicts++
 		case (!committing && ended(err) || outdated(err)) && ends <= d.conns:

@@ -213,8 +213,13 @@ func (c unboundedConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.
 // openPool opens a pool of at most conns connections.
 func openPool(c driver.Connector, conns int) *sql.DB {
 	pool := sql.OpenDB(c)
-	pool.SetMaxOpenConns(conns)
-	pool.SetMaxIdleConns(conns)
+	sizePool(pool, conns)
 	pool.SetConnMaxIdleTime(postgresIdle)
 	return pool
+}
+
+// sizePool bounds the connections of a pool, and keeps them all.
+func sizePool(pool *sql.DB, conns int) {
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
 }

@@ -1,0 +1,123 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/store/sqldb"
+)
+
+// signalled is a log that says when something was written.
+type signalled struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	written chan struct{}
+	once    sync.Once
+}
+
+func (s *signalled) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if bytes.Contains(p, []byte("no connection left")) {
+		s.once.Do(func() { close(s.written) })
+	}
+	return s.text.Write(p)
+}
+
+// crowdedPostgres opens a database whose user may then have only the given number of
+// connections.
+func crowdedPostgres(t *testing.T, limit int) (db *sqldb.DB, user string, log *signalled) {
+	t.Helper()
+	postgresURL(t)
+	user = "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	onServer(t, "CREATE ROLE "+user+" LOGIN PASSWORD 'pw'")
+	t.Cleanup(func() { onServer(t, "DROP ROLE "+user) })
+	u, err := url.Parse(databaseWith(t, "ENCODING 'UTF8' OWNER "+user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(user, "pw")
+	log = &signalled{written: make(chan struct{})}
+	db, err = sqldb.Open(t.Context(), u.String(), sqldb.Options{Conns: 4, NoMigrate: true, ReadTimeout: time.Minute, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Upkeep().Close() })
+	onServer(t, fmt.Sprintf("ALTER ROLE %s CONNECTION LIMIT %d", user, limit))
+	return db, user, log
+}
+
+// A read and a change while the server has no connection left wait for one of the pool.
+func TestPostgresWithoutAConnectionLeft(t *testing.T) {
+	for name, use := range crowdedUses {
+		t.Run(name, func(t *testing.T) {
+			db, _, log := crowdedPostgres(t, 1)
+			pool, _ := db.Shared()
+			busy, err := pool.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() { done <- use(t.Context(), db) }()
+			select {
+			case err := <-done:
+				t.Fatalf("it ended with %v, want that it waits", err)
+			case <-log.written:
+			}
+			if err := busy.Close(); err != nil { // back to the pool
+				t.Fatal(err)
+			}
+			if err := <-done; err != nil {
+				t.Errorf("it ended with %v, want no error", err)
+			}
+		})
+	}
+}
+
+// Without any connection they wait for the server.
+func TestPostgresWithoutAnyConnection(t *testing.T) {
+	for name, use := range crowdedUses {
+		t.Run(name, func(t *testing.T) {
+			db, user, log := crowdedPostgres(t, 0)
+			onServer(t, fmt.Sprintf(`DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_stat_activity WHERE usename = '%[1]s') LOOP
+				PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '%[1]s';
+				PERFORM pg_stat_clear_snapshot(); END LOOP; END $$`, user))
+			done := make(chan error, 1)
+			go func() { done <- use(t.Context(), db) }()
+			select {
+			case err := <-done:
+				t.Fatalf("it ended with %v, want that it waits", err)
+			case <-log.written:
+			}
+			onServer(t, "ALTER ROLE "+user+" CONNECTION LIMIT 4")
+			if err := <-done; err != nil {
+				t.Errorf("it ended with %v, want no error", err)
+			}
+		})
+	}
+}
+
+var crowdedUses = map[string]func(context.Context, *sqldb.DB) error{
+	"read": func(ctx context.Context, db *sqldb.DB) error {
+		_, err := sqldb.Number(db.Read(ctx), "SELECT 1")
+		return err
+	},
+	"write": func(ctx context.Context, db *sqldb.DB) error {
+		return db.Write(ctx, func(tx *gorm.DB) error { return tx.Exec("SELECT 1").Error })
+	},
+	"batch": func(ctx context.Context, db *sqldb.DB) error {
+		return db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
+			return tx.Query(ctx, "SELECT 1", [][]any{nil}, func(sqldb.Scanner) error { return nil })
+		})
+	},
+}
