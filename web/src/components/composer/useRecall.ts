@@ -1,6 +1,6 @@
 import { useRef } from 'react'
-import { useChatStore } from '../state/context'
-import { keyOf } from '../state/keys'
+import { useChatStore } from '../../state/context'
+import { keyOf } from '../../state/keys'
 
 /**
  * Recalls the last questions in an empty input: ↑ an earlier one, ↓ a later

@@ -1,9 +1,9 @@
 import { useEffect, useId, useState } from 'react'
-import type { ModelOffer } from '../api/types'
-import { useChatState, useChatStore } from '../state/context'
-import { useAllLabels } from '../state/allLabels'
-import { whenSettled } from '../state/whenSettled'
-import { ChipIcon } from './laterIcons'
+import type { ModelOffer } from '../../api/types'
+import { useChatState, useChatStore } from '../../state/context'
+import { useAllLabels } from '../../state/allLabels'
+import { whenSettled } from '../../state/whenSettled'
+import { ChipIcon } from '../laterIcons'
 
 export interface ComposerFootProps {
   className?: string

@@ -1,4 +1,4 @@
-import type { SuggestedAction } from '../api/types'
+import type { SuggestedAction } from '../../api/types'
 import type { GeneralChatMessage } from './state'
 
 /** The action that every page has; it belongs to no payload. */

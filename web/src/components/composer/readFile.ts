@@ -1,6 +1,6 @@
-import type { Attachment } from '../api/types'
-import { ATTACHMENT_LIMITS } from './files'
-import { plainName } from './plainName'
+import type { Attachment } from '../../api/types'
+import { ATTACHMENT_LIMITS } from '../../state/values/files'
+import { plainName } from '../../state/values/plainName'
 
 const PDF = 'application/pdf'
 

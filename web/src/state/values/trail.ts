@@ -1,4 +1,4 @@
-import type { TrayLabels } from '../labels/tray'
+import type { TrayLabels } from '../../labels/tray'
 import type { Part, ToolView } from './view'
 
 /** Parts of an answer, with successive calls grouped. */

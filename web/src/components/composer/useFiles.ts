@@ -1,7 +1,7 @@
 import { useState } from 'react'
-import type { Attachment } from '../api/types'
-import { ATTACHMENT_LIMITS, isText, sizeOf } from './files'
-import { useLabels } from './tray'
+import type { Attachment } from '../../api/types'
+import { ATTACHMENT_LIMITS, isText, sizeOf } from '../../state/values/files'
+import { useLabels } from '../../state/tray'
 
 /** Where the files of a message are; `get` has what `put` was given last. */
 export interface FileHolder {

@@ -1,4 +1,4 @@
-import type { CustomPayload, Props, ToolCall } from '../api/types'
+import type { CustomPayload, Props, ToolCall } from '../../api/types'
 import { MAX_DEPTH, type Folded } from './delta'
 import { isResult, text, type RunView } from './run'
 

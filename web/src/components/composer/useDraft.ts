@@ -1,7 +1,7 @@
 import { useEffect, useInsertionEffect, useState } from 'react'
-import type { Attachment } from '../api/types'
-import { useChatStore } from './context'
-import { bare, draftAfter, placeKey, stays, type DraftPlace } from './store/drafts'
+import type { Attachment } from '../../api/types'
+import { useChatStore } from '../../state/context'
+import { bare, draftAfter, placeKey, stays, type DraftPlace } from '../../state/store/drafts'
 import type { FileHolder } from './useFiles'
 
 /** The inputs that are shown. Each reads its draft again when one is changed: another input may have taken its place while a file was read. */

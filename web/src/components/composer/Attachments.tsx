@@ -1,9 +1,9 @@
-import type { Attachment } from '../api/types'
-import { sizeOf } from '../state/files'
-import { previewOf } from '../state/store/request'
-import { useAllLabels } from '../state/allLabels'
-import { CloseIcon } from './icons'
-import { FileIcon } from './laterIcons'
+import type { Attachment } from '../../api/types'
+import { sizeOf } from '../../state/values/files'
+import { previewOf } from '../../state/store/request'
+import { useAllLabels } from '../../state/allLabels'
+import { CloseIcon } from '../icons'
+import { FileIcon } from '../laterIcons'
 
 export interface AttachmentListProps {
   /** Files of a message, or those that are about to be sent. */

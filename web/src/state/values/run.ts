@@ -1,4 +1,4 @@
-import type { ChatResponsePayload, CustomPayload, MessageFrame, Props, ToolProgressEvent, Usage } from '../api/types'
+import type { ChatResponsePayload, CustomPayload, MessageFrame, Props, ToolProgressEvent, Usage } from '../../api/types'
 import { emptyFold, fold, isObject, Refused, sequenceOf, type Fold, type Folded } from './delta'
 
 /** A level that frames opened: a block, or a thread. */

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useState } from 'react'
 import { problemWords } from '../labels/tray'
-import { mayAllowAlways } from './store/approvals'
-import { useChatState, useChatStore } from './context'
-import { useLabels } from './tray'
-import { waitingApproval, type ApprovalView } from './view'
+import { mayAllowAlways } from '../state/store/approvals'
+import { useChatState, useChatStore } from '../state/context'
+import { useLabels } from '../state/tray'
+import { waitingApproval, type ApprovalView } from '../state/values/view'
 
 export interface ApprovalAnswerOptions {
   /** Replaces the model's input; it has to fit the tool's schema. */

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
-import { useChatState, useChatStore } from './context'
-import { LOCAL_ID } from './state'
+import { useChatState, useChatStore } from '../state/context'
+import { LOCAL_ID } from '../state/values/state'
 
 export interface StickToEnd {
   /** For the element that scrolls. */

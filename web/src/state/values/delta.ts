@@ -1,4 +1,4 @@
-import type { MessageFrame, Props } from '../api/types'
+import type { MessageFrame, Props } from '../../api/types'
 
 /**
  * The delta rules of the dialect messages. Go has the same rules in app/apptest/delta, and both run the tables in

@@ -1,4 +1,4 @@
-import type { Attachment } from '../api/types'
+import type { Attachment } from '../../api/types'
 
 /** Limits of attachments: bytes of an image or a PDF file, of a text file and of all text files, and characters of all files as they are sent. The service checks them again. */
 export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024, text: 256 * 1024, texts: 512 * 1024, characters: 7.5 * 1024 * 1024 }

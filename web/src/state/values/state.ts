@@ -1,6 +1,5 @@
-import type { Attachment, Chat, CustomPayload, Message, MessageFrame, Usage } from '../api/types'
+import type { Attachment, Chat, CustomPayload, Message, MessageFrame, SuggestedAction, Usage } from '../../api/types'
 import { emptyRun, payloadsOf, reduceRun, statusLine, textOf, type Outcome, type RunView } from './run'
-import type { SendOptions } from './store/request'
 
 /** A message as the tray shows it: what the service stores, and for answers of this visit the run that made it. */
 export interface GeneralChatMessage extends Omit<Message, 'conversation_id'> {
@@ -26,6 +25,23 @@ export interface Unsent {
   attachments: Attachment[]
   /** The key of its request, if it was sent. */
   key?: string
+}
+
+/** How a message is sent. */
+export interface SendOptions {
+  interactionType?: 'text_input' | 'value_selected' | 'action_executed'
+  action?: SuggestedAction
+  attachments?: Attachment[]
+  /** A user message that this one replaces. It keeps the files of that one unless `attachments` or `keepAttachments` says otherwise. */
+  editMessageId?: string
+  /** Which files of the edited message are kept, as indexes; `attachments` come after them. */
+  keepAttachments?: number[]
+  /** An assistant message that is answered again. */
+  regenerateMessageId?: string
+  /** The Idempotency-Key of the request: the same key finds the same run. By default each message has its own. */
+  key?: string
+  /** Wait for the end of the current answer, if another tab has begun one. */
+  waits?: boolean
 }
 
 /** A message that waits until the current answer has ended. */
@@ -186,7 +202,6 @@ export const LOCAL_ID = 'local:'
 
 /** The beginning of the id of an answer whose end was not received. */
 export const CUT_ID = 'answer:'
-
 
 function answerOf(run: RunView, outcome: Outcome): GeneralChatMessage {
   const base = { role: 'assistant' as const, type: 'md', run_id: run.runId, created_at: run.endedAt ?? '', view: run }

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useMemo } from 'react'
 import type { ApiError } from '../api/errors'
 import type { Chat } from '../api/types'
-import { useChatState, useChatStore } from './context'
-import { Tabs, type TabMessage } from './store/tabs'
+import { useChatState, useChatStore } from '../state/context'
+import { Tabs, type TabMessage } from '../state/store/tabs'
 import { CHAT_LIST, useChatList } from './useChatList'
-import { useLatest } from './useLatest'
+import { useLatest } from '../state/useLatest'
 
 /** The user's chats, pinned ones first, then the newest. */
 export interface ThreadsState {

@@ -1,11 +1,11 @@
 import { useEffect, useRef } from 'react'
-import { useChatState, useChatStore } from '../state/context'
-import type { Queued } from '../state/state'
-import { useAllLabels } from '../state/allLabels'
-import { useTray } from '../state/tray'
-import { ClockIcon } from './laterIcons'
-import { IconButton } from './IconButton'
-import { CloseIcon, EditIcon, SendIcon } from './icons'
+import { useChatState, useChatStore } from '../../state/context'
+import type { Queued } from '../../state/values/state'
+import { useAllLabels } from '../../state/allLabels'
+import { useTray } from '../../state/tray'
+import { ClockIcon } from '../laterIcons'
+import { IconButton } from '../IconButton'
+import { CloseIcon, EditIcon, SendIcon } from '../icons'
 
 export interface QueueProps {
   /** Puts a message back into the input. */

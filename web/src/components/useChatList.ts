@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError, isAbort } from '../api/errors'
 import type { Chat } from '../api/types'
-import { useChatState, useChatStore } from './context'
-import { useLatest } from './useLatest'
+import { useChatState, useChatStore } from '../state/context'
+import { useLatest } from '../state/useLatest'
 
 /** Chats that are fetched at a time, and the time after the last key before a search, in milliseconds. */
 export const CHAT_LIST = { page: 30, typing: 200 }
