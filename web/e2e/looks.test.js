@@ -567,6 +567,37 @@ test('on paper a chat that fills the page is whole, and one that floats does not
   await page.done()
 })
 
+test('on paper a page has the room that its chat has beside it', async () => {
+  const page = await chromium.open(`${server.url}/#/streams`)
+  await page.ask('markdown')
+  await page.settled()
+  const width = () => page.locator('.app-main').evaluate((e) => e.getBoundingClientRect().width / document.documentElement.clientWidth)
+  assert.ok((await width()) < 0.9)
+  await page.emulateMedia({ media: 'print' })
+  assert.equal(await width(), 1)
+  assert.equal(await page.locator('.ct-tray').isVisible(), false)
+  await page.emulateMedia({ media: 'screen' })
+  await page.done()
+})
+
+test('what is left out where there is no room follows --ct-rem, as all lengths do', async () => {
+  const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Sizes' })
+  await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: 'x' })
+  const page = await chromium.open(`${server.url}/#/document/${id}`, { viewport: { width: 1360, height: 800 } })
+  const field = page.locator('.ct-doc-ask textarea')
+  await field.waitFor()
+  const alone = () => field.evaluate((e) => getComputedStyle(e).flexBasis)
+  const usual = await alone()
+  assert.equal(usual.includes('%'), false)
+  // A page whose root has another size keeps the tray as it is.
+  await page.evaluate(() => {
+    document.documentElement.style.fontSize = '200%'
+    for (const root of document.querySelectorAll('.ct-root')) root.style.setProperty('--ct-rem', '16px')
+  })
+  assert.equal(await alone(), usual)
+  await page.done()
+})
+
 test('the head of a centred column is above the middle of its cells, also on paper', async () => {
   const { id } = await call(server.url, 'POST', '/api/documents', { title: 'Middle' })
   await call(server.url, 'POST', `/api/documents/${id}/blocks`, { type: 'md', content: '| a | b | a longer head of a column |\n|---|:---:|:---:|\n| 1 | a long text in a cell | 2 |\n| 3 | 4 | 5 |' })
