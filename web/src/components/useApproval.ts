@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState } from 'react'
+import { ApiError } from '../api/errors'
 import { problemWords } from '../labels/tray'
 import { mayAllowAlways } from '../state/store/approvals'
 import { useChatState, useChatStore } from '../state/context'
@@ -36,20 +37,20 @@ export function useApproval(given?: ApprovalView, runId?: string, send?: SendApp
   const approval = given ?? waitingApproval(run)
   const of = runId ?? run?.runId ?? ''
   const id = approval?.id ?? ''
-  const [state, setState] = useState({ id, sending: false, problem: '' })
+  const [state, setState] = useState({ id, sending: false, problem: '', again: false })
   // What could not be sent before the connection came back can be sent now.
   useEffect(() => {
-    if (link === 'live') setState((last) => (last.problem ? { ...last, problem: '' } : last))
+    if (link === 'live') setState((last) => (last.again ? { ...last, problem: '', again: false } : last))
   }, [link])
   const answer = useCallback(async (approved: boolean, { input, always = false }: ApprovalAnswerOptions = {}) => {
     if (!approval) return false
-    setState({ id: approval.id, sending: true, problem: '' })
+    setState({ id: approval.id, sending: true, problem: '', again: false })
     try {
       await (send ? send(of, approval.id, approved, input) : store.approvals.answer(of, approval.id, approved, input))
       if (approved && always && conversationId !== null && mayAllowAlways(approval.reason)) store.approvals.allowAlways(conversationId, approval.tool)
       return true
     } catch (error) {
-      setState({ id: approval.id, sending: false, problem: problemWords(labels, error) })
+      setState({ id: approval.id, sending: false, problem: problemWords(labels, error), again: error instanceof ApiError && error.retryable })
       return false
     }
   }, [store, labels, approval, of, conversationId, send])

@@ -48,7 +48,7 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
   const labels = useLabels()
   useEffect(() => {
     if (held.lost) refuse(`${held.lost}: ${labels.attachLost}`)
-  }, [held.lost])
+  }, [held.lost, held.home])
   const bringBack = (back: Unsent) => {
     setText([back.message, text].filter((t) => t.trim() !== '').join('\n'))
     bring(back.attachments)
