@@ -21,6 +21,9 @@ export const Formula = memo(function Formula({ tex, display, open }: Tex) {
     }
   }, [render, tex, display])
   const shown = <span><span ref={box} />{drawn !== tex && <code className="ct-tex">{tex}</code>}</span>
-  if (!display) return <span className="ct-math" dir="ltr">{shown}</span>
+  if (!display) return <span className="ct-math" data-long={tex.length > LONG || undefined} dir="ltr">{shown}</span>
   return <span className="ct-math" data-display dir="ltr"><Scroller inline className="ct-math-body" label={labels.formula}>{shown}</Scroller></span>
 })
+
+/** Characters of a formula that fits into a line of a narrow tray. */
+const LONG = 24
