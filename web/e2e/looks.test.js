@@ -60,6 +60,8 @@ for (const scheme of ['light', 'dark']) {
       await page.getByRole('textbox', { name: 'Rename' }).fill('A title that is much longer than the row is wide, so that it has to be cut somewhere')
       await look('rename')
       await page.getByRole('textbox', { name: 'Rename' }).press('Enter')
+      // Chats of the tests before have the same title.
+      await page.getByRole('textbox', { name: 'Rename' }).waitFor({ state: 'hidden' })
       await page.getByRole('button', { name: /^Delete: A title/ }).first().hover()
       await look('renamed')
       await page.getByRole('button', { name: /^Delete: A title/ }).first().click()
