@@ -65,9 +65,12 @@ Found in two trials [1], [2, 3] and not in the third [9].
 [3] Rees, Liu. Base editing: precision chemistry. https://example.com/rees
 `
 
+/** A formula and a suggestion that are wider than a tray. */
+const wide = `So $x$ is $${'y^2+'.repeat(40)}1$, then $x$.\n\nSUGGESTED_VALUES: [{"label": "${'GATTACA'.repeat(20)}", "value": "x"}, {"label": "Short", "value": "y"}]`
+
 let upstream, server, chromium
 before(async () => {
-  upstream = model(({ content }) => ({ content: content === 'A sequence' ? `| Sequence | Name |\n|---|---|\n| ${'GATTACA'.repeat(40)} | BCL11A |` : rich }))
+  upstream = model(({ content }) => ({ content: content === 'Wide' ? wide : content === 'A sequence' ? `| Sequence | Name |\n|---|---|\n| ${'GATTACA'.repeat(40)} | BCL11A |` : rich }))
   const port = await listening(upstream)
   ;[server, chromium] = await Promise.all([
     service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'x' }), browser(),
@@ -259,5 +262,35 @@ test('nothing that the page’s styles say changes an answer', async () => {
   const changed = before.flatMap((element, i) => element.slice(1).filter((value, j) => value !== after[i][j + 1]).map((value) => `${element[0]} ${value}`))
   await page.shot('answer-hostile')
   assert.deepEqual(changed.slice(0, 10), [])
+  await page.done()
+})
+
+test('at 320 pixels a wide formula is scrolled on its line, and a suggestion of one long word is whole', async () => {
+  const page = await chromium.open(`${server.url}/#/reports`, { viewport: { width: 320, height: 700 } })
+  await page.button('Open the chat').click()
+  await page.ask('Wide')
+  await page.settled()
+  await page.locator('.ct-math math').nth(2).waitFor()
+  await page.getByText('Short', { exact: true }).waitFor()
+  assert.equal(await page.locator('.ct-list').evaluate((list) => list.scrollWidth > list.clientWidth), false)
+  assert.deepEqual(await findings(page), [])
+  const formula = page.locator('.ct-math').nth(1).locator('> span')
+  await formula.evaluate((e) => e.scrollTo(e.scrollWidth, 0))
+  assert.ok((await formula.evaluate((e) => e.scrollLeft)) > 500)
+  assert.equal(await formula.evaluate((e) => e.scrollHeight > e.clientHeight), false)
+  await page.done()
+})
+
+test('a tray within a transformed part of a page is no higher than that', async () => {
+  const page = await chromium.open(`${server.url}/#/reports`, { viewport: { width: 1000, height: 480 } })
+  await page.button('More options').click()
+  await page.getByRole('menuitemradio', { name: 'Float over the page' }).click()
+  const around = await page.locator('.ct-tray').evaluate((tray) => {
+    const part = tray.closest('.app-body')
+    part.style.transform = 'translateX(0)'
+    return part.getBoundingClientRect().top
+  })
+  const top = await page.locator('.ct-tray').evaluate((tray) => tray.getBoundingClientRect().top)
+  assert.ok(top >= around, `the tray begins at ${top}, and its place at ${around}`)
   await page.done()
 })

@@ -173,6 +173,24 @@ describe('an approval', () => {
     await waitFor(() => expect(within(card).queryByRole('alert')).toBeNull())
   })
 
+  it('that was refused says why, also once a lost connection is back', async () => {
+    const { response, send } = live('r')
+    const again = live('r')
+    const { user } = show(({ method, path }) => {
+      if (path.includes('/approvals/')) return json({ detail: 'order_id is too large', code: 'validation' }, 400)
+      return path.includes('/runs/r/stream') ? again.response : method === 'POST' ? response : undefined
+    })
+    await user.type(input(), 'x{Enter}')
+    act(() => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), event('block_start', { block_id: 'B1', type: 'tool' }), ask()]))
+    const card = await screen.findByRole('group', { name: 'May I do this?' })
+    await user.click(within(card).getByRole('button', { name: 'Approve' }))
+    await within(card).findByRole('alert')
+    act(() => send([], true))
+    act(() => again.send([frame('approval', { ...ask().props, approval_id: 'ap2', id: 't2' }, { message_id: 'MB', block_id: 'B1' })]))
+    await waitFor(() => expect(screen.getAllByRole('group', { name: 'May I do this?' })).toHaveLength(2))
+    expect(within(card).getByRole('alert').textContent).toBe('order_id is too large')
+  })
+
   it('may be given for the whole chat if the tool always asks, and only then', async () => {
     const seen = await waiting({ reason: 'after_untrusted' })
     expect(within(seen.card).queryByLabelText('Always allow this in this chat')).toBeNull()

@@ -1,4 +1,6 @@
-import { act, screen, waitFor, within } from '@testing-library/react'
+import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
+import type { ReactNode } from 'react'
+import { createPortal } from 'react-dom'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { useChatStore, type ChatStore, type PayloadHandlers } from '../src'
 import { answerFrames, json, sse, type Call } from './fakes'
@@ -45,6 +47,19 @@ describe.each(['render', 'inline'] as const)('a payload in %s', (place) => {
     await settled()
     expect(await screen.findByRole('button', { name: 'Accept' })).toBeTruthy()
   })
+})
+
+it.each([
+  ['a dialog of the card', (field: ReactNode) => <dialog open>{field}</dialog>],
+  ['a popover of the card', (field: ReactNode) => <div popover="auto">{field}</div>],
+  ['a window of the page that the card has opened', (field: ReactNode) => createPortal(field, document.body)],
+])('Escape in %s is left to it', async (_, window) => {
+  const { user } = ask({ schema_proposal: { render: () => <>{window(<input aria-label="inner" />)}<input aria-label="outer" /></>, onAccept: () => undefined } })
+  await user.type(screen.getByLabelText('Message'), 'x{Enter}')
+  // The event was not taken.
+  expect(fireEvent.keyDown(await screen.findByLabelText('inner'), { key: 'Escape' })).toBe(true)
+  expect(fireEvent.keyDown(screen.getByLabelText('outer'), { key: 'Escape' })).toBe(false)
+  expect(screen.queryByLabelText('outer')).toBeNull()
 })
 
 describe('an action that accepts a payload', () => {

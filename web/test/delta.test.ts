@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { MessageFrame, Props } from '../src/api/types'
-import { applyDelta, emptyFold, fold, Refused } from '../src/state/delta'
+import { applyDelta, emptyFold, fold, Refused } from '../src/state/values/delta'
 
 // The same tables as Go's tests.
 const table = <T>(name: string) => JSON.parse(readFileSync(`../app/apptest/delta/testdata/${name}`, 'utf8')) as T[]

@@ -1,5 +1,6 @@
-import { act, render, screen, waitFor } from '@testing-library/react'
+import { act, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
+import * as React from 'react'
 import type { ReactNode } from 'react'
 import { describe, expect, it } from 'vitest'
 import { ChatProvider } from '../src'
@@ -7,6 +8,9 @@ import { DocumentPane, useDocument } from '../src/documents'
 import { block } from './blocks'
 import { fakeApi, json } from './fakes'
 import { gateway } from './shown'
+
+/** React 18 has none. */
+const { Activity } = React
 
 function Pane({ id = 'd' }: { id?: string }) {
   return <DocumentPane state={useDocument(id)} />
@@ -89,6 +93,39 @@ describe('a decision that is made twice at once', () => {
     await waitFor(() => expect(reads()).toBe(next === 'Accept' ? 4 : 5))
     await screen.findByText('Everything is decided.')
     expect([sent('/blocks'), screen.queryByRole('alert')]).toEqual([1, null])
+  })
+
+  it.skipIf(!Activity)('while the pane was hidden is shown when it is seen again', async () => {
+    const { user, shows, hold, answer, sent } = await proposed('k')
+    const pane = (mode: 'hidden' | 'visible', other: ReactNode = null) => shows(<><Activity mode={mode}><Pane /></Activity>{other}</>)
+    pane('visible')
+    hold()
+    await user.click(await screen.findByRole('button', { name: 'Accept' }))
+    pane('hidden')
+    await answer()
+    await waitFor(() => expect(sent('/accept')).toBe(1))
+    pane('hidden', <main><Pane /></main>)
+    const other = within(await screen.findByRole('main'))
+    await user.click(await other.findByRole('button', { name: 'Undo accepting' }))
+    await other.findByText('1 change waits for you')
+    pane('hidden')
+    pane('visible')
+    await screen.findByText('1 change waits for you')
+    expect(screen.queryByRole('button', { name: 'Undo accepting' })).toBeNull()
+  })
+
+  it.skipIf(!Activity)('of a pane that was hidden is shown when it is seen again', async () => {
+    const { user, shows, hold, answer, reads } = await proposed('k')
+    const pane = (mode: 'hidden' | 'visible') => shows(<Activity mode={mode}><Pane /></Activity>)
+    pane('visible')
+    hold()
+    await user.click(await screen.findByRole('button', { name: 'Accept' }))
+    pane('hidden')
+    const before = reads()
+    await answer()
+    await waitFor(() => expect(reads()).toBeGreaterThan(before))
+    pane('visible')
+    await screen.findByRole('button', { name: 'Undo accepting' })
   })
 
   it('is undone first, and the one before it after that', async () => {

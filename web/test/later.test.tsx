@@ -2,7 +2,7 @@ import { act, render, screen } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 import { later } from '../src/components/later'
 import { ToolCallCard } from '../src/components/ToolCallCard'
-import type { ToolView } from '../src/state/view'
+import type { ToolView } from '../src/state/values/view'
 import { json } from './fakes'
 import { show } from './shown'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ATTACHMENT_LIMITS } from '../src/state/files'
-import readFile from '../src/state/readFile'
+import { ATTACHMENT_LIMITS } from '../src/state/values/files'
+import readFile from '../src/components/composer/readFile'
 
 const file = (name: string, type: string, ...bytes: number[]) => new File([new Uint8Array(bytes)], name, { type })
 const codes = (text: string) => [...text].map((c) => c.charCodeAt(0))

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { ChatResponsePayload, MessageFrame } from '../src/api/types'
-import { emptyRun, reduceRun, textOf, type RunView } from '../src/state/run'
-import { emptyState, reduce, type ChatState } from '../src/state/state'
-import { partsOfContent, sectionsOf, waitingApproval } from '../src/state/view'
+import { emptyRun, reduceRun, textOf, type RunView } from '../src/state/values/run'
+import { emptyState, reduce, type ChatState } from '../src/state/values/state'
+import { partsOfContent, sectionsOf, waitingApproval } from '../src/state/values/view'
 
 interface Recording {
   name: string

@@ -1,5 +1,6 @@
 import { act, createEvent, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
+import { useChatContext } from '../src'
 import { answerFrames, event, frame, json, png, sse, type Call } from './fakes'
 import { chat, input, live, message, posts, settled, show, slow } from './shown'
 
@@ -246,6 +247,25 @@ describe('a drop', () => {
     expect(container.querySelectorAll('.ct-message .ct-attachment img')).toHaveLength(1)
   })
 })
+
+it('why a file was refused is said of the chat that it was for, also once another one is opened', async () => {
+  const { user, container } = show(({ method, path }) => {
+    if (path.startsWith('/api/chats/')) return chat([message('a1', 'assistant', 'Another chat.')], { conversation_id: 9 })
+    return method === 'POST' ? sse(answerFrames('Done.')) : undefined
+  }, { components: { Header: () => <Opens /> } })
+  await user.type(input(), 'x{Enter}')
+  await settled()
+  await user.upload(container.querySelector<HTMLInputElement>('input[type=file]')!, new File([new Uint8Array([0, 1, 2, 255])], 'x.bin', { type: 'application/octet-stream' }))
+  expect((await screen.findByRole('alert')).textContent).toContain('x.bin')
+  await user.click(screen.getByText('open'))
+  await screen.findByText('Another chat.')
+  expect(screen.queryByRole('alert')).toBeNull()
+})
+
+function Opens() {
+  const { openChat } = useChatContext()
+  return <button onClick={() => void openChat(9)}>open</button>
+}
 
 describe('the list of chats', () => {
   const days = (n: number) => new Date(Date.now() - n * 86_400_000).toISOString()

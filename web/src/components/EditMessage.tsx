@@ -3,9 +3,9 @@ import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
 import { keyOf, takeEscape } from '../state/keys'
 import { useKeptShort, useShort } from '../state/longText'
-import type { GeneralChatMessage } from '../state/state'
+import type { GeneralChatMessage } from '../state/values/state'
 import { useAllLabels } from '../state/allLabels'
-import { useFiles, type FileHolder } from '../state/useFiles'
+import { useFiles, type FileHolder } from './composer/useFiles'
 import { AttachmentList } from './laterParts'
 
 export interface EditMessageProps {

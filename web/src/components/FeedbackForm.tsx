@@ -2,7 +2,7 @@ import { useRef, useState } from 'react'
 import type { Feedback } from '../api/types'
 import { useAllLabels } from '../state/allLabels'
 import { takeEscape } from '../state/keys'
-import type { GeneralChatMessage } from '../state/state'
+import type { GeneralChatMessage } from '../state/values/state'
 import { useTray } from '../state/tray'
 
 export interface FeedbackFormProps {

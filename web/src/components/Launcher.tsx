@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react'
 import { useChatState } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
-import type { ChatState } from '../state/state'
+import type { ChatState } from '../state/values/state'
 import { useLabels } from '../state/tray'
 import { useEnd } from '../state/useEnd'
-import { waitingApproval } from '../state/view'
+import { waitingApproval } from '../state/values/view'
 import { ChatIcon } from './icons'
 
 export interface LauncherProps extends PartProps {

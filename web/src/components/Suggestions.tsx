@@ -1,9 +1,9 @@
 import type { SuggestedAction } from '../api/types'
 import { isDecisive, payloadHandlerFor } from '../payloads/registry'
-import { openActions } from '../state/actions'
+import { openActions } from '../state/values/actions'
 import { useChatState, useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
-import type { GeneralChatMessage } from '../state/state'
+import type { GeneralChatMessage } from '../state/values/state'
 import { useTray } from '../state/tray'
 
 export interface SuggestionsProps extends PartProps {

@@ -1,4 +1,4 @@
-import { cut } from '../state/cut'
+import { cut } from '../state/values/cut'
 
 /** When something was written: the time, and the day if it is not today. */
 export function Time({ at }: { at: string }) {

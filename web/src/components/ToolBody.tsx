@@ -2,10 +2,10 @@ import { useState } from 'react'
 import type { ToolCall } from '../api/types'
 import { CopyButton } from '../markdown/copy'
 import { useChatState, useChatStore } from '../state/context'
-import { digitsOf, withDigits } from '../state/digits'
-import { text as textOf, type RunView } from '../state/run'
+import { digitsOf, withDigits } from '../state/values/digits'
+import { text as textOf, type RunView } from '../state/values/run'
 import { useAllLabels } from '../state/allLabels'
-import type { ToolView } from '../state/view'
+import type { ToolView } from '../state/values/view'
 
 export interface ToolBodyProps {
   id: string

@@ -1,10 +1,10 @@
 import { memo, useId, useState } from 'react'
 import type { TrayLabels } from '../labels/tray'
-import { cut } from '../state/cut'
+import { cut } from '../state/values/cut'
 import { classes, type PartProps } from '../state/slots'
-import { doneWords, isBusy, titleOf } from '../state/trail'
+import { doneWords, isBusy, titleOf } from '../state/values/trail'
 import { useLabels } from '../state/tray'
-import type { ToolView } from '../state/view'
+import type { ToolView } from '../state/values/view'
 import { ChevronIcon, ToolIcon, WarnIcon } from './icons'
 import { ToolBody } from './laterParts'
 

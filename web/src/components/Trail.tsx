@@ -1,7 +1,7 @@
 import { memo, useId, useState, type ReactNode } from 'react'
-import { isBusy, trailTime, trailWords } from '../state/trail'
+import { isBusy, trailTime, trailWords } from '../state/values/trail'
 import { useLabels } from '../state/tray'
-import type { ToolView } from '../state/view'
+import type { ToolView } from '../state/values/view'
 import { ChevronIcon, ToolIcon, WarnIcon } from './icons'
 import { duration } from './ToolCallCard'
 

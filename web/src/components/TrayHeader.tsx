@@ -1,7 +1,7 @@
 import { failureWords } from '../labels/tray'
 import { useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
-import type { ChatState } from '../state/state'
+import type { ChatState } from '../state/values/state'
 import { useLabels } from '../state/tray'
 import type { TrayLayout, TrayTheme } from './ChatTray'
 import { CloseIcon, HistoryIcon, PlusIcon, RailIcon, RetryIcon, ShrinkIcon, SparkIcon, WarnIcon } from './icons'

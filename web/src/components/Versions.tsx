@@ -1,5 +1,5 @@
 import { useChatStore } from '../state/context'
-import type { GeneralChatMessage } from '../state/state'
+import type { GeneralChatMessage } from '../state/values/state'
 import { useAllLabels } from '../state/allLabels'
 import { useTray } from '../state/tray'
 import { NextIcon, PreviousIcon } from './laterIcons'

@@ -1,6 +1,6 @@
 import type { ApprovalProps } from './Approval'
-import type { AttachmentListProps } from './Attachments'
-import type { ComposerFootProps } from './ComposerFoot'
+import type { AttachmentListProps } from './composer/Attachments'
+import type { ComposerFootProps } from './composer/ComposerFoot'
 import type { EditMessageProps } from './EditMessage'
 import type { FeedbackFormProps } from './FeedbackForm'
 import type { DiagnosticsPanelProps } from './DiagnosticsPanel'
@@ -10,8 +10,8 @@ import { later } from './later'
 import type { MenuProps } from './Menu'
 import type { PayloadPanelProps } from './PayloadPanel'
 import type { ToolBodyProps } from './ToolBody'
-import type { PaletteProps } from './Palette'
-import type { QueueProps } from './Queue'
+import type { PaletteProps } from './composer/Palette'
+import type { QueueProps } from './composer/Queue'
 import type { VersionsProps } from './Versions'
 import { ListSkeleton } from './Skeleton'
 
@@ -24,13 +24,13 @@ export const Versions = later<VersionsProps>(() => import('./Versions'))
 /** A call that waits until the user allows or denies it. */
 export const Approval = later<ApprovalProps>(() => import('./Approval'))
 /** Files that are attached, images as thumbnails. */
-export const AttachmentList = later<AttachmentListProps>(() => import('./Attachments'))
+export const AttachmentList = later<AttachmentListProps>(() => import('./composer/Attachments'))
 /** The messages that wait for the current answer. */
-export const Queue = later<QueueProps>(() => import('./Queue'))
+export const Queue = later<QueueProps>(() => import('./composer/Queue'))
 /** What a `/` or an `@` offers. */
-export const Palette = later<PaletteProps>(() => import('./Palette'))
+export const Palette = later<PaletteProps>(() => import('./composer/Palette'))
 /** Below the input: the model, and what the chat has used. */
-export const ComposerFoot = later<ComposerFootProps>(() => import('./ComposerFoot'))
+export const ComposerFoot = later<ComposerFootProps>(() => import('./composer/ComposerFoot'))
 export const Menu = later<MenuProps>(() => import('./Menu'))
 export const ToolBody = later<ToolBodyProps>(() => import('./ToolBody'))
 export const PayloadPanel = later<PayloadPanelProps>(() => import('./PayloadPanel'))

@@ -1,4 +1,4 @@
-import { plainName } from '../state/plainName'
+import { plainName } from '../state/values/plainName'
 import type { ChatStore } from '../state/store/store'
 
 /** Saves the open chat as a file; a chat that is not stored yet has no file. */

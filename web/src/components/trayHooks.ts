@@ -4,11 +4,11 @@ import { pause, STREAM_LIMITS, waitAfter } from '../api/stream'
 import type { User } from '../api/types'
 import { statusWords, type TrayLabels } from '../labels/tray'
 import { keepText, keptText } from '../state/kept'
-import { text, type RunView } from '../state/run'
-import type { ChatState } from '../state/state'
+import { text, type RunView } from '../state/values/run'
+import type { ChatState } from '../state/values/state'
 import type { ChatStore } from '../state/store/store'
-import { titleOf } from '../state/trail'
-import { waitingApproval } from '../state/view'
+import { titleOf } from '../state/values/trail'
+import { waitingApproval } from '../state/values/view'
 
 /**
  * The user's choice, stored in the browser under a name of a tray (not stored

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { CustomPayload } from '../api/types'
 import { isDecisive, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
-import { payloadsOf } from '../state/run'
-import { liveMessage, LOCAL_ID, type ChatState, type GeneralChatMessage } from '../state/state'
-import { openable } from '../state/view'
+import { payloadsOf } from '../state/values/run'
+import { liveMessage, LOCAL_ID, type ChatState, type GeneralChatMessage } from '../state/values/state'
+import { openable } from '../state/values/view'
 import type { Room } from './useRoom'
 
 export type OpenPayloads = 'all' | 'decisions' | 'none'

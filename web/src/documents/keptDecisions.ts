@@ -38,13 +38,14 @@ export function keep(key: string, revision: number, { proposals, decisions, titl
 
 /**
  * What was kept of a document. Its decisions can be undone only while the document is as it was: an undo must not
- * overwrite what has changed since. Proposals are read anyway, since the user decides about them.
+ * overwrite what has changed since. Proposals are read anyway, since the user decides about them. Without a revision it is what
+ * another pane of the same page has kept.
  */
-export function readKept(key: string, revision: number): Decided {
+export function readKept(key: string, revision?: number): Decided {
   try {
     const kept = JSON.parse(keptText('sessionStorage', key) ?? '{}') as Partial<Decided & { version: number; revision: number }>
     if (kept.version !== version) return nothingDecided
-    return { proposals: kept.proposals ?? [], decisions: kept.revision === revision ? (kept.decisions ?? []) : [], title: kept.title ?? '' }
+    return { proposals: kept.proposals ?? [], decisions: revision === undefined || kept.revision === revision ? (kept.decisions ?? []) : [], title: kept.title ?? '' }
   } catch {
     return nothingDecided
   }

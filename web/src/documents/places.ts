@@ -1,5 +1,5 @@
 import type { Block } from '../api/documents'
-import { cut } from '../state/cut'
+import { cut } from '../state/values/cut'
 import { targetOf } from './undo'
 
 /** Where a block that is proposed to be moved goes: after another block, or to the front. */

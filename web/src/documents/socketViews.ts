@@ -1,5 +1,5 @@
 import type { SocketApproval, SocketTool } from '../socket/chunks'
-import type { ApprovalView, ToolView } from '../state/view'
+import type { ApprovalView, ToolView } from '../state/values/view'
 
 /** A call over the socket as a card shows it. */
 export function toolOf(tool: SocketTool): ToolView {

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import type { DocumentRecord } from '../api/documents'
 import { useChatStore } from '../state/context'
+import { keptText } from '../state/kept'
 import { keep, keyOf, nothingDecided, readKept, type Decided } from './keptDecisions'
 
 /** What is decided of one document, and the newest revision of it that was read. */
@@ -15,23 +16,38 @@ class KnownDocument {
   private readonly name: string
   private readonly key: string
   private readonly listeners = new Set<() => void>()
+  /** What is stored, as this document has written or read it. */
+  private stored: string | null
 
   constructor(name: string, key: string, revision: number) {
     this.name = name
     this.key = key
     this.known = { decided: readKept(key, revision), revision }
+    this.stored = keptText('sessionStorage', key)
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
-    shown.set(this.name, this)
-    this.listeners.add(listener)
+    const now = this.now()
+    shown.set(now.name, now)
+    now.listeners.add(listener)
     return () => {
-      this.listeners.delete(listener)
-      if (this.listeners.size === 0 && shown.get(this.name) === this) shown.delete(this.name)
+      now.listeners.delete(listener)
+      if (now.listeners.size === 0 && shown.get(now.name) === now) shown.delete(now.name)
     }
   }
 
-  readonly get = (): Known => this.known
+  readonly get = (): Known => (shown.get(this.name) ?? this).known
+
+  /** The document that panes show. While a pane was hidden, another one may have shown and changed it. */
+  now(): KnownDocument {
+    const now = shown.get(this.name)
+    if (now) return now
+    if (keptText('sessionStorage', this.key) !== this.stored) {
+      this.known = { ...this.known, decided: readKept(this.key) }
+      this.stored = keptText('sessionStorage', this.key)
+    }
+    return this
+  }
 
   /** Shows and stores a change. */
   change(change: Partial<Known>): void {
@@ -42,6 +58,7 @@ class KnownDocument {
 
   store(decided = this.known.decided): void {
     keep(this.key, this.known.revision, decided)
+    this.stored = keptText('sessionStorage', this.key)
   }
 }
 
@@ -59,10 +76,9 @@ export function useDecided(document: DocumentRecord | null) {
   const key = document ? keyOf(store.keyOf(), document) : ''
   const name = document && (key || keyOf(store.id, document))
   const revision = document?.revision ?? 0
-  const find = () => shown.get(name!) ?? new KnownDocument(name!, key, revision)
   const held = useMemo(() => {
     if (!name) return null
-    const found = find()
+    const found = shown.get(name) ?? new KnownDocument(name, key, revision)
     // Another pane that is drawn at the same time finds it.
     shown.set(name, found)
     return found
@@ -70,13 +86,12 @@ export function useDecided(document: DocumentRecord | null) {
   const { subscribe, get } = held ?? nothingKnown
   const known = useSyncExternalStore(subscribe, get, get)
   useEffect(() => {
-    if (held && revision > held.known.revision) held.change({ revision })
+    const now = held?.now()
+    if (now && revision > now.known.revision) now.change({ revision })
   }, [held, revision])
   const change = (next: (decided: Decided) => Partial<Decided>) => {
-    if (!name) return
-    const found = find()
-    const { decided } = found.known
-    found.change({ decided: { ...decided, ...next(decided) } })
+    const now = held?.now()
+    now?.change({ decided: { ...now.known.decided, ...next(now.known.decided) } })
   }
-  return { ...known, change, keepNow: (decided: Decided) => held?.store(decided) }
+  return { ...known, change, keepNow: (decided: Decided) => held?.now().store(decided) }
 }

@@ -4,7 +4,7 @@ import { createDocumentApi, type DocumentApi, type DocumentRecord } from '../api
 import { problemWords, type Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
-import type { RunView } from '../state/run'
+import type { RunView } from '../state/values/run'
 import { useLatest } from '../state/useLatest'
 import { noFrames, type Frames } from './withRun'
 

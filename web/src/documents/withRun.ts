@@ -1,7 +1,7 @@
 import type { DocumentRecord } from '../api/documents'
-import type { Folded } from '../state/delta'
-import { text, type RunView } from '../state/run'
-import { writesDocument } from '../state/view'
+import type { Folded } from '../state/values/delta'
+import { text, type RunView } from '../state/values/run'
+import { writesDocument } from '../state/values/view'
 import { withdraw, type LiveBlock } from './liveBlock'
 import { partialTexts } from './partial'
 

@@ -1,4 +1,4 @@
-import type { StatusLine } from '../state/run'
+import type { StatusLine } from '../state/values/run'
 import type { laterLabels } from './later'
 
 /**

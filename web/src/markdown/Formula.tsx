@@ -10,6 +10,8 @@ export const Formula = memo(function Formula({ tex, display, open }: Tex) {
   const box = useRef<HTMLSpanElement>(null)
   const render = usePlugin('math', !open)
   const [drawn, setDrawn] = useState('')
+  const [wide, setWide] = useState(false)
+  const long = !display && tex.length > LONG
   useLayoutEffect(() => {
     const element = box.current
     if (!element || !render) return
@@ -19,8 +21,14 @@ export const Formula = memo(function Formula({ tex, display, open }: Tex) {
     } catch {
       element.replaceChildren()
     }
-  }, [render, tex, display])
-  const shown = <span><span ref={box} />{drawn !== tex && <code className="ct-tex">{tex}</code>}</span>
-  if (!display) return <span className="ct-math" dir="ltr">{shown}</span>
+    const line = element.parentElement!
+    setWide(long && line.scrollWidth > line.clientWidth)
+  }, [render, tex, display, long])
+  // What is wider than its line is scrolled by keyboard, too.
+  const shown = <span {...(wide && { tabIndex: 0, role: 'group', 'aria-label': labels.formula })}><span ref={box} />{drawn !== tex && <code className="ct-tex">{tex}</code>}</span>
+  if (!display) return <span className="ct-math" data-long={long || undefined} dir="ltr">{shown}</span>
   return <span className="ct-math" data-display dir="ltr"><Scroller inline className="ct-math-body" label={labels.formula}>{shown}</Scroller></span>
 })
+
+/** Characters of a formula that fits into a line of a narrow tray. */
+const LONG = 24

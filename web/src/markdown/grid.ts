@@ -1,4 +1,4 @@
-import { cut } from '../state/cut'
+import { cut } from '../state/values/cut'
 
 /** A table's cells as text: the first row is its head. */
 export type Rows = string[][]

@@ -1,7 +1,7 @@
 import type { Element, ElementContent, Root, Text } from 'hast'
 import { createContext, useContext, useEffect, useId, useMemo, useRef, useState, type ReactNode } from 'react'
 import { later } from '../components/later'
-import { cut } from '../state/cut'
+import { cut } from '../state/values/cut'
 import { useLabels } from '../state/tray'
 import type { SourceCardProps } from './SourceCard'
 

@@ -1,7 +1,7 @@
 import { createContext, createElement, useContext, type ComponentType, type ReactNode } from 'react'
 import type { AnswerActionsProps } from '../components/AnswerActions'
 import type { ApprovalProps } from '../components/Approval'
-import type { ComposerProps } from '../components/Composer'
+import type { ComposerProps } from '../components/composer/Composer'
 import type { EmptyProps } from '../components/Empty'
 import type { MessageProps } from '../components/Message'
 import type { SuggestionsProps } from '../components/Suggestions'
@@ -9,7 +9,7 @@ import type { ToolCallCardProps } from '../components/ToolCallCard'
 import type { HeaderProps } from '../components/TrayHeader'
 import { Boundary } from './Boundary'
 import { MarkdownPartsProvider, type CodeProps, type ImageProps, type LinkProps } from '../markdown/plugins'
-import type { ToolView } from './view'
+import type { ToolView } from './values/view'
 
 /** The props of the parts of a tray that a page may replace. */
 export interface SlotProps {

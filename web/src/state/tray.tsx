@@ -5,7 +5,7 @@ import type { Drops } from './drops'
 import type { PayloadHandlers } from '../payloads/registry'
 import { perObject } from './perObject'
 import type { ToolRenderers } from './slots'
-import type { GeneralChatMessage } from './state'
+import type { GeneralChatMessage } from './values/state'
 import { Words, wordsOf } from './words'
 
 /** Something that a `/` at the beginning of the message offers. */

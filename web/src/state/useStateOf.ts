@@ -1,7 +1,7 @@
 import { useState } from 'react'
 
 /** A state that begins again when what it is of changes. */
-export function useStateOf<T>(of: string | undefined, first: T): [T, (value: T) => void] {
+export function useStateOf<T>(of: unknown, first: T): [T, (value: T) => void] {
   const [held, hold] = useState({ of, value: first })
   if (held.of !== of) hold({ of, value: first })
   return [held.value, (value) => hold({ of, value })]

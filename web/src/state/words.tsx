@@ -1,6 +1,6 @@
 import { createContext, useContext, useMemo, useState, type ReactNode } from 'react'
 import type { Labels } from '../labels/tray'
-import { same } from './same'
+import { same } from './values/same'
 
 /** Words that differ from the package's own, which are loaded only with what shows them. */
 export const Words = createContext<Partial<Labels>>({})

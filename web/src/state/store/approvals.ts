@@ -1,7 +1,7 @@
 import type { ChatApi } from '../../api/client'
 import type { Props } from '../../api/types'
 import { keepList, keptList } from '../kept'
-import { text } from '../run'
+import { text } from '../values/run'
 
 /** The reason of an approval that the user may give once for a chat: the tool always asks. Approvals with other reasons are asked for each time. */
 const USUAL = new Set(['', 'tool_confirms'])

@@ -1,6 +1,6 @@
 import type { Attachment } from '../../api/types'
 import { keptText, replaceText } from '../kept'
-import type { Unsent } from '../state'
+import type { Unsent } from '../values/state'
 
 /** Characters of a draft that are kept over a reload; a browser keeps about five million for a whole page. */
 const MAX_KEPT = 1_000_000

@@ -1,9 +1,8 @@
 import { jsonOf, newKey } from '../../api/client'
 import type { ChatRequest, Run, RunList } from '../../api/types'
 import { keepList, keptList } from '../kept'
-import { LOCAL_ID, type Failure, type Queued, type Unsent } from '../state'
+import { LOCAL_ID, type Failure, type Queued, type SendOptions, type Unsent } from '../values/state'
 import type { Drafts } from './drafts'
-import type { SendOptions } from './request'
 import type { StateHolder } from './stateHolder'
 
 /** Messages that wait in a chat, at most. */

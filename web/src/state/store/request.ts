@@ -1,24 +1,7 @@
 import { newKey } from '../../api/client'
 import type { ActionMetadata, Attachment, ChatRequest, ClientToolSpec, PageContext, SuggestedAction } from '../../api/types'
-import { sizeOf } from '../files'
-import { LOCAL_ID, type GeneralChatMessage } from '../state'
-
-/** How a message is sent. */
-export interface SendOptions {
-  interactionType?: 'text_input' | 'value_selected' | 'action_executed'
-  action?: SuggestedAction
-  attachments?: Attachment[]
-  /** A user message that this one replaces. It keeps the files of that one unless `attachments` or `keepAttachments` says otherwise. */
-  editMessageId?: string
-  /** Which files of the edited message are kept, as indexes; `attachments` come after them. */
-  keepAttachments?: number[]
-  /** An assistant message that is answered again. */
-  regenerateMessageId?: string
-  /** The Idempotency-Key of the request: the same key finds the same run. By default each message has its own. */
-  key?: string
-  /** Wait for the end of the current answer, if another tab has begun one. */
-  waits?: boolean
-}
+import { sizeOf } from '../values/files'
+import { LOCAL_ID, type GeneralChatMessage, type SendOptions } from '../values/state'
 
 /** The request that sends a message, with the page's context. */
 export function requestOf(message: string, options: SendOptions, from: { context: PageContext; conversationId: number | null; tools: ClientToolSpec[]; model?: string }): ChatRequest {

@@ -1,7 +1,7 @@
 import type { ChatApi } from '../../api/client'
-import { emptyRun, reduceRun, type RunView } from '../run'
-import type { GeneralChatMessage } from '../state'
-import { showsMore } from '../view'
+import { emptyRun, reduceRun, type RunView } from '../values/run'
+import type { GeneralChatMessage } from '../values/state'
+import { showsMore } from '../values/view'
 
 /** How many frames of a stored run are read for its reasoning and threads. */
 const MAX_FRAMES = 20_000

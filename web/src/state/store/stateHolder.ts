@@ -1,6 +1,6 @@
 import type { ChatApi } from '../../api/client'
 import { ApiError } from '../../api/errors'
-import { reduce, type ChatEvent, type ChatState, type Failure } from '../state'
+import { reduce, type ChatEvent, type ChatState, type Failure } from '../values/state'
 import { RenderThrottle } from './renderThrottle'
 
 /** The state of one tray, with the client of its service. Listeners are called at most once for each frame of the screen. */

@@ -1,7 +1,6 @@
 import type { Feedback } from '../../api/types'
-import { CUT_ID, type ChatEvent, type ChatState } from '../state'
+import { CUT_ID, type ChatEvent, type ChatState, type SendOptions } from '../values/state'
 import { STORE_LIMITS } from './limits'
-import type { SendOptions } from './request'
 import type { StateHolder } from './stateHolder'
 import type { Tabs } from './tabs'
 

@@ -1,4 +1,4 @@
-import type { ChatEvent } from '../state'
+import type { ChatEvent } from '../values/state'
 
 /** A message to the other tabs of this browser: that a chat has a new run, shows another version or is deleted, or a change that the user made in it. */
 export type TabMessage =

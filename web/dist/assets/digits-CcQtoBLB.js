@@ -1,0 +1,1 @@
+function e(e,t){try{return JSON.stringify(JSON.parse(t))===JSON.stringify(e)?JSON.parse(t.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g,e=>e.startsWith(`"`)?e:`"\\u0000${e}"`)):void 0}catch{return}}var t=e=>e.replace(/"\\u0000(.*?)"/g,`$1`);export{t as n,e as t};

@@ -1,0 +1,237 @@
+import type { Attachment, Chat, CustomPayload, Message, MessageFrame, SuggestedAction, Usage } from '../../api/types'
+import { emptyRun, payloadsOf, reduceRun, statusLine, textOf, type Outcome, type RunView } from './run'
+
+/** A message as the tray shows it: what the service stores, and for answers of this visit the run that made it. */
+export interface GeneralChatMessage extends Omit<Message, 'conversation_id'> {
+  conversation_id?: number
+  /** The run with its reasoning and threads; for a loaded message it comes later, and only if it has any. */
+  view?: RunView
+  /** The images of a question of this visit, as URLs of data, by the place of the attachment. */
+  previews?: (string | undefined)[]
+}
+
+/** Why the last request failed. */
+export interface Failure {
+  message: string
+  code: string
+  retryable: boolean
+  /** The error does not belong to the last question, so there is nothing to retry. */
+  unrelated?: boolean
+}
+
+/** A message that the service did not accept, for the user to send again. */
+export interface Unsent {
+  message: string
+  attachments: Attachment[]
+  /** The key of its request, if it was sent. */
+  key?: string
+}
+
+/** How a message is sent. */
+export interface SendOptions {
+  interactionType?: 'text_input' | 'value_selected' | 'action_executed'
+  action?: SuggestedAction
+  attachments?: Attachment[]
+  /** A user message that this one replaces. It keeps the files of that one unless `attachments` or `keepAttachments` says otherwise. */
+  editMessageId?: string
+  /** Which files of the edited message are kept, as indexes; `attachments` come after them. */
+  keepAttachments?: number[]
+  /** An assistant message that is answered again. */
+  regenerateMessageId?: string
+  /** The Idempotency-Key of the request: the same key finds the same run. By default each message has its own. */
+  key?: string
+  /** Wait for the end of the current answer, if another tab has begun one. */
+  waits?: boolean
+}
+
+/** A message that waits until the current answer has ended. */
+export interface Queued extends Unsent {
+  id: string
+  /** How the page has sent it; absent for a text of the user. */
+  interactionType?: SendOptions['interactionType']
+}
+
+/** The connection of the current run; `idle` when there is none. */
+export type Link = 'idle' | 'connecting' | 'live' | 'reconnecting'
+
+/** The whole state of a tray. It is a value: reduce returns a new one. */
+export interface ChatState {
+  conversationId: number | null
+  chatId: string | null
+  title: string
+  messages: readonly GeneralChatMessage[]
+  /** The current run; null when there is none. */
+  run: RunView | null
+  /** Whether a request is in progress, from the click on. */
+  isLoading: boolean
+  /** Whether a chat is being fetched. */
+  isOpening: boolean
+  link: Link
+  error: Failure | null
+  /** A message for the composer to take back. */
+  unsent: Unsent | null
+  /** The cursor of the messages before the first one. */
+  olderCursor: string | null
+  /** The page that is shown, as the context names it. */
+  page: string
+  /** Payloads whose decision is being sent. */
+  deciding: readonly string[]
+  /** Decisions of this visit, by payload; those about the current run are not in a message yet. */
+  decided: Readonly<Record<string, 'accepted' | 'rejected'>>
+  /** Messages that are sent one after the other, once the current answer has ended. */
+  queue: readonly Queued[]
+  /** The model that the user chose; empty is the page's, or the service's own. */
+  model: string
+  /** What all runs of the chat have used. */
+  usage: Usage | null
+}
+
+/** The state before anything is known. */
+export const emptyState: ChatState = {
+  conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, unsent: null, olderCursor: null, page: '', deciding: [], decided: {},
+  queue: [], model: '', usage: null,
+}
+
+export type ChatEvent =
+  | { type: 'opened'; chat: Chat }
+  | { type: 'reset' }
+  | { type: 'send'; message: GeneralChatMessage | null; replaces?: string }
+  | { type: 'frame'; frame: MessageFrame }
+  | { type: 'failed'; failure: Failure }
+  | { type: 'stopping' }
+  | { type: 'settled' }
+  | { type: 'set'; set: Partial<ChatState> }
+  | { type: 'message'; messageId: string; set: Partial<GeneralChatMessage> }
+  | { type: 'resolved'; payloadId: string; outcome: 'accepted' | 'rejected' }
+
+/** The one reducer: live streams, replays and tests go through it. It is pure. */
+export function reduce(state: ChatState, event: ChatEvent): ChatState {
+  switch (event.type) {
+    case 'opened':
+      return opened(state, event.chat)
+    case 'reset':
+      return emptied(state)
+    case 'send':
+      return sent(state, event)
+    case 'frame':
+      return state.run ? advance(state, reduceRun(state.run, event.frame)) : state
+    case 'failed':
+      return { ...state, messages: [...state.messages, ...begun(state.run, event.failure)], run: null, isLoading: false, isOpening: false, link: 'idle', error: event.failure }
+    case 'stopping':
+      return { ...state, run: state.run && { ...state.run, status: statusLine('stopping', 'Stopping...') } }
+    case 'settled':
+      return { ...state, run: null, isLoading: false, isOpening: false, link: 'idle' }
+    case 'set':
+      return { ...state, ...event.set }
+    case 'message':
+      return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, ...event.set } : m)) }
+    case 'resolved':
+      return { ...state, decided: { ...state.decided, [event.payloadId]: event.outcome }, messages: state.messages.map((m) => withOutcomes(m, { [event.payloadId]: event.outcome })) }
+    default:
+      return state // of a tab with another version of the tray
+  }
+}
+
+/** The state without a chat. What is being decided is decided in any chat. */
+export function emptied({ page, model, deciding }: ChatState): ChatState {
+  return { ...emptyState, page, model, deciding }
+}
+
+function opened(state: ChatState, chat: Chat): ChatState {
+  const messages = (chat.messages ?? []).map((m) => (m.status === 'complete' ? { ...m, view: state.messages.find(({ id }) => id === m.id)?.view } : m))
+  return {
+    ...emptied(state), queue: state.queue, usage: chat.usage ?? null, decided: state.decided, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, messages, olderCursor: chat.next_cursor ?? null,
+  }
+}
+
+/** The user's message is shown at once; an edited message and all after it, or an answer that is generated again, are removed. */
+function sent(state: ChatState, event: Extract<ChatEvent, { type: 'send' }>): ChatState {
+  const at = event.replaces ? state.messages.findIndex((m) => m.id === event.replaces) : -1
+  const kept = at >= 0 ? state.messages.slice(0, at) : state.messages.filter((m) => m.status !== 'error' || m.content !== '' || m.role === 'user' || m.view)
+  return {
+    ...state, title: state.title || titleOf(event.message), messages: event.message ? [...kept, event.message] : kept, run: { ...emptyRun, status: statusLine('thinking', 'Thinking...') }, isLoading: true, isOpening: false,
+    link: 'connecting', error: null,
+  }
+}
+
+/** A new chat is named after its first message, as the service does it. */
+function titleOf(message: GeneralChatMessage | null): string {
+  return [...(message?.content ?? '')].slice(0, TITLE_LENGTH).join('').trim()
+}
+
+const TITLE_LENGTH = 60
+
+/** Stores a run's progress; at its end the answer joins the messages. */
+function advance(state: ChatState, run: RunView): ChatState {
+  if (run === state.run) return state
+  const next: ChatState = {
+    ...state, run, conversationId: run.conversationId ?? state.conversationId, chatId: run.chatId ?? state.chatId,
+    messages: named(state.messages, run),
+  }
+  if (!run.outcome) return next
+  const decided = { ...state.decided, ...acceptedBy(next.messages.findLast((m) => m.role === 'user'), run.outcome) }
+  const answer = withOutcomes(answerOf(run, run.outcome), decided)
+  const messages = next.messages.filter((m) => m.id !== answer.id).map((m) => withOutcomes(m, decided))
+  return { ...next, decided, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], usage: sumOf(next.usage, answer.usage), error: run.outcome.status === 'error' ? run.outcome : null }
+}
+
+/** The payload that a click accepts, once its action is done. */
+function acceptedBy(question: GeneralChatMessage | undefined, outcome: Outcome): ChatState['decided'] {
+  const payload = outcome.status === 'completed' ? question?.action?.payload_id : undefined
+  return payload ? { [payload]: 'accepted' } : {}
+}
+
+function sumOf(a: Usage | null, b: Usage | undefined): Usage | null {
+  if (!a || !b) return b ?? a
+  return {
+    input_tokens: a.input_tokens + b.input_tokens, output_tokens: a.output_tokens + b.output_tokens, total_tokens: a.total_tokens + b.total_tokens,
+    cost_usd: (a.cost_usd ?? 0) + (b.cost_usd ?? 0) || undefined,
+  }
+}
+
+/** The user's message gets the id that the service gave it. */
+function named(messages: readonly GeneralChatMessage[], run: RunView): readonly GeneralChatMessage[] {
+  if (!run.userMessageId) return messages
+  const at = messages.findLastIndex((m) => m.id.startsWith(LOCAL_ID))
+  const mine = messages[at]
+  return mine ? messages.with(at, { ...mine, id: run.userMessageId }) : messages
+}
+
+/** The beginning of the id of a message that has no id of the service yet. */
+export const LOCAL_ID = 'local:'
+
+/** The beginning of the id of an answer whose end was not received. */
+export const CUT_ID = 'answer:'
+
+function answerOf(run: RunView, outcome: Outcome): GeneralChatMessage {
+  const base = { role: 'assistant' as const, type: 'md', run_id: run.runId, created_at: run.endedAt ?? '', view: run }
+  if (outcome.status === 'completed') {
+    const { message, message_id: id, diagnostics: _, ...rest } = outcome.payload
+    return { ...base, ...rest, id, content: message, status: 'complete' }
+  }
+  const partial = { ...base, id: outcome.messageId ?? CUT_ID + run.runId, content: textOf(run), payloads: payloadsOf(run), usage: outcome.usage }
+  if (outcome.status === 'cancelled') return { ...partial, status: 'cancelled' }
+  return { ...partial, status: 'error', error: { code: outcome.code as NonNullable<Message['error']>['code'], message: outcome.message } }
+}
+
+/** What was read of an answer before reading it failed, if only that there is one; it stays in sight until it is read again. */
+function begun(run: RunView | null, failure: Failure): GeneralChatMessage[] {
+  return run?.runId ? [answerOf(run, { status: 'error', ...failure })] : []
+}
+
+/** The status of the answer that is being written; no message of the service has it. */
+export const LIVE = 'streaming' as GeneralChatMessage['status']
+
+/** The current run as a message. */
+export function liveMessage(run: RunView, decided: ChatState['decided'] = {}): GeneralChatMessage {
+  return withOutcomes({ id: 'live', role: 'assistant', type: 'md', content: '', status: LIVE, created_at: '', run_id: run.runId || undefined, view: run, payloads: payloadsOf(run) }, decided)
+}
+
+/** A message whose payloads have the decisions about them. */
+function withOutcomes(message: GeneralChatMessage, decided: ChatState['decided']): GeneralChatMessage {
+  const outcomeOf = ({ payload_id: id = '' }: CustomPayload) => (Object.hasOwn(decided, id) ? decided[id] : undefined)
+  const change = (p: CustomPayload): CustomPayload => (outcomeOf(p) ? { ...p, outcome: outcomeOf(p) } : p)
+  const { payloads, custom_payload: last } = message
+  if (!payloads?.some(outcomeOf) && !(last && outcomeOf(last))) return message
+  return { ...message, payloads: payloads?.map(change), custom_payload: last && change(last) }
+}
