@@ -70,8 +70,7 @@ func (s *Store) Held(ctx context.Context, replica string) ([]record.Taken, error
 // or waiting while a call waits; the previous attempt does not count if it was
 // waiting. If the run is another replica's, has ended or is not at attempt-1, the error
 // is record.ErrFenced. A queued run can begin only while no other run of its chat
-// is running or waiting, otherwise the error is record.ErrBusy; its own
-// question then moves after the messages that were answered in the meantime.
+// is running or waiting, otherwise the error is record.ErrBusy.
 func (s *Store) BeginAttempt(ctx context.Context, id string, attempt int, replica string) error {
 	err := s.db.Batch(ctx, func(ctx context.Context, tx sqldb.Session) error {
 		_, err := beginAttempt(ctx, tx, id, attempt, replica, nil)
@@ -112,9 +111,6 @@ func beginAttempt(ctx context.Context, tx sqldb.Session, id string, attempt int,
 			return begun, err
 		}
 		if begun, err = newBatch(ctx, tx, nil, 0).beginQueued(run, names); err != nil {
-			return begun, err
-		}
-		if err := tx.Each(ctx, moveUserMessage, [][]any{{run.id, run.owner, run.id}}); err != nil {
 			return begun, err
 		}
 	}

@@ -197,8 +197,8 @@ func (b *batch) refuse(o *writeResult, g *record.Begin) error {
 	if g.Supersede == "" {
 		return nil
 	}
-	seq, _, err := b.current(o, g.Supersede)
-	if seq == 0 {
+	place, _, err := b.current(o, g.Supersede)
+	if place == 0 {
 		o.err = schemas.ErrNotFound
 	}
 	return err
@@ -271,10 +271,10 @@ func (b *batch) checkCurrent(o *writeResult, g *record.Begin) error {
 // supersede marks the current message and all after it as replaced, with the statement for that.
 // Its replacement is another version of it.
 func (b *batch) supersede(o *writeResult, g *record.Begin, first, statement string) error {
-	var seq int64
+	var place int64
 	var role, branch string
 	err := b.tx.Query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, first}}, func(row sqldb.Scanner) error {
-		return row.Scan(&seq, &role, &branch, new(bool))
+		return row.Scan(&place, &role, &branch, new(bool))
 	})
 	if err != nil {
 		return err
@@ -286,13 +286,13 @@ func (b *batch) supersede(o *writeResult, g *record.Begin, first, statement stri
 		branch = g.Run.UserMessageID
 		o.again = first
 	}
-	if err := b.tx.Each(b.ctx, statement, [][]any{{first, o.chat.id, seq}}); err != nil {
+	if err := b.tx.Each(b.ctx, statement, [][]any{{first, o.chat.id, place}}); err != nil {
 		return err
 	}
 	if err := b.tx.Each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, first}}); err != nil {
 		return err
 	}
-	return b.tx.Each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}})
+	return b.tx.Each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, place}})
 }
 
 func (b *batch) beginRows(o *writeResult, g *record.Begin) error {

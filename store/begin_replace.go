@@ -89,13 +89,13 @@ func (b *batch) replace(o *writeResult) error {
 		if answer == 0 || !a.gone { // the question is already a version, or the answer keeps an id
 			continue
 		}
-		first, seq := a.message, answer
+		first, place := a.message, answer
 		question, branch, err := b.current(o, a.question)
 		if err != nil {
 			return err
 		}
 		if question > 0 {
-			first, seq = a.question, question
+			first, place = a.question, question
 			branch = cmp.Or(branch, a.question)
 			if err := b.tx.Each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, a.question}}); err != nil {
 				return err
@@ -103,7 +103,7 @@ func (b *batch) replace(o *writeResult) error {
 			o.branch = cmp.Or(o.branch, branch)
 		}
 		a.first = first
-		if err := b.tx.Each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}}); err != nil {
+		if err := b.tx.Each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, place}}); err != nil {
 			return err
 		}
 		if err := b.tx.Each(b.ctx, supersedeOne, [][]any{{first, o.chat.id, a.question}, {first, o.chat.id, a.message}}); err != nil {
@@ -115,9 +115,9 @@ func (b *batch) replace(o *writeResult) error {
 
 // current returns the place and the branch of a message of the chat, 0 if it
 // does not exist or is superseded.
-func (b *batch) current(o *writeResult, id string) (seq int64, branch string, err error) {
+func (b *batch) current(o *writeResult, id string) (place int64, branch string, err error) {
 	err = b.tx.Query(b.ctx, selectCurrent, [][]any{{o.chat.id, o.chat.owner, id}}, func(row sqldb.Scanner) error {
-		return row.Scan(&seq, new(string), &branch)
+		return row.Scan(&place, new(string), &branch)
 	})
-	return seq, branch, err
+	return place, branch, err
 }

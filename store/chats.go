@@ -26,7 +26,8 @@ const (
 
 const (
 	cursorChats    = 'c'
-	cursorMessages = 'm'
+	cursorMessages = 'p'
+	cursorStored   = 'm' // of messages in the order in which they were stored, made by older releases
 )
 
 // Chats returns a page of the owner's chats, either archived ones or the others, and

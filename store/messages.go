@@ -15,13 +15,17 @@ import (
 	"github.com/chattray/chattray/store/values"
 )
 
-// Messages returns a page of the chat's messages in order of time, from the
-// newest back or from the oldest on, and the cursor of the next page, "" when there
-// is none.
+// Messages returns a page of the chat's messages, from the newest back or from the
+// oldest on, and the cursor of the next page, "" when there is none. Questions are in
+// the order in which they were accepted, each followed by its answer.
 func (s *Store) Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error) {
 	limit := values.PageLimit(q.Limit, defaultMessages, maxMessages)
-	var before int64
-	more, err := values.CursorPlace(q.Cursor, cursorMessages, &before)
+	var place, seq int64
+	more, err := values.CursorPlace(q.Cursor, cursorMessages, &place, &seq)
+	if err != nil {
+		more, err = values.CursorPlace(q.Cursor, cursorStored, &seq)
+		place = seq * 2
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -29,12 +33,13 @@ func (s *Store) Messages(ctx context.Context, owner string, id int64, q record.M
 		return nil, "", s.db.Fault("messages", err)
 	}
 	tx := s.db.Read(ctx).Table("blocks").Select(blockColumns).Where("chat_id = ?", id)
-	order, beyond := "seq DESC", "seq < ?"
+	const at = tables.MessagePlace
+	order, beyond := at+" DESC, seq DESC", at+" <= ? AND ("+at+" < ? OR seq < ?)"
 	if q.Forward {
-		order, beyond = "seq", "seq > ?"
+		order, beyond = at+", seq", at+" >= ? AND ("+at+" > ? OR seq > ?)"
 	}
 	if more {
-		tx = tx.Where(beyond, before)
+		tx = tx.Where(beyond, place, place, seq)
 	}
 	if !q.Superseded {
 		tx = tx.Where("status <> ?", schemas.MessageSuperseded)
@@ -46,7 +51,7 @@ func (s *Store) Messages(ctx context.Context, owner string, id int64, q record.M
 	cursor := ""
 	if len(rows) > limit {
 		rows = rows[:limit]
-		cursor = values.CursorOf(cursorMessages, rows[limit-1].Seq)
+		cursor = values.CursorOf(cursorMessages, rows[limit-1].Place, rows[limit-1].Seq)
 	}
 	if !q.Forward {
 		slices.Reverse(rows)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -14,7 +15,7 @@ const maxRated = 100
 // in the order in which they were stored.
 func (s *Store) RatedAnswers(ctx context.Context, q record.RatedQuery) ([]record.RatedAnswer, error) {
 	var rows []blockRow
-	err := s.db.Read(ctx).Table("blocks").Select("seq, owner, id, chat_id").
+	err := s.db.Read(ctx).Table("blocks").Select("seq, "+tables.MessagePlace+" AS place, owner, id, chat_id").
 		Where("feedback IS NOT NULL AND seq > ? AND created_at >= ? AND chat_id IS NOT NULL", q.After, values.Micros(q.Since)).
 		Order("seq").Limit(values.PageLimit(q.Limit, maxRated, maxRated)).Find(&rows).Error
 	if err != nil {
@@ -22,7 +23,7 @@ func (s *Store) RatedAnswers(ctx context.Context, q record.RatedQuery) ([]record
 	}
 	list := make([]record.RatedAnswer, len(rows))
 	for i, r := range rows {
-		list[i] = record.RatedAnswer{Place: r.Seq, Owner: r.Owner, ConversationID: r.ChatID, MessageID: r.ID, Before: values.CursorOf(cursorMessages, r.Seq)}
+		list[i] = record.RatedAnswer{Place: r.Seq, Owner: r.Owner, ConversationID: r.ChatID, MessageID: r.ID, Before: values.CursorOf(cursorMessages, r.Place, r.Seq)}
 	}
 	return list, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/store/packed"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -173,6 +174,7 @@ func (r *payloadRow) payload() (schemas.CustomPayload, error) {
 
 type blockRow struct {
 	Seq       int64
+	Place     int64
 	Owner     string
 	ID        string
 	ChatID    int64
@@ -188,7 +190,7 @@ type blockRow struct {
 }
 
 // blockColumns are the columns of blockRow.
-const blockColumns = "seq, owner, id, chat_id, role, type, current, status, run_id, data, feedback, created_at, branch"
+const blockColumns = "seq, " + tables.MessagePlace + " AS place, owner, id, chat_id, role, type, current, status, run_id, data, feedback, created_at, branch"
 
 // blockData is the data of a message without its text.
 type blockData struct {

@@ -69,7 +69,7 @@ var statements = [statementCount]string{
 	returnOfRun:    renameOfRun,
 	returnTail:     renameTail,
 	restoreSummary: `UPDATE chats SET summary = '', summary_through = '', summary_at = 0 WHERE id = ? AND summary_through IN
-		(SELECT id FROM blocks WHERE chat_id = ? AND seq >= (SELECT MIN(seq) FROM blocks WHERE chat_id = ? AND tail = ?))`,
+		(SELECT id FROM blocks WHERE chat_id = ? AND ` + tables.MessagePlace + ` >= (SELECT MIN(` + tables.MessagePlace + `) FROM blocks WHERE chat_id = ? AND tail = ?))`,
 	restoreAnswer: restoreTail + ` AND EXISTS (SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
 		WHERE runs.id = ? AND asked.status <> 'superseded')`,
 	// An answer without a question of its own is a version by itself.
@@ -77,10 +77,11 @@ var statements = [statementCount]string{
 		ON asked.owner = runs.owner AND asked.id = runs.user_message_id AND asked.run_id = runs.id WHERE runs.id = ?), blocks.id)
 		WHERE chat_id = ? AND run_id = ? AND status <> 'superseded'`,
 	returnAlias: reserveName,
-	// If a question was replaced during its run, its answer is replaced too.
-	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, run_id, data, created_at, status, kept, tail, branch)
+	// An answer has its place after its question, see tables.MessagePlace. If a question was
+	// replaced during its run, its answer is replaced too.
+	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, run_id, data, created_at, status, kept, tail, turn, branch)
 		SELECT ?, ?, CAST(? AS BIGINT), ?, ?, ?, ?, ?, CAST(? AS BIGINT), CASE WHEN asked.status = 'superseded' THEN 'superseded' ELSE this.status END,
-		CASE WHEN asked.status = 'superseded' THEN this.status END, asked.tail, COALESCE(this.branch,
+		CASE WHEN asked.status = 'superseded' THEN this.status END, asked.tail, asked.seq * 2 + 1, COALESCE(this.branch,
 		(SELECT b.branch FROM blocks b WHERE b.chat_id = runs.chat_id AND b.branch = runs.user_message_id AND b.role = 'assistant' LIMIT 1))
 		FROM (SELECT CAST(? AS TEXT) AS status, CAST(? AS TEXT) AS run, CAST(? AS TEXT) AS branch) this LEFT JOIN runs ON runs.id = this.run
 		LEFT JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id`,
@@ -142,16 +143,16 @@ const (
 	reserveBlock   = reserveName + ` RETURNING id`
 	selectSame     = `SELECT id FROM runs WHERE owner = ? AND message_id = ? AND request = ? AND id <> ? AND state IN ('queued', 'running', 'waiting') LIMIT 1`
 	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY place`
-	selectMessage  = `SELECT seq, role, COALESCE(branch, ''), status <> 'superseded' FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
+	selectMessage  = `SELECT ` + tables.MessagePlace + `, role, COALESCE(branch, ''), status <> 'superseded' FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
 )
 
 // The statements that replace a message and all later ones.
 const (
-	supersedeMessages = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND seq >= ? AND status <> 'superseded'`
+	supersedeMessages = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND ` + tables.MessagePlace + ` >= ? AND status <> 'superseded'`
 	nameBranch        = `UPDATE blocks SET branch = ? WHERE owner = ? AND id = ? AND branch IS NULL`
 	// A summary of a replaced message is no longer valid.
 	dropSummary = `UPDATE chats SET summary = '', summary_through = '', summary_at = 0 WHERE id = ?
-		AND summary_through IN (SELECT id FROM blocks WHERE chat_id = ? AND seq >= ?)`
+		AND summary_through IN (SELECT id FROM blocks WHERE chat_id = ? AND ` + tables.MessagePlace + ` >= ?)`
 )
 
 // The statements that free the ids of an answer for the next version of it.
@@ -162,7 +163,7 @@ const (
 	renamePayloads = `UPDATE payloads SET message_id = ? WHERE chat_id = ? AND message_id = ?`
 	renameOfRun    = `UPDATE runs SET message_id = ? WHERE chat_id = ? AND message_id = ? AND NOT (` + tables.OpenStates + `)`
 	renameTail     = `UPDATE blocks SET tail = ? WHERE chat_id = ? AND tail = ?`
-	selectCurrent  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ? AND status <> 'superseded'`
+	selectCurrent  = `SELECT ` + tables.MessagePlace + `, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ? AND status <> 'superseded'`
 	supersedeOne   = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND id = ? AND status <> 'superseded'`
 )
 
@@ -194,14 +195,12 @@ const (
 const (
 	selectQueued  = `SELECT message_id, user_message_id, created_at FROM runs WHERE id = ?`
 	currentAnswer = `SELECT b.id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.chat_id = ? AND b.role = 'assistant' AND b.status <> 'superseded'
-		AND b.seq > COALESCE((SELECT q.seq FROM blocks q WHERE q.owner = ? AND q.id = ?), 0) AND r.user_message_id = ? AND r.id <> ? ORDER BY b.seq LIMIT 1`
+		AND ` + tables.MessagePlace + ` > COALESCE((SELECT ` + tables.MessagePlace + ` FROM blocks WHERE owner = ? AND id = ?), 0) AND r.user_message_id = ? AND r.id <> ? ORDER BY ` + tables.MessagePlace + ` LIMIT 1`
 	supersedeAnswered      = supersedeMessages + ` AND id NOT IN (SELECT user_message_id FROM runs WHERE runs.chat_id = blocks.chat_id AND state = 'queued' AND ` + tables.OpenStates + `)`
 	selectReplacedQuestion = `SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
 		WHERE runs.id = ? AND asked.status = 'superseded'`
 	renameAnswer      = `UPDATE runs SET message_id = ? WHERE id = ?`
 	beginAttemptOfRun = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`
-	moveUserMessage   = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?
-		AND run_id = ? AND status <> 'superseded'`
 )
 
 // The statements for the answers to waiting calls. The first answer counts.

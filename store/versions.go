@@ -9,6 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/tables"
 	"github.com/chattray/chattray/store/values"
 )
 
@@ -114,20 +115,20 @@ func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID 
 
 // The statements of SelectVersion.
 const (
-	selectVersion  = `SELECT id, seq, role, COALESCE(branch, ''), status, COALESCE(tail, '') FROM blocks WHERE owner = ? AND id = ? AND chat_id = ?`
-	currentVersion = `SELECT id, seq FROM blocks WHERE chat_id = ? AND branch = ? AND role = ? AND status <> 'superseded' ORDER BY seq LIMIT 1`
-	currentAfter   = `SELECT id, seq FROM blocks WHERE chat_id = ? AND seq > ? AND status <> 'superseded' ORDER BY seq LIMIT 1`
-	currentMessage = `SELECT id, seq FROM blocks WHERE owner = ? AND id = ? AND chat_id = ? AND status <> 'superseded'`
-	lastCurrent    = `SELECT id, seq FROM blocks WHERE chat_id = ? AND status <> 'superseded' ORDER BY seq DESC LIMIT 1`
-	replacedWith   = `SELECT id, seq FROM blocks WHERE chat_id = ? AND tail = ? ORDER BY seq`
+	selectVersion  = `SELECT id, ` + tables.MessagePlace + `, role, COALESCE(branch, ''), status, COALESCE(tail, '') FROM blocks WHERE owner = ? AND id = ? AND chat_id = ?`
+	currentVersion = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE chat_id = ? AND branch = ? AND role = ? AND status <> 'superseded' ORDER BY ` + tables.MessagePlace + ` LIMIT 1`
+	currentAfter   = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE chat_id = ? AND ` + tables.MessagePlace + ` > ? AND status <> 'superseded' ORDER BY ` + tables.MessagePlace + ` LIMIT 1`
+	currentMessage = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE owner = ? AND id = ? AND chat_id = ? AND status <> 'superseded'`
+	lastCurrent    = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE chat_id = ? AND status <> 'superseded' ORDER BY ` + tables.MessagePlace + ` DESC LIMIT 1`
+	replacedWith   = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE chat_id = ? AND tail = ? ORDER BY ` + tables.MessagePlace + `, seq`
 	restoreTail    = `UPDATE blocks SET status = kept, kept = NULL, tail = NULL WHERE chat_id = ? AND tail = ?`
-	moveBlock      = `UPDATE blocks SET seq = {next_seq} WHERE owner = ? AND id = ?`
+	moveBlock      = `UPDATE blocks SET seq = {next_seq}, turn = NULL WHERE owner = ? AND id = ?`
 )
 
 // messagePlace is a message and its place in the chat.
 type messagePlace struct {
-	id  string
-	seq int64
+	id    string
+	place int64
 }
 
 // SelectVersion makes a version of a question or an answer current again,
@@ -160,7 +161,7 @@ func (v *versions) choose(messageID string) error {
 	var wanted messagePlace
 	var role, branch, status, tail string
 	err := v.tx.Query(v.ctx, selectVersion, [][]any{{v.owner, messageID, v.chat}}, func(row sqldb.Scanner) error {
-		return row.Scan(&wanted.id, &wanted.seq, &role, &branch, &status, &tail)
+		return row.Scan(&wanted.id, &wanted.place, &role, &branch, &status, &tail)
 	})
 	switch {
 	case err != nil:
@@ -180,10 +181,10 @@ func (v *versions) choose(messageID string) error {
 		return err
 	}
 	if current.id != "" {
-		if err := v.tx.Each(v.ctx, supersedeMessages, [][]any{{current.id, v.chat, current.seq}}); err != nil {
+		if err := v.tx.Each(v.ctx, supersedeMessages, [][]any{{current.id, v.chat, current.place}}); err != nil {
 			return err
 		}
-		if err := v.tx.Each(v.ctx, dropSummary, [][]any{{v.chat, v.chat, current.seq}}); err != nil {
+		if err := v.tx.Each(v.ctx, dropSummary, [][]any{{v.chat, v.chat, current.place}}); err != nil {
 			return err
 		}
 	}
@@ -223,7 +224,7 @@ func (v *versions) unanswered(role, branch string) (messagePlace, error) {
 	if question.id == "" {
 		return messagePlace{}, schemas.NewError(schemas.CodeConflict, "this version belongs to a message that was replaced; go back to that one first")
 	}
-	return v.message(currentAfter, v.chat, question.seq)
+	return v.message(currentAfter, v.chat, question.place)
 }
 
 // restore makes the message and those replaced with it current, after the present ones.
@@ -232,11 +233,11 @@ func (v *versions) restore(first messagePlace) error {
 	if err != nil {
 		return err
 	}
-	if last.seq > first.seq {
+	if last.place > first.place {
 		var rows [][]any
 		err := v.tx.Query(v.ctx, replacedWith, [][]any{{v.chat, first.id}}, func(row sqldb.Scanner) error {
 			var m messagePlace
-			err := row.Scan(&m.id, &m.seq)
+			err := row.Scan(&m.id, &m.place)
 			rows = append(rows, []any{v.owner, m.id})
 			return err
 		})
@@ -252,6 +253,6 @@ func (v *versions) restore(first messagePlace) error {
 
 // message returns the message that the SELECT finds, or the zero value.
 func (v *versions) message(statement string, args ...any) (m messagePlace, err error) {
-	err = v.tx.Query(v.ctx, statement, [][]any{args}, func(row sqldb.Scanner) error { return row.Scan(&m.id, &m.seq) })
+	err = v.tx.Query(v.ctx, statement, [][]any{args}, func(row sqldb.Scanner) error { return row.Scan(&m.id, &m.place) })
 	return m, err
 }

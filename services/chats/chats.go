@@ -116,9 +116,9 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 	return chat, err
 }
 
-// page returns a page of messages. It is shorter than asked for if it would begin between
-// questions that waited for their turn and their answers: these belong after their questions,
-// on the page before.
+// page returns a page of messages. In a chat that an older release has written, it is shorter
+// than asked for if it would begin between questions that waited for their turn and their
+// answers: these belong after their questions, on the page before.
 func (c *Chats) page(ctx context.Context, user schemas.User, id int64, q record.MessageQuery) ([]schemas.Message, string, error) {
 	list, next, err := c.conversations.Messages(ctx, user.ID, id, q)
 	all, from := list, 0
@@ -195,8 +195,8 @@ func (c *Chats) addWords(messages []schemas.Message, user schemas.User) {
 	}
 }
 
-// afterQuestions puts each answer after its question. A question that waits for
-// its turn is stored before the answer to the question before it.
+// afterQuestions puts each answer after its question. Older releases have stored questions
+// that waited for their turn in between.
 func afterQuestions(list []schemas.Message) []schemas.Message {
 	ordered := make([]schemas.Message, 0, len(list))
 	for _, m := range list {

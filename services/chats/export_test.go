@@ -116,8 +116,9 @@ func TestExportJSON(t *testing.T) {
 	}
 }
 
-// A question that waited for its turn is stored before the answer to the one before it. Each
-// answer is exported after its question, also where the export reads the next page.
+// Older releases have stored a question that waited for its turn before the answer to the one
+// before it. Each answer is exported after its question, also where the export reads the next
+// page.
 func TestExportOfQueuedQuestions(t *testing.T) {
 	for before := 94; before <= 101; before++ {
 		k := new(kept)

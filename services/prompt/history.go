@@ -251,8 +251,8 @@ func (h *History) read(ctx context.Context, in HistoryInput) (historyRead, error
 	return r, err
 }
 
-// leaveWaiting removes the questions that wait for their turn. They come before
-// the one to answer, which was moved after them when its own turn came.
+// leaveWaiting removes the questions that wait for their turn. They come before the one to
+// answer if an older release has moved that one to the end when its turn came.
 func (h *History) leaveWaiting(ctx context.Context, in HistoryInput, r *historyRead) error {
 	if !r.unanswered() {
 		return nil
@@ -287,8 +287,8 @@ type pastMessage struct {
 }
 
 // split removes the message to answer from what was read, and users' messages
-// that came later and wait for their turn. Answers come after their questions,
-// although a queued question is stored before the answer to the one before it.
+// that came later and wait for their turn. Answers come after their questions, also where
+// an older release has stored questions that waited in between.
 func (r *historyRead) split(read []schemas.Message, id string) {
 	r.pending = len(read)
 	for place, m := range read {

@@ -273,13 +273,14 @@ func testQueue(f *fixture) {
 	fails(f, "write before the begin", early.Err, record.ErrFenced)
 
 	f.mustCommit(f.finish(first, "a1"))
-	equal(f, "before it began", f.messages(chat, false), []string{"q1", "q2", "q3", "a1"})
+	equal(f, "before it began", f.messages(chat, false), []string{"q1", "a1", "q2", "q3"})
 	fails(f, "begin the wrong attempt", f.store.BeginAttempt(f.ctx, second.RunID, 2, ""), record.ErrFenced)
 	must(f, f.store.BeginAttempt(f.ctx, second.RunID, 1, ""))
 	fails(f, "begin again", f.store.BeginAttempt(f.ctx, second.RunID, 1, ""), record.ErrFenced)
 	fails(f, "begin the third", f.store.BeginAttempt(f.ctx, third.RunID, 1, ""), record.ErrBusy)
-	equal(f, "after it began", f.messages(chat, false), []string{"q1", "q3", "a1", "q2"})
+	equal(f, "after it began", f.messages(chat, false), []string{"q1", "a1", "q2", "q3"})
 	f.mustCommit(f.finish(second, "a2"))
+	equal(f, "after its end", f.messages(chat, false), []string{"q1", "a1", "q2", "a2", "q3"})
 
 	waiting, err = f.store.Waiting(f.ctx, chat)
 	must(f, err)

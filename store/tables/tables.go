@@ -11,6 +11,11 @@ const (
 	Reserved = "chat_id IS NULL AND document_id IS NULL"
 	// CurrentMessages is true for blocks that are current messages.
 	CurrentMessages = "chat_id IS NOT NULL AND status <> 'superseded'"
+	// MessagePlace orders the messages of a chat: twice the number with which one was stored,
+	// and for an answer the next number after its question's. So it is in order at every
+	// moment, however long a question has waited; the versions of an answer, of which at
+	// most one is current, share a place. The index blocks_chat has it.
+	MessagePlace = "COALESCE(turn, seq * 2)"
 	// Held is true for a claim that counts: its run has begun and not ended, or is about to
 	// begin. A claim that a queued run could not release does not count for long: the run may
 	// wait behind one that needs it. Only Postgres has claims.

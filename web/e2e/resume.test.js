@@ -53,6 +53,36 @@ test('a second tab follows, and stops what the first one started', async () => {
   assert.deepEqual(second.bad, [])
 })
 
+test('questions that wait in the service come after the answer under way, at every moment and after a reload', async () => {
+  const order = () => page.locator('.ct-message').evaluateAll((all) => all.map((m) => (m.dataset.role === 'user' ? m.querySelector('.ct-bubble').textContent : 'answer')))
+  const inOrder = (...want) => until(() => `messages in the order ${want}`, async () => (await order()).join() === want.join())
+  await page.ask('count 10')
+  await page.hasText(/\b4 5/)
+  const { items: [{ conversation_id: id }] } = await call(server.url, 'GET', '/api/chats')
+  const wait = async (message) => {
+    const { headers, body } = await fetch(`${server.url}/api/chat/stream`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ message, conversation_id: id, if_busy: 'queue' }) })
+    await body.cancel()
+    return headers.get('X-Run-Id')
+  }
+  await wait('count 20')
+  const last = await wait('count 30')
+  await page.reload()
+  await inOrder('count 10', 'answer', 'count 20', 'count 30')
+  await page.hasText(/\b4 5/)
+  server.upTo(10)
+  await inOrder('count 10', 'answer', 'count 20', 'answer', 'count 30')
+  await until('the second answer', async () => (await textOf(page)).includes(counted(10)))
+  await call(server.url, 'POST', `/api/chat/runs/${last}/cancel`)
+  server.upTo(20)
+  const ended = ['count 10', 'answer', 'count 20', 'answer', 'count 30', 'answer']
+  await inOrder(...ended)
+  await page.settled()
+  await page.hasText('You stopped this answer.')
+  await page.reload()
+  await inOrder(...ended)
+  await page.hasText('You stopped this answer.')
+})
+
 test('the service is killed and starts again: a notice, then the answer continues', async () => {
   await page.ask('count 40')
   await page.hasText(/\b3 4/)

@@ -292,9 +292,10 @@ export interface paths {
         };
         /**
          * A chat with its messages
-         * @description The newest messages, in order of time with answers after their questions; `next_cursor` leads to those before them. A page may have
-         *     fewer messages than `limit`, so that it does not begin between questions that waited and their answers: only a missing `next_cursor`
-         *     says that there are no more.
+         * @description The newest messages; `next_cursor` leads to those before them. Questions are in the order in which they were accepted, each followed
+         *     by its answer, also while they wait for their turn. So an answer comes before questions that were accepted while it was written: a
+         *     client that has read these finds it when it reads the page with its question again. A page may have fewer messages than `limit`: only
+         *     a missing `next_cursor` says that there are no more.
          */
         get: operations["getChat"];
         put?: never;

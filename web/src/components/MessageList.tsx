@@ -36,15 +36,16 @@ export function MessageList({ empty, onAction = nothingDone, className, children
   const last = state.messages.at(-1)
   const unanswered = !busy && !state.isOpening && !state.error && last?.role === 'user' && !last.id.startsWith(LOCAL_ID)
   const shown = state.run ? [...state.messages, liveMessage(state.run, state.decided)] : unanswered ? [...state.messages, stopped] : state.messages
+  const all = [...shown, ...state.waiting]
   const nothing = state.messages.length === 0 && !state.run
   return (
     <div className={classes('ct-list-frame', className)}>
       <div className="ct-list" ref={scroller} role="log" aria-label={labels.log} aria-live="off" tabIndex={0}>
-        <div className="ct-list-content" ref={content} data-long={shown.length > LONG || undefined}>
+        <div className="ct-list-content" ref={content} data-long={all.length > LONG || undefined}>
           {state.olderCursor && <button ref={older} type="button" className="ct-button ct-small ct-older" onClick={() => void store.loadOlder()}>{labels.older}</button>}
           {nothing && (state.isOpening ? <Skeleton of="chat" lines={8} /> : empty)}
-          {shown.map((message, i) => (
-            <MessageSlot key={message.role === 'user' ? message.id : (message.run_id ?? message.id)} message={message} last={i === shown.length - 1 && !busy} busy={busy} onAction={onAction} />
+          {all.map((message, i) => (
+            <MessageSlot key={message.role === 'user' ? message.id : (message.run_id ?? message.id)} message={message} last={i === all.length - 1 && !busy} busy={busy} onAction={onAction} />
           ))}
           {children}
         </div>

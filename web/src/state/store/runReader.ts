@@ -1,9 +1,8 @@
 import type { ApiError } from '../../api/errors'
 import { isStreamEnd, type ChatApi, type StreamOptions } from '../../api/client'
 import { pause } from '../../api/stream'
-import type { ChatRequest, MessageFrame } from '../../api/types'
-import { isObject } from '../values/delta'
-import { emptyRun } from '../values/run'
+import type { ChatRequest, MessageFrame, Props } from '../../api/types'
+import { emptyRun, text } from '../values/run'
 import type { Approvals } from './approvals'
 import type { ClientTools } from './clientTools'
 import { STORE_LIMITS } from './limits'
@@ -55,8 +54,8 @@ export function createRunReader(chat: StateHolder, approvals: Approvals, clientT
     const { isLoading, run, link } = chat.state
     const runId = run?.runId
     if (!isLoading) return
-    if (!runId && link !== 'reconnecting' && !stopping) return stopLater()
     if (!runId) {
+      if (link !== 'reconnecting' && !stopping) return stopLater()
       reader?.abort()
       return on.giveUp()
     }
@@ -129,20 +128,19 @@ export function createRunReader(chat: StateHolder, approvals: Approvals, clientT
   }
 
   /** Runs the tool of the page that a frame asks for, or ends a call that is answered. */
-  function serve({ type, props }: MessageFrame): void {
+  function serve({ type, props = {} }: MessageFrame): void {
     const { run } = chat.state
     if (!run) clientTools.leave()
-    else if (!props) return
     else if (type === 'approval' && run.conversationId !== undefined) approvals.serve(run.runId, run.conversationId, props)
     else if (type === 'client_tool_call') clientTools.take(run.runId, props)
-    else if (type === 'tool_call' && typeof props.index === 'number' && typeof props.id === 'string') clientTools.drop(run.runId, props.id)
+    else if (type === 'tool_call' && typeof props.index === 'number') clientTools.drop(run.runId, text(props.id))
   }
 
   /** Whether a frame ends a run that the user did not stop in this tab. */
   function isStoppedElsewhere(frame: MessageFrame): boolean {
     const { run, conversationId } = chat.state
-    const data = frame.props?.data
-    return isStreamEnd(frame) && isObject(data) && data.status === 'cancelled' && conversationId !== null && !stopping && run?.runId !== stopped
+    const data = frame.props?.data as Props | undefined
+    return isStreamEnd(frame) && data?.status === 'cancelled' && conversationId !== null && !stopping && run?.runId !== stopped
   }
 
   return {

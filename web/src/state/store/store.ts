@@ -193,7 +193,7 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
     const failure = failureOf(error)
     if (!(error instanceof ApiError)) console.error(error)
     const { conversationId, isOpening } = chat.state
-    const changes = failure.code === 'busy' || (error instanceof ApiError && REFUSED_FOR_GOOD.has(error.status))
+    const changes = failure.code === 'busy' || REFUSED_FOR_GOOD.has((error as ApiError).status)
     if (!outbox.unaccepted() || isOpening || !changes) return dispatch({ type: 'failed', failure })
     // Another tab's answer is under way and is followed, or retrying cannot succeed: the user gets the message back.
     if (conversationId !== null) return open(conversationId, unrelated(failure))
@@ -222,13 +222,13 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
         const back = arrived ? null : unsent
         if (failure || back) outbox.giveBack(back, failure)
         await Promise.all([following, queue])
+        if (chat.state.waiting[0]) await refresh()
         void outbox.offers.sendQueued()
       } catch (error) {
         if (signal.aborted) return
         if (!(error instanceof ApiError) || error.status !== 404) return await refused(error)
         // At the start of a page, a chat that is gone is no error.
-        const isMissed = !elsewhere || chat.state.queue.length > 0
-        leaveDeleted(failure ?? (isMissed ? unrelated(failureOf(error)) : null))
+        leaveDeleted(failure ?? (!elsewhere || chat.state.queue[0] ? unrelated(failureOf(error)) : null))
       }
     })
   }

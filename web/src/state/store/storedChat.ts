@@ -48,7 +48,8 @@ export function createStoredChat(chat: StateHolder, tabs: Tabs) {
       async feedback(messageId: string, judgement: Feedback | null, { conversationId }: Chosen = chat.state): Promise<void> {
         if (conversationId === null) return
         const given = () => chat.state.messages.find((m) => m.id === messageId)?.feedback
-        const [before, feedback] = [given(), judgement ?? undefined]
+        const before = given()
+        const feedback = judgement ?? undefined
         const event: ChatEvent = { type: 'message', messageId, set: { feedback } }
         chat.dispatch(event)
         try {
@@ -89,8 +90,7 @@ export function createStoredChat(chat: StateHolder, tabs: Tabs) {
     async readCut(): Promise<void> {
       if (!chat.state.messages.some((m) => m.id.startsWith(CUT_ID))) return
       const read = await chat.about((id) => api.getChat(id, { limit: STORE_LIMITS.pageSize })).catch(() => null)
-      const stored = (id: string, run?: string) => (id.startsWith(CUT_ID) ? read?.messages?.find((m) => m.run_id === run) : undefined)
-      if (read) chat.set({ messages: chat.state.messages.map((m) => stored(m.id, m.run_id) ?? m) })
+      if (read) chat.set({ messages: chat.state.messages.map((m) => (m.id.startsWith(CUT_ID) && read.messages?.find(({ run_id: run }) => run === m.run_id)) || m) })
     },
 
     /** After another version was requested: loads the list of versions; if there was no answer, the previous version is shown again. */

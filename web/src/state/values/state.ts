@@ -60,6 +60,8 @@ export interface ChatState {
   chatId: string | null
   title: string
   messages: readonly GeneralChatMessage[]
+  /** What comes after the answer of the current run, as of when the chat was opened: questions that wait in the service. */
+  waiting: readonly GeneralChatMessage[]
   /** The current run; null when there is none. */
   run: RunView | null
   /** Whether a request is in progress, from the click on. */
@@ -86,9 +88,12 @@ export interface ChatState {
   usage: Usage | null
 }
 
+/** While nothing is read. */
+const idle: Pick<ChatState, 'run' | 'isLoading' | 'isOpening' | 'link'> = { run: null, isLoading: false, isOpening: false, link: 'idle' }
+
 /** The state before anything is known. */
 export const emptyState: ChatState = {
-  conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, unsent: null, olderCursor: null, page: '', deciding: [], decided: {},
+  conversationId: null, chatId: null, title: '', messages: [], waiting: [], ...idle, error: null, unsent: null, olderCursor: null, page: '', deciding: [], decided: {},
   queue: [], model: '', usage: null,
 }
 
@@ -116,11 +121,11 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
     case 'frame':
       return state.run ? advance(state, reduceRun(state.run, event.frame)) : state
     case 'failed':
-      return { ...state, messages: [...state.messages, ...begun(state.run, event.failure)], run: null, isLoading: false, isOpening: false, link: 'idle', error: event.failure }
+      return { ...state, messages: [...state.messages, ...begun(state.run, event.failure), ...state.waiting], waiting: [], ...idle, error: event.failure }
     case 'stopping':
       return { ...state, run: state.run && { ...state.run, status: statusLine('stopping', 'Stopping...') } }
     case 'settled':
-      return { ...state, run: null, isLoading: false, isOpening: false, link: 'idle' }
+      return { ...state, ...idle }
     case 'set':
       return { ...state, ...event.set }
     case 'message':
@@ -140,16 +145,22 @@ export function emptied({ page, model, deciding }: ChatState): ChatState {
 function opened(state: ChatState, chat: Chat): ChatState {
   const messages = (chat.messages ?? []).map((m) => (m.status === 'complete' ? { ...m, view: state.messages.find(({ id }) => id === m.id)?.view } : m))
   return {
-    ...emptied(state), queue: state.queue, usage: chat.usage ?? null, decided: state.decided, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, messages, olderCursor: chat.next_cursor ?? null,
+    ...state, ...idle, error: null, unsent: null, usage: chat.usage ?? null, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, ...parted(messages, chat.active_run_id ?? null), olderCursor: chat.next_cursor ?? null,
   }
+}
+
+/** The messages up to the question that is being answered, by its id or its run's, and those after its answer. */
+function parted(all: readonly GeneralChatMessage[], asked: string | null | undefined): Pick<ChatState, 'messages' | 'waiting'> {
+  const end = all.findLastIndex((m) => m.id === asked || m.run_id === asked) + 1 || all.length
+  return { messages: all.slice(0, end), waiting: all.slice(end) }
 }
 
 /** The user's message is shown at once; an edited message and all after it, or an answer that is generated again, are removed. */
 function sent(state: ChatState, event: Extract<ChatEvent, { type: 'send' }>): ChatState {
-  const at = event.replaces ? state.messages.findIndex((m) => m.id === event.replaces) : -1
-  const kept = at >= 0 ? state.messages.slice(0, at) : state.messages.filter((m) => m.status !== 'error' || m.content !== '' || m.role === 'user' || m.view)
+  const at = state.messages.findIndex((m) => m.id === event.replaces)
+  const kept = at < 0 ? state.messages.filter((m) => m.status !== 'error' || m.content || m.role === 'user' || m.view) : state.messages.slice(0, at)
   return {
-    ...state, title: state.title || titleOf(event.message), messages: event.message ? [...kept, event.message] : kept, run: { ...emptyRun, status: statusLine('thinking', 'Thinking...') }, isLoading: true, isOpening: false,
+    ...state, title: state.title || titleOf(event.message), messages: kept.concat(event.message ?? []), run: { ...emptyRun, status: statusLine('thinking', 'Thinking...') }, isLoading: true, isOpening: false,
     link: 'connecting', error: null,
   }
 }
@@ -166,18 +177,18 @@ function advance(state: ChatState, run: RunView): ChatState {
   if (run === state.run) return state
   const next: ChatState = {
     ...state, run, conversationId: run.conversationId ?? state.conversationId, chatId: run.chatId ?? state.chatId,
-    messages: named(state.messages, run),
+    ...(run.userMessageId !== state.run?.userMessageId && parted([...state.messages, ...state.waiting].map((m) => (m.id.startsWith(LOCAL_ID) ? { ...m, id: run.userMessageId! } : m)), run.userMessageId)),
   }
   if (!run.outcome) return next
   const decided = { ...state.decided, ...acceptedBy(next.messages.findLast((m) => m.role === 'user'), run.outcome) }
   const answer = withOutcomes(answerOf(run, run.outcome), decided)
   const messages = next.messages.filter((m) => m.id !== answer.id).map((m) => withOutcomes(m, decided))
-  return { ...next, decided, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], usage: sumOf(next.usage, answer.usage), error: run.outcome.status === 'error' ? run.outcome : null }
+  return { ...next, decided, ...idle, messages: [...messages, answer], usage: sumOf(next.usage, answer.usage), error: run.outcome.status === 'error' ? run.outcome : null }
 }
 
 /** The payload that a click accepts, once its action is done. */
 function acceptedBy(question: GeneralChatMessage | undefined, outcome: Outcome): ChatState['decided'] {
-  const payload = outcome.status === 'completed' ? question?.action?.payload_id : undefined
+  const payload = outcome.status === 'completed' && question?.action?.payload_id
   return payload ? { [payload]: 'accepted' } : {}
 }
 
@@ -187,14 +198,6 @@ function sumOf(a: Usage | null, b: Usage | undefined): Usage | null {
     input_tokens: a.input_tokens + b.input_tokens, output_tokens: a.output_tokens + b.output_tokens, total_tokens: a.total_tokens + b.total_tokens,
     cost_usd: (a.cost_usd ?? 0) + (b.cost_usd ?? 0) || undefined,
   }
-}
-
-/** The user's message gets the id that the service gave it. */
-function named(messages: readonly GeneralChatMessage[], run: RunView): readonly GeneralChatMessage[] {
-  if (!run.userMessageId) return messages
-  const at = messages.findLastIndex((m) => m.id.startsWith(LOCAL_ID))
-  const mine = messages[at]
-  return mine ? messages.with(at, { ...mine, id: run.userMessageId }) : messages
 }
 
 /** The beginning of the id of a message that has no id of the service yet. */
