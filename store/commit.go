@@ -97,8 +97,9 @@ type batch struct {
 	used     map[usageKey]record.ModelUsage
 	daily    map[dailyKey]dailyRuns
 	rows     [statementCount][][]any
-	journal  []byte // the row under construction
-	replica  string // whose runs it is of
+	entries  []packed.Entry // of the journal
+	journal  []byte         // the row under construction
+	replica  string         // whose runs it is of
 	noted    noted
 	ended    []string // runs that it ends
 }
@@ -155,7 +156,7 @@ func (b *batch) apply() error {
 	}
 	b.dropChats()
 	b.addUsed()
-	b.endRow()
+	b.addEntries()
 	return b.send()
 }
 

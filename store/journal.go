@@ -105,21 +105,32 @@ func (j *journalSize) restore(replicas []string) {
 	}
 }
 
-// note adds an entry to the row that the batch is going to write.
+// note keeps what the write adds to the journal.
 func (b *batch) note(run *runState, w *record.Write) {
-	if w.Segment == nil && w.Checkpoint == nil {
-		return
+	if w.Segment != nil || w.Checkpoint != nil {
+		b.entries = append(b.entries, packed.Entry{Run: run.id, Attempt: run.attempt, Segment: w.Segment, Checkpoint: w.Checkpoint})
 	}
-	if b.replica != run.replica {
-		b.endRow()
-		b.replica = run.replica
+}
+
+// addEntries adds the rows of the journal. A run that the batch ends needs nothing there.
+func (b *batch) addEntries() {
+	for _, e := range b.entries {
+		run := b.runs[e.Run]
+		if run.state.Terminal() {
+			continue
+		}
+		if b.replica != run.replica {
+			b.endRow()
+			b.replica = run.replica
+		}
+		before := len(b.journal)
+		b.journal = packed.AppendEntry(b.journal, e)
+		b.noted.runs[run.id] += len(b.journal) - before
+		if len(b.journal) >= journalRow {
+			b.endRow()
+		}
 	}
-	before := len(b.journal)
-	b.journal = packed.AppendEntry(b.journal, packed.Entry{Run: run.id, Attempt: run.attempt, Segment: w.Segment, Checkpoint: w.Checkpoint})
-	b.noted.runs[run.id] += len(b.journal) - before
-	if len(b.journal) >= journalRow {
-		b.endRow()
-	}
+	b.endRow()
 }
 
 func (b *batch) endRow() {

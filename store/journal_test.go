@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/storetest"
 )
@@ -65,5 +68,43 @@ func TestStoreThatFails(t *testing.T) {
 	}
 	if s.CancelsWait() {
 		t.Error("later cancels wait for one that could not be stored")
+	}
+}
+
+// What a run writes in the commit that ends it is not in the journal: the log has it.
+func TestJournalWithoutWhatEnds(t *testing.T) {
+	s, err := store.Open(t.Context(), storetest.FreshSQLite(t), store.Options{Database: sqldb.Options{Logger: slog.New(slog.DiscardHandler)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	var begins, writes []*record.Write
+	for _, run := range []string{"ends", "continues"} {
+		begins = append(begins, &record.Write{RunID: run, Attempt: 1, Begin: &record.Begin{
+			ChatKey: run, Run: record.Run{ID: run, Owner: schemas.User{ID: "u"}, Request: []byte("{}"), MessageID: "answer of " + run, CreatedAt: time.Now()},
+		}})
+		writes = append(writes, &record.Write{
+			RunID: run, Attempt: 1, Segment: &record.Segment{First: 1, Last: 1, Data: []byte("events")}, Checkpoint: &record.Checkpoint{N: 1, Data: []byte("{}")},
+		})
+	}
+	writes = append(writes, &record.Write{RunID: "ends", Attempt: 1, Finish: &record.Finish{State: schemas.RunCancelled, EndedAt: time.Now()}})
+	for _, commit := range [][]*record.Write{begins, writes} {
+		if err := s.Commit(t.Context(), commit); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range commit {
+			if w.Err != nil {
+				t.Fatal(w.Err)
+			}
+		}
+	}
+	rows, err := s.Plan("", "SELECT data FROM journal")
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("got %d rows (%v), want 1", len(rows), err)
+	}
+	data, _ := rows[0]["data"].([]byte)
+	entries, err := packed.Entries(data)
+	if err != nil || len(entries) != 1 || entries[0].Run != "continues" {
+		t.Errorf("got entries %+v (%v), want only what continues", entries, err)
 	}
 }

@@ -21,20 +21,16 @@ import (
 )
 
 // go-openai encodes messages and tools through maps and scans their text
-// several times for each call. Here it encodes one message and one tool as
+// several times for each call. Here it encodes no messages and an empty tool as
 // placeholders, and the round tripper replaces them with the real ones.
 var (
-	placeholderMessages = []goopenai.ChatCompletionMessage{{Role: goopenai.ChatMessageRoleUser, Content: "messages"}}
-	placeholderTools    = []goopenai.Tool{{
-		Type:     goopenai.ToolTypeFunction,
-		Function: &goopenai.FunctionDefinition{Name: "tools", Parameters: json.RawMessage("{}")},
-	}}
+	placeholderTools = make([]goopenai.Tool, 1)
 	// go-openai refuses some requests by the name of their model.
 	placeholderModel = "model"
 	modelPlace       = encoded("model", placeholderModel)
 	// The placeholders cannot occur inside a JSON string, where their quotes
 	// would be escaped.
-	messagesPlace, toolsPlace = encoded("messages", placeholderMessages), encoded("tools", placeholderTools)
+	messagesPlace, toolsPlace = encoded("messages", nil), encoded("tools", placeholderTools)
 	// go-openai leaves out a temperature of 0, so it gets the smallest one
 	// instead.
 	leastTemperature, zeroTemperature = encoded("temperature", float32(math.SmallestNonzeroFloat32)), encoded("temperature", 0)

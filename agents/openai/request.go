@@ -116,9 +116,8 @@ var noSystemRole = []string{
 // above 0.
 func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatCompletionRequest {
 	out := goopenai.ChatCompletionRequest{
-		Model:    req.Model,
-		Stream:   true,
-		Messages: placeholderMessages,
+		Model:  req.Model,
+		Stream: true,
 	}
 	if !q.has(noStreamOptions) {
 		out.StreamOptions = &goopenai.StreamOptions{IncludeUsage: true}
