@@ -132,9 +132,10 @@ describe('a tab', () => {
   })
 
   it('continues its run after a component was removed and added again', async () => {
+    const answer = live('r')
     const api = fakeApi(({ method, path }) => {
       if (path.startsWith('/api/chats/7')) return chat([message('q1', 'user', 'one'), message('a1', 'assistant', 'Kept.')])
-      return method === 'POST' ? live('r').response : undefined
+      return method === 'POST' ? answer.response : undefined
     }).api
     const store = new ChatStore({ api })
     let leave = store.connect()
@@ -144,7 +145,9 @@ describe('a tab', () => {
     leave()
     store.disconnect()
     leave = store.connect()
-    await store.restore()
+    const restored = store.restore()
+    answer.send([], true)
+    await restored
     expect(store.getSnapshot()).toMatchObject({ isLoading: false, messages: [{ id: 'q1' }, { id: 'a1' }] })
     leave()
   })
