@@ -66,33 +66,42 @@ build:
 	CGO_ENABLED=0 go build -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
 
 # Targets have tests that run at once and also wait, so three fill two cores. The browser's come
-# late: a page that is open takes processor time also while its test waits for others.
+# late: a page that is open takes processor time also while its test waits for others. What
+# uses one core runs beside them.
 test: setup
-	$(MAKE) --no-print-directory --jobs=3 --output-sync wire-clients test-go test-others
+	$(MAKE) --no-print-directory --jobs=3 --output-sync BOTH=1 wire-clients test-go test-others
 
 # All tests but test-go.
-test-others: wire-clients test-postgres mcp-everything contract-clients web-test
+test-others: wire-clients test-postgres web-browser mcp-everything contract-clients web-test
 
 # Installs what the tests need, or says what is missing.
 setup:
 	.ci/setup
 
+# The tests of the service that depend on their database, the longest first.
+SERVICE := ./app/transcripts ./app/replicas ./app/crash ./app/sockets ./app/storedlogs ./app/upgrades ./app/soak ./app/backups ./app/resume
+
+# With BOTH=1, as in make test, test-postgres runs its packages on both databases, and test-go
+# leaves them out: a program of tests that has the whole service is linked once, not twice.
+BOTH ?=
+TEST_ON = $(if $(BOTH),.ci/with-postgres go test $(DETECTOR) -shuffle=on -exec "'$(CURDIR)/.ci/each-database'",TEST_DATABASES=postgres .ci/with-postgres go test)
+
 test-go:
-	go test $(DETECTOR) $(TOGETHER) -shuffle=on -timeout 20m ./...
+	go test $(DETECTOR) $(TOGETHER) -shuffle=on -timeout 20m $(if $(BOTH),$$(go list ./... | grep -vxF "$$(go list ./store/... ./app/outage $(SERVICE))"),./...)
 
 # Runs on Postgres what test-go runs on SQLite: the store, and the tests of the service
 # that depend on their database.
-test-postgres: postgres-store postgres-outage postgres-service
+test-postgres: postgres-service postgres-store postgres-outage
+
+postgres-service:
+	$(TEST_ON) -p 2 -parallel 4 -count=1 -timeout 40m $(SERVICE)
 
 postgres-store:
-	.ci/with-postgres go test $(DETECTOR) $(TOGETHER) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
+	.ci/with-postgres go test $(DETECTOR) $(TOGETHER) -shuffle=on -count=1 -timeout 20m $(if $(BOTH),,-run Postgres) ./store/...
 
 # These suspend their server, so they have one of their own.
 postgres-outage:
-	TEST_DATABASES=postgres .ci/with-postgres go test -parallel 4 -count=1 -timeout 20m ./app/outage
-
-postgres-service:
-	TEST_DATABASES=postgres .ci/with-postgres go test -p 2 -parallel 4 -count=1 -timeout 20m ./app/backups ./app/crash ./app/replicas ./app/resume ./app/soak ./app/sockets ./app/storedlogs ./app/transcripts ./app/upgrades
+	$(TEST_ON) -parallel 4 -count=1 -timeout 40m ./app/outage
 
 # Kills the program 500 times on each database, and one of several processes 300 times.
 crash-test:
