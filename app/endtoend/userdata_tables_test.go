@@ -85,6 +85,7 @@ var stored = []struct {
 	}},
 	{"blocks", []cell{
 		{"seq", 1, place},
+		{"turn", 3, place},
 		{"owner", owner, owned},
 		{"id", "answer", `"id":"answer"`},
 		{"chat_id", 7, `"conversation_id":7`},
