@@ -64,6 +64,8 @@ export function limitedInterpreter() {
   const wrap = (own: Functions) => Object.fromEntries([...FUNCTIONS].filter((name) => TEXTS[name] ?? own[name]).map((name) => [name, function (this: unknown, ...args: never[]) {
     args.forEach(paid)
     if (name === 'sequence') within(!(lengthOf(args) > CHART_LIMITS.length))
+    const [items] = args as unknown[]
+    if (name === 'sort' && Array.isArray(items)) spend(items.length * Math.log2(items.length + 1))
     if (/format$/i.test(name)) within(!WIDE.test(String(args[1])))
     return paid((TEXTS[name] ?? own[name]!).apply(this as never, args))
   }]))

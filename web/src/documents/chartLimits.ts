@@ -11,7 +11,7 @@ export const CHART_LIMITS = {
   rows: 2_000_000,
   /** Items of an array, and characters of a text, that an expression makes. */
   length: 20_000,
-  /** Work of the expressions until the chart is drawn: a part of an expression, an item of an array, and a character are one each. */
+  /** Work of the expressions until the chart is drawn: a part of an expression, an item of an array, a character, and a comparison are one each. */
   work: 100_000_000,
   /** Work to prepare an expression, which each part of a facet does. */
   preparing: 5_000,
