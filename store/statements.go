@@ -68,8 +68,9 @@ var statements = [statementCount]string{
 	returnPayloads: renamePayloads,
 	returnOfRun:    renameOfRun,
 	returnTail:     renameTail,
+	// For the plus see selectVersion.
 	restoreSummary: `UPDATE chats SET summary = '', summary_through = '', summary_at = 0 WHERE id = ? AND summary_through IN
-		(SELECT id FROM blocks WHERE chat_id = ? AND ` + tables.MessagePlace + ` >= (SELECT MIN(` + tables.MessagePlace + `) FROM blocks WHERE chat_id = ? AND tail = ?))`,
+		(SELECT id FROM blocks WHERE chat_id = ? AND ` + tables.MessagePlace + ` >= (SELECT MIN(+` + tables.MessagePlace + `) FROM blocks WHERE chat_id = ? AND tail = ?))`,
 	restoreAnswer: restoreTail + ` AND EXISTS (SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
 		WHERE runs.id = ? AND asked.status <> 'superseded')`,
 	// An answer without a question of its own is a version by itself.
