@@ -113,6 +113,9 @@ func beginAttempt(ctx context.Context, tx sqldb.Session, id string, attempt int,
 		if begun, err = newBatch(ctx, tx, nil, 0).beginQueued(run, names); err != nil {
 			return begun, err
 		}
+		if err := tx.Each(ctx, moveUserMessage, [][]any{{run.id, run.owner, run.id, run.id}}); err != nil {
+			return begun, err
+		}
 	}
 	return begun, tx.Each(ctx, beginAttemptOfRun, [][]any{{attempt, id}})
 }

@@ -44,15 +44,23 @@ func (b *batch) beginQueued(run *runState, names []string) (record.Begun, error)
 }
 
 // supersedeAnswer supersedes the current answer to the question of a run that answers it
-// again, and what follows it.
+// again, and what follows it. Without one, later messages stay, and the answer comes before
+// them: a summary that has them would not have the answer.
 func (b *batch) supersedeAnswer(o *writeResult, g *record.Begin) error {
 	earlier := ""
 	question := g.Run.UserMessageID
 	err := b.tx.Query(b.ctx, currentAnswer, [][]any{{o.chat.id, g.Run.Owner.ID, question, question, g.Run.ID}}, func(row sqldb.Scanner) error { return row.Scan(&earlier) })
-	if err != nil || earlier == "" {
+	if err != nil {
 		return err
 	}
-	return b.supersede(o, g, earlier, supersedeAnswered)
+	if earlier != "" {
+		return b.supersede(o, g, earlier, supersedeAnswered)
+	}
+	place, _, err := b.current(o, question)
+	if err != nil || place == 0 {
+		return err
+	}
+	return b.tx.Each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, place}})
 }
 
 // takeNames gives the answer of a queued run its ids. Its message has the first one that

@@ -49,6 +49,11 @@ func (s *Store) OnWrite(f func(statement string)) error {
 const (
 	// CurrentAnswer finds the answer that a queued run replaces.
 	CurrentAnswer = currentAnswer
+	// ReplacedWith finds the messages of a tail, CurrentVersion one of a branch.
+	ReplacedWith, CurrentVersion = replacedWith, currentVersion
 	// TakeRuns and TakeAllRuns take runs of some replicas and of all others.
 	TakeRuns, TakeAllRuns = takeRuns, takeAllRuns
 )
+
+// RestoreSummary drops a summary that has a message of a tail.
+func RestoreSummary() string { return statements[restoreSummary] }

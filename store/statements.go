@@ -68,8 +68,9 @@ var statements = [statementCount]string{
 	returnPayloads: renamePayloads,
 	returnOfRun:    renameOfRun,
 	returnTail:     renameTail,
+	// For the plus see selectVersion.
 	restoreSummary: `UPDATE chats SET summary = '', summary_through = '', summary_at = 0 WHERE id = ? AND summary_through IN
-		(SELECT id FROM blocks WHERE chat_id = ? AND ` + tables.MessagePlace + ` >= (SELECT MIN(` + tables.MessagePlace + `) FROM blocks WHERE chat_id = ? AND tail = ?))`,
+		(SELECT id FROM blocks WHERE chat_id = ? AND ` + tables.MessagePlace + ` >= (SELECT MIN(+` + tables.MessagePlace + `) FROM blocks WHERE chat_id = ? AND tail = ?))`,
 	restoreAnswer: restoreTail + ` AND EXISTS (SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
 		WHERE runs.id = ? AND asked.status <> 'superseded')`,
 	// An answer without a question of its own is a version by itself.
@@ -199,7 +200,12 @@ const (
 	supersedeAnswered      = supersedeMessages + ` AND id NOT IN (SELECT user_message_id FROM runs WHERE runs.chat_id = blocks.chat_id AND state = 'queued' AND ` + tables.OpenStates + `)`
 	selectReplacedQuestion = `SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
 		WHERE runs.id = ? AND asked.status = 'superseded'`
-	renameAnswer      = `UPDATE runs SET message_id = ? WHERE id = ?`
+	renameAnswer = `UPDATE runs SET message_id = ? WHERE id = ?`
+	// moveUserMessage puts the question of a queued run after messages of runs before it, which
+	// an older release has stored or moved after it.
+	moveUserMessage = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?
+		AND run_id = ? AND status <> 'superseded' AND EXISTS (SELECT 1 FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.chat_id = blocks.chat_id
+		AND b.status <> 'superseded' AND COALESCE(b.turn, b.seq * 2) > blocks.seq * 2 AND r.place < (SELECT place FROM runs WHERE runs.id = ?))`
 	beginAttemptOfRun = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`
 )
 

@@ -113,14 +113,15 @@ func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID 
 	return schemas.VersionList{Items: items}, nil
 }
 
-// The statements of SelectVersion.
+// The statements of SelectVersion. The plus keeps SQLite from reading all messages of the chat
+// in their order to find those of a branch or a tail, which have indexes.
 const (
 	selectVersion  = `SELECT id, ` + tables.MessagePlace + `, role, COALESCE(branch, ''), status, COALESCE(tail, '') FROM blocks WHERE owner = ? AND id = ? AND chat_id = ?`
-	currentVersion = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE chat_id = ? AND branch = ? AND role = ? AND status <> 'superseded' ORDER BY ` + tables.MessagePlace + ` LIMIT 1`
+	currentVersion = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE chat_id = ? AND branch = ? AND role = ? AND status <> 'superseded' ORDER BY +` + tables.MessagePlace + ` LIMIT 1`
 	currentAfter   = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE chat_id = ? AND ` + tables.MessagePlace + ` > ? AND status <> 'superseded' ORDER BY ` + tables.MessagePlace + ` LIMIT 1`
 	currentMessage = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE owner = ? AND id = ? AND chat_id = ? AND status <> 'superseded'`
 	lastCurrent    = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE chat_id = ? AND status <> 'superseded' ORDER BY ` + tables.MessagePlace + ` DESC LIMIT 1`
-	replacedWith   = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE chat_id = ? AND tail = ? ORDER BY ` + tables.MessagePlace + `, seq`
+	replacedWith   = `SELECT id, ` + tables.MessagePlace + ` FROM blocks WHERE chat_id = ? AND tail = ? ORDER BY +` + tables.MessagePlace + `, seq`
 	restoreTail    = `UPDATE blocks SET status = kept, kept = NULL, tail = NULL WHERE chat_id = ? AND tail = ?`
 	moveBlock      = `UPDATE blocks SET seq = {next_seq}, turn = NULL WHERE owner = ? AND id = ?`
 )

@@ -15,7 +15,7 @@ type ChatQuery struct {
 }
 
 // MessageQuery asks for a page of a chat's messages, from the newest back; the
-// page itself is in order of time. Superseded includes replaced messages.
+// page itself begins with the oldest. Superseded includes replaced messages.
 // Forward asks for pages from the oldest on.
 type MessageQuery struct {
 	Limit      int

@@ -287,10 +287,12 @@ type pastMessage struct {
 }
 
 // split removes the message to answer from what was read, and users' messages
-// that came later and wait for their turn. Answers come after their questions, also where
-// an older release has stored questions that waited in between.
+// that came later, with their answers: they wait for their turn, or this one is asked again.
+// Answers come after their questions, also where an older release has stored questions that
+// waited in between.
 func (r *historyRead) split(read []schemas.Message, id string) {
 	r.pending = len(read)
+	later := false // a later question was left out
 	for place, m := range read {
 		switch {
 		case m.ID == id:
@@ -298,13 +300,15 @@ func (r *historyRead) split(read []schemas.Message, id string) {
 			r.pending = min(r.pending, place)
 		case m.Status == schemas.MessageSuperseded:
 		case r.current != nil && m.Role == "user":
-			r.pending = min(r.pending, place)
+			r.pending, later = min(r.pending, place), true
 		default:
 			at := len(r.list)
 			if m.Role != "user" && m.RunID != "" {
 				asked := func(q pastMessage) bool { return q.Role == "user" && q.RunID == m.RunID }
 				if q := slices.IndexFunc(r.list, asked); q >= 0 {
 					at = q + 1
+				} else if later && m.RunID != r.current.RunID {
+					continue
 				}
 			}
 			r.list = slices.Insert(r.list, at, pastMessage{m, place})

@@ -455,6 +455,34 @@ func TestHistoryPutsQueuedQuestionsInOrder(t *testing.T) {
 	}
 }
 
+// A question that is asked again before later ones were answered is answered without these:
+// the answer is shown before them. The third one's answer was generated again, by a run that
+// has no question.
+func TestHistoryLeavesLaterAnswersOut(t *testing.T) {
+	c := &storedChat{waiting: []string{"r5"}}
+	for _, m := range []schemas.Message{
+		{ID: "u1", Role: "user", Content: "first", RunID: "r1"},
+		{ID: "a1", Role: "assistant", Content: "one", RunID: "r1"},
+		{ID: "u2", Role: "user", Content: "second", RunID: "r2"},
+		{ID: "u3", Role: "user", Content: "third", RunID: "r3"},
+		{ID: "a3", Role: "assistant", Content: "three", RunID: "r6"},
+		{ID: "u4", Role: "user", Content: "fourth", RunID: "r4"},
+		{ID: "a4", Role: "assistant", Content: "four", RunID: "r4"},
+		{ID: "u5", Role: "user", Content: "waits", RunID: "r5"},
+	} {
+		m.Status = schemas.MessageComplete
+		c.messages = append(c.messages, m)
+	}
+	list, _, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, UserMessageID: "u2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "user: first\nassistant: one\nuser: second\n"
+	if diff := cmp.Diff(want, conversation(list)); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
 // A question whose turn has come is after those that still wait; one that was
 // stopped before its answer has a note.
 func TestHistoryLeavesWaitingQuestionsOut(t *testing.T) {

@@ -318,7 +318,7 @@ func (q *Questions) regenerate(ctx context.Context, req *schemas.ChatRequest, b 
 // pageOfMessages is how many messages are read at once.
 const pageOfMessages = 200
 
-// messages returns the current messages of a chat in order of time.
+// messages returns the current messages of a chat, the oldest first.
 func (q *Questions) messages(ctx context.Context, owner string, id int64) ([]schemas.Message, error) {
 	var all []schemas.Message
 	for cursor := ""; ; {

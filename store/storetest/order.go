@@ -164,3 +164,37 @@ func testOrderOfRetry(f *fixture) {
 	f.mustCommit(f.finish(retry, "a2"))
 	f.order(chat, "the second is answered", "q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4")
 }
+
+// testSummaryOfRetry answers a question again that was cancelled before messages which a
+// summary has: the summary does not have the answer.
+func testSummaryOfRetry(f *fixture) {
+	for _, waits := range []bool{false, true} {
+		first := f.begin("q1")
+		f.mustCommit(first)
+		chat := first.Begin.Run.ConversationID
+		second, third := f.begin("q2", in(chat), queued), f.begin("q3", in(chat), queued)
+		f.mustCommit(second, third)
+		f.cancelled(second)
+		f.mustCommit(f.finish(first, "a1"))
+		must(f, f.store.BeginAttempt(f.ctx, third.RunID, 1, ""))
+		f.mustCommit(f.finish(third, "a3"))
+		for through, kept := range map[string]bool{first.Begin.Run.MessageID: true, third.Begin.Run.MessageID: false} {
+			must(f, f.store.SetSummary(f.ctx, f.owner, chat, record.Summary{Text: "before", Through: through, UpdatedAt: f.now()}))
+			before := f.begin("q4", in(chat))
+			if waits {
+				f.mustCommit(before)
+			}
+			retry := f.asked(chat, second.Begin.Run.UserMessageID)
+			if waits {
+				f.mustCommit(f.finish(before, "a4"))
+				must(f, f.store.BeginAttempt(f.ctx, retry.RunID, 1, ""))
+			}
+			sum, err := f.store.Summary(f.ctx, f.owner, chat)
+			must(f, err)
+			equal(f, "the summary is kept", sum.Text != "", kept)
+			stopped := f.finish(retry, "")
+			stopped.Finish.State, stopped.Finish.Message = schemas.RunCancelled, nil
+			f.mustCommit(stopped)
+		}
+	}
+}

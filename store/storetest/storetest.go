@@ -101,6 +101,7 @@ var sharedTests = map[string]func(f *fixture){
 	"the order as a later one waits":             testOrderAgainAtOnce,
 	"the order of runs out of turn":              testOrderOutOfTurn,
 	"the order as a cancelled one is answered":   testOrderOfRetry,
+	"the summary as a cancelled one is answered": testSummaryOfRetry,
 	"attempts of a recovered run":                testBeginRecovered,
 	"request cancel":                             testRequestCancel,
 	"calls that wait":                            testWaits,
