@@ -300,6 +300,30 @@ func TestHistoryShowsFilesOfTheQuestion(t *testing.T) {
 	}
 }
 
+// An older image that is not shown again is not kept in memory for as long as the run goes on.
+func TestHistoryFreesOlderImages(t *testing.T) {
+	c := &storedChat{files: map[string][]schemas.Attachment{}}
+	for range 6 {
+		asked := c.say("user", "look")
+		asked.Attachments = []schemas.AttachmentInfo{{Name: "p.png", MIME: "image/png", Size: 8}}
+		c.files[asked.ID] = []schemas.Attachment{{Name: "p.png", MIME: "image/png", Content: "iVBORw0KGgoA"}}
+		c.say("assistant", "nice")
+	}
+	c.say("user", "and then?")
+	shown, kept := 0, 0
+	for _, m := range historyOf(t, c, prompt.HistoryOptions{}, nil) {
+		shown += len(m.Images)
+		for _, i := range m.Images[:cap(m.Images)] {
+			if i.Base64 != "" {
+				kept++
+			}
+		}
+	}
+	if shown != 4 || kept != 4 {
+		t.Errorf("got %d images shown and %d kept, want 4 and 4", shown, kept)
+	}
+}
+
 // An image that a model's server has refused is not sent again with later questions, which it
 // would refuse too.
 func TestHistoryLeavesRefusedImagesOut(t *testing.T) {

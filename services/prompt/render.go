@@ -110,6 +110,7 @@ func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Mes
 	}
 	shown := min(len(msg.Images), images)
 	hidden = slices.ContainsFunc(msg.Images[shown:], func(i turn.Image) bool { return !slices.Contains(current, i) })
+	clear(msg.Images[shown:]) // a run keeps its prompt, and images are large
 	msg.Images = msg.Images[:shown]
 	if hidden {
 		msg.Content = withNotes(msg.Content, []string{left})
