@@ -20,10 +20,10 @@ const takeBatch = 64
 // owner), or of all other replicas if from is nil. A replica that was marked as
 // gone, which it may not know yet, gets none. A run that had begun is then at its
 // next attempt, so that its former owner can write nothing more; only after that
-// may it be read. The last attempt of a run that was waiting, or was released,
-// does not count. If several replicas take at the same time, one of them gets the
-// run. Runs that are being written now are not returned, so the caller asks again
-// later, until the list is empty.
+// may it be read. The last attempt of a run that was waiting, or was let go, or
+// whose replica, one of several, has left in good order, does not count. If several
+// replicas take at the same time, one of them gets the run. Runs that are being written
+// now are not returned, so the caller asks again later, until the list is empty.
 func (s *Store) Take(ctx context.Context, from []string, to string) ([]record.Taken, error) {
 	type row struct {
 		record.Taken

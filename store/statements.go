@@ -185,7 +185,7 @@ const (
 	// takeAllRuns takes them from everybody else.
 	takeAllRuns = `WITH open AS (SELECT id FROM runs WHERE replica <> ?` + takeOpen
 	takeOpen    = ` AND format <= ? AND ` + tables.OpenStates + ` AND {not_gone} ORDER BY +place LIMIT ? {skip})
-		UPDATE runs SET spared = spared + CASE WHEN state = 'waiting' OR replica = '' AND state <> 'queued' THEN 1 ELSE 0 END, ` + tables.RememberOwner + `, replica = ?,
+		UPDATE runs SET spared = spared + CASE WHEN state = 'waiting' OR state = 'running' AND (replica = '' OR {left}) THEN 1 ELSE 0 END, ` + tables.RememberOwner + `, replica = ?,
 		attempt = attempt + CASE WHEN state = 'queued' THEN 0 ELSE 1 END FROM open WHERE runs.id = open.id
 		RETURNING runs.id, runs.state, runs.attempt, runs.place`
 )

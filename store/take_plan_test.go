@@ -16,7 +16,7 @@ func TestTakeReadsOpenRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	sqlite := strings.NewReplacer("{among}", "IN ('a', 'b')", "{not_gone}", "1", "{skip}", "", "?", "'1'")
+	sqlite := strings.NewReplacer("{among}", "IN ('a', 'b')", "{not_gone}", "1", "{left}", "false", "{skip}", "", "?", "'1'")
 	for _, statement := range []string{store.TakeRuns, store.TakeAllRuns} {
 		plan, err := s.Plan("EXPLAIN QUERY PLAN ", sqlite.Replace(statement))
 		lines := fmt.Sprint(plan)

@@ -41,7 +41,9 @@ func (r *Runs) Shutdown(ctx context.Context) {
 		}
 	}
 	r.mu.Unlock()
-	r.letGo(r.leases.Current(), ids...)
+	if handsOver {
+		r.letGo(r.leases.Current(), ids...)
+	}
 	for _, run := range queued {
 		run.log.Close() // the next start recovers it
 	}
@@ -91,13 +93,10 @@ func (r *Runs) leaveLate(run *run) {
 	}
 }
 
-// letGo gives runs that this process does not work on any more to the other replicas,
-// if it hands over. What they have written is in its final place before that.
+// letGo gives runs that this process does not work on any more to other replicas: those
+// there are, or the next one. What they have written is in its final place before that.
 func (r *Runs) letGo(lease *leases.Lease, ids ...string) {
-	r.mu.Lock()
-	handsOver := r.handsOver
-	r.mu.Unlock()
-	if !handsOver || len(ids) == 0 {
+	if !r.leases.Many || len(ids) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)

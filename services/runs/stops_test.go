@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -220,27 +221,45 @@ func (l *leftRun) Left(_ context.Context, _ []string, _ int, found func([]record
 	found([]record.Left{record.Left(*l)})
 }
 
-// A parked run is read while the replica stops. It is handed over, too: no other one would
-// take it before the replica has gone.
-func TestHandOverOfAParkedRun(t *testing.T) {
-	table := &leaving{asked: func() {}}
-	left := new(leftRun)
-	o := Options{Store: Stores{Queue: new(chat), Attempts: left}, Leases: leases.Options{Table: table, Takeover: table, Many: true}}
-	inRuns(t, o, func(t *testing.T, r *Runs, _ *memory) {
-		r.enter()
-		r.loops.Go(func() {
-			synctest.Wait() // Shutdown waits for the work
-			left.Run = record.Run{ID: "r", Attempt: 1, State: schemas.RunRunning, Replica: r.leases.Current().ID}
-			if err := r.takeUp(t.Context(), left.Run, &parked{lease: r.leases.Current(), taken: true}); err != nil {
-				t.Error(err)
-			}
-			r.work.Done()
-		})
-		r.Shutdown(t.Context())
-		if want := []string{"r"}; !slices.Equal(table.letGo, want) {
-			t.Errorf("hands over %v, want %v", table.letGo, want)
+// A run is read while the replica stops: one that was parked, or that has just been taken. It
+// is handed over, too: no other one would take it before the replica has gone.
+func TestHandOverOfARunThatIsTakenUp(t *testing.T) {
+	for name, takeUp := range map[string]func(r *Runs, run record.Run) error{
+		"parked": func(r *Runs, run record.Run) error {
+			return r.takeUp(r.looping, run, &parked{lease: r.leases.Current(), taken: true})
+		},
+		"taken": func(r *Runs, run record.Run) error {
+			r.takeUpAll(r.looping, r.leases.Current(), []record.Taken{{ID: run.ID, Attempt: run.Attempt, State: run.State}}, func() {})
+			return nil
+		},
+	} {
+		for when, looks := range map[string]bool{"while it looks for another one": true, "while its runs finish": false} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				table, left := new(leaving), new(leftRun)
+				o := Options{Store: Stores{Queue: new(chat), Attempts: left}, Leases: leases.Options{Table: table, Takeover: table, Many: true}}
+				inRuns(t, o, func(t *testing.T, r *Runs, _ *memory) {
+					late := func() {
+						left.Run = record.Run{ID: "r", Attempt: 2, State: schemas.RunRunning, Replica: r.leases.Current().ID}
+						if err := takeUp(r, left.Run); err != nil {
+							t.Error(err)
+						}
+						r.work.Done()
+					}
+					r.enter()
+					table.asked = func() {}
+					if looks {
+						table.asked = sync.OnceFunc(late)
+					} else {
+						r.loops.Go(func() { synctest.Wait(); late() }) // Shutdown waits for the work
+					}
+					r.Shutdown(t.Context())
+					if want := []string{"r"}; !slices.Equal(table.letGo, want) {
+						t.Errorf("hands over %v, want %v", table.letGo, want)
+					}
+				})
+			})
 		}
-	})
+	}
 }
 
 // Ids that belong to something else are refused; only a message that the client has named

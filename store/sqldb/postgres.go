@@ -250,6 +250,8 @@ var postgresWords = strings.NewReplacer(
 	"{among}", "= ANY (ARRAY(SELECT json_array_elements_text(CAST(? AS json))))", "{lock}", "FOR NO KEY UPDATE",
 	"{skip}", "FOR NO KEY UPDATE SKIP LOCKED", "{next_seq}", "nextval('blocks_seq')", "{next_place}", "nextval('runs_place')",
 	"{not_gone}", "NOT EXISTS (SELECT 1 FROM replicas WHERE id = ? AND gone_at IS NOT NULL)",
+	// A lease that is renewed no more lies in the past when others mark its replica as gone.
+	"{left}", "EXISTS (SELECT 1 FROM replicas WHERE id = runs.replica AND NOT alone AND gone_at < expires_at)",
 	"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
 )
 

@@ -117,8 +117,9 @@ type database interface {
 // until the end, and {skip} those of them that nobody else has locked;
 // {next_seq} and {next_place} are numbers for blocks.seq and runs.place greater
 // than all existing ones; {not_gone} is true for a replica, its parameter, that
-// was not marked as gone; {now} is the server's time in microseconds, or later
-// than all times where the only clock is the process's own.
+// was not marked as gone, and {left} for a run whose replica, one of several, has left
+// in good order; {now} is the server's time in microseconds, or later than all times
+// where the only clock is the process's own.
 type Session interface {
 	// Each runs the statement once for each row of arguments, now or together
 	// with the next statements, always in order.

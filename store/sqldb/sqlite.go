@@ -279,7 +279,7 @@ func (d *sqliteDB) connect(ctx context.Context) error {
 var sqliteWords = strings.NewReplacer(
 	"{among}", "IN (SELECT value FROM json_each(?))", "{lock}", "", "{skip}", "", "{next_seq}", "(SELECT MAX(seq) + 1 FROM blocks)",
 	// A place is not given again once a sweep has come so far: it would not come back.
-	"{next_place}", "(SELECT MAX(COALESCE((SELECT MAX(place) FROM runs), 0), at) + 1 FROM sweeps WHERE kind = 'logs')", "{not_gone}", "? IS NOT NULL", "{now}", "9223372036854775807",
+	"{next_place}", "(SELECT MAX(COALESCE((SELECT MAX(place) FROM runs), 0), at) + 1 FROM sweeps WHERE kind = 'logs')", "{not_gone}", "? IS NOT NULL", "{left}", "false", "{now}", "9223372036854775807",
 )
 
 // prepare returns the statement, which is kept as long as the connection.

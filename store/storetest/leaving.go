@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
 
@@ -22,6 +23,43 @@ func testLetGo(t *testing.T, url string) {
 		run, err := f.store.Run(f.ctx, tt.w.RunID)
 		must(t, err)
 		equal(t, "the replica of "+tt.w.Begin.Title, run.Replica, tt.want)
+	}
+}
+
+// A replica that leaves in good order costs its runs no attempt, also those that it could not
+// let go. One that is marked as gone does, and so does a process that is alone.
+func testTakeLeft(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	r := f.store.Replicas()
+	leave := func(id string) { must(t, r.Leave(f.ctx, id)) }
+	mark := func(id string) {
+		_, err := r.MarkGone(f.ctx, []string{id})
+		must(t, err)
+	}
+	for _, tt := range []struct {
+		what      string
+		alone     bool
+		lease     time.Duration
+		ends      func(id string)
+		uncounted int
+	}{{"alone", true, time.Hour, leave, 0}, {"left", false, time.Hour, leave, 1}, {"marked as gone", false, -time.Second, mark, 0}} {
+		others, err := r.Join(f.ctx, record.Replica{ID: tt.what, Alone: tt.alone}, tt.lease)
+		must(t, err)
+		equal(t, "in the way", others, nil)
+		run := f.begin("running", of(tt.what))
+		f.mustCommit(run)
+		queue := f.begin("queued", of(tt.what), queued, in(run.Begin.Run.ConversationID))
+		f.mustCommit(queue)
+		tt.ends(tt.what)
+		equal(t, tt.what, f.take("taker of "+tt.what, tt.what), []record.Taken{
+			{ID: run.RunID, State: schemas.RunRunning, Attempt: 2},
+			{ID: queue.RunID, State: schemas.RunQueued, Attempt: 0},
+		})
+		for w, want := range map[*record.Write]int{run: tt.uncounted, queue: 0} {
+			run, err := f.store.Run(f.ctx, w.RunID)
+			must(t, err)
+			equal(t, tt.what+": attempts that do not count", run.Uncounted, want)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 	for name, test := range map[string]func(t *testing.T, url string){
 		"join, renew and mark as gone":                   testMembers,
 		"let runs go":                                    testLetGo,
+		"take runs of replicas that have left":           testTakeLeft,
 		"where runs are read":                            testReading,
 		"the first of the replicas":                      testFirst,
 		"what is read of others at once":                 testTailBounds,
