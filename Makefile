@@ -87,7 +87,8 @@ BOTH ?=
 TEST_ON = $(if $(BOTH),.ci/with-postgres go test $(DETECTOR) -shuffle=on -exec "'$(CURDIR)/.ci/each-database'",TEST_DATABASES=postgres .ci/with-postgres go test)
 
 test-go:
-	go test $(DETECTOR) $(TOGETHER) -shuffle=on -timeout 20m $(if $(BOTH),$$(go list ./... | grep -vxF "$$(go list ./store/... ./app/outage $(SERVICE))"),./...)
+	packages=$(if $(BOTH),$$(go list ./... | grep -vxF "$$(go list ./store/... ./app/outage $(SERVICE))"),./...); \
+	go test $(DETECTOR) $(TOGETHER) -shuffle=on -timeout 20m $$packages
 
 # Runs on Postgres what test-go runs on SQLite: the store, and the tests of the service
 # that depend on their database.
