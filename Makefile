@@ -79,7 +79,7 @@ setup:
 	.ci/setup
 
 # The tests of the service that depend on their database, the longest first.
-SERVICE := ./app/transcripts ./app/replicas ./app/crash ./app/sockets ./app/storedlogs ./app/upgrades ./app/soak ./app/backups ./app/resume
+SERVICE := ./app/transcripts ./app/replicas ./app/crash ./app/sockets ./app/endtoend ./app/storedlogs ./app/upgrades ./app/soak ./app/backups ./app/resume
 
 # With BOTH=1, as in make test, test-postgres runs its packages on both databases, and test-go
 # leaves them out: a program of tests that has the whole service is linked once, not twice.
