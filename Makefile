@@ -79,7 +79,7 @@ setup:
 	.ci/setup
 
 # The tests of the service that depend on their database, the longest first.
-SERVICE := ./app/transcripts ./app/replicas ./app/crash ./app/sockets ./app/storedlogs ./app/upgrades ./app/soak ./app/backups ./app/resume
+SERVICE := ./app/transcripts ./app/replicas ./app/crash ./app/sockets ./app/endtoend ./app/storedlogs ./app/upgrades ./app/soak ./app/backups ./app/resume
 
 # With BOTH=1, as in make test, test-postgres runs its packages on both databases, and test-go
 # leaves them out: a program of tests that has the whole service is linked once, not twice.
@@ -87,7 +87,8 @@ BOTH ?=
 TEST_ON = $(if $(BOTH),.ci/with-postgres go test $(DETECTOR) -shuffle=on -exec "'$(CURDIR)/.ci/each-database'",TEST_DATABASES=postgres .ci/with-postgres go test)
 
 test-go:
-	go test $(DETECTOR) $(TOGETHER) -shuffle=on -timeout 20m $(if $(BOTH),$$(go list ./... | grep -vxF "$$(go list ./store/... ./app/outage $(SERVICE))"),./...)
+	packages=$(if $(BOTH),$$(go list ./... | grep -vxF "$$(go list ./store/... ./app/outage $(SERVICE))"),./...); \
+	go test $(DETECTOR) $(TOGETHER) -shuffle=on -timeout 20m $$packages
 
 # Runs on Postgres what test-go runs on SQLite: the store, and the tests of the service
 # that depend on their database.

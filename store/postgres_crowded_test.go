@@ -3,8 +3,10 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
 )
 
@@ -57,9 +60,16 @@ func crowdedPostgres(t *testing.T, limit int) (db *sqldb.DB, user string, log *s
 	return db, user, log
 }
 
-// A read and a change while the server has no connection left wait for one of the pool.
+// A read and a change while the server has no connection left wait for one of the pool, also
+// those of the table of replicas, which has the pool itself.
 func TestPostgresWithoutAConnectionLeft(t *testing.T) {
-	for name, use := range crowdedUses {
+	uses := maps.Clone(crowdedUses)
+	uses["shared"] = func(ctx context.Context, db *sqldb.DB) error {
+		pool, _ := db.Shared()
+		_, err := pool.ExecContext(ctx, "SELECT 1")
+		return err
+	}
+	for name, use := range uses {
 		t.Run(name, func(t *testing.T) {
 			db, _, log := crowdedPostgres(t, 1)
 			pool, _ := db.Shared()
@@ -120,4 +130,20 @@ var crowdedUses = map[string]func(context.Context, *sqldb.DB) error{
 			return tx.Query(ctx, "SELECT 1", [][]any{nil}, func(sqldb.Scanner) error { return nil })
 		})
 	},
+}
+
+// A statement that fails with the same code, as a pooler may answer, is not tried without end.
+func TestPostgresPoolerWithoutAConnectionLeft(t *testing.T) {
+	db, _, _ := crowdedPostgres(t, 4)
+	ctx, cancel := context.WithCancel(t.Context())
+	tries := 0
+	err := db.Write(ctx, func(tx *gorm.DB) error {
+		if tries++; tries > 1 {
+			cancel()
+		}
+		return tx.Exec("DO $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53300'; END $$").Error
+	})
+	if tries != 1 || !errors.Is(sqldb.Translate(err), record.ErrUnavailable) {
+		t.Errorf("it was tried %d times and ended with %v", tries, err)
+	}
 }

@@ -129,14 +129,13 @@ func (d *postgresDB) batch(ctx context.Context, fn func(tx Session) error) error
 
 // repeat runs a transaction again if another one conflicted with it, and over
 // another connection if its own ended before COMMIT was sent, so that nothing
-// was applied, or if the server had none for it. It also does so if a statement was outdated.
+// was applied. It also does so if a statement was outdated.
 func (d *postgresDB) repeat(ctx context.Context, run func() (committing bool, err error)) error {
 	for conflicts, ends := 1, 1; ; {
 		committing, err := run()
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return err
-		case crowded(err): // the next try waits for a connection
 		case again(err) && conflicts < postgresTries:
 			conflicts++
 		case (!committing && ended(err) || outdated(err)) && ends <= d.conns:

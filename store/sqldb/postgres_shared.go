@@ -5,10 +5,14 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/chattray/chattray/schemas/seldom"
 )
 
 // Limits of a pool whose server has no connection left.
@@ -21,27 +25,29 @@ const (
 
 // sharedConnector makes the connections of the pool on a server that others use too. While
 // the server has none left, the pool is as small as it is then: what needs a connection waits
-// for one of the pool. The first one waits for the server.
+// for one of the pool, and if that has none, the first one waits for the server.
 type sharedConnector struct {
 	*postgresConnector
 	conns int
 	// pool is the pool; nil while the database is opened, which does not wait.
 	pool  *sql.DB
 	small atomic.Bool
+	told  seldom.Log
 }
 
-// Connect makes a connection. An error that is crowded means that another try waits for one
-// of the pool.
+// Connect makes a connection. If the server has none left, the pool takes driver.ErrBadConn as
+// the reason to try again: that try waits for one of its connections.
 func (c *sharedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	for {
 		conn, err := c.postgresConnector.Connect(ctx)
-		if c.pool == nil || !crowded(err) {
+		full, ok := crowded(err)
+		if c.pool == nil || !ok {
 			return conn, err
 		}
 		others := c.pool.Stats().OpenConnections - 1
-		c.shrink(max(others, 1), err)
+		c.shrink(ctx, max(others, 1), err)
 		if others > 0 {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", driver.ErrBadConn, full)
 		}
 		select {
 		case <-time.After(crowdedPause):
@@ -52,21 +58,21 @@ func (c *sharedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // shrink makes the pool smaller for a time.
-func (c *sharedConnector) shrink(conns int, cause error) {
+func (c *sharedConnector) shrink(ctx context.Context, conns int, cause error) {
 	c.pool.SetMaxOpenConns(conns)
 	if c.small.Swap(true) {
 		return
 	}
-	c.logger.Warn("the server of the database has no connection left: its max_connections, or a limit of the user or the database, "+
-		"is too small for database_conns of all processes and what else uses it", "database_conns", c.conns, "open", conns, "error", cause)
+	c.told.Write(ctx, c.logger, slog.LevelWarn, "the server of the database has no connection left: its max_connections, or a limit of the user or the database, "+
+		"is too small for database_conns of all processes and what else uses it", slog.Int("database_conns", c.conns), slog.Int("open", conns), slog.Any("error", cause))
 	time.AfterFunc(crowdedTime, func() {
 		c.small.Store(false)
 		sizePool(c.pool, c.conns)
 	})
 }
 
-// crowded reports whether err means that the server has no connection left.
-func crowded(err error) bool {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pg.Code == "53300"
+// crowded returns the server's answer if it is that it has no connection left.
+func crowded(err error) (answer *pgconn.PgError, is bool) {
+	answer, ok := errors.AsType[*pgconn.PgError](err)
+	return answer, ok && answer.Code == "53300"
 }

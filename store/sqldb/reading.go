@@ -14,7 +14,7 @@ import (
 
 // readPool is a pool for reads, each within its context's deadline. If a
 // connection turns out to have ended before the first row, or the statement to be outdated
-// there, or the server had none for it, it is tried again: a read may always be repeated.
+// there, it is tried again: a read may always be repeated.
 type readPool struct {
 	gorm.ConnPool
 	// tries is how often a statement is tried.
@@ -27,15 +27,9 @@ type readPool struct {
 // QueryContext runs a SELECT. It returns once there is a row, or none. Its error after a
 // wait for others, of which some began meanwhile, has schemas.ErrTooMuch in its tree.
 func (p *readPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	for try := 1; ; {
+	for try := 1; ; try++ {
 		rows, err := p.query(ctx, query, args)
-		switch {
-		case err == nil || ctx.Err() != nil:
-			return rows, err
-		case crowded(err): // the next try waits for a connection
-		case (ended(err) || outdated(err)) && try < p.tries:
-			try++
-		default:
+		if err == nil || try >= p.tries || !ended(err) && !outdated(err) || ctx.Err() != nil {
 			return rows, err
 		}
 	}
