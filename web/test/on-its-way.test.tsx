@@ -1,7 +1,7 @@
 import { act, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { describe, expect, it } from 'vitest'
-import { ChatProvider, ChatTray, useChatStore, type ChatStore } from '../src'
+import { describe, expect, it, vi } from 'vitest'
+import { ChatProvider, ChatTray, createChatApi, useChatStore, type ChatStore } from '../src'
 import { answerFrames, event, fakeApi, json, sse } from './fakes'
 import { show, input, posts, settled, message, chat, slow, live } from './shown'
 
@@ -204,4 +204,30 @@ describe('a question on its way', () => {
     const [first, second] = calls.filter((c) => c.method === 'POST')
     expect(second).toEqual(first)
   })
+})
+
+it.each([['nothing', undefined], ['an error with the status of a refusal', Object.assign(new Error('of the page'), { status: 400 })]])('a page that throws %s while a question is sent is told so, and the question can be sent again', async (_, thrown) => {
+  vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  let headers = () => Promise.reject<Record<string, string>>(thrown)
+  const api = createChatApi({ headers: () => headers(), fetch: async (_, init) => (init?.method === 'POST' ? sse(answerFrames('First.')) : json({ items: [] })) })
+  render(<ChatProvider api={api}><ChatTray layout="sidebar" /></ChatProvider>)
+  const user = userEvent.setup()
+  await user.type(input(), 'one{Enter}')
+  const again = await screen.findByRole('button', { name: 'Try again' })
+  expect([input().value, questions()]).toEqual(['', ['one']])
+  headers = () => Promise.resolve({})
+  await user.click(again)
+  await screen.findByText('First.')
+  vi.restoreAllMocks()
+})
+
+it('frames that are malformed are left out, and the answer goes on', async () => {
+  const [start, ...rest] = answerFrames('First.')
+  const again = { ...event('stream_start', { run_id: 'r', conversation_id: 7 }), chunk_id: '' }
+  const odd = ['approval', 'client_tool_call', 'tool_call'].map((type) => ({ type, props: null, message_id: type }))
+  const { user } = show(({ method }) => (method === 'POST' ? sse([start, ...odd, again, ...rest]) : undefined))
+  await user.type(input(), 'one{Enter}')
+  await screen.findByText('First.')
+  await settled()
+  expect(questions()).toEqual(['one'])
 })

@@ -1,7 +1,7 @@
 import { screen, waitFor } from '@testing-library/react'
 import { expect, it } from 'vitest'
-import { answerFrames } from './fakes'
-import { chat, live, message, settled, show } from './shown'
+import { answerFrames, json } from './fakes'
+import { chat, input, live, message, settled, show } from './shown'
 
 const asked = (n: number) => message(`q${n}`, 'user', `Question ${n}.`, { run_id: `run ${n}` })
 const answered = (n: number) => message(`a${n}`, 'assistant', `Answer ${n}.`, { run_id: `run ${n}` })
@@ -18,7 +18,7 @@ it('answers follow their questions while others wait in the service, and are fol
   let stored = [asked(1), asked(2), asked(3)]
   let active: number | undefined = 1
   const streams = [1, 2, 3].map((n) => live(`run ${n}`))
-  const { calls } = show(({ path }) => {
+  const { calls, user } = show(({ path }) => {
     if (path.startsWith('/api/chats/7?')) return chat(stored, { active_run_id: active && `run ${active}` })
     return streams[Number(/run%20(\d)\/stream/.exec(path)?.[1]) - 1]?.response
   }, {}, 'order')
@@ -35,6 +35,8 @@ it('answers follow their questions while others wait in the service, and are fol
   streams[1]!.send(two.slice(0, 3))
   await waitFor(() => expect(order()).toEqual(['Question 1', 'Answer 1', 'Question 2', 'Answer 2', 'Question 3']))
   expect(screen.queryByText('You stopped this answer.')).toBeNull()
+  await user.type(input(), '{ArrowUp}')
+  expect(input().value).toBe('Question 3.')
 
   stored = [asked(1), answered(1), asked(2), answered(2), asked(3)] // the last one was cancelled in the queue
   active = undefined
@@ -62,5 +64,30 @@ it('an answer that is generated again comes after its question while others wait
   active = undefined
   stream.send(again.slice(3), true)
   await waitFor(() => expect(order()).toEqual(['Question 1', 'Answer 5', 'Question 2', 'Answer 2']))
+  await settled()
+})
+
+it('a chat that cannot be read at the end of an answer says so, and can be tried again', async () => {
+  localStorage.setItem('chattray:order:conversation', '7')
+  const streams = [1, 2].map((n) => live(`run ${n}`))
+  let stored = [asked(1), asked(2)]
+  let active = 1
+  let away = false
+  const { user } = show(({ path }) => {
+    if (path.startsWith('/api/chats/7?')) return away ? json({ detail: 'away', code: 'unavailable', status: 503 }, 503) : chat(stored, { active_run_id: `run ${active}` })
+    return streams[Number(/run%20(\d)\/stream/.exec(path)?.[1]) - 1]?.response
+  }, {}, 'order')
+  await screen.findByText('Question 2.')
+  const [one, two] = [frames(1), frames(2)]
+  stored = [asked(1), answered(1), asked(2)]
+  active = 2
+  away = true
+  streams[0]!.send(one, true)
+  const again = await screen.findByRole('button', { name: 'Try again' })
+  expect(order()).toEqual(['Question 1', 'Answer 1', 'Question 2'])
+  away = false
+  await user.click(again)
+  streams[1]!.send(two, true)
+  await waitFor(() => expect(order()).toEqual(['Question 1', 'Answer 1', 'Question 2', 'Answer 2']))
   await settled()
 })

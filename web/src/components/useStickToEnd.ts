@@ -20,7 +20,7 @@ export interface StickToEnd {
  */
 export function useStickToEnd(): StickToEnd {
   const { chat, opening, question, first } = useChatState((state) => ({
-    chat: state.conversationId, opening: state.isOpening, question: state.messages.findLast((m) => m.role === 'user')?.id, first: state.messages[0]?.id,
+    chat: state.conversationId, opening: state.isOpening, question: [...state.messages, ...state.waiting].findLast((m) => m.role === 'user')?.id, first: state.messages[0]?.id,
   }))
   const store = useChatStore()
   const scroller = useRef<HTMLDivElement>(null)
@@ -60,6 +60,8 @@ export function useStickToEnd(): StickToEnd {
     const same = before && !opening && !before.opening && (before.chat === chat || before.chat === null)
     const isNamed = before?.question?.startsWith(LOCAL_ID) && question?.startsWith(LOCAL_ID) === false
     if (same && (isNamed || before.question === question)) return
+    // A chat that is read again, as for the next question that waits, leaves the reader where they are.
+    if (before?.chat === chat && before.question === question && !follow.current) return
     anchor.current = same && question?.startsWith(LOCAL_ID) && lastQuestion(content.current) ? { top: -1, held: true } : null
     content.current?.toggleAttribute('data-anchored', anchor.current !== null)
     if (!anchor.current) return jump()

@@ -17,7 +17,8 @@ export function useRecall(text: string, setText: (text: string) => void): (e: Re
     const within = up ? value.slice(0, selectionStart) : value.slice(selectionEnd)
     const at = text === '' ? 0 : text === shown.current.text ? shown.current.at : -1
     if (at < 0 || within.includes('\n')) return false
-    const questions = store.getSnapshot().messages.filter((m) => m.role === 'user' && m.content !== '' && !m.action).map((m) => m.content)
+    const { messages, waiting } = store.getSnapshot()
+    const questions = [...messages, ...waiting].filter((m) => m.role === 'user' && m.content !== '' && !m.action).map((m) => m.content)
     const to = at + (up ? 1 : -1)
     if (to < 0 || to > questions.length) return false
     shown.current = { at: to, text: to === 0 ? '' : questions.at(-to)! }

@@ -64,10 +64,10 @@ export function createRunReader(chat: StateHolder, approvals: Approvals, clientT
     try {
       await api.cancelRun(runId)
     } catch (error) {
-      const problem = error as Partial<ApiError>
+      const { status } = error as Partial<ApiError>
       if (chat.state.run?.runId !== runId) return
-      if (problem.status === 404) return chat.dispatch({ type: 'settled' })
-      if (problem.status !== 0) return chat.note(error)
+      if (status === 404) return chat.dispatch({ type: 'settled' })
+      if (status !== 0) return chat.note(error)
       stopLater()
     }
     expectNews()
@@ -120,17 +120,18 @@ export function createRunReader(chat: StateHolder, approvals: Approvals, clientT
         if (stopping) void stop()
       }
     }
-    const { run, conversationId } = chat.state
-    if (signal.aborted || !run) return
-    // The run ended, but its end was not received.
+    const { run, waiting, conversationId } = chat.state
+    if (signal.aborted || !(run || waiting[0])) return
+    // The run ended, but its end was not received; or the next question is being answered.
     chat.dispatch({ type: 'settled' })
     if (conversationId) await on.open(conversationId)
   }
 
   /** Runs the tool of the page that a frame asks for, or ends a call that is answered. */
-  function serve({ type, props = {} }: MessageFrame): void {
+  function serve({ type, props }: MessageFrame): void {
     const { run } = chat.state
     if (!run) clientTools.leave()
+    else if (!props) return
     else if (type === 'approval' && run.conversationId !== undefined) approvals.serve(run.runId, run.conversationId, props)
     else if (type === 'client_tool_call') clientTools.take(run.runId, props)
     else if (type === 'tool_call' && typeof props.index === 'number') clientTools.drop(run.runId, text(props.id))

@@ -70,9 +70,12 @@ export class StateHolder {
   readonly note = (error: unknown): void => this.set({ error: unrelated(failureOf(error)) })
 }
 
+/** The refusal that an error is. Anything else that is thrown is an error of the page. */
+export const refusalOf = (error: unknown): ApiError => (error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page'))
+
 /** An error as the state has it. */
 export function failureOf(error: unknown): Failure {
-  const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
+  const { message, code, retryable } = refusalOf(error)
   return { message, code, retryable }
 }
 

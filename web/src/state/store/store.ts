@@ -1,5 +1,4 @@
 import { newKey, type ChatApi } from '../../api/client'
-import { ApiError } from '../../api/errors'
 import type { Feedback, PageContext, Run } from '../../api/types'
 import { keepText, keptText } from '../kept'
 import { text } from '../values/run'
@@ -14,7 +13,7 @@ import { PageContextStore } from './pageContextStore'
 import { questionOf, requestOf } from './request'
 import { createRunReader } from './runReader'
 import { RunReplays } from './runReplays'
-import { failureOf, StateHolder, unrelated } from './stateHolder'
+import { failureOf, refusalOf, StateHolder, unrelated } from './stateHolder'
 import { createStoredChat } from './storedChat'
 import { Tabs } from './tabs'
 import { createTitles } from './titles'
@@ -191,9 +190,9 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
 
   async function refused(error: unknown): Promise<void> {
     const failure = failureOf(error)
-    if (!(error instanceof ApiError)) console.error(error)
+    if (failure.code === 'page') console.error(error)
     const { conversationId, isOpening } = chat.state
-    const changes = failure.code === 'busy' || REFUSED_FOR_GOOD.has((error as ApiError).status)
+    const changes = failure.code === 'busy' || REFUSED_FOR_GOOD.has(refusalOf(error).status)
     if (!outbox.unaccepted() || isOpening || !changes) return dispatch({ type: 'failed', failure })
     // Another tab's answer is under way and is followed, or retrying cannot succeed: the user gets the message back.
     if (conversationId !== null) return open(conversationId, unrelated(failure))
@@ -219,14 +218,12 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
         dispatch({ type: 'opened', chat: found })
         const following = found.active_run_id && runs.offers.attach(found.active_run_id)
         if (arrived) outbox.forget(unsent?.key)
-        const back = arrived ? null : unsent
-        if (failure || back) outbox.giveBack(back, failure)
+        outbox.giveBack(arrived ? null : unsent, failure)
         await Promise.all([following, queue])
-        if (chat.state.waiting[0]) await refresh()
         void outbox.offers.sendQueued()
       } catch (error) {
         if (signal.aborted) return
-        if (!(error instanceof ApiError) || error.status !== 404) return await refused(error)
+        if (refusalOf(error).status !== 404) return await refused(error)
         // At the start of a page, a chat that is gone is no error.
         leaveDeleted(failure ?? (!elsewhere || chat.state.queue[0] ? unrelated(failureOf(error)) : null))
       }
@@ -251,7 +248,7 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
   async function refresh(): Promise<void> {
     const { conversationId, isLoading, isOpening, title } = chat.state
     if (isLoading || isOpening) return
-    const now = await chat.about((id) => api.getChat(id, { limit: 1 }).catch((error: Partial<ApiError>) => (error.status === 404 ? null : undefined)))
+    const now = await chat.about((id) => api.getChat(id, { limit: 1 }).catch((error: unknown) => (refusalOf(error).status === 404 ? null : undefined)))
     const known = chat.state.messages.at(-1)?.id
     if (now === undefined || chat.state.isLoading || known?.startsWith(LOCAL_ID)) return
     titles.show(title, now?.title)
@@ -318,7 +315,7 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
 
     async remove(conversationId: number) {
       await api.deleteChat(conversationId).catch((error: unknown) => {
-        if (!(error instanceof ApiError && error.status === 404)) throw error
+        if (refusalOf(error).status !== 404) throw error
       })
       if (conversationId === chat.state.conversationId) newChat()
       tabs.tell({ kind: 'changed', conversationId })

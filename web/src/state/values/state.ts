@@ -175,9 +175,10 @@ const TITLE_LENGTH = 60
 /** Stores a run's progress; at its end the answer joins the messages. */
 function advance(state: ChatState, run: RunView): ChatState {
   if (run === state.run) return state
+  const asked = run.userMessageId
   const next: ChatState = {
     ...state, run, conversationId: run.conversationId ?? state.conversationId, chatId: run.chatId ?? state.chatId,
-    ...(run.userMessageId !== state.run?.userMessageId && parted([...state.messages, ...state.waiting].map((m) => (m.id.startsWith(LOCAL_ID) ? { ...m, id: run.userMessageId! } : m)), run.userMessageId)),
+    ...(asked && asked !== state.run?.userMessageId && parted([...state.messages, ...state.waiting].map((m) => (m.id.startsWith(LOCAL_ID) ? { ...m, id: asked } : m)), asked)),
   }
   if (!run.outcome) return next
   const decided = { ...state.decided, ...acceptedBy(next.messages.findLast((m) => m.role === 'user'), run.outcome) }
