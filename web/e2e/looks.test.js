@@ -618,6 +618,8 @@ test('a field is as high as the text in it, within limits, and the name of a ref
   const edited = page.locator('.ct-editing textarea')
   await edited.waitFor()
   assert.ok((await lines(edited)) > 3)
+  await edited.fill('short')
+  assert.ok((await lines(edited)) > 2)
   await page.locator('.ct-tray input[type=file]').setInputFiles({ name: `${'long'.repeat(50)}.bin`, mimeType: 'x/y', buffer: Buffer.from([0, 1, 2, 255]) })
   const problem = page.locator('.ct-composer-problem')
   await problem.waitFor()

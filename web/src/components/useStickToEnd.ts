@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 import { useChatState, useChatStore } from '../state/context'
-import { LOCAL_ID } from '../state/values/state'
+import { LOCAL_ID, type GeneralChatMessage } from '../state/values/state'
 
 export interface StickToEnd {
   /** For the element that scrolls. */
@@ -13,6 +13,8 @@ export interface StickToEnd {
   jump: () => void
 }
 
+const isQuestion = (message: GeneralChatMessage) => message.role === 'user'
+
 /**
  * Controls the scroll position of a conversation. A question that is asked here moves to the top of the view, and its answer fills the
  * space below; a chat that is opened is scrolled to its end. The view follows the end once the reader has scrolled there, until they
@@ -20,7 +22,7 @@ export interface StickToEnd {
  */
 export function useStickToEnd(): StickToEnd {
   const { chat, opening, question, first } = useChatState((state) => ({
-    chat: state.conversationId, opening: state.isOpening, question: [...state.messages, ...state.waiting].findLast((m) => m.role === 'user')?.id, first: state.messages[0]?.id,
+    chat: state.conversationId, opening: state.isOpening, question: (state.waiting.findLast(isQuestion) ?? state.messages.findLast(isQuestion))?.id, first: state.messages[0]?.id,
   }))
   const store = useChatStore()
   const scroller = useRef<HTMLDivElement>(null)
