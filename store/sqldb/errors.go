@@ -141,11 +141,12 @@ var awayCodes = []int{
 	sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 }
 
-var awayErrors = append([]error{record.ErrUnavailable, context.DeadlineExceeded, os.ErrDeadlineExceeded, syscall.ECONNREFUSED, syscall.ENOSPC, sql.ErrTxDone}, endedErrors...)
+var awayErrors = append([]error{record.ErrUnavailable, context.DeadlineExceeded, syscall.ECONNREFUSED, syscall.ENOSPC, sql.ErrTxDone}, endedErrors...)
 
 // ended reports whether err means that an established connection has ended, so
 // that another one may work. Postgres calls an error that ends a connection
-// FATAL.
+// FATAL. The time of a read is over before that of its context only if the driver tells a
+// statement of the end of an earlier one.
 func ended(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return false
@@ -164,7 +165,7 @@ func outdated(err error) bool {
 }
 
 var endedErrors = []error{
-	driver.ErrBadConn, sql.ErrConnDone, net.ErrClosed, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE,
+	driver.ErrBadConn, sql.ErrConnDone, net.ErrClosed, os.ErrDeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE,
 }
 
 // notText reports whether err is Postgres' refusal of a parameter that it

@@ -158,7 +158,11 @@ func (d *postgresDB) try(ctx context.Context, tx *postgresTx, fn func(tx Session
 			return fmt.Errorf("the driver's connection is a %T", raw)
 		}
 		tx.conn = own.Conn()
-		return tx.run(ctx, fn)
+		err := tx.run(ctx, fn)
+		if ctx.Err() != nil { // the driver may have kept that, and would tell the next statement
+			_ = tx.conn.Close(ctx)
+		}
+		return err
 	})
 }
 
