@@ -3,7 +3,6 @@ package schemas
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"unicode/utf8"
 )
@@ -72,14 +71,16 @@ func Encode(v any) json.RawMessage {
 	return onOneLine(raw)
 }
 
-// lineEnds are the ends of lines that JSON may have in strings as they are.
-var lineEnds = []string{"\u0085", "\u2028", "\u2029"}
+// lineEnds are the ends of lines that JSON may have in strings as they are, each with its escape.
+var lineEnds = [][2][]byte{
+	{[]byte("\u0085"), []byte(`\u0085`)}, {[]byte("\u2028"), []byte(`\u2028`)}, {[]byte("\u2029"), []byte(`\u2029`)},
+}
 
 // onOneLine escapes the ends of lines in the strings of JSON.
 func onOneLine(raw []byte) []byte {
 	for _, end := range lineEnds {
-		if bytes.Contains(raw, []byte(end)) {
-			raw = bytes.ReplaceAll(raw, []byte(end), fmt.Appendf(nil, `\u%04x`, []rune(end)[0]))
+		if bytes.Contains(raw, end[0]) {
+			raw = bytes.ReplaceAll(raw, end[0], end[1])
 		}
 	}
 	return raw
