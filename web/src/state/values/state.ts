@@ -32,7 +32,7 @@ export interface SendOptions {
   interactionType?: 'text_input' | 'value_selected' | 'action_executed'
   action?: SuggestedAction
   attachments?: Attachment[]
-  /** A user message that this one replaces. It keeps the files of that one unless `attachments` or `keepAttachments` says otherwise. */
+  /** The id of the user message to replace. Its files are kept, unless `attachments` or `keepAttachments` is given. */
   editMessageId?: string
   /** Which files of the edited message are kept, as indexes; `attachments` come after them. */
   keepAttachments?: number[]
