@@ -3,7 +3,9 @@ package replicas
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +55,49 @@ func TestReplacedBehindCaddy(t *testing.T) {
 		proxy.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
 		return proxy
 	})
+}
+
+// While Caddy has not noticed that a process was killed, requests may fail, but the other
+// process stays in use.
+func TestKilledBehindCaddy(t *testing.T) {
+	caddy, err := exec.LookPath("caddy")
+	if err != nil {
+		t.Skip("no Caddy")
+	}
+	serve := func() (*httptest.Server, string) {
+		s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+		t.Cleanup(s.Close)
+		return s, s.Listener.Addr().String()
+	}
+	killed, one := serve()
+	_, two := serve()
+	listen := porttest.Address(t)
+	proxy := exec.CommandContext(t.Context(), caddy, "run", "--adapter", "caddyfile", "--config", caddyfile(t, listen, one, two))
+	proxy.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Process.Kill(); _ = proxy.Wait() })
+	ask := func() (status int) {
+		resp, err := http.Post("http://"+listen+"/api/chat", "application/json", strings.NewReader("{}"))
+		if err != nil {
+			return 0
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	apptest.Eventually(t, "a process answers", func() bool { return ask() == http.StatusOK })
+	killed.Close()
+	for answered := 0; answered < 3; {
+		switch ask() {
+		case http.StatusOK:
+			answered++
+		case 0:
+			t.Fatal("Caddy does not answer")
+		case http.StatusServiceUnavailable:
+			t.Fatal("Caddy has no process to ask, want the living one")
+		}
+	}
 }
 
 // nginxConf is the configuration of nginx before these addresses: what docs/operating.md

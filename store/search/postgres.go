@@ -36,12 +36,15 @@ var capitals = sync.OnceValue(func() map[rune][]rune {
 })
 
 // Postgres has indexes of pg_trgm and of words.
-type Postgres struct{ unknown string } // the letters that unknownLetters returned
+type Postgres struct {
+	unknown string // the letters that ILIKE and the index do not find by all of their capitals
+	anyI    bool   // what the index has of a capital I cannot be named
+}
 
 // NewPostgres returns the searches of a database. They depend on its locale.
 func NewPostgres(ctx context.Context, db *sql.DB) (*Postgres, error) {
-	unknown, err := unknownLetters(ctx, db)
-	return &Postgres{unknown}, err
+	p := new(Postgres)
+	return p, p.learn(ctx, db)
 }
 
 // Contains compares with a regular expression.
@@ -76,7 +79,7 @@ func (p *Postgres) Indexed(owner, text, pattern string) (query string, args []an
 	patterns := []any{"%" + values.EscapeLike.Replace(text) + "%"}
 	if strings.ContainsAny(text, p.unknown) {
 		near = func(column string) string { return column + " ~ ? AND " + column + " LIKE ?" }
-		patterns = nearPatterns(text)
+		patterns = p.nearPatterns(text)
 	}
 	const messages = " UNION ALL SELECT chat_id FROM blocks WHERE owner = ? AND " + tables.CurrentMessages + " AND "
 	query = "SELECT id AS chat_id FROM chats WHERE owner = ? AND " + near("title") + " AND " + p.Contains("concat(title)") +
@@ -95,7 +98,7 @@ var nearLetters = map[rune]string{'i': "[iIİı]\u0307?", '\u0307': "\u0307?", '
 // text is there, and maybe if it is not. pg_trgm has no entries for a part of an expression
 // that has a character above its limit: so the first one has any character for a letter with
 // a capital such as the Kelvin sign, and the second one has the characters that have no case.
-func nearPatterns(text string) []any {
+func (p *Postgres) nearPatterns(text string) []any {
 	const limit = 0x7ff
 	var expression, like strings.Builder
 	like.WriteByte('%')
@@ -103,6 +106,8 @@ func nearPatterns(text string) []any {
 		capitals := capitals()[r]
 		near, known := nearLetters[r]
 		switch {
+		case r == 'i' && p.anyI:
+			near = "."
 		case known:
 		case r <= limit && slices.ContainsFunc(capitals, func(c rune) bool { return c > limit }):
 			near = "."
@@ -120,19 +125,24 @@ func nearPatterns(text string) []any {
 	return []any{expression.String(), like.String()}
 }
 
-// unknownLetters returns the letters that ILIKE does not find by all of their capitals. They
-// are asked for after another letter, because a sigma at the end of a word differs.
-func unknownLetters(ctx context.Context, db *sql.DB) (unknown string, err error) {
+// learn asks for the letters that ILIKE does not find by all of their capitals. They
+// are asked for after another letter, because a sigma at the end of a word differs. With the
+// LC_CTYPE C the index takes only ASCII letters for parts of words, whatever ILIKE knows: it
+// has other entries of a word with the Kelvin sign than of one with a k. Since version 18 it
+// has lower case as the database's locale writes it, where a Turkish i has no dot, or the dot
+// of the capital is a character of its own that no pattern finds within a word.
+func (p *Postgres) learn(ctx context.Context, db *sql.DB) error {
 	var letters, capital []string
 	for _, r := range slices.Sorted(maps.Keys(capitals())) {
 		for _, c := range capitals()[r] {
 			letters, capital = append(letters, string(r)), append(capital, string(c))
 		}
 	}
-	err = db.QueryRowContext(ctx, "SELECT COALESCE(string_agg(DISTINCT l, ''), '')"+
-		" FROM unnest(string_to_array($1, ' '), string_to_array($2, ' ')) AS pair (l, c) WHERE 'a' || c NOT ILIKE 'a' || l",
-		strings.Join(letters, " "), strings.Join(capital, " ")).Scan(&unknown)
-	return unknown, err
+	return db.QueryRowContext(ctx, "SELECT COALESCE(string_agg(DISTINCT l, ''), ''),"+
+		" current_setting('server_version_num')::int >= 180000 AND lower('I\u0130') NOT IN ('ii', 'i\u0130')"+
+		" FROM unnest(string_to_array($1, ' '), string_to_array($2, ' ')) AS pair (l, c) WHERE 'a' || c NOT ILIKE 'a' || l OR ascii(l) < 128 AND ascii(c) > 127"+
+		" AND (SELECT datctype IN ('C', 'POSIX') FROM pg_database WHERE datname = current_database())",
+		strings.Join(letters, " "), strings.Join(capital, " ")).Scan(&p.unknown, &p.anyI)
 }
 
 // AnyWord lets Postgres make a query from each word.
