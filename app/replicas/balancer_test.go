@@ -74,10 +74,7 @@ func TestKilledBehindCaddy(t *testing.T) {
 	listen := porttest.Address(t)
 	proxy := exec.CommandContext(t.Context(), caddy, "run", "--adapter", "caddyfile", "--config", caddyfile(t, listen, one, two))
 	proxy.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
-	if err := proxy.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Process.Kill(); _ = proxy.Wait() })
+	startProxy(t, proxy)
 	ask := func() (status int) {
 		resp, err := http.Post("http://"+listen+"/api/chat", "application/json", strings.NewReader("{}"))
 		if err != nil {
@@ -98,6 +95,18 @@ func TestKilledBehindCaddy(t *testing.T) {
 			t.Fatal("Caddy has no process to ask, want the living one")
 		}
 	}
+}
+
+// startProxy starts a proxy whose context ends with the test. It is told to stop, not killed:
+// nginx's workers would outlive it.
+func startProxy(t *testing.T, proxy *exec.Cmd) {
+	t.Helper()
+	proxy.Cancel = func() error { return proxy.Process.Signal(os.Interrupt) }
+	proxy.WaitDelay = apptest.Limit
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Wait() })
 }
 
 // nginxConf is the configuration of nginx before these addresses: what docs/operating.md
@@ -154,10 +163,7 @@ func replacedBehind(t *testing.T, delay string, balancer func(listen string, rep
 		processes := []*apptest.Process{start(0), start(1)}
 		listen := porttest.Address(t)
 		proxy := balancer(listen, addresses)
-		if err := proxy.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = proxy.Process.Kill(); _ = proxy.Wait() })
+		startProxy(t, proxy)
 		front := &apptest.Process{URL: "http://" + listen}
 		system.OnlyUse(front)
 		apptest.Eventually(t, "the balancer answers", func() bool {
