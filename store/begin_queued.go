@@ -22,12 +22,8 @@ func (b *batch) beginQueued(run *runState, names []string) (record.Begun, error)
 	}
 	g.Run.Owner.ID, g.Run.CreatedAt = run.owner, values.Moment(at)
 	o := &writeResult{chat: &chatState{id: run.chat, owner: run.owner}}
-	noted, err := b.takenBy(run)
-	if err != nil {
+	if err := b.takeOver(o, g); err != nil {
 		return record.Begun{}, err
-	}
-	for _, r := range noted { // it has no ids yet
-		o.again = r.First
 	}
 	if err := b.supersedeAnswer(o, g); err != nil {
 		return record.Begun{}, err
@@ -41,6 +37,22 @@ func (b *batch) beginQueued(run *runState, names []string) (record.Begun, error)
 		return begun, err
 	}
 	return begun, b.tx.Each(b.ctx, setReplaced, [][]any{{replaced, run.id}})
+}
+
+// takeOver notes with a run that begins the answer that it, or another run that waits, has
+// superseded to answer the question again: whichever of them ends with nothing in its place
+// brings it back. Queued runs have taken no ids yet.
+func (b *batch) takeOver(o *writeResult, g *record.Begin) error {
+	stored := ""
+	err := b.tx.Query(b.ctx, lastNoted, [][]any{{o.chat.id, g.Run.UserMessageID}}, func(row sqldb.Scanner) error { return row.Scan(&stored) })
+	if err != nil {
+		return err
+	}
+	ids, err := replacedOf(stored)
+	for _, r := range ids {
+		o.again = r.First
+	}
+	return err
 }
 
 // supersedeAnswer supersedes the current answer to the question of a run that answers it

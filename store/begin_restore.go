@@ -39,15 +39,24 @@ func (b *batch) takenBy(run *runState) (ids []tables.Replaced, err error) {
 	if stored == "" {
 		err = b.tx.Query(b.ctx, selectReplaced, [][]any{{run.id}}, func(row sqldb.Scanner) error { return row.Scan(&stored) })
 	}
-	if err == nil && stored != "" {
+	if err != nil {
+		return nil, err
+	}
+	return replacedOf(stored)
+}
+
+// replacedOf decodes what replacedIDs has returned.
+func replacedOf(stored string) (ids []tables.Replaced, err error) {
+	if stored != "" {
 		err = json.Unmarshal([]byte(stored), &ids)
 	}
 	return ids, err
 }
 
 // restore gives earlier answers the ids back that the run has taken. They and an answer
-// that it was to generate again are current, in place of the run's own messages, unless
-// its question was replaced meanwhile.
+// that it was to generate again are current, in place of the run's own messages. If the
+// question was replaced meanwhile, the answer comes back with it; if another run answers the
+// question instead, that run decides.
 func (b *batch) restore(run *runState, f *record.Finish) error {
 	ids, err := b.takenBy(run)
 	if err != nil {
@@ -92,11 +101,11 @@ func (s *Store) Replaced(ctx context.Context, runID string) ([]record.Replaced, 
 		return nil, nil
 	}
 	var stored []string
-	if err := s.db.Read(ctx).Raw(selectReplaced, runID).Scan(&stored).Error; err != nil || len(stored) == 0 || stored[0] == "" {
+	if err := s.db.Read(ctx).Raw(selectReplaced, runID).Scan(&stored).Error; err != nil || len(stored) == 0 {
 		return nil, s.db.Fault("replaced answers", err)
 	}
-	var ids []tables.Replaced
-	if err := json.Unmarshal([]byte(stored[0]), &ids); err != nil {
+	ids, err := replacedOf(stored[0])
+	if err != nil {
 		return nil, s.db.Fault("replaced answers", err)
 	}
 	var list []record.Replaced

@@ -57,3 +57,6 @@ const (
 
 // RestoreSummary drops a summary that has a message of a tail.
 func RestoreSummary() string { return statements[restoreSummary] }
+
+// RestoreAnswer makes the messages of a tail current.
+func RestoreAnswer() string { return statements[restoreAnswer] }

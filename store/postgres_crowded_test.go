@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store/sqldb"
+	"github.com/chattray/chattray/store/storetest"
 )
 
 // signalled is a log that says when something was written.
@@ -72,25 +74,53 @@ func TestPostgresWithoutAConnectionLeft(t *testing.T) {
 	for name, use := range uses {
 		t.Run(name, func(t *testing.T) {
 			db, _, log := crowdedPostgres(t, 1)
-			pool, _ := db.Shared()
-			busy, err := pool.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			done := make(chan error, 1)
-			go func() { done <- use(t.Context(), db) }()
-			select {
-			case err := <-done:
-				t.Fatalf("it ended with %v, want that it waits", err)
-			case <-log.written:
-			}
-			if err := busy.Close(); err != nil { // back to the pool
-				t.Fatal(err)
-			}
-			if err := <-done; err != nil {
-				t.Errorf("it ended with %v, want no error", err)
-			}
+			waitsForThePool(t, db, log, func() {}, use)
 		})
+	}
+}
+
+// A pooler that takes no further client is as full as a server.
+func TestPostgresPoolerWithoutAClientLeft(t *testing.T) {
+	pooler := storetest.StartPooler(t, freshPostgres(t), 4)
+	log := &signalled{written: make(chan struct{})}
+	db, err := sqldb.Open(t.Context(), pooler, sqldb.Options{Conns: 4, NoMigrate: true, ReadTimeout: time.Minute, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Upkeep().Close() })
+	waitsForThePool(t, db, log, func() {
+		for { // until it takes no more
+			client, err := pgconn.Connect(t.Context(), pooler)
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = client.Close(context.WithoutCancel(t.Context())) })
+		}
+	}, crowdedUses["write"])
+}
+
+// waitsForThePool uses the database while it gives no connection any more and those of the
+// pool are in use: the use waits for one of them.
+func waitsForThePool(t *testing.T, db *sqldb.DB, log *signalled, fill func(), use func(context.Context, *sqldb.DB) error) {
+	t.Helper()
+	pool, _ := db.Shared()
+	busy, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill()
+	done := make(chan error, 1)
+	go func() { done <- use(t.Context(), db) }()
+	select {
+	case err := <-done:
+		t.Fatalf("it ended with %v, want that it waits", err)
+	case <-log.written:
+	}
+	if err := busy.Close(); err != nil { // back to the pool
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("it ended with %v, want no error", err)
 	}
 }
 

@@ -71,8 +71,17 @@ var statements = [statementCount]string{
 	// For the plus see selectVersion.
 	restoreSummary: `UPDATE chats SET summary = '', summary_through = '', summary_at = 0 WHERE id = ? AND summary_through IN
 		(SELECT id FROM blocks WHERE chat_id = ? AND ` + tables.MessagePlace + ` >= (SELECT MIN(+` + tables.MessagePlace + `) FROM blocks WHERE chat_id = ? AND tail = ?))`,
-	restoreAnswer: restoreTail + ` AND EXISTS (SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
-		WHERE runs.id = ? AND asked.status <> 'superseded')`,
+	// An answer shares the state of its question. It stays a version if the question has another
+	// answer, or gets one: from a run under way, or, for a run that has not begun, from one that
+	// was to replace a later answer.
+	restoreAnswer: `UPDATE blocks SET status = CASE WHEN asked.status = 'superseded' THEN asked.status ELSE blocks.kept END,
+		kept = CASE WHEN asked.status = 'superseded' THEN blocks.kept END, tail = asked.tail
+		FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
+		WHERE blocks.chat_id = ? AND blocks.tail = ? AND runs.id = ? AND (asked.status <> 'superseded' OR asked.run_id <> runs.id)
+		AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.chat_id = runs.chat_id AND b.branch = asked.id AND b.role = 'assistant'
+			AND (b.status <> 'superseded' AND b.run_id <> runs.id OR b.tail = asked.tail))
+		AND NOT EXISTS (SELECT 1 FROM runs other WHERE other.chat_id = runs.chat_id AND other.` + tables.OpenStates + ` AND other.user_message_id = asked.id
+			AND other.id <> runs.id AND (other.state <> 'queued' OR runs.state = 'queued' AND other.replaced <> '' AND other.place > runs.place))`,
 	// An answer without a question of its own is a version by itself.
 	supersedeAsked: `UPDATE blocks SET status = 'superseded', kept = status, tail = COALESCE((SELECT asked.id FROM runs JOIN blocks asked
 		ON asked.owner = runs.owner AND asked.id = runs.user_message_id AND asked.run_id = runs.id WHERE runs.id = ?), blocks.id)
@@ -192,12 +201,15 @@ const (
 
 // The statements of BeginAttempt. Those for a queued run find the current answer to its
 // question, which comes after it, and replace it and what follows, without the questions
-// that still wait.
+// that still wait for their first answer.
 const (
 	selectQueued  = `SELECT message_id, user_message_id, created_at FROM runs WHERE id = ?`
+	lastNoted     = `SELECT replaced FROM runs WHERE chat_id = ? AND state = 'queued' AND ` + tables.OpenStates + ` AND user_message_id = ? AND replaced <> '' ORDER BY place`
 	currentAnswer = `SELECT b.id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.chat_id = ? AND b.role = 'assistant' AND b.status <> 'superseded'
 		AND ` + tables.MessagePlace + ` > COALESCE((SELECT ` + tables.MessagePlace + ` FROM blocks WHERE owner = ? AND id = ?), 0) AND r.user_message_id = ? AND r.id <> ? ORDER BY ` + tables.MessagePlace + ` LIMIT 1`
-	supersedeAnswered      = supersedeMessages + ` AND id NOT IN (SELECT user_message_id FROM runs WHERE runs.chat_id = blocks.chat_id AND state = 'queued' AND ` + tables.OpenStates + `)`
+	supersedeAnswered = supersedeMessages + ` AND id NOT IN (SELECT waits.user_message_id FROM runs waits WHERE waits.chat_id = blocks.chat_id AND waits.state = 'queued' AND waits.` + tables.OpenStates + `
+		AND NOT EXISTS (SELECT 1 FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.chat_id = waits.chat_id AND b.role = 'assistant'
+			AND b.status <> 'superseded' AND r.user_message_id = waits.user_message_id))`
 	selectReplacedQuestion = `SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
 		WHERE runs.id = ? AND asked.status = 'superseded'`
 	renameAnswer = `UPDATE runs SET message_id = ? WHERE id = ?`

@@ -66,7 +66,7 @@ func TestSupersededAnswersAreNotRead(t *testing.T) {
 // Messages of a tail or a branch are found without reading all of the chat, however large it is.
 func TestVersionsAreFoundAlone(t *testing.T) {
 	s := fillChats(t, 1, 2)
-	for statement, index := range map[string]string{store.ReplacedWith: "blocks_tail", store.CurrentVersion: "blocks_branch", store.RestoreSummary(): "blocks_tail"} {
+	for statement, index := range map[string]string{store.ReplacedWith: "blocks_tail", store.CurrentVersion: "blocks_branch", store.RestoreSummary(): "blocks_tail", store.RestoreAnswer(): "blocks_tail"} {
 		plan, err := s.Plan("EXPLAIN QUERY PLAN ", strings.ReplaceAll(statement, "?", "'1'"))
 		if err != nil || !strings.Contains(fmt.Sprint(plan), "INDEX "+index) {
 			t.Errorf("got the plan %v, %v for %s, want it with the index %s", plan, err, statement, index)

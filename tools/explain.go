@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,11 +187,26 @@ func plain(err error) string {
 	for {
 		rest, ok := strings.CutPrefix(text, "validating ")
 		if !ok {
-			return text
+			return unnamed.ReplaceAllStringFunc(text, alternatives)
 		}
 		_, text, ok = strings.Cut(rest, ": ")
 		if !ok {
 			return rest
 		}
+	}
+}
+
+// unnamed is how the validator names parts of a schema without an id.
+var unnamed = regexp.MustCompile(`any of \[<anonymous schema>(?: <anonymous schema>)*\]|both <anonymous schema> and <anonymous schema>|<anonymous schema>`)
+
+// alternatives says what is unnamed.
+func alternatives(parts string) string {
+	switch {
+	case strings.HasPrefix(parts, "any of"):
+		return "any of the alternatives"
+	case strings.HasPrefix(parts, "both"):
+		return "more than one of the alternatives"
+	default:
+		return "what is excluded"
 	}
 }

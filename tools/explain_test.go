@@ -16,7 +16,13 @@ func TestRefusalsNameTheNestedField(t *testing.T) {
 	const tree = `{"type":"object","additionalProperties":false,"properties":{"root":{"$ref":"#/$defs/node"},"kind":{"type":"string"}},
 		"$defs":{"node":{"type":"object","required":["name"],"properties":{"name":{"type":["string","null"]},"a/b":{"type":"integer"},"kids":{"type":"array","items":{"$ref":"#/$defs/node"}}}}}}`
 	const list = `{"type":"object","properties":{"orders":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"}}}},"ids":{"type":"array","items":{"type":"integer"}}}}`
+	const choice = `{"type":"object","properties":{"one":{"oneOf":[{"type":"object","required":["a"]},{"type":"object","required":["b"]}]},
+		"any":{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"object"}]},"not":{"type":"array","not":{"maxItems":1}}}}`
 	for _, tt := range []struct{ schema, input, field, want string }{
+		{choice, `{"one":{}}`, "/one", `"one" must be an object or an object; got an object (oneOf: did not validate against any of the alternatives)`},
+		{choice, `{"one":{"a":1,"b":2}}`, "/one", `"one" must be an object or an object; got an object (oneOf: validated against more than one of the alternatives)`},
+		{choice, `{"any":["x"]}`, "/any", `"any" must be an array of integers or an object; got an array (anyOf: did not validate against any of the alternatives:` + "\n" + `validating /anyOf/0: validating /anyOf/0/items: type: x has type "string", want "integer"` + "\n" + `validating /anyOf/1: type: [x] has type "array", want "object")`},
+		{choice, `{"not":[]}`, "/not", `"not" must be an array; got an array (not: validated against what is excluded)`},
 		{tree, `{"root":{"name":null,"kids":[{"name":"x"},{"name":3}]}}`, "/root", `"root.kids[].name": type: 3 has type "integer", want one of "string, null"`},
 		{tree, `{"root":{"kids":[]}}`, "/root", `"root": required: missing properties: ["name"]`},
 		{tree, `{"root":{"name":"x","a/b":"1"}}`, "/root", `"root.a/b": type: 1 has type "string", want "integer"`},

@@ -182,6 +182,9 @@ func TestNestedPageFiles(t *testing.T) {
 	if err := load("pages/mine.yaml"); err == nil || !strings.Contains(err.Error(), "pages/mine.yaml, are not read") {
 		t.Errorf("got %v, want an error that names the nested file", err)
 	}
+	if err := load("mine.yaml", "YOURS.YAML"); err == nil || !strings.Contains(err.Error(), "YOURS.YAML: is not read") {
+		t.Errorf("got %v, want an error that names the file in capitals", err)
+	}
 	for _, files := range [][]string{{}, {"README.md", "docs/a.txt"}, {"mine.yaml", "old/mine.yaml"}, {"..data/mine.yaml", "pages/.hidden.yaml"}} {
 		if err := load(files...); err != nil {
 			t.Errorf("%v: %v", files, err)

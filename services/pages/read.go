@@ -109,7 +109,12 @@ func (l *pageLoader) readAll(files fs.FS, folder string) []*pageFile {
 	for _, entry := range entries {
 		name := entry.Name()
 		ext := filepath.Ext(name)
-		if entry.IsDir() || strings.HasPrefix(name, ".") || ext != ".yaml" && ext != ".yml" {
+		lower := strings.ToLower(ext)
+		if entry.IsDir() || strings.HasPrefix(name, ".") || lower != ".yaml" && lower != ".yml" {
+			continue
+		}
+		if ext != lower {
+			l.wrong(filepath.Join(folder, name), 0, "is not read: the names of page files end with .yaml or .yml, in small letters")
 			continue
 		}
 		if len(list) == maxPageFiles {

@@ -105,22 +105,11 @@ func (r *Runs) reviveAll(ctx context.Context) {
 	}
 }
 
-// reviveOne stores what the run's last attempt could not store, so that no finished
-// reply and no finished tool call is lost. Then it recovers the run. After an error p is
-// what is left to do.
+// reviveOne stores what the run's last attempt could not store, and recovers the run. After an
+// error p is what is left to do.
 func (r *Runs) reviveOne(ctx context.Context, id string, p *parked) error {
-	for _, e := range p.lost {
-		err := r.committer.Submit(&eventlog.Commit{Write: e.Write, Log: e.Log}).Wait(ctx)
-		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
-			return err
-		}
-		if err != nil && !errors.Is(err, record.ErrFenced) {
-			r.Logger.Error("could not store a parked write", "run_id", id, "error", err)
-		}
-		if fin := e.Write.Finish; fin != nil && err == nil {
-			r.Logger.Info("the end of a run is stored after an outage", "run_id", id, "state", fin.State)
-			r.answered(p.was, fin)
-		}
+	if err := r.storeLost(ctx, id, p); err != nil {
+		return err
 	}
 	stored, err := r.Store.Runs.Run(ctx, id)
 	switch {
@@ -139,5 +128,36 @@ func (r *Runs) reviveOne(ctx context.Context, id string, p *parked) error {
 		return nil
 	default:
 		return r.takeUp(ctx, stored, p)
+	}
+}
+
+// storeLost stores what the run's last attempt could not store, so that no finished reply and
+// no finished tool call is lost.
+func (r *Runs) storeLost(ctx context.Context, id string, p *parked) error {
+	for _, e := range p.lost {
+		err := r.committer.Submit(&eventlog.Commit{Write: e.Write, Log: e.Log}).Wait(ctx)
+		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		if err != nil && !errors.Is(err, record.ErrFenced) {
+			r.Logger.Error("could not store a parked write", "run_id", id, "error", err)
+		}
+		if fin := e.Write.Finish; fin != nil && err == nil {
+			r.Logger.Info("the end of a run is stored after an outage", "run_id", id, "state", fin.State)
+			r.answered(p.was, fin)
+		}
+	}
+	return nil
+}
+
+// storeParked stores what is lost otherwise as the process stops, unless the database is away.
+func (r *Runs) storeParked(ctx context.Context) {
+	r.mu.Lock()
+	left := maps.Clone(r.parked)
+	r.mu.Unlock()
+	for id, p := range left {
+		if err := r.storeLost(ctx, id, &p); err != nil {
+			return // the next attempt does it again
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/trials"
 )
 
@@ -108,4 +109,48 @@ func TestARunThatEndedItsProcessIsNotTriedAgainAfterAnOutage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// endsAway is a oneRun that is away only for writes.
+type endsAway struct{ *oneRun }
+
+func (endsAway) Replaced(context.Context, string) ([]record.Replaced, error) { return nil, nil }
+
+// The database was away at the end of a run, and is back when the process stops: the end is
+// stored then, however soon.
+func TestParkedEndIsStoredAtStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := endsAway{new(oneRun)}
+		r := New(Options{Store: Stores{Commit: s, Runs: s, Queue: s, Attempts: s, Logs: logs{}, Answer: s}})
+		lease := r.leases.Current()
+		s.run = record.Run{ID: "r", Owner: ann, State: schemas.RunRunning, Attempt: 3, Replica: lease.ID, Request: []byte(`{"message":"q"}`)}
+		f := found{stored: s.run, lease: lease, earlier: &earlier{Case: trials.Case{Earlier: attempts.Nothing(), Fatal: true, Bare: true}}}
+		for _, run := range r.beginAttempts(t.Context(), []found{f}) {
+			s.setAway(true)
+			r.goWork(run)
+			r.work.Done()
+			<-run.done
+		}
+		s.setAway(false)
+		r.Shutdown(t.Context())
+		if len(s.finishes) != 1 {
+			t.Errorf("the end was stored %d times, want once", len(s.finishes))
+		}
+	})
+}
+
+// While the database remains away, the process stops without the end.
+func TestParkedEndDoesNotHoldTheStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &oneRun{away: true}
+		r := New(Options{Store: Stores{Commit: s, Runs: s, Queue: s, Attempts: s, Logs: logs{}, Answer: s}})
+		for _, id := range []string{"r", "s", "t"} {
+			r.park(id, parked{lease: r.leases.Current(), lost: []*eventlog.Commit{{Write: &record.Write{RunID: id, Finish: new(record.Finish)}}}})
+		}
+		began := time.Now()
+		r.Shutdown(t.Context())
+		if took := time.Since(began); took > 2*eventlog.CommitWait {
+			t.Errorf("it took %v, want at most twice the time of a commit", took)
+		}
+	})
 }

@@ -50,6 +50,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	finished := concurrent.Over(r.work.Wait)
 	select {
 	case <-finished:
+		r.storeParked(ctx)
 	case <-ctx.Done():
 	}
 	late, done := context.WithTimeout(context.WithoutCancel(ctx), r.StopWait)

@@ -178,8 +178,11 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // ids than the server, or refuses the limits at the connection's start.
 func poolerSaid(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return errors.Is(err, errPooler) || ok && pg.Code == "08P01"
+	return errors.Is(err, errPooler) || ok && pg.Code == statePooler
 }
+
+// statePooler is the code of all that PgBouncer refuses.
+const statePooler = "08P01"
 
 // Driver implements driver.Connector.
 func (c *postgresConnector) Driver() driver.Driver { return c.direct.Driver() }

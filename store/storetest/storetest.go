@@ -73,6 +73,7 @@ var sharedTests = map[string]func(f *fixture){
 	"versions of a chat at work":                 testVersionsBusy,
 	"versions in the queue":                      testVersionsQueued,
 	"a question replaced in the queue":           testReplacedQueued,
+	"answers in any order":                       testAnswerModel,
 	"a run from begin to finish":                 testWholeRun,
 	"a run in one write":                         testWholeRunOneWrite,
 	"a failed run keeps its error":               testFailedRun,

@@ -74,12 +74,12 @@ func (c *client) ask(ctx context.Context, d Definition, call *tools.Call) (tools
 			return got, nil
 		}
 	}
-	return tools.Result{}, c.failure(ctx, d, err)
+	return tools.Result{}, c.failure(err)
 }
 
-// failure logs why a call has no result, and returns the error that the model reads. It has
-// the connection checked if that may be lost, or if the server no longer takes the headers.
-func (c *client) failure(ctx context.Context, d Definition, err error) error {
+// failure returns the error that the model reads of a call without a result. Its cause, which
+// the caller logs, says why. Failure has the connection checked if that may be lost, or if the server no longer takes the headers.
+func (c *client) failure(err error) error {
 	code, what := schemas.CodeUpstreamError, ""
 	bad, isBad := errors.AsType[*transport.BadAnswer](err)
 	_, isUndecoded := errors.AsType[*transport.Undecoded](err)
@@ -96,7 +96,6 @@ func (c *client) failure(ctx context.Context, d Definition, err error) error {
 	if code == schemas.CodeUpstreamUnavailable || isBad && bad.Status == http.StatusUnauthorized {
 		c.ring()
 	}
-	c.log.WarnContext(ctx, "call of an MCP server's tool failed", "tool", text.Printable(d.name, maxToolName), "error", reason(err))
 	return schemas.NewError(code, "the server "+c.Name+" "+what+"; whether the call had an effect is unknown").Because(errors.New(reason(err)))
 }
 

@@ -35,11 +35,17 @@ func TestDeathOfALocalServer(t *testing.T) {
 	<-begun
 	_, err := w.call("srv__die", "")
 	for _, err := range []error{err, <-slow} {
-		if got := visible(err); got != "the server srv disconnected during the call; whether the call had an effect is unknown" {
+		const told = "the server srv disconnected during the call; whether the call had an effect is unknown"
+		if got := visible(err); got != told {
 			t.Errorf("got %q", got)
 		}
+		if cause := err.Error(); !strings.Contains(cause, told+" (") { // its caller logs it
+			t.Errorf("the error %q has no cause", cause)
+		}
 	}
-	w.await("MCP server is not connected", "retry_in")
+	if line := w.await("MCP"); !strings.Contains(line, "MCP server is not connected") || !strings.Contains(line, "retry_in") {
+		t.Errorf("logged %q, want nothing of the calls, whose caller logs them", line)
+	}
 	w.await("MCP server is connected")
 	if got := w.text("srv__greet", `{"name":"again"}`); got != "Hello again" {
 		t.Errorf("got %q", got)
