@@ -16,6 +16,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/openai/sending"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -67,19 +68,19 @@ func putRequest(req *http.Request, request *agents.ModelRequest, q quirks) (*htt
 	if !found {
 		return nil, errors.New("the request has no place for messages")
 	}
-	var whole encoding
-	whole.text = appendMessages(append(make([]byte, 0, len(body)+textSize(request)), head...), &whole.images, request, q)
+	var whole sending.Body
+	whole.Text = appendMessages(append(make([]byte, 0, len(body)+textSize(request)), head...), &whole.Images, request, q)
 	if len(request.Tools) > 0 {
 		if head, rest, found = bytes.Cut(rest, toolsPlace); !found {
 			return nil, errors.New("the request has no place for tools")
 		}
-		whole.text = appendTools(append(whole.text, head...), request.Tools)
+		whole.Text = appendTools(append(whole.Text, head...), request.Tools)
 	}
-	whole.text = append(whole.text, rest...)
-	sent := func() io.ReadCloser { return io.NopCloser(&sending{ctx: req.Context(), encoding: whole}) }
+	whole.Text = append(whole.Text, rest...)
+	sent := func() io.ReadCloser { return io.NopCloser(whole.Reader(req.Context())) }
 	out := *req
 	out.Body, out.GetBody = sent(), func() (io.ReadCloser, error) { return sent(), nil }
-	out.ContentLength = whole.size()
+	out.ContentLength = whole.Size()
 	return &out, nil
 }
 
@@ -99,8 +100,20 @@ func textSize(req *agents.ModelRequest) int {
 	return size
 }
 
+// memoryOf is how many bytes a request takes while it is sent, when one image at a time is in
+// memory.
+func memoryOf(req *agents.ModelRequest) int {
+	largest := 0
+	for i := range req.Messages {
+		for _, image := range req.Messages[i].Images {
+			largest = max(largest, image.Memory())
+		}
+	}
+	return textSize(req) + largest
+}
+
 // appendMessages appends the member messages of a request, and its images to images.
-func appendMessages(dst []byte, images *[]placedImage, req *agents.ModelRequest, q quirks) []byte {
+func appendMessages(dst []byte, images *[]sending.Image, req *agents.ModelRequest, q quirks) []byte {
 	dst = append(dst, `"messages":[`...)
 	joined := q.has(systemInUser) && len(req.Messages) > 0 && req.Messages[0].Role == turn.User
 	system := req.System != "" && !joined
@@ -133,7 +146,7 @@ func appendMessages(dst []byte, images *[]placedImage, req *agents.ModelRequest,
 // betweenMessage is an assistant's message for servers that want one after a tool's result.
 const betweenMessage = `{"role":"assistant","content":"I have the result."},`
 
-func appendMessage(dst []byte, images *[]placedImage, m *turn.Message, q quirks) []byte {
+func appendMessage(dst []byte, images *[]sending.Image, m *turn.Message, q quirks) []byte {
 	dst = schemas.AppendField(append(dst, '{'), "role", string(m.Role))
 	switch {
 	case len(m.Images) > 0:
@@ -213,7 +226,7 @@ func callName(name string) string {
 }
 
 // appendParts appends the content of a message with images.
-func appendParts(dst []byte, images *[]placedImage, m *turn.Message) []byte {
+func appendParts(dst []byte, images *[]sending.Image, m *turn.Message) []byte {
 	dst = append(dst, '[')
 	if m.Content != "" {
 		dst = append(dst, `{"type":"text","text":`...)
@@ -224,7 +237,7 @@ func appendParts(dst []byte, images *[]placedImage, m *turn.Message) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(append(append(dst, `{"type":"image_url","image_url":{"url":"data:`...), img.MIME...), ";base64,"...)
-		*images = append(*images, placedImage{Image: img, at: len(dst)})
+		*images = append(*images, sending.Image{Image: img, At: len(dst)})
 		dst = append(dst, `"}}`...)
 	}
 	return append(dst, ']')

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/openai/sending"
 )
 
 // cleaning is the round tripper beneath go-openai. It puts messages and tools
@@ -53,7 +54,7 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	req.Body, req.GetBody = sent, sent.get
 	resp, err := t.next.RoundTrip(req)
-	if unread, ok := errors.AsType[*imageError](err); ok {
+	if unread, ok := errors.AsType[*sending.ImageError](err); ok {
 		return nil, unread
 	}
 	if err != nil {

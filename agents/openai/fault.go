@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chattray/chattray/agents/openai/sending"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -236,8 +237,8 @@ func category(err error) schemas.Code {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f.category()
 	}
-	if unread, ok := errors.AsType[*imageError](err); ok {
-		return schemas.Visible(unread.error).Code
+	if unread, ok := errors.AsType[*sending.ImageError](err); ok {
+		return schemas.Visible(unread.Err).Code
 	}
 	switch {
 	case errors.Is(err, errFirstToken), errors.Is(err, errIdle):
