@@ -4,7 +4,10 @@ import (
 	"context"
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // How much garbage is allowed: as little as lets the collector take about gcShare of the
@@ -19,6 +22,28 @@ const (
 	mostOfLive   = 4        // a fourth
 	tuneEvery    = time.Second / 2
 )
+
+// smallPrompt is the size below which a prompt is not counted: its run takes as much besides.
+const smallPrompt = 256 << 10
+
+// promptRoom waits until so many more bytes of prompts may be in memory.
+type promptRoom func(ctx context.Context, bytes int) (release func(), err error)
+
+// promptMemory returns a room for all prompts. Those that wait get memory in their order. A prompt
+// that is larger than the limit waits until it is the only one.
+func promptMemory(limit int64) promptRoom {
+	all := semaphore.NewWeighted(limit)
+	return func(ctx context.Context, bytes int) (release func(), err error) {
+		if bytes < smallPrompt {
+			return func() {}, nil
+		}
+		n := min(int64(bytes), limit)
+		if all.Acquire(ctx, n) != nil {
+			return nil, context.Cause(ctx)
+		}
+		return sync.OnceFunc(func() { all.Release(n) }), nil
+	}
+}
 
 // tuneMemory sets the collector's target now and then until ctx ends. It keeps a target
 // that the operator has set (GOGC).

@@ -20,8 +20,8 @@ import (
 const openAIBase = "https://api.openai.com/v1"
 
 // newModel returns the demo model, or the configured models with their
-// fallbacks. All calls are metered. A nil transport uses the network.
-func newModel(c settings.Config, transport http.RoundTripper, log *slog.Logger) (agents.Model, error) {
+// fallbacks. All calls are metered, and their prompts share memory. A nil transport uses the network.
+func newModel(c settings.Config, transport http.RoundTripper, memory promptRoom, log *slog.Logger) (agents.Model, error) {
 	if c.Demo() {
 		log.Warn("no model is configured, so the built-in demo model answers; set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL")
 		return agents.Metered(demo.New(demo.DefaultDelay)), nil
@@ -41,7 +41,7 @@ func newModel(c settings.Config, transport http.RoundTripper, log *slog.Logger) 
 		}
 		server, err := openai.New(openai.Config{
 			BaseURL: base, APIKey: key, Transport: transport, Connect: c.Timeouts.ModelConnect, FirstToken: c.Timeouts.ModelFirstToken,
-			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Before: leases.Hold, Logger: log, Limits: openai.Limits{Reply: 2 * int(c.TextLimits().Reply)}, // the run's own timeout comes first
+			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Before: leases.Hold, Memory: memory, Logger: log, Limits: openai.Limits{Reply: 2 * int(c.TextLimits().Reply)}, // the run's own timeout comes first
 		})
 		if err != nil {
 			return nil, err

@@ -172,8 +172,9 @@ var agentRooms = map[string][]string{
 	"agents/demo":               {"agents"},
 	"agents/modeltest":          {"agents", "agents/modeltest/upstream"},
 	"agents/modeltest/upstream": {},
-	"agents/openai":             {"agents", "agents/openai/plain", "agents/openai/thoughts"},
+	"agents/openai":             {"agents", "agents/openai/plain", "agents/openai/sending", "agents/openai/thoughts"},
 	"agents/openai/plain":       {},
+	"agents/openai/sending":     {},
 	"agents/openai/thoughts":    {},
 }
 

@@ -129,12 +129,13 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		return nil, err
 	}
 	s.mcp = offer.mcp
-	model, err := newModel(c, with.Models, log)
+	memory := promptMemory(c.Limits.Prompts)
+	model, err := newModel(c, with.Models, memory, log)
 	if err != nil {
 		return nil, err
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
-	options := s.runsOptions(c, offer.pages, offer.actions, log)
+	options := s.runsOptions(c, offer.pages, offer.actions, memory, log)
 	options.Agent, options.Metrics, options.ReaderMetrics, options.BusMetrics = watch.Watch(loop), watch, watch, watch
 	options.Leases.Metrics, options.Missing = watch, s.mcp.clients.Missing
 	if err := s.share(ctx, c, &options, log); err != nil {
@@ -209,11 +210,11 @@ func loadPages(c settings.Config, registry *tools.Registry, types *payloads.Regi
 }
 
 // runsOptions returns the options of runs, without metrics and traces.
-func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActions *actions.Actions, log *slog.Logger) runs.Options {
+func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActions *actions.Actions, memory promptRoom, log *slog.Logger) runs.Options {
 	return runs.Options{
 		Options: prepare.Options{
 			Pages: offers, Actions: serverActions, Research: s.store, Documents: s.store, Drafts: s.documents,
-			History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact},
+			History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact, Files: s.store, Memory: memory},
 			NewFilter: func(types []turn.PayloadType, actions []schemas.Action, fits func(string, json.RawMessage) error) answer.TextFilter {
 				return payloads.NewFilter(types, actions, fits)
 			},

@@ -200,6 +200,18 @@ func (s *Store) Files(ctx context.Context, owner string, id int64, messageID str
 	return files, nil
 }
 
+// File returns the content of the n-th attachment of a user's message.
+func (s *Store) File(ctx context.Context, owner string, id int64, messageID string, n int) (string, error) {
+	var row struct{ Content []byte }
+	err := sqldb.Found(s.db.Read(ctx).Raw(`SELECT a.content FROM attachments a JOIN blocks b ON b.owner = a.owner AND b.id = a.block_id
+		WHERE a.owner = ? AND a.block_id = ? AND a.n = ? AND b.chat_id = ?`, owner, messageID, n, id).Scan(&row))
+	if err != nil {
+		return "", s.db.Fault("file", err)
+	}
+	content, err := packed.Open(row.Content)
+	return string(content), s.db.Fault("file", err)
+}
+
 // SetFeedback stores the user's rating of an answer in place of an earlier one; one
 // without a rating takes it back.
 func (s *Store) SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {

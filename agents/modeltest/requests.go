@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,12 +17,18 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
+// image is the base64 of an image.
+type image string
+
+// Base64 implements turn.ImageSource.
+func (i image) Base64(context.Context) (string, error) { return string(i), nil }
+
 // full is a request with everything in it.
 func full() agents.ModelRequest {
 	return agents.ModelRequest{
 		Model: "test", System: "be brief", Temperature: 0.5, MaxTokens: 100,
 		Messages: []turn.Message{
-			{Role: turn.User, Content: "look", Images: []turn.Image{{MIME: "image/png", Base64: "AAAA"}}},
+			{Role: turn.User, Content: "look", Images: []turn.Image{{MIME: "image/png", Size: 4, Source: image("AAAA")}}},
 			{Role: turn.Assistant, Content: "Looking.", ToolCalls: []turn.ToolCall{{ID: "a", Name: "f", Arguments: `{"x":1}`}, {ID: "b", Name: "f", Arguments: `{"x`}, {ID: "c", Name: "f"}}},
 			{Role: turn.ToolRole, Content: "found", ToolCallID: "a"},
 		},

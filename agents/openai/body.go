@@ -16,6 +16,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/openai/sending"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -52,7 +53,7 @@ const emptySchema = `{"type":"object","properties":{}}`
 const memberFrame = 128
 
 // putRequest returns a copy of req with the placeholders replaced by the messages, the tools
-// and the temperature of request.
+// and the temperature of request. The images are read while the copy is sent.
 func putRequest(req *http.Request, request *agents.ModelRequest, q quirks) (*http.Request, error) {
 	defer req.Body.Close() // the body is in memory
 	body, err := io.ReadAll(req.Body)
@@ -67,42 +68,52 @@ func putRequest(req *http.Request, request *agents.ModelRequest, q quirks) (*htt
 	if !found {
 		return nil, errors.New("the request has no place for messages")
 	}
-	size := len(body) + len(request.System) + memberFrame
-	for i := range request.Messages {
-		size += messageSize(&request.Messages[i])
-	}
-	for i := range request.Tools {
-		size += len(request.Tools[i].Name) + len(request.Tools[i].Description) + len(request.Tools[i].InputSchema) + memberFrame
-	}
-	whole := appendMessages(append(make([]byte, 0, size), head...), request, q)
+	var whole sending.Body
+	whole.Text = appendMessages(append(make([]byte, 0, len(body)+textSize(request)), head...), &whole.Images, request, q)
 	if len(request.Tools) > 0 {
 		if head, rest, found = bytes.Cut(rest, toolsPlace); !found {
 			return nil, errors.New("the request has no place for tools")
 		}
-		whole = appendTools(append(whole, head...), request.Tools)
+		whole.Text = appendTools(append(whole.Text, head...), request.Tools)
 	}
-	whole = append(whole, rest...)
-	sent := func() io.ReadCloser { return io.NopCloser(bytes.NewReader(whole)) }
+	whole.Text = append(whole.Text, rest...)
+	sent := func() io.ReadCloser { return io.NopCloser(whole.Reader(req.Context())) }
 	out := *req
 	out.Body, out.GetBody = sent(), func() (io.ReadCloser, error) { return sent(), nil }
-	out.ContentLength = int64(len(whole))
+	out.ContentLength = whole.Size()
 	return &out, nil
 }
 
-// messageSize estimates the length of a message as JSON.
-func messageSize(m *turn.Message) int {
-	size := len(m.Content) + len(m.Content)/16 + memberFrame
-	for i := range m.Images {
-		size += len(m.Images[i].Base64) + memberFrame
+// textSize estimates the length of a request as JSON, without its images.
+func textSize(req *agents.ModelRequest) int {
+	size := len(req.System) + memberFrame
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		size += len(m.Content) + len(m.Content)/16 + (1+len(m.Images))*memberFrame
+		for i := range m.ToolCalls {
+			size += 2*len(m.ToolCalls[i].Arguments) + len(m.ToolCalls[i].Extra) + memberFrame
+		}
 	}
-	for i := range m.ToolCalls {
-		size += 2*len(m.ToolCalls[i].Arguments) + len(m.ToolCalls[i].Extra) + memberFrame
+	for i := range req.Tools {
+		size += len(req.Tools[i].Name) + len(req.Tools[i].Description) + len(req.Tools[i].InputSchema) + memberFrame
 	}
 	return size
 }
 
-// appendMessages appends the member messages of a request.
-func appendMessages(dst []byte, req *agents.ModelRequest, q quirks) []byte {
+// memoryOf is how many bytes a request takes while it is sent, when one image at a time is in
+// memory.
+func memoryOf(req *agents.ModelRequest) int {
+	largest := 0
+	for i := range req.Messages {
+		for _, image := range req.Messages[i].Images {
+			largest = max(largest, image.Memory())
+		}
+	}
+	return textSize(req) + largest
+}
+
+// appendMessages appends the member messages of a request, and its images to images.
+func appendMessages(dst []byte, images *[]sending.Image, req *agents.ModelRequest, q quirks) []byte {
 	dst = append(dst, `"messages":[`...)
 	joined := q.has(systemInUser) && len(req.Messages) > 0 && req.Messages[0].Role == turn.User
 	system := req.System != "" && !joined
@@ -127,7 +138,7 @@ func appendMessages(dst []byte, req *agents.ModelRequest, q quirks) []byte {
 			first.Content = strings.Trim(req.System+"\n\n"+m.Content, "\n")
 			m = &first
 		}
-		dst = appendMessage(dst, m, q)
+		dst = appendMessage(dst, images, m, q)
 	}
 	return append(dst, ']')
 }
@@ -135,11 +146,11 @@ func appendMessages(dst []byte, req *agents.ModelRequest, q quirks) []byte {
 // betweenMessage is an assistant's message for servers that want one after a tool's result.
 const betweenMessage = `{"role":"assistant","content":"I have the result."},`
 
-func appendMessage(dst []byte, m *turn.Message, q quirks) []byte {
+func appendMessage(dst []byte, images *[]sending.Image, m *turn.Message, q quirks) []byte {
 	dst = schemas.AppendField(append(dst, '{'), "role", string(m.Role))
 	switch {
 	case len(m.Images) > 0:
-		dst = appendParts(schemas.AppendKey(dst, "content"), m)
+		dst = appendParts(schemas.AppendKey(dst, "content"), images, m)
 	case m.Content != "" || len(m.ToolCalls) == 0:
 		dst = schemas.AppendField(dst, "content", cmp.Or(m.Content, " ")) // some servers refuse empty messages
 	case q.has(contentAlways):
@@ -215,7 +226,7 @@ func callName(name string) string {
 }
 
 // appendParts appends the content of a message with images.
-func appendParts(dst []byte, m *turn.Message) []byte {
+func appendParts(dst []byte, images *[]sending.Image, m *turn.Message) []byte {
 	dst = append(dst, '[')
 	if m.Content != "" {
 		dst = append(dst, `{"type":"text","text":`...)
@@ -225,9 +236,9 @@ func appendParts(dst []byte, m *turn.Message) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
-		dst = schemas.AppendString(dst, "data:"+img.MIME+";base64,"+img.Base64)
-		dst = append(dst, "}}"...)
+		dst = append(append(append(dst, `{"type":"image_url","image_url":{"url":"data:`...), img.MIME...), ";base64,"...)
+		*images = append(*images, sending.Image{Image: img, At: len(dst)})
+		dst = append(dst, `"}}`...)
 	}
 	return append(dst, ']')
 }

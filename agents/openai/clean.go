@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/openai/sending"
 )
 
 // cleaning is the round tripper beneath go-openai. It puts messages and tools
@@ -24,6 +25,7 @@ type cleaning struct {
 	query  string // query of the base URL
 	key    string
 	before func(ctx context.Context) error
+	memory func(ctx context.Context, bytes int) (release func(), err error)
 	azure  bool
 }
 
@@ -45,9 +47,16 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent := &sentBody{ReadCloser: req.Body, again: req.GetBody, ready: func() error { return t.before(req.Context()) }}
+	sent := &sentBody{
+		ReadCloser: req.Body, again: req.GetBody, release: x.release,
+		ready:  func() error { return t.before(req.Context()) },
+		memory: func() (func(), error) { return t.memory(req.Context(), memoryOf(x.request)) },
+	}
 	req.Body, req.GetBody = sent, sent.get
 	resp, err := t.next.RoundTrip(req)
+	if unread, ok := errors.AsType[*sending.ImageError](err); ok {
+		return nil, unread
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
@@ -72,20 +81,29 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 // long. The first read, which the transport makes when it has a connection, calls ready;
 // its error ends the request before anything of the body is sent.
 type sentBody struct {
-	ready func() error // nil after the first read; reads come one after the other
+	ready   func() error                       // nil after the first read; reads come one after the other
+	release func()                             // called when the body has been sent
+	memory  func() (release func(), err error) // called before the body is sent again
 
 	mu sync.Mutex
 	io.ReadCloser
 	again func() (io.ReadCloser, error)
 }
 
+// get returns the body for another connection, if the server has closed a kept one.
 func (b *sentBody) get() (io.ReadCloser, error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.again == nil {
+	again := b.again
+	b.mu.Unlock()
+	if again == nil {
 		return nil, errors.New("the body has been sent")
 	}
-	return b.again()
+	release, err := b.memory()
+	if err != nil {
+		return nil, err
+	}
+	body, err := again()
+	return &sentBody{ReadCloser: body, release: release}, err
 }
 
 // Read implements io.Reader.
@@ -103,6 +121,7 @@ func (b *sentBody) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (b *sentBody) Close() error {
+	defer b.release()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ReadCloser.Close()
@@ -110,6 +129,7 @@ func (b *sentBody) Close() error {
 
 // drop frees the bytes. The answer has begun, so nobody reads them again.
 func (b *sentBody) drop() {
+	defer b.release()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ReadCloser, b.again = http.NoBody, nil
@@ -128,6 +148,7 @@ type exchange struct {
 	request *agents.ModelRequest
 	quirks  quirks
 	watch   *watch
+	release func()  // called when the request has been sent
 	reader  *reader // reader of the reply; set by the round tripper
 }
 

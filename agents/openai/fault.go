@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chattray/chattray/agents/openai/sending"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -220,7 +221,7 @@ var sentences = map[schemas.Code]string{
 // visible wraps err in the error that a client may see.
 func visible(err error) error {
 	code := category(err)
-	e := schemas.NewError(code, sentences[code])
+	e := schemas.NewError(code, cmp.Or(sentences[code], "an image of the conversation cannot be read"))
 	if f, ok := errors.AsType[*fault](err); ok {
 		if code == schemas.CodeRateLimited && f.retryAfter > 0 {
 			e.RetryAfter = int((f.retryAfter + time.Second - 1) / time.Second)
@@ -235,6 +236,9 @@ func visible(err error) error {
 func category(err error) schemas.Code {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f.category()
+	}
+	if unread, ok := errors.AsType[*sending.ImageError](err); ok {
+		return schemas.Visible(unread.Err).Code
 	}
 	switch {
 	case errors.Is(err, errFirstToken), errors.Is(err, errIdle):

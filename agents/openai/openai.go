@@ -47,6 +47,10 @@ type Config struct {
 	// connection, directly before the request is sent; its error then ends the attempt.
 	// Nil does nothing.
 	Before func(ctx context.Context) error
+	// Memory is called before each attempt, and waits until so many bytes of the request may be
+	// in memory, which they are until release is called: when the request has been sent. The
+	// time that it takes counts towards none of the limits. Nil means that they may be at once.
+	Memory func(ctx context.Context, bytes int) (release func(), err error)
 	// Limits bound what an upstream may send.
 	Limits Limits
 	// Logger records retries. Nil drops them.
@@ -111,7 +115,10 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Before == nil {
 		cfg.Before = func(context.Context) error { return nil }
 	}
-	t := &cleaning{next: cfg.Transport, limits: cfg.Limits, query: base.RawQuery, key: cfg.APIKey, before: cfg.Before}
+	if cfg.Memory == nil {
+		cfg.Memory = func(context.Context, int) (func(), error) { return func() {}, nil }
+	}
+	t := &cleaning{next: cfg.Transport, limits: cfg.Limits, query: base.RawQuery, key: cfg.APIKey, before: cfg.Before, memory: cfg.Memory}
 	t.azure = slices.ContainsFunc(azure, func(cloud string) bool { return strings.HasSuffix(base.Hostname(), cloud) })
 	base.RawQuery, base.Fragment = "", ""
 	cc := goopenai.DefaultConfig(cfg.APIKey)
@@ -158,12 +165,13 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 		first := m.known(req.Model)
 		q := first
 		for attempt := 1; ; attempt++ {
-			if err := m.cfg.Before(ctx); err != nil {
+			release, err := m.admit(ctx, &req)
+			if err != nil {
 				yield(agents.Delta{}, fmt.Errorf("openai: the call was not made: %w", visible(err)))
 				return
 			}
-			c := &modelCall{Model: m, yield: yield, thoughts: thoughts.Splitter{Within: q.has(withinThoughts)}}
-			err := c.run(ctx, &req, q)
+			c := &modelCall{Model: m, yield: yield, release: release, thoughts: thoughts.Splitter{Within: q.has(withinThoughts)}}
+			err = c.run(ctx, &req, q)
 			if err == nil || c.shown {
 				m.learn(req.Model, q.set(withinThoughts, c.thoughts.Within))
 			}
@@ -194,6 +202,17 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 			}
 		}
 	}
+}
+
+// admit waits until an attempt may be made and its request may be in memory.
+func (m *Model) admit(ctx context.Context, req *agents.ModelRequest) (release func(), err error) {
+	if release, err = m.cfg.Memory(ctx, memoryOf(req)); err != nil {
+		return nil, err
+	}
+	if err = m.cfg.Before(ctx); err != nil {
+		release()
+	}
+	return release, err
 }
 
 // refused records that a model's server did not accept a request as it was.

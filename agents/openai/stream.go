@@ -20,7 +20,9 @@ type modelCall struct {
 	yield func(agents.Delta, error) bool
 	shown bool // a token has been yielded
 	gone  bool // the consumer stopped reading
-	told  said // by deltas: a message repeats it
+	// release is called when the request has been sent.
+	release func()
+	told    said // by deltas: a message repeats it
 
 	watch    *watch
 	tools    assembly
@@ -38,6 +40,7 @@ type modelCall struct {
 func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks) error {
 	ctx, c.watch = watched(ctx, &c.cfg)
 	defer c.watch.stop()
+	defer c.release()
 	c.tools.limits = c.cfg.Limits
 	r, err := c.open(ctx, req, q)
 	if err != nil {
@@ -79,7 +82,7 @@ func (c *modelCall) take(object, text []byte) error {
 // open makes the request. It drops go-openai's stream: the round tripper has given
 // the body to a reader.
 func (c *modelCall) open(ctx context.Context, req *agents.ModelRequest, q quirks) (*reader, error) {
-	x := &exchange{request: req, quirks: q, watch: c.watch}
+	x := &exchange{request: req, quirks: q, watch: c.watch, release: c.release}
 	err := concurrent.OnFreshStack(func() error {
 		_, err := c.client.CreateChatCompletionStream(context.WithValue(ctx, exchangeKey{}, x), c.request(req, q))
 		return err

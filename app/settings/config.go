@@ -164,6 +164,8 @@ type Limits struct {
 	Message, ToolOutput int
 	RunsPerUser         int
 	StreamsPerUser      int
+	// Prompts is the memory for prompts while they are made and sent, in bytes.
+	Prompts int64
 	// ReplyText, RunText and AllText are the bytes that models may write in one
 	// reply, in one run and in all runs at a time; for 0 the limit is derived
 	// from MaxTokens.

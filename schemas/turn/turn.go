@@ -39,11 +39,31 @@ type Message struct {
 	Data json.RawMessage `json:"-"`
 }
 
-// Image is an image for a model that sees.
+// Image is an image for a model that sees. Its content is not in it: a run may last long, and
+// images are large.
 type Image struct {
-	MIME   string `json:"mime"`
-	Base64 string `json:"base64"`
+	MIME string `json:"mime"`
+	// Size is the length of the image's base64.
+	Size int `json:"size"`
+	// Sum differs for images of different content. It is valid in this process.
+	Sum uint64 `json:"-"`
+	// Source reads the base64, which has no line ends. Each call of a model reads it again.
+	Source ImageSource `json:"-"`
 }
+
+// Same reports whether the other image has the same content.
+func (i Image) Same(other Image) bool {
+	return i.MIME == other.MIME && i.Size == other.Size && i.Sum == other.Sum
+}
+
+// ImageSource reads the content of an image. It is safe for concurrent use.
+type ImageSource interface {
+	Base64(ctx context.Context) (string, error)
+}
+
+// Memory is the number of bytes that the image takes while it is sent: its base64, and what that is
+// read from.
+func (i Image) Memory() int { return 2 * i.Size }
 
 // ToolCall is a call that the model asked for. Arguments is the text the model
 // wrote; it may be empty or invalid JSON. Extra is JSON that the model's server gave with

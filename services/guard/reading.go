@@ -175,7 +175,7 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 		switch {
 		case m.Role == "user":
 			var attached []schemas.Attachment
-			if len(m.Attachments) > 0 && files < maxFiles {
+			if slices.ContainsFunc(m.Attachments, isText) && files < maxFiles {
 				files++
 				if attached, err = r.Store.Files(ctx, r.Owner, r.ChatID, m.ID); err != nil {
 					return err
@@ -249,8 +249,11 @@ func (r *Reading) readUser(g *Guard, m *schemas.Message, files []schemas.Attachm
 		g.Outside()
 	}
 	for _, f := range files {
-		if !strings.HasPrefix(f.MIME, "image/") {
+		if isText(schemas.AttachmentInfo{MIME: f.MIME}) {
 			g.Gave(f.Content)
 		}
 	}
 }
+
+// isText reports whether a file gives text, which an image does not.
+func isText(f schemas.AttachmentInfo) bool { return !strings.HasPrefix(f.MIME, "image/") }

@@ -210,3 +210,25 @@ func TestJoin(t *testing.T) {
 		t.Errorf("the URL of a search needs %q, want nothing", got)
 	}
 }
+
+// album is a chat whose images must not be read.
+type album struct {
+	chat
+	t *testing.T
+}
+
+func (a *album) Files(context.Context, string, int64, string) ([]schemas.Attachment, error) {
+	a.t.Error("images are read, want only files with text")
+	return nil, nil
+}
+
+// Images give no text, and they are large: they are not read.
+func TestReadingReadsNoImages(t *testing.T) {
+	picture := said("user", "before", "picture")
+	picture.Attachments = []schemas.AttachmentInfo{{Name: "a.png", MIME: "image/png"}, {Name: "b.jpg", MIME: "image/jpeg"}}
+	a := &album{chat: chat{messages: []schemas.Message{picture}}, t: t}
+	r := guard.NewReading(guard.ReadingOptions{Store: a, RunID: "now", Tool: func(string) (turn.Tool, bool) { return order, true }, Handles: func(string) bool { return true }})
+	if why, _ := asks(t, r); why != schemas.ReasonAfterUntrusted {
+		t.Errorf("a call after an image needs approval because of %q, want %q", why, schemas.ReasonAfterUntrusted)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"mime"
 	"slices"
 	"strings"
@@ -25,9 +26,10 @@ const (
 )
 
 // attach adds stored files to the message: texts as named data after its content,
-// images beside it. A file that is no image for a model is only noted, because the model's
-// server refuses a request with it. If attach fails, msg is unchanged.
-func attach(msg *turn.Message, files []schemas.Attachment) error {
+// images beside it, without their content, which the source of the n-th file reads later. A file
+// that is no image for a model is only noted, because the model's server refuses a request with it.
+// If attach fails, msg is unchanged.
+func attach(msg *turn.Message, files []schemas.Attachment, source func(n int) turn.ImageSource) error {
 	var data strings.Builder
 	var images []turn.Image
 	var notes []string
@@ -39,6 +41,7 @@ func attach(msg *turn.Message, files []schemas.Attachment) error {
 		}
 		if strings.HasPrefix(kind, "image/") {
 			if image, ok := imageOf(kind, f.Content); ok {
+				image.Source = source(i)
 				images = append(images, image)
 			} else {
 				notes = append(notes, fmt.Sprintf("attached: %s (%s), not shown, because it is no image that a model can read", text.Line(f.Name, maxPromptName), text.Line(kind, maxPromptName)))
@@ -59,16 +62,29 @@ func attach(msg *turn.Message, files []schemas.Attachment) error {
 // imageHead is how many characters of an image's base64 show its type.
 const imageHead = 1_024
 
-// imageOf returns a stored file as an image for the model. It is not ok if its type is none
-// that models take, or if it does not begin as a file of its type.
+// base64Letters are the characters of base64.
+const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+
+// imageOf returns a stored file as an image for the model, without its source. It is not ok if
+// its type is none that models take, if it does not begin as a file of its type, or if it is not
+// base64.
 func imageOf(kind, content string) (_ turn.Image, ok bool) {
 	media := schemas.ImageMedia(kind)
-	if strings.ContainsAny(content, "\r\n") {
-		content = strings.NewReplacer("\r", "", "\n", "").Replace(content) // a data URL has no lines
-	}
+	content = oneLine(content)
 	head, err := base64.StdEncoding.DecodeString(content[:min(len(content), imageHead)])
-	ok = media != "" && err == nil && schemas.CheckImageFile(media, head) == nil
-	return turn.Image{MIME: media, Base64: content}, ok
+	ok = media != "" && err == nil && schemas.CheckImageFile(media, head) == nil && strings.Trim(content, base64Letters) == ""
+	return turn.Image{MIME: media, Size: len(content), Sum: maphash.String(sums, content)}, ok
+}
+
+// sums is the seed of turn.Image.Sum.
+var sums = maphash.MakeSeed()
+
+// oneLine returns base64 without line ends, as a data URL has it.
+func oneLine(content string) string {
+	if strings.ContainsAny(content, "\r\n") {
+		return strings.NewReplacer("\r", "", "\n", "").Replace(content)
+	}
+	return content
 }
 
 // ReadAttachments returns the files of a request as they are stored, a PDF file as its

@@ -53,6 +53,11 @@ type HistoryOptions struct {
 	// CompactTimeout bounds the model call that writes a summary; 0 is
 	// defaultCompactTimeout.
 	CompactTimeout time.Duration
+	// Files reads the images of a prompt when it is sent. It may be nil for chats without files.
+	Files FileStore
+	// Memory waits until so many bytes of files may be in memory, until release is called. Nil
+	// means that they may be at once.
+	Memory func(ctx context.Context, bytes int) (release func(), err error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -120,6 +125,9 @@ func NewHistory(store HistoryStore, o HistoryOptions, logger *slog.Logger) *Hist
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Memory == nil {
+		o.Memory = func(context.Context, int) (func(), error) { return func() {}, nil }
+	}
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
@@ -148,7 +156,7 @@ func (h *History) Within(tokens int) *History {
 // the store, or are ctx's cause.
 func (h *History) Messages(ctx context.Context, in HistoryInput) (list []turn.Message, question string, err error) {
 	if in.Alone && in.Current != nil {
-		current, err := userTurn(&in.Current.Message, in.Current.Files)
+		current, err := h.given(in)
 		return []turn.Message{current}, in.Current.Content, err
 	}
 	past, err := h.read(ctx, in)
@@ -319,7 +327,7 @@ func (r *historyRead) split(read []schemas.Message, id string) {
 // current renders the whole message to answer, and returns what the user wrote.
 func (h *History) current(ctx context.Context, in HistoryInput, past historyRead) (msg turn.Message, question string, err error) {
 	if in.Current != nil {
-		msg, err = userTurn(&in.Current.Message, in.Current.Files)
+		msg, err = h.given(in)
 		return msg, in.Current.Content, err
 	}
 	m := past.current
@@ -330,14 +338,23 @@ func (h *History) current(ctx context.Context, in HistoryInput, past historyRead
 		}
 		m = &read
 	}
-	var files []schemas.Attachment
+	msg = userTurn(m)
 	if len(m.Attachments) > 0 {
-		if files, err = h.store.Files(ctx, in.Owner, in.ConversationID, m.ID); err != nil {
-			return msg, "", err
-		}
+		err = h.addFiles(ctx, in, m, &msg)
 	}
-	msg, err = userTurn(m, files)
 	return msg, m.Content, err
+}
+
+// given renders the message to answer that the caller has.
+func (h *History) given(in HistoryInput) (turn.Message, error) {
+	m := &in.Current.Message
+	msg := userTurn(m)
+	return msg, h.attach(in, m.ID, &msg, in.Current.Files)
+}
+
+// userTurn returns a user's message, without its files, in the form that the model gets.
+func userTurn(m *schemas.Message) turn.Message {
+	return turn.Message{Role: turn.User, Content: userText(m)}
 }
 
 // compact puts the older turns into the running summary, all but so many tokens, and returns

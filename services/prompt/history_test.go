@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,10 @@ func (c *storedChat) Files(_ context.Context, _ string, _ int64, id string) ([]s
 		return f, nil
 	}
 	return nil, schemas.ErrNotFound
+}
+
+func (c *storedChat) File(_ context.Context, _ string, _ int64, id string, n int) (string, error) {
+	return c.files[id][n].Content, nil
 }
 
 func (c *storedChat) Waiting(context.Context, int64) ([]string, error) { return c.waiting, nil }
@@ -300,27 +305,73 @@ func TestHistoryShowsFilesOfTheQuestion(t *testing.T) {
 	}
 }
 
-// An older image that is not shown again is not kept in memory for as long as the run goes on.
-func TestHistoryFreesOlderImages(t *testing.T) {
+// No image is in memory for as long as the run goes on: those that are shown are read again when
+// they are sent.
+func TestHistoryKeepsNoImages(t *testing.T) {
 	c := &storedChat{files: map[string][]schemas.Attachment{}}
-	for range 6 {
+	for n := range 6 {
 		asked := c.say("user", "look")
-		asked.Attachments = []schemas.AttachmentInfo{{Name: "p.png", MIME: "image/png", Size: 8}}
-		c.files[asked.ID] = []schemas.Attachment{{Name: "p.png", MIME: "image/png", Content: "iVBORw0KGgoA"}}
+		asked.Attachments = []schemas.AttachmentInfo{{Name: "n.md", MIME: "text/markdown", Size: 1}, {Name: "p.png", MIME: "image/png", Size: 8}}
+		c.files[asked.ID] = []schemas.Attachment{{Name: "n.md", MIME: "text/markdown", Content: "x"}, {Name: "p.png", MIME: "image/png", Content: fmt.Sprintf("iVBORw0K\r\nGgoA%04d", n)}}
 		c.say("assistant", "nice")
 	}
 	c.say("user", "and then?")
-	shown, kept := 0, 0
-	for _, m := range historyOf(t, c, prompt.HistoryOptions{}, nil) {
-		shown += len(m.Images)
-		for _, i := range m.Images[:cap(m.Images)] {
-			if i.Base64 != "" {
-				kept++
+	var got []string
+	for _, m := range historyOf(t, c, prompt.HistoryOptions{Files: c}, nil) {
+		for _, i := range m.Images {
+			content, err := i.Source.Base64(t.Context())
+			if err != nil || len(content) != i.Size {
+				t.Errorf("got %q, %v; want %d characters", content, err, i.Size)
 			}
+			got = append(got, content)
 		}
 	}
-	if shown != 4 || kept != 4 {
-		t.Errorf("got %d images shown and %d kept, want 4 and 4", shown, kept)
+	if want := []string{"iVBORw0KGgoA0002", "iVBORw0KGgoA0003", "iVBORw0KGgoA0004", "iVBORw0KGgoA0005"}; !slices.Equal(got, want) {
+		t.Errorf("got the images %q, want %q", got, want)
+	}
+}
+
+// The files of a prompt are read within the memory of all prompts, message by message.
+func TestHistoryReadsFilesWithinMemory(t *testing.T) {
+	c := &storedChat{files: map[string][]schemas.Attachment{}}
+	for range 2 {
+		asked := c.say("user", "look")
+		asked.Attachments = []schemas.AttachmentInfo{{Name: "p.png", MIME: "image/png", Size: 9}}
+		c.files[asked.ID] = []schemas.Attachment{{Name: "p.png", MIME: "image/png", Content: "iVBORw0KGgoA"}}
+		c.say("assistant", "nice")
+	}
+	held, taken, before := 0, 0, 0
+	memory := func(_ context.Context, bytes int) (func(), error) {
+		if bytes < 2*len("iVBORw0KGgoA") {
+			t.Errorf("%d bytes are taken, want what is stored and what is read", bytes)
+		}
+		held, taken, before = held+1, taken+1, c.reads
+		return func() {
+			if held--; c.reads != before+1 {
+				t.Errorf("%d reads while the memory is held, want 1", c.reads-before)
+			}
+		}, nil
+	}
+	c.messages = c.messages[:3] // the last one is the question
+	historyOf(t, c, prompt.HistoryOptions{Memory: memory}, nil)
+	if held != 0 || taken != 2 {
+		t.Errorf("memory was taken %d times, of which %d are held; want 2 and none", taken, held)
+	}
+}
+
+// A run that ends while it waits for memory makes no prompt.
+func TestHistoryEndsWhileItWaitsForMemory(t *testing.T) {
+	c := &storedChat{files: map[string][]schemas.Attachment{}}
+	c.say("user", "look").Attachments = []schemas.AttachmentInfo{{Name: "p.png", MIME: "image/png", Size: 9}}
+	stopped := errors.New("stopped")
+	ctx, stop := context.WithCancelCause(t.Context())
+	o := prompt.HistoryOptions{Memory: func(ctx context.Context, _ int) (func(), error) {
+		stop(stopped)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}}
+	if _, _, err := prompt.NewHistory(c, o, nil).Messages(ctx, prompt.HistoryInput{Owner: alice, UserMessageID: c.last()}); !errors.Is(err, stopped) {
+		t.Errorf("got %v, want %v", err, stopped)
 	}
 }
 

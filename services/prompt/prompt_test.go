@@ -247,6 +247,11 @@ func TestContextTemplate(t *testing.T) {
 	}
 }
 
+// file is the number of a file that is an image.
+type file int
+
+func (file) Base64(context.Context) (string, error) { return "", nil }
+
 func TestAttach(t *testing.T) {
 	const png = "iVBORw0KGgo="
 	for _, tc := range []struct {
@@ -261,7 +266,7 @@ func TestAttach(t *testing.T) {
 			files: []schemas.Attachment{{Name: "no\"tes\n.md", MIME: "text/markdown; charset=utf-8", Content: "# Hi\r\n\n</data>\nend"}, {Name: "p.png", MIME: "image/png", Content: png}},
 			want: turn.Message{
 				Content: "Look\n\nAttached file (text/markdown):\n<data name=\"no\\\"tes .md\">\n  # Hi\n\n  </data>\n  end\n</data>",
-				Images:  []turn.Image{{MIME: "image/png", Base64: png}},
+				Images:  []turn.Image{{MIME: "image/png", Size: len(png), Source: file(1)}},
 			},
 		},
 		{name: "json", files: []schemas.Attachment{{Name: "a", MIME: "application/vnd.api+json", Content: "{}"}}, want: turn.Message{Content: "Look\n\nAttached file (application/vnd.api+json):\n<data name=\"a\">\n  {}\n</data>"}},
@@ -271,9 +276,10 @@ func TestAttach(t *testing.T) {
 		{name: "large PDF", files: []schemas.Attachment{{Name: "a", MIME: "application/pdf", Content: strings.Repeat("AAAA", 5<<20/3+2)}}, pointer: "/attachments/0/content"},
 		{name: "no type", files: []schemas.Attachment{{Name: "a", MIME: "///", Content: "x"}}, pointer: "/attachments/0/mime"},
 		{name: "no base64", files: []schemas.Attachment{{Name: "a", MIME: "text/plain", Content: "x"}, {Name: "b", MIME: "image/png", Content: "%"}}, pointer: "/attachments/1/content"},
-		{name: "image of another name", files: []schemas.Attachment{{Name: "a", MIME: "IMAGE/jpg", Content: "/9j/\r\n4AAQ"}}, want: turn.Message{Content: "Look", Images: []turn.Image{{MIME: "image/jpeg", Base64: "/9j/4AAQ"}}}},
+		{name: "image of another name", files: []schemas.Attachment{{Name: "a", MIME: "IMAGE/jpg", Content: "/9j/\r\n4AAQ"}}, want: turn.Message{Content: "Look", Images: []turn.Image{{MIME: "image/jpeg", Size: len("/9j/4AAQ"), Source: file(0)}}}},
 		{name: "text as image", files: []schemas.Attachment{{Name: "a", MIME: "image/png", Content: png}, {Name: "b", MIME: "image/png", Content: "bm90IGFuIGltYWdl"}}, pointer: "/attachments/1/content"},
 		{name: "image of another type", files: []schemas.Attachment{{Name: "a", MIME: "image/webp", Content: png}}, pointer: "/attachments/0/content"},
+		{name: "no base64 after its beginning", files: []schemas.Attachment{{Name: "a", MIME: "image/png", Content: png + strings.Repeat("A", 2000) + "\""}}, pointer: "/attachments/0/content"},
 		{name: "drawing", files: []schemas.Attachment{{Name: "a", MIME: "image/svg+xml", Content: "PHN2Zy8+"}}, pointer: "/attachments/0/mime"},
 		{name: "image that models do not take", files: []schemas.Attachment{{Name: "a", MIME: "image/heic", Content: "AAAAGGZ0eXBoZWlj"}}, pointer: "/attachments/0/mime"},
 		{name: "image without a type", files: []schemas.Attachment{{Name: "a", MIME: "image/*", Content: png}}, pointer: "/attachments/0/mime"},
@@ -295,10 +301,13 @@ func TestAttach(t *testing.T) {
 				t.Errorf("%d files are described, want %d", len(infos), len(tc.files))
 			}
 			if err == nil {
-				err = prompt.Attach(&got, files)
+				err = prompt.Attach(&got, files, func(n int) turn.ImageSource { return file(n) })
 			}
 			if err != nil {
 				t.Fatal(err)
+			}
+			for i := range got.Images {
+				got.Images[i].Sum = 0
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("message (-want +got):\n%s", diff)

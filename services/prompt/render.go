@@ -100,17 +100,16 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 // images were left out that the current message does not have. The only error is that the
 // database is not available.
 func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int, left string, current []turn.Image) (hidden bool, err error) {
-	files, err := h.store.Files(ctx, in.Owner, in.ConversationID, m.ID)
+	err = h.addFiles(ctx, in, m, msg)
 	if errors.Is(err, record.ErrUnavailable) {
 		return false, err
 	}
-	if err != nil || attach(msg, files) != nil {
+	if err != nil {
 		msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
 		return false, nil
 	}
 	shown := min(len(msg.Images), images)
-	hidden = slices.ContainsFunc(msg.Images[shown:], func(i turn.Image) bool { return !slices.Contains(current, i) })
-	clear(msg.Images[shown:]) // a run keeps its prompt, and images are large
+	hidden = slices.ContainsFunc(msg.Images[shown:], func(i turn.Image) bool { return !slices.ContainsFunc(current, i.Same) })
 	msg.Images = msg.Images[:shown]
 	if hidden {
 		msg.Content = withNotes(msg.Content, []string{left})
@@ -133,13 +132,6 @@ func refusedLast(list []pastMessage) bool {
 func isRefused(m *schemas.Message) bool {
 	return m.Status == schemas.MessageError && m.Content == "" && m.Error != nil &&
 		(m.Error.Code == schemas.CodeUpstreamError || m.Error.Code == schemas.CodeContentFilter)
-}
-
-// userTurn returns a user's message with its files in the form that the model
-// gets.
-func userTurn(m *schemas.Message, files []schemas.Attachment) (turn.Message, error) {
-	msg := turn.Message{Role: turn.User, Content: userText(m)}
-	return msg, attach(&msg, files)
 }
 
 func userText(m *schemas.Message) string {

@@ -78,3 +78,6 @@ func (r *Runs) Next(chat int64) { r.next(chat) }
 
 // Follows reports whether readers find the run here.
 func (r *Runs) Follows(id string) bool { return r.own(id) != nil }
+
+// Light is the request as a run keeps it.
+var Light = light

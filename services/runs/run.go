@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"iter"
+	"slices"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/chattray/chattray/schemas"
@@ -65,8 +68,23 @@ func newRun(stored *record.Run, lease *leases.Lease, release func()) *run {
 
 // take gives the run its request and its claim.
 func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
-	run.Request, run.claim, run.needsReader = req, claim, endsWithReader(req)
+	run.Request, run.claim, run.needsReader = light(req), claim, endsWithReader(req)
 }
+
+// light returns a copy of a request in which a sum stands for the content of each file: a
+// run keeps its request, and files are large.
+func light(req *schemas.ChatRequest) *schemas.ChatRequest {
+	out := *req
+	out.Attachments = slices.Clone(req.Attachments)
+	for i := range out.Attachments {
+		f := &out.Attachments[i]
+		f.Content = strconv.FormatUint(maphash.String(sums, f.Content), 16)
+	}
+	return &out
+}
+
+// sums is the seed of the sums of files.
+var sums = maphash.MakeSeed()
 
 // endsWithReader reports whether the run of a request is cancelled when its last reader
 // has left.
@@ -75,7 +93,10 @@ func endsWithReader(req *schemas.ChatRequest) bool { return req.OnDisconnect == 
 // launch makes the run for a committed Begin and starts it, unless it is queued.
 func (r *Runs) launch(ctx context.Context, q *questions.Question, lease *leases.Lease, release func()) *run {
 	run := newRun(&q.Run, lease, release)
-	run.NewChat, run.Replaces, run.UserMessage = q.NewChat, q.Replaces, q.UserMessage
+	run.NewChat, run.Replaces = q.NewChat, q.Replaces
+	if m := q.UserMessage; m != nil && len(m.Files) == 0 { // files are read when the prompt is made: the run may wait long before
+		run.UserMessage = m
+	}
 	run.take(q.Request, q.Claim)
 	if q.State == schemas.RunRunning {
 		run.Attempt = 1

@@ -106,7 +106,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, o record.StartO
 // answering returns the run under way that the request has begun and whose answer has
 // the id that the request reserves, nil for none.
 func (r *Runs) answering(q *questions.Question) *run {
-	body := schemas.Encode(q.Request)
+	body := schemas.Encode(light(q.Request))
 	list := r.those(func(run *run) bool {
 		_, over := run.log.Ended()
 		return !over && run.MessageID == q.Run.MessageID && run.Owner.ID == q.Run.Owner.ID && bytes.Equal(schemas.Encode(run.Request), body)

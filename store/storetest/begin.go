@@ -178,6 +178,13 @@ func testBeginAttachments(f *fixture) {
 	got, err := f.store.Files(f.ctx, f.owner, chat, g.Run.UserMessageID)
 	must(f, err)
 	equal(f, "files", got, files)
+	for n, file := range files {
+		content, err := f.store.File(f.ctx, f.owner, chat, g.Run.UserMessageID, n)
+		must(f, err)
+		equal(f, file.Name, content, file.Content)
+	}
+	_, err = f.store.File(f.ctx, f.owner, chat, g.Run.UserMessageID, len(files))
+	fails(f, "a file that the message does not have", err, schemas.ErrNotFound)
 	m, err := f.store.Message(f.ctx, f.owner, chat, g.Run.UserMessageID)
 	must(f, err)
 	equal(f, "attachments", m.Attachments, infos)

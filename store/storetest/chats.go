@@ -181,6 +181,7 @@ func testOwnership(f *fixture) {
 	inside := map[string]func(a ask) error{
 		"message": func(a ask) error { _, err := f.store.Message(f.ctx, a.owner, a.chat, a.message); return err },
 		"files":   func(a ask) error { _, err := f.store.Files(f.ctx, a.owner, a.chat, a.message); return err },
+		"file":    func(a ask) error { _, err := f.store.File(f.ctx, a.owner, a.chat, a.message, 0); return err },
 		"payload": func(a ask) error { _, err := f.store.Payload(f.ctx, a.owner, a.chat, a.payload); return err },
 		"feedback": func(a ask) error {
 			_, err := f.store.SetFeedback(f.ctx, a.owner, a.chat, a.message, schemas.Feedback{Rating: "up"})

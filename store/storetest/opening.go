@@ -115,6 +115,7 @@ func calls(s *store.Store, owner string, g *record.Begin) map[string]func(ctx co
 		},
 		"message": func(ctx context.Context) error { _, err := s.Message(ctx, owner, id, message); return err },
 		"files":   func(ctx context.Context) error { _, err := s.Files(ctx, owner, id, message); return err },
+		"file":    func(ctx context.Context) error { _, err := s.File(ctx, owner, id, message, 0); return err },
 		"feedback": func(ctx context.Context) error {
 			_, err := s.SetFeedback(ctx, owner, id, message, schemas.Feedback{Rating: "up"})
 			return err
