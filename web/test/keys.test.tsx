@@ -1,7 +1,7 @@
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { answerFrames, json } from './fakes'
-import { chat, input, live, message, show, slow } from './shown'
+import { chat, input, live, message, posts, settled, show, slow } from './shown'
 
 beforeEach(() => {
   sessionStorage.setItem('chattray:k:conversation', '7')
@@ -97,6 +97,23 @@ it.each([['a new chat', ''], ['a chat', 'k']])('a panel that is opened while the
   screen.getByText('Open and close the chat')
   await user.type(input(), 'y{Enter}')
   await waitFor(() => expect(screen.queryByText('Open and close the chat')).toBeNull())
+})
+
+it('a panel stays open when a message that waited has its turn, and closes with the next question', async () => {
+  const payload = { type: 'note', payload_id: 'p', data: {}, summary: 'Two orders', source: 'tool' }
+  const [first, second] = [live('r'), live('s')]
+  const { user, calls } = show((call) => (call.method === 'POST' ? (posts(calls).length === 1 ? first : second).response : undefined), { payloadHandlers: { note: { render: () => <p>card</p>, onAccept: () => undefined } } })
+  await user.type(input(), 'x{Enter}')
+  act(() => first.send(answerFrames('A metal.').slice(0, -1)))
+  await user.type(input(), 'and then?{Enter}')
+  act(() => first.send(answerFrames('A metal.', { payloads: [payload], custom_payload: payload }).slice(-1), true))
+  await waitFor(() => expect(posts(calls)).toHaveLength(2))
+  screen.getByText('card')
+  await act(async () => second.send(answerFrames('A noble one.'), true))
+  await settled()
+  screen.getByText('card')
+  await user.type(input(), 'y{Enter}')
+  await waitFor(() => expect(screen.queryByText('card')).toBeNull())
 })
 
 it.each([[1440, 'beside the tray'], [800, 'within the tray, above the answer']])('at a width of %d the list of keys is %s', async (width) => {

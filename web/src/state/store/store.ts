@@ -179,7 +179,7 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
     const { message, options, request, key } = pending
     const left = outbox.put(pending)
     const { conversationId, messages } = chat.state
-    dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options, messages), replaces: options.editMessageId ?? options.regenerateMessageId })
+    dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options, messages, key), replaces: options.editMessageId ?? options.regenerateMessageId })
     if (left) outbox.giveBack(left)
     await runs.ask(request, key)
     await stored.answeredAgain(options)
