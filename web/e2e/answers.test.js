@@ -278,6 +278,11 @@ test('at 320 pixels a wide formula is scrolled on its line, and a suggestion of 
   await formula.evaluate((e) => e.scrollTo(e.scrollWidth, 0))
   assert.ok((await formula.evaluate((e) => e.scrollLeft)) > 500)
   assert.equal(await formula.evaluate((e) => e.scrollHeight > e.clientHeight), false)
+  // With more room it is not scrolled, and with less it is again.
+  for (const [width, scrolled] of [['4000px', null], ['', '0']]) {
+    await formula.evaluate((e, to) => (e.closest('.ct-md').style.width = to), width)
+    await until('it is scrolled by keyboard where it is wide', async () => (await formula.getAttribute('tabindex')) === scrolled)
+  }
   await page.done()
 })
 

@@ -1,7 +1,7 @@
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { answerFrames, json } from './fakes'
-import { chat, input, live, message, show, slow } from './shown'
+import { chat, input, live, message, posts, settled, show, slow } from './shown'
 
 beforeEach(() => {
   sessionStorage.setItem('chattray:k:conversation', '7')
@@ -97,6 +97,23 @@ it.each([['a new chat', ''], ['a chat', 'k']])('a panel that is opened while the
   screen.getByText('Open and close the chat')
   await user.type(input(), 'y{Enter}')
   await waitFor(() => expect(screen.queryByText('Open and close the chat')).toBeNull())
+})
+
+it('a panel stays open when a message that waited has its turn, and closes with the next question', async () => {
+  const payload = { type: 'note', payload_id: 'p', data: {}, summary: 'Two orders', source: 'tool' }
+  const [first, second] = [live('r'), live('s')]
+  const { user, calls } = show((call) => (call.method === 'POST' ? (posts(calls).length === 1 ? first : second).response : undefined), { payloadHandlers: { note: { render: () => <p>card</p>, onAccept: () => undefined } } })
+  await user.type(input(), 'x{Enter}')
+  act(() => first.send(answerFrames('A metal.').slice(0, -1)))
+  await user.type(input(), 'and then?{Enter}')
+  act(() => first.send(answerFrames('A metal.', { payloads: [payload], custom_payload: payload }).slice(-1), true))
+  await waitFor(() => expect(posts(calls)).toHaveLength(2))
+  screen.getByText('card')
+  await act(async () => second.send(answerFrames('A noble one.'), true))
+  await settled()
+  screen.getByText('card')
+  await user.type(input(), 'y{Enter}')
+  await waitFor(() => expect(screen.queryByText('card')).toBeNull())
 })
 
 it.each([[1440, 'beside the tray'], [800, 'within the tray, above the answer']])('at a width of %d the list of keys is %s', async (width) => {
@@ -213,6 +230,48 @@ describe('Escape', () => {
     screen.getByRole('button', { name: 'Close panel' })
     escape()
     expect(screen.queryByRole('button', { name: 'Close panel' })).toBeNull()
+  })
+
+  /** How dialogs hear of Escape: from where, on its way down or up, and what they leave alone. */
+  const dialogs: [string, EventTarget, boolean, (e: KeyboardEvent) => boolean][] = [
+    ['Radix', document, true, (e) => e.defaultPrevented],
+    ['Mantine', window, true, (e) => (e.target as Element).getAttribute('data-mantine-stop-propagation') === 'true'],
+    ['Headless UI', window, false, (e) => e.defaultPrevented],
+  ]
+  it.each(dialogs)('that is for a part of the tray closes no dialog around it, as %s hears of it', async (_, from, capture, leaves) => {
+    let closed = 0
+    const dialog = (e: Event) => {
+      if (!(e instanceof KeyboardEvent) || e.key !== 'Escape' || leaves(e)) return
+      e.preventDefault()
+      closed++
+    }
+    from.addEventListener('keydown', dialog, { capture })
+    onTestFinished(() => from.removeEventListener('keydown', dialog, { capture }))
+    const { user } = show((call) => (call.path.startsWith('/api/chats?') ? json({ items: [{ conversation_id: 7, chat_id: 'c', title: 'One', created_at: '', updated_at: '' }] }) : answers(call)), { commands: [{ name: 'own', title: 'Own', run: () => undefined }] }, 'k')
+    await screen.findByText('Two.')
+    const press = async (name: string) => user.click((await screen.findAllByRole('button', { name })).at(-1)!)
+    await press('More options')
+    await screen.findByRole('menuitem', { name: 'Keyboard' })
+    escape()
+    expect([closed, screen.queryByRole('menuitem')]).toEqual([0, null])
+    await press('Edit')
+    await screen.findByRole('textbox', { name: 'Edit message' })
+    escape()
+    expect([closed, screen.queryByRole('textbox', { name: 'Edit message' })]).toEqual([0, null])
+    await press('Bad answer')
+    await screen.findByLabelText(/What was wrong/)
+    escape()
+    expect([closed, screen.queryByLabelText(/What was wrong/)]).toEqual([0, null])
+    await user.type(input(), '/own')
+    await screen.findAllByRole('option')
+    escape()
+    expect([closed, screen.queryByRole('option')]).toEqual([0, null])
+    await press('Chats')
+    await press('Rename: One')
+    escape()
+    expect([closed, screen.queryByRole('textbox', { name: 'Rename' })]).toEqual([0, null])
+    fireEvent.keyDown(document.body, { key: 'Escape' })
+    expect(closed).toBe(1)
   })
 
   it('that stops an answer does nothing else', async () => {

@@ -221,6 +221,25 @@ it.each([['nothing', undefined], ['an error with the status of a refusal', Objec
   vi.restoreAllMocks()
 })
 
+it.each([['nothing', undefined], ['an error with the status of a run that is gone', { status: 404 }], ['an error with the status of a lost connection', { status: 0 }]])('a page that throws %s while an answer is stopped is told so, and it can be stopped again', async (_, thrown) => {
+  const { response, send } = live('r')
+  let asked = 0
+  const { user } = show(({ method, path }) => {
+    if (path.endsWith('/cancel')) return asked++ ? json({}) : Promise.reject(thrown)
+    return method === 'POST' ? response : undefined
+  })
+  await user.type(input(), 'one{Enter}')
+  send([event('stream_start', { run_id: 'r', conversation_id: 7, user_message_id: 'q' })])
+  const stop = await screen.findByRole('button', { name: 'Stop' })
+  await user.click(stop)
+  expect((await screen.findByRole('alert')).textContent).toContain('Something went wrong')
+  await user.click(stop)
+  await waitFor(() => expect(asked).toBe(2))
+  send([event('stream_end', { status: 'cancelled', message_id: 'a' })], true)
+  await settled()
+  expect(screen.queryByRole('alert')).toBeNull()
+})
+
 it('frames that are malformed are left out, and the answer goes on', async () => {
   const [start, ...rest] = answerFrames('First.')
   const again = { ...event('stream_start', { run_id: 'r', conversation_id: 7 }), chunk_id: '' }

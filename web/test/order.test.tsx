@@ -6,8 +6,8 @@ import { chat, input, live, message, settled, show } from './shown'
 const asked = (n: number) => message(`q${n}`, 'user', `Question ${n}.`, { run_id: `run ${n}` })
 const answered = (n: number) => message(`a${n}`, 'assistant', `Answer ${n}.`, { run_id: `run ${n}` })
 /** The frames of a run that answers a question. */
-function frames(n: number, question = n) {
-  const list = answerFrames(`Answer ${n}.`, { message_id: `a${n}`, run_id: `run ${n}` })
+function frames(n: number, question = n, payload: object = {}) {
+  const list = answerFrames(`Answer ${n}.`, { message_id: `a${n}`, run_id: `run ${n}`, ...payload })
   Object.assign(list[0]!.props!.data as object, { run_id: `run ${n}`, user_message_id: `q${question}` })
   return list
 }
@@ -65,6 +65,26 @@ it('an answer that is generated again comes after its question while others wait
   stream.send(again.slice(3), true)
   await waitFor(() => expect(order()).toEqual(['Question 1', 'Answer 5', 'Question 2', 'Answer 2']))
   await settled()
+})
+
+it('a panel stays open when a question that waits in the service has its turn', async () => {
+  localStorage.setItem('chattray:order:conversation', '7')
+  const payload = { type: 'note', payload_id: 'p', data: {}, summary: 'Two orders', source: 'tool' }
+  let stored: object[] = [asked(1), asked(2)]
+  let active = 1
+  const streams = [1, 2].map((n) => live(`run ${n}`))
+  show(({ path }) => {
+    if (path.startsWith('/api/chats/7?')) return chat(stored, { active_run_id: `run ${active}` })
+    return streams[Number(/run%20(\d)\/stream/.exec(path)?.[1]) - 1]?.response
+  }, { payloadHandlers: { note: { render: () => <p>card</p>, onAccept: () => undefined } } }, 'order')
+  await screen.findByText('Question 2.')
+  const [one, two] = [frames(1, 1, { payloads: [payload], custom_payload: payload }), frames(2)]
+  stored = [asked(1), { ...answered(1), payloads: [payload], custom_payload: payload }, asked(2)]
+  active = 2
+  streams[0]!.send(one, true)
+  streams[1]!.send(two.slice(0, 3))
+  await waitFor(() => expect(order()).toEqual(['Question 1', 'Answer 1', 'Question 2', 'Answer 2']))
+  screen.getByText('card')
 })
 
 it('a chat that cannot be read at the end of an answer says so, and can be tried again', async () => {

@@ -5,7 +5,7 @@ import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/r
 import { Boundary } from '../state/Boundary'
 import { useChatState, useChatStore } from '../state/context'
 import { Drops } from '../state/drops'
-import { takeEscape } from '../state/keys'
+import { keepEscape, takeEscape } from '../state/keys'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
 import type { GeneralChatMessage } from '../state/values/state'
 import { tell } from './tell'
@@ -109,6 +109,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const drag = useDrag(box, 'left', room.tray, (w) => setWidth(String(w)))
   const unread = useUnread(state, shown)
 
+  useEffect(keepEscape, [])
   const onTheme = useLatest(onThemeChange)
   useEffect(() => tell(() => onTheme.current?.(theme)), [onTheme, theme])
   useEffect(() => (shown ? whenIdle(loadParts) : undefined), [shown])

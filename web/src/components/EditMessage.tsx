@@ -1,7 +1,7 @@
 import { useRef, useState } from 'react'
 import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
-import { keyOf, takeEscape } from '../state/keys'
+import { keyOf, OWN_ESCAPE, takeEscape } from '../state/keys'
 import { useKeptShort, useShort } from '../state/longText'
 import type { GeneralChatMessage } from '../state/values/state'
 import { useAllLabels } from '../state/allLabels'
@@ -42,7 +42,7 @@ export default function EditMessage({ message, done }: EditMessageProps) {
       )}
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
       <textarea
-        ref={field} className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto"
+        ref={field} className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto" {...OWN_ESCAPE}
         onChange={(e) => setText(e.target.value)}
         onKeyDown={(e) => {
           if (takeEscape(e)) {

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'react'
 import type { Feedback } from '../api/types'
 import { useAllLabels } from '../state/allLabels'
-import { takeEscape } from '../state/keys'
+import { OWN_ESCAPE, takeEscape } from '../state/keys'
 import type { GeneralChatMessage } from '../state/values/state'
 import { useTray } from '../state/tray'
 
@@ -29,7 +29,7 @@ export default function FeedbackForm({ message, rate, done }: FeedbackFormProps)
   return (
     <form
       ref={form}
-      className="ct-feedback"
+      className="ct-feedback" {...OWN_ESCAPE}
       onKeyDown={(e) => {
         if (takeEscape(e)) leave()
       }}
@@ -50,7 +50,7 @@ export default function FeedbackForm({ message, rate, done }: FeedbackFormProps)
         })}
       </div>
       <div className="ct-feedback-words">
-        <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={labels.feedbackComment} aria-label={labels.feedbackComment} autoFocus />
+        <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={labels.feedbackComment} aria-label={labels.feedbackComment} autoFocus {...OWN_ESCAPE} />
         <button type="submit" className="ct-button" disabled={reasons.length === 0 && !words}>{labels.send}</button>
       </div>
     </form>

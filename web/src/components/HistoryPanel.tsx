@@ -4,7 +4,7 @@ import { problemWords } from '../labels/tray'
 import { classes, type PartProps } from '../state/slots'
 import { useAllLabels } from '../state/allLabels'
 import { useChatState } from '../state/context'
-import { takeEscape } from '../state/keys'
+import { OWN_ESCAPE, takeEscape } from '../state/keys'
 import { useTray } from '../state/tray'
 import { useThreads } from './useThreads'
 import type { Labels } from '../labels/tray'
@@ -113,11 +113,11 @@ function ChatRow({ chat, current, waits, busy, onOpen, onRename, onDelete, onPin
   if (mode === 'rename') {
     return (
       <li ref={row} className="ct-chat-row">
-        <form onKeyDown={leave} onSubmit={(e) => {
+        <form {...OWN_ESCAPE} onKeyDown={leave} onSubmit={(e) => {
           e.preventDefault()
           if (title.trim()) act(onRename(title.trim()))
         }}>
-          <input className="ct-input" value={title} maxLength={200} autoFocus aria-label={labels.rename} onChange={(e) => setTitle(e.target.value)} />
+          <input className="ct-input" value={title} maxLength={200} autoFocus {...OWN_ESCAPE} aria-label={labels.rename} onChange={(e) => setTitle(e.target.value)} />
           <button type="submit" className="ct-button ct-small" data-style="primary">{labels.save}</button>
           <button type="button" className="ct-button ct-small" onClick={() => setMode('show')}>{labels.cancel}</button>
         </form>
@@ -132,7 +132,7 @@ function ChatRow({ chat, current, waits, busy, onOpen, onRename, onDelete, onPin
         <small>{waits ? <span className="ct-chat-waits">{labels.launcherWaits}</span> : busy && <span className="ct-spinner" />}<time dateTime={chat.updated_at}>{when(chat.updated_at)}</time></small>
       </button>
       {mode === 'delete' ? (
-        <span className="ct-row ct-chat-sure" role="group" aria-label={labels.removeSure} onKeyDown={leave}>
+        <span className="ct-row ct-chat-sure" {...OWN_ESCAPE} role="group" aria-label={labels.removeSure} onKeyDown={leave}>
           <span role={problem ? 'alert' : undefined}>{problem || labels.removeSure}</span>
           <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => act(onDelete())}>{labels.remove}</button>
           <button type="button" className="ct-button ct-small" onClick={() => setMode('show')}>{labels.cancel}</button>

@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'react'
-import { keyOf, takeEscape } from '../state/keys'
+import { keyOf, OWN_ESCAPE, takeEscape } from '../state/keys'
 import { CheckIcon } from './icons'
 import { MoreIcon } from './laterIcons'
 
@@ -49,7 +49,7 @@ export default function Menu({ label, items }: MenuProps) {
       {open && (
         <div ref={box} id={id} className="ct-menu-list" role="menu" aria-label={label} onKeyDown={onKeyDown}>
           {items.map((item, i) => (item ? (
-            <button type="button" key={item.label} role={item.checked === undefined ? 'menuitem' : 'menuitemradio'} aria-checked={item.checked} tabIndex={-1} onClick={() => {
+            <button type="button" key={item.label} role={item.checked === undefined ? 'menuitem' : 'menuitemradio'} aria-checked={item.checked} tabIndex={-1} {...OWN_ESCAPE} onClick={() => {
               item.act()
               close(true)
             }}><span className="ct-menu-check">{item.checked && <CheckIcon />}</span>{item.label}</button>

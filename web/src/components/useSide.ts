@@ -14,8 +14,8 @@ export type Side = { kind: 'payload'; id: string; payload: CustomPayload; asked:
 const idOf = (payload: CustomPayload) => payload.payload_id ?? payload.type
 
 /**
- * What is open beside the tray. It closes with the next question, the next page
- * and another chat. Only the payload of a new answer opens by itself; of a
+ * What is open beside the tray. It closes with the next question, unless that one
+ * has waited for its turn, with the next page and another chat. Only the payload of a new answer opens by itself; of a
  * loaded answer, only a proposal that still waits. A panel that was closed
  * stays closed.
  */
@@ -25,12 +25,16 @@ export function useSide(state: ChatState, handlers: PayloadHandlers | undefined,
   const closePayload = useCallback(() => setSide(null), [])
   const question = state.messages.findLast((m) => m.role === 'user')?.id
   const asked = useRef(question)
+  const waited = useRef<string[]>([])
   useEffect(() => {
     // A question gets its id from the service, and with it a new chat its own.
     const isNamed = asked.current?.startsWith(LOCAL_ID) && question?.startsWith(LOCAL_ID) === false
     asked.current = question
-    if (!isNamed) setSide(null)
+    if (!isNamed && !waited.current.includes(question ?? '')) setSide(null)
   }, [state.conversationId, state.page, question])
+  useEffect(() => {
+    waited.current = [...state.queue.map((m) => LOCAL_ID + m.id), ...state.waiting.map((m) => m.id)]
+  }, [state.queue, state.waiting])
 
   const seen = useRef(new Set<string>())
   const last = state.messages.at(-1)

@@ -1,8 +1,8 @@
-import { memo, useLayoutEffect, useRef, useState } from 'react'
+import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useLabels } from '../state/tray'
 import type { Tex } from './math'
 import { usePlugin } from './plugins'
-import { Scroller } from './Scroller'
+import { Scroller, watch } from './Scroller'
 
 /** A formula. Its source is shown until it is complete and can be drawn, and if it is not TeX. */
 export const Formula = memo(function Formula({ tex, display, open }: Tex) {
@@ -21,9 +21,16 @@ export const Formula = memo(function Formula({ tex, display, open }: Tex) {
     } catch {
       element.replaceChildren()
     }
-    const line = element.parentElement!
-    setWide(long && line.scrollWidth > line.clientWidth)
-  }, [render, tex, display, long])
+  }, [render, tex, display])
+  // Its line is measured again when its room, or a font that comes later, changes its width.
+  useEffect(() => {
+    const line = box.current?.parentElement
+    if (!line || !long) return setWide(false)
+    return watch([line], () => {
+      const now = line.scrollWidth > line.clientWidth
+      return () => setWide(now)
+    })
+  }, [long])
   // What is wider than its line is scrolled by keyboard, too.
   const shown = <span {...(wide && { tabIndex: 0, role: 'group', 'aria-label': labels.formula })}><span ref={box} />{drawn !== tex && <code className="ct-tex">{tex}</code>}</span>
   if (!display) return <span className="ct-math" data-long={long || undefined} dir="ltr">{shown}</span>

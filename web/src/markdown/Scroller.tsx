@@ -62,7 +62,7 @@ let observer: ResizeObserver | undefined
  * Looks when an element has a new size, until the returned function is called. All boxes have one observer: it measures all that
  * changed before one of them shows its result, after which the next one's measure would force a layout.
  */
-function watch(elements: Element[], look: Look): () => void {
+export function watch(elements: Element[], look: Look): () => void {
   observer ??= new ResizeObserver((entries) => {
     const changed = new Set(entries.map(({ target }) => looks.get(target)))
     for (const show of [...changed].map((measure) => measure?.())) show?.()

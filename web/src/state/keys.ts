@@ -14,11 +14,32 @@ export function keyOf(e: KeyPress): string {
 const COMPOSING = 229
 
 /**
+ * The props of what has Escape for itself: a part without anything of the page, and in it what has the focus. A dialog of Mantine around the tray
+ * asks for the second.
+ */
+export const OWN_ESCAPE = { 'data-ct-escape': '', 'data-mantine-stop-propagation': 'true' }
+
+/** The presses of Escape that a part has for itself. */
+const own = new WeakSet<object>()
+
+/** Prevents Escape for such parts before it is on its way down: dialogs such as those of Radix take it there. It does so until the returned function is called. */
+export function keepEscape(): () => void {
+  const keep = (e: KeyboardEvent) => {
+    const [target] = e.composedPath()
+    if (e.defaultPrevented || keyOf(e) !== 'Escape' || !(target instanceof Element && target.closest('[data-ct-escape]'))) return
+    e.preventDefault()
+    own.add(e)
+  }
+  addEventListener('keydown', keep, true)
+  return () => removeEventListener('keydown', keep, true)
+}
+
+/**
  * Whether Escape was pressed and nothing has taken it, such as a list of the page. Then it does nothing else: it closes no dialog of the page, and no full screen.
  * In a dialog or a popover of the page within the part, and in a window that React knows to be within it, it is not for the part.
  */
 export function takeEscape(e: KeyPress & Pick<Event, 'currentTarget' | 'defaultPrevented' | 'preventDefault' | 'stopPropagation' | 'target'>): boolean {
-  if (e.defaultPrevented || keyOf(e) !== 'Escape') return false
+  if ((e.defaultPrevented && !own.has(e.nativeEvent ?? e)) || keyOf(e) !== 'Escape') return false
   const { currentTarget: part, target } = e
   if (part instanceof Element && target instanceof Element) {
     const over = target.closest('dialog, [popover]')

@@ -4,5 +4,6 @@ import { useState } from 'react'
 export function useStateOf<T>(of: unknown, first: T): [T, (value: T) => void] {
   const [held, hold] = useState({ of, value: first })
   if (held.of !== of) hold({ of, value: first })
-  return [held.value, (value) => hold({ of, value })]
+  // What it was of before is over.
+  return [held.value, (value) => hold((last) => (last.of === of ? { of, value } : last))]
 }

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { askedFor } from './asked'
-import { keyOf } from '../../state/keys'
+import { keyOf, OWN_ESCAPE } from '../../state/keys'
 import { useKeptShort } from '../../state/longText'
 import { classes, type PartProps } from '../../state/slots'
 import { useLabels } from '../../state/tray'
@@ -135,7 +135,7 @@ function usePalette(text: string, setText: (text: string) => void, input: React.
       }}
     />
   )
-  const aria = asked && list.id ? { 'aria-autocomplete': 'list' as const, 'aria-haspopup': 'listbox' as const, 'aria-controls': list.id, 'aria-activedescendant': list.option } : {}
+  const aria = asked && list.id ? { ...OWN_ESCAPE, 'aria-autocomplete': 'list' as const, 'aria-haspopup': 'listbox' as const, 'aria-controls': list.id, 'aria-activedescendant': list.option } : {}
   return { part, aria, keys, look, close }
 }
 

@@ -1,4 +1,3 @@
-import { newKey } from '../../api/client'
 import type { ActionMetadata, Attachment, ChatRequest, ClientToolSpec, PageContext, SuggestedAction } from '../../api/types'
 import { sizeOf } from '../values/files'
 import { LOCAL_ID, type GeneralChatMessage, type SendOptions } from '../values/state'
@@ -26,13 +25,13 @@ export function previewOf({ mime, content }: Attachment): string | undefined {
   return mime.startsWith('image/') ? `data:${mime};base64,${content}` : undefined
 }
 
-/** The user's message as it is shown until the service has given it an id. `before` are the messages so far. */
-export function questionOf(message: string, options: SendOptions, before: readonly GeneralChatMessage[] = []): GeneralChatMessage {
+/** The user's message as it is shown until the service has given it an id: it has that of its request. `before` are the messages so far. */
+export function questionOf(message: string, options: SendOptions, before: readonly GeneralChatMessage[], key: string): GeneralChatMessage {
   const { attachments = [] } = options
   const kept = keptFiles(before.find(({ id }) => id === options.editMessageId), options)
   const files = [...kept, ...attachments.map((file) => ({ info: { name: file.name, mime: file.mime, size: sizeOf(file) }, preview: previewOf(file) }))]
   return {
-    id: LOCAL_ID + newKey(), role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),
+    id: LOCAL_ID + key, role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),
     action: options.action && clickOf(options.action),
     ...(files.length > 0 && { attachments: files.map(({ info }) => info), previews: files.map(({ preview }) => preview) }),
   }

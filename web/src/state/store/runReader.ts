@@ -1,4 +1,3 @@
-import type { ApiError } from '../../api/errors'
 import { isStreamEnd, type ChatApi, type StreamOptions } from '../../api/client'
 import { pause } from '../../api/stream'
 import type { ChatRequest, MessageFrame, Props } from '../../api/types'
@@ -6,7 +5,7 @@ import { emptyRun, text } from '../values/run'
 import type { Approvals } from './approvals'
 import type { ClientTools } from './clientTools'
 import { STORE_LIMITS } from './limits'
-import type { StateHolder } from './stateHolder'
+import { statusOf, type StateHolder } from './stateHolder'
 
 /** What the store does about a run. */
 export interface RunEvents {
@@ -64,7 +63,7 @@ export function createRunReader(chat: StateHolder, approvals: Approvals, clientT
     try {
       await api.cancelRun(runId)
     } catch (error) {
-      const { status } = error as Partial<ApiError>
+      const status = statusOf(error)
       if (chat.state.run?.runId !== runId) return
       if (status === 404) return chat.dispatch({ type: 'settled' })
       if (status !== 0) return chat.note(error)

@@ -70,12 +70,13 @@ export class StateHolder {
   readonly note = (error: unknown): void => this.set({ error: unrelated(failureOf(error)) })
 }
 
-/** The refusal that an error is. Anything else that is thrown is an error of the page. */
-export const refusalOf = (error: unknown): ApiError => (error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page'))
+/** The status of a refusal. What else is thrown is an error of the page, and has none. */
+export const statusOf = (error: unknown): number | undefined => (error instanceof ApiError ? error.status : undefined)
 
 /** An error as the state has it. */
 export function failureOf(error: unknown): Failure {
-  const { message, code, retryable } = refusalOf(error)
+  if (!(error instanceof ApiError)) return { message: 'Something went wrong in the page.', code: 'page', retryable: true }
+  const { message, code, retryable } = error
   return { message, code, retryable }
 }
 

@@ -13,7 +13,7 @@ import { PageContextStore } from './pageContextStore'
 import { questionOf, requestOf } from './request'
 import { createRunReader } from './runReader'
 import { RunReplays } from './runReplays'
-import { failureOf, refusalOf, StateHolder, unrelated } from './stateHolder'
+import { failureOf, StateHolder, statusOf, unrelated } from './stateHolder'
 import { createStoredChat } from './storedChat'
 import { Tabs } from './tabs'
 import { createTitles } from './titles'
@@ -120,7 +120,7 @@ export const ChatStore = class {
 } as new (options: StoreOptions) => ChatStore
 
 /** Statuses of requests that the service would refuse again: malformed, not found, too large, not allowed. */
-const REFUSED_FOR_GOOD = new Set([400, 404, 413, 422])
+const REFUSED_FOR_GOOD = new Set<number | undefined>([400, 404, 413, 422])
 
 /** Opens chats, sends messages, and follows their answers. */
 function createStore({ api, storageKey: name = '', model: pageModel = () => undefined }: StoreOptions): ChatStore {
@@ -179,7 +179,7 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
     const { message, options, request, key } = pending
     const left = outbox.put(pending)
     const { conversationId, messages } = chat.state
-    dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options, messages), replaces: options.editMessageId ?? options.regenerateMessageId })
+    dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options, messages, key), replaces: options.editMessageId ?? options.regenerateMessageId })
     if (left) outbox.giveBack(left)
     await runs.ask(request, key)
     await stored.answeredAgain(options)
@@ -192,7 +192,7 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
     const failure = failureOf(error)
     if (failure.code === 'page') console.error(error)
     const { conversationId, isOpening } = chat.state
-    const changes = failure.code === 'busy' || REFUSED_FOR_GOOD.has(refusalOf(error).status)
+    const changes = failure.code === 'busy' || REFUSED_FOR_GOOD.has(statusOf(error))
     if (!outbox.unaccepted() || isOpening || !changes) return dispatch({ type: 'failed', failure })
     // Another tab's answer is under way and is followed, or retrying cannot succeed: the user gets the message back.
     if (conversationId !== null) return open(conversationId, unrelated(failure))
@@ -223,7 +223,7 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
         void outbox.offers.sendQueued()
       } catch (error) {
         if (signal.aborted) return
-        if (refusalOf(error).status !== 404) return await refused(error)
+        if (statusOf(error) !== 404) return await refused(error)
         // At the start of a page, a chat that is gone is no error.
         leaveDeleted(failure ?? (!elsewhere || chat.state.queue[0] ? unrelated(failureOf(error)) : null))
       }
@@ -248,7 +248,7 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
   async function refresh(): Promise<void> {
     const { conversationId, isLoading, isOpening, title } = chat.state
     if (isLoading || isOpening) return
-    const now = await chat.about((id) => api.getChat(id, { limit: 1 }).catch((error: unknown) => (refusalOf(error).status === 404 ? null : undefined)))
+    const now = await chat.about((id) => api.getChat(id, { limit: 1 }).catch((error: unknown) => (statusOf(error) === 404 ? null : undefined)))
     const known = chat.state.messages.at(-1)?.id
     if (now === undefined || chat.state.isLoading || known?.startsWith(LOCAL_ID)) return
     titles.show(title, now?.title)
@@ -315,7 +315,7 @@ function createStore({ api, storageKey: name = '', model: pageModel = () => unde
 
     async remove(conversationId: number) {
       await api.deleteChat(conversationId).catch((error: unknown) => {
-        if (refusalOf(error).status !== 404) throw error
+        if (statusOf(error) !== 404) throw error
       })
       if (conversationId === chat.state.conversationId) newChat()
       tabs.tell({ kind: 'changed', conversationId })
