@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -51,7 +52,7 @@ func TestReplacedBehindCaddy(t *testing.T) {
 		t.Skip("no Caddy")
 	}
 	replacedBehind(t, "3s", func(listen string, replicas []string) *exec.Cmd {
-		proxy := exec.CommandContext(t.Context(), caddy, "run", "--adapter", "caddyfile", "--config", caddyfile(t, listen, replicas...))
+		proxy := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", caddyfile(t, listen, replicas...))
 		proxy.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
 		return proxy
 	})
@@ -72,7 +73,7 @@ func TestKilledBehindCaddy(t *testing.T) {
 	killed, one := serve()
 	_, two := serve()
 	listen := porttest.Address(t)
-	proxy := exec.CommandContext(t.Context(), caddy, "run", "--adapter", "caddyfile", "--config", caddyfile(t, listen, one, two))
+	proxy := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", caddyfile(t, listen, one, two))
 	proxy.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
 	startProxy(t, proxy)
 	ask := func() (status int) {
@@ -97,16 +98,14 @@ func TestKilledBehindCaddy(t *testing.T) {
 	}
 }
 
-// startProxy starts a proxy whose context ends with the test. It is told to stop, not killed:
-// nginx's workers would outlive it.
+// startProxy starts a proxy until the test ends. It is told to stop, not killed: nginx's
+// workers would outlive it.
 func startProxy(t *testing.T, proxy *exec.Cmd) {
 	t.Helper()
-	proxy.Cancel = func() error { return proxy.Process.Signal(os.Interrupt) }
-	proxy.WaitDelay = apptest.Limit
 	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = proxy.Wait() })
+	t.Cleanup(func() { _ = proxy.Process.Signal(syscall.SIGTERM); _ = proxy.Wait() })
 }
 
 // nginxConf is the configuration of nginx before these addresses: what docs/operating.md
@@ -147,7 +146,7 @@ func TestReplacedBehindNginx(t *testing.T) {
 	}
 	replacedBehind(t, "0s", func(listen string, replicas []string) *exec.Cmd {
 		dir, conf := nginxConf(t, listen, replicas...)
-		return exec.CommandContext(t.Context(), nginx, "-p", dir, "-c", conf, "-e", "stderr")
+		return exec.Command(nginx, "-p", dir, "-c", conf, "-e", "stderr")
 	})
 }
 
