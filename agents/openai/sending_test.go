@@ -23,11 +23,15 @@ import (
 type album struct {
 	content string
 	err     error
+	during  func() // called by each read, if it is not nil
 	reads   atomic.Int32
 }
 
 func (a *album) Base64(context.Context) (string, error) {
 	a.reads.Add(1)
+	if a.during != nil {
+		a.during()
+	}
 	return a.content, a.err
 }
 
@@ -144,11 +148,14 @@ func (c *counted) take(_ context.Context, bytes int) (func(), error) {
 // for one image, however many it has.
 func TestMemoryOfARequest(t *testing.T) {
 	memory := &counted{freed: make(chan struct{}, 1)}
-	images := []*album{{content: strings.Repeat("AAAA", 100_000)}, {content: strings.Repeat("BBBB", 100_000)}, {content: strings.Repeat("CCCC", 100_000)}}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	held := func() {
 		if held := memory.held.Load(); held < 800_000 || held > 900_000 {
 			t.Errorf("%d bytes are held, want an image as it is stored and as it is sent", held)
 		}
+	}
+	image := strings.Repeat("AAAA", 100_000)
+	images := []*album{{content: image, during: held}, {content: image, during: held}, {content: image, during: held}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-memory.freed // else the model never answers
 		w.Header().Set("Content-Type", "text/event-stream")
