@@ -57,7 +57,7 @@ func defaults() Config {
 		Timeouts:  Timeouts{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 2 * time.Minute, 5 * time.Second},
 		Limits: Limits{
 			Body: 1 << 20, LargeBody: 8 << 20, Message: 100_000, ToolOutput: 16_000,
-			RunsPerUser: 8, StreamsPerUser: 32, ReplaysPerUser: 16, Replays: 1024, ReplayCache: 32 << 20, Mirrors: 256 << 20, RequestsPerMinute: 120, OthersPerMinute: 3000, BodiesPerUser: 16 << 20, Bodies: 256 << 20, AnswersPerUser: 128 << 20, Answers: 512 << 20, PDFPages: 200, PDFTime: 10 * time.Second, PDFMemory: 256 << 20, PDFProcesses: 2, StoragePerUser: 1 << 30,
+			RunsPerUser: 8, StreamsPerUser: 32, Prompts: 128 << 20, ReplaysPerUser: 16, Replays: 1024, ReplayCache: 32 << 20, Mirrors: 256 << 20, RequestsPerMinute: 120, OthersPerMinute: 3000, BodiesPerUser: 16 << 20, Bodies: 256 << 20, AnswersPerUser: 128 << 20, Answers: 512 << 20, PDFPages: 200, PDFTime: 10 * time.Second, PDFMemory: 256 << 20, PDFProcesses: 2, StoragePerUser: 1 << 30,
 		},
 		History:  History{Budget: 24_000, Compact: true},
 		LogLevel: slog.LevelInfo, LogFormat: "auto", ApproveAfterUntrusted: "effects",
