@@ -268,9 +268,9 @@ func (b *batch) checkCurrent(o *writeResult, g *record.Begin) error {
 	return nil
 }
 
-// supersede marks the current message and all after it as replaced, with the statement for that.
-// Its replacement is another version of it.
-func (b *batch) supersede(o *writeResult, g *record.Begin, first, statement string) error {
+// supersede marks the current message and all after it as replaced, with the statement for that
+// and what it needs besides. Its replacement is another version of it.
+func (b *batch) supersede(o *writeResult, g *record.Begin, first, statement string, more ...any) error {
 	var place int64
 	var role, branch string
 	err := b.tx.Query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, first}}, func(row sqldb.Scanner) error {
@@ -286,7 +286,7 @@ func (b *batch) supersede(o *writeResult, g *record.Begin, first, statement stri
 		branch = g.Run.UserMessageID
 		o.again = first
 	}
-	if err := b.tx.Each(b.ctx, statement, [][]any{{first, o.chat.id, place}}); err != nil {
+	if err := b.tx.Each(b.ctx, statement, [][]any{append([]any{first, o.chat.id, place}, more...)}); err != nil {
 		return err
 	}
 	if err := b.tx.Each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, first}}); err != nil {

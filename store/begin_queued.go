@@ -66,7 +66,7 @@ func (b *batch) supersedeAnswer(o *writeResult, g *record.Begin) error {
 		return err
 	}
 	if earlier != "" {
-		return b.supersede(o, g, earlier, supersedeAnswered)
+		return b.supersede(o, g, earlier, supersedeAnswered, o.chat.id)
 	}
 	place, _, err := b.current(o, question)
 	if err != nil || place == 0 {

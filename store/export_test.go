@@ -49,6 +49,8 @@ func (s *Store) OnWrite(f func(statement string)) error {
 const (
 	// CurrentAnswer finds the answer that a queued run replaces.
 	CurrentAnswer = currentAnswer
+	// SupersedeAnswered replaces an answer and what follows it.
+	SupersedeAnswered = supersedeAnswered
 	// ReplacedWith finds the messages of a tail, CurrentVersion one of a branch.
 	ReplacedWith, CurrentVersion = replacedWith, currentVersion
 	// TakeRuns and TakeAllRuns take runs of some replicas and of all others.

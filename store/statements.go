@@ -207,9 +207,9 @@ const (
 	lastNoted     = `SELECT replaced FROM runs WHERE chat_id = ? AND state = 'queued' AND ` + tables.OpenStates + ` AND user_message_id = ? AND replaced <> '' ORDER BY place`
 	currentAnswer = `SELECT b.id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.chat_id = ? AND b.role = 'assistant' AND b.status <> 'superseded'
 		AND ` + tables.MessagePlace + ` > COALESCE((SELECT ` + tables.MessagePlace + ` FROM blocks WHERE owner = ? AND id = ?), 0) AND r.user_message_id = ? AND r.id <> ? ORDER BY ` + tables.MessagePlace + ` LIMIT 1`
-	supersedeAnswered = supersedeMessages + ` AND id NOT IN (SELECT waits.user_message_id FROM runs waits WHERE waits.chat_id = blocks.chat_id AND waits.state = 'queued' AND waits.` + tables.OpenStates + `
-		AND NOT EXISTS (SELECT 1 FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.chat_id = waits.chat_id AND b.role = 'assistant'
-			AND b.status <> 'superseded' AND r.user_message_id = waits.user_message_id))`
+	supersedeAnswered = supersedeMessages + ` AND id NOT IN (SELECT asked.id FROM runs waits JOIN blocks asked ON asked.owner = waits.owner AND asked.id = waits.user_message_id
+		WHERE waits.chat_id = ? AND waits.state = 'queued' AND waits.` + tables.OpenStates + ` AND NOT EXISTS (SELECT 1 FROM blocks b JOIN runs r ON r.id = b.run_id
+			WHERE b.chat_id = waits.chat_id AND ` + tables.MessagePlace + ` > asked.seq * 2 AND b.role = 'assistant' AND b.status <> 'superseded' AND r.user_message_id = asked.id))`
 	selectReplacedQuestion = `SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id
 		WHERE runs.id = ? AND asked.status = 'superseded'`
 	renameAnswer = `UPDATE runs SET message_id = ? WHERE id = ?`

@@ -179,8 +179,10 @@ func TestNestedPageFiles(t *testing.T) {
 		_, err := pages.Load(pages.Sources{Dir: dir}, pagestest.Parts())
 		return err
 	}
-	if err := load("pages/mine.yaml"); err == nil || !strings.Contains(err.Error(), "pages/mine.yaml, are not read") {
-		t.Errorf("got %v, want an error that names the nested file", err)
+	for _, nested := range []string{"pages/mine.yaml", "pages/MINE.YAML"} {
+		if err := load(nested); err == nil || !strings.Contains(err.Error(), nested+", are not read") {
+			t.Errorf("got %v, want an error that names the nested file %s", err, nested)
+		}
 	}
 	if err := load("mine.yaml", "YOURS.YAML"); err == nil || !strings.Contains(err.Error(), "YOURS.YAML: is not read") {
 		t.Errorf("got %v, want an error that names the file in capitals", err)

@@ -93,7 +93,7 @@ func (l *pageLoader) readFolder(dir string) []*pageFile {
 	if len(list) > 0 || len(l.mistakes) > mistakes {
 		return list
 	}
-	if nested, err := fs.Glob(files, "[^.]*/[^.]*.y*ml"); err == nil && len(nested) > 0 {
+	if nested, err := fs.Glob(files, "[^.]*/[^.]*.[yY]*[mM][lL]"); err == nil && len(nested) > 0 {
 		l.wrong(dir, 0, "has no page files; those in its folders, such as %s, are not read", nested[0])
 	}
 	return nil

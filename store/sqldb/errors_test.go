@@ -28,3 +28,20 @@ func TestUnavailable(t *testing.T) {
 		}
 	}
 }
+
+// A server that takes no further connection is full, and so is a pooler: at each of its limits
+// for clients, but not at what else it refuses.
+func TestCrowded(t *testing.T) {
+	for err, want := range map[*pgconn.PgError]bool{
+		{Code: "53300", Message: "sorry, too many clients already"}:                           true,
+		{Code: "08P01", Message: "no more connections allowed (max_client_conn)"}:             true,
+		{Code: "08P01", Message: "client connections exceeded (max_db_client_connections)"}:   true,
+		{Code: "08P01", Message: "client connections exceeded (max_user_client_connections)"}: true,
+		{Code: "08P01", Message: "unsupported startup parameter: client_connection"}:          false,
+		{Code: "08P01", Message: "no such user"}:                                              false,
+	} {
+		if _, got := crowded(fmt.Errorf("driver: %w", err)); got != want {
+			t.Errorf("%v: full %t, want %t", err, got, want)
+		}
+	}
+}

@@ -64,7 +64,7 @@ func (c *sharedConnector) shrink(ctx context.Context, conns int, cause error) {
 	if c.small.Swap(true) {
 		return
 	}
-	c.told.Write(ctx, c.logger, slog.LevelWarn, "the server of the database has no connection left: its max_connections, a pooler's max_client_conn, or a limit of the user or the database, "+
+	c.told.Write(ctx, c.logger, slog.LevelWarn, "the server of the database has no connection left: its max_connections, a pooler's limit of clients, or a limit of the user or the database, "+
 		"is too small for database_conns of all processes and what else uses it", slog.Int("database_conns", c.conns), slog.Int("open", conns), slog.Any("error", cause))
 	time.AfterFunc(crowdedTime, func() {
 		c.small.Store(false)
@@ -73,8 +73,9 @@ func (c *sharedConnector) shrink(ctx context.Context, conns int, cause error) {
 }
 
 // crowded returns the server's answer if it is that it has no connection left. PgBouncer has
-// one code for whatever it refuses.
+// one code for whatever it refuses, and names the limit: max_client_conn, max_db_client_connections
+// or max_user_client_connections.
 func crowded(err error) (answer *pgconn.PgError, is bool) {
 	answer, ok := errors.AsType[*pgconn.PgError](err)
-	return answer, ok && (answer.Code == "53300" || answer.Code == statePooler && strings.HasPrefix(answer.Message, "no more connections allowed"))
+	return answer, ok && (answer.Code == "53300" || answer.Code == statePooler && strings.Contains(answer.Message, "_client_conn"))
 }

@@ -77,8 +77,9 @@ func (c *client) ask(ctx context.Context, d Definition, call *tools.Call) (tools
 	return tools.Result{}, c.failure(err)
 }
 
-// failure returns the error that the model reads of a call without a result. Its cause, which
-// the caller logs, says why. Failure has the connection checked if that may be lost, or if the server no longer takes the headers.
+// failure returns the error that the model reads of a call without a result; the caller logs its
+// cause. It has the connection checked if that may be lost, or if the server no longer takes the
+// headers.
 func (c *client) failure(err error) error {
 	code, what := schemas.CodeUpstreamError, ""
 	bad, isBad := errors.AsType[*transport.BadAnswer](err)

@@ -1,5 +1,6 @@
 -- Segments have row numbers: without them a row of more than 1 kB takes a page of
--- 4 kB by itself, and most answers have one.
+-- 4 kB by itself, and most answers have one. Those without a run, which another program has
+-- left, are not copied: they would be refused.
 
 -- +goose Up
 CREATE TABLE packed_segments (
@@ -12,7 +13,8 @@ CREATE TABLE packed_segments (
     UNIQUE (run_id, first_seq)
 ) STRICT;
 INSERT INTO packed_segments (run_id, first_seq, last_seq, attempt, data)
-SELECT run_id, first_seq, last_seq, attempt, data FROM segments ORDER BY run_id, first_seq;
+SELECT run_id, first_seq, last_seq, attempt, data FROM segments WHERE run_id IN (SELECT id FROM runs)
+ORDER BY run_id, first_seq;
 DROP TABLE segments;
 ALTER TABLE packed_segments RENAME TO segments;
 

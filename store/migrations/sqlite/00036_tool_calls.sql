@@ -1,5 +1,6 @@
 -- Calls have row numbers, as segments have: without them a row of more than 2 kB takes a page
--- of 8 kB by itself, and most calls that find something have one.
+-- of 8 kB by itself, and most calls that find something have one. Those without a run, which
+-- another program has left, are not copied: they would be refused.
 
 -- +goose Up
 CREATE TABLE numbered_tool_calls (
@@ -18,7 +19,7 @@ CREATE TABLE numbered_tool_calls (
     duration_us  INTEGER NOT NULL,
     PRIMARY KEY (run_id, idx)
 ) STRICT;
-INSERT INTO numbered_tool_calls SELECT * FROM tool_calls ORDER BY run_id, idx;
+INSERT INTO numbered_tool_calls SELECT * FROM tool_calls WHERE run_id IN (SELECT id FROM runs) ORDER BY run_id, idx;
 DROP TABLE tool_calls;
 ALTER TABLE numbered_tool_calls RENAME TO tool_calls;
 
