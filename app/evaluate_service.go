@@ -163,7 +163,7 @@ type asker struct {
 }
 
 func newAsker(c settings.Config, timeout time.Duration, log *slog.Logger) (*asker, error) {
-	model, err := newModel(c, nil, promptMemory(c.Limits.Prompts), log)
+	model, err := newModel(c, nil, newPromptRooms(c), log)
 	return &asker{model, prices(c), timeout}, err
 }
 

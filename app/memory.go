@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/chattray/chattray/app/settings"
 )
 
 // How much garbage is allowed: as little as lets the collector take about gcShare of the
@@ -29,7 +31,23 @@ const smallPrompt = 256 << 10
 // promptRoom waits until so many more bytes of prompts may be in memory.
 type promptRoom func(ctx context.Context, bytes int) (release func(), err error)
 
-// promptMemory returns a room for all prompts. Those that wait get memory in their order. A prompt
+// promptRooms are the rooms of servers by their base URLs, and under "" that of prompts which are made.
+type promptRooms map[string]promptRoom
+
+// newPromptRooms shares out the memory for prompts: a server that does not read what is sent to
+// it holds up only its own prompts.
+func newPromptRooms(c settings.Config) promptRooms {
+	rooms := promptRooms{"": nil}
+	for _, m := range c.Models {
+		rooms[serverOf(c, m)] = nil
+	}
+	for base := range rooms {
+		rooms[base] = promptMemory(c.Limits.Prompts / int64(len(rooms)))
+	}
+	return rooms
+}
+
+// promptMemory returns a room for prompts. Those that wait get memory in their order. A prompt
 // that is larger than the limit waits until it is the only one.
 func promptMemory(limit int64) promptRoom {
 	all := semaphore.NewWeighted(limit)

@@ -20,8 +20,8 @@ import (
 const openAIBase = "https://api.openai.com/v1"
 
 // newModel returns the demo model, or the configured models with their
-// fallbacks. All calls are metered, and their prompts share memory. A nil transport uses the network.
-func newModel(c settings.Config, transport http.RoundTripper, memory promptRoom, log *slog.Logger) (agents.Model, error) {
+// fallbacks. All calls are metered, and prompts take memory in rooms. A nil transport uses the network.
+func newModel(c settings.Config, transport http.RoundTripper, rooms promptRooms, log *slog.Logger) (agents.Model, error) {
 	if c.Demo() {
 		log.Warn("no model is configured, so the built-in demo model answers; set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL")
 		return agents.Metered(demo.New(demo.DefaultDelay)), nil
@@ -31,9 +31,9 @@ func newModel(c settings.Config, transport http.RoundTripper, memory promptRoom,
 	}
 	servers, window := make(serversByModel, len(c.Models)), windows(c)
 	for _, m := range c.Models {
-		base, key := m.BaseURL, m.APIKey
-		if base == "" {
-			base, key = cmp.Or(c.OpenAI.BaseURL, openAIBase), cmp.Or(m.APIKey, c.OpenAI.APIKey)
+		base, key := serverOf(c, m), m.APIKey
+		if m.BaseURL == "" {
+			key = cmp.Or(key, c.OpenAI.APIKey)
 		}
 		attempts := openai.DefaultAttempts
 		if len(c.FallbackOf(m.Name)) > 0 {
@@ -41,7 +41,7 @@ func newModel(c settings.Config, transport http.RoundTripper, memory promptRoom,
 		}
 		server, err := openai.New(openai.Config{
 			BaseURL: base, APIKey: key, Transport: transport, Connect: c.Timeouts.ModelConnect, FirstToken: c.Timeouts.ModelFirstToken,
-			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Before: leases.Hold, Memory: memory, Logger: log, Limits: openai.Limits{Reply: 2 * int(c.TextLimits().Reply)}, // the run's own timeout comes first
+			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Before: leases.Hold, Memory: rooms[base], Logger: log, Limits: openai.Limits{Reply: 2 * int(c.TextLimits().Reply)}, // the run's own timeout comes first
 		})
 		if err != nil {
 			return nil, err
@@ -51,6 +51,11 @@ func newModel(c settings.Config, transport http.RoundTripper, memory promptRoom,
 	return agents.Fallback(agents.Metered(servers), agents.FallbackOptions{
 		Order: c.FallbackOf, Window: func(model string) int { return window[model] }, Logger: log,
 	}), nil
+}
+
+// serverOf returns the base URL of a model's server.
+func serverOf(c settings.Config, m settings.Model) string {
+	return cmp.Or(m.BaseURL, c.OpenAI.BaseURL, openAIBase)
 }
 
 // serversByModel sends each call to the server of its model.
@@ -130,8 +135,7 @@ func modelOffers(c settings.Config) []schemas.ModelOffer {
 func modelServers(c settings.Config) map[string]string {
 	hosts := map[string]string{}
 	for _, m := range c.Models {
-		base := cmp.Or(m.BaseURL, c.OpenAI.BaseURL, openAIBase)
-		if u, err := url.Parse(base); err == nil && !c.Demo() {
+		if u, err := url.Parse(serverOf(c, m)); err == nil && !c.Demo() {
 			hosts[m.Name] = u.Hostname()
 		}
 	}

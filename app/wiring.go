@@ -129,13 +129,13 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		return nil, err
 	}
 	s.mcp = offer.mcp
-	memory := promptMemory(c.Limits.Prompts)
-	model, err := newModel(c, with.Models, memory, log)
+	rooms := newPromptRooms(c)
+	model, err := newModel(c, with.Models, rooms, log)
 	if err != nil {
 		return nil, err
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
-	options := s.runsOptions(c, offer.pages, offer.actions, memory, log)
+	options := s.runsOptions(c, offer.pages, offer.actions, rooms[""], log)
 	options.Agent, options.Metrics, options.ReaderMetrics, options.BusMetrics = watch.Watch(loop), watch, watch, watch
 	options.Leases.Metrics, options.Missing = watch, s.mcp.clients.Missing
 	if err := s.share(ctx, c, &options, log); err != nil {

@@ -48,8 +48,9 @@ type Config struct {
 	// Nil does nothing.
 	Before func(ctx context.Context) error
 	// Memory is called before each attempt, and waits until so many bytes of the request may be
-	// in memory, which they are until release is called: when the request has been sent. The
-	// time that it takes counts towards none of the limits. Nil means that they may be at once.
+	// in memory, which they are until release is called: when the request has been sent, or is
+	// not read by its server. Release is called again later. The time that Memory takes counts
+	// towards none of the limits. Nil means that they may be at once.
 	Memory func(ctx context.Context, bytes int) (release func(), err error)
 	// Limits bound what an upstream may send.
 	Limits Limits

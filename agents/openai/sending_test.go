@@ -9,8 +9,11 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/modeltest/upstream"
@@ -233,4 +236,37 @@ func TestMemoryOfARequestThatIsSentAgain(t *testing.T) {
 	if n, held := memory.taken.Load(), memory.held.Load(); n != 2 || held != 0 {
 		t.Errorf("memory was taken %d times, and %d bytes are held; want 2 and none", n, held)
 	}
+}
+
+// stall is a transport whose server takes the connection and reads nothing.
+type stall struct{}
+
+func (stall) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	r.Body.Close()
+	return nil, r.Context().Err()
+}
+
+// A request whose server does not read it gives its memory back long before the call ends: others may
+// be read.
+func TestMemoryOfARequestThatIsNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const firstToken = time.Hour
+		begun, held := time.Now(), time.Duration(0)
+		m, err := openai.New(openai.Config{
+			BaseURL: "http://upstream.test/v1", APIKey: "k", Transport: stall{}, Connect: 2 * firstToken, FirstToken: firstToken,
+			Memory: func(context.Context, int) (func(), error) {
+				return sync.OnceFunc(func() { held = time.Since(begun) }), nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ask(t.Context(), m, look(&album{content: "AAAA"})); schemas.Visible(err).Code != schemas.CodeUpstreamTimeout {
+			t.Errorf("got %v, want that the model did not answer in time", err)
+		}
+		if held > time.Minute || time.Since(begun) != firstToken {
+			t.Errorf("memory was held for %v of %v", held, time.Since(begun))
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
@@ -35,12 +36,17 @@ type modelCall struct {
 	usage    schemas.Usage
 }
 
+// longSend is how long a request keeps its memory at most. One that is still being sent then has a
+// server that does not read it, for which others must not wait.
+const longSend = 20 * time.Second
+
 // run makes the request and yields its reply. A nil error means that the whole
 // reply was yielded or that the consumer stopped reading.
 func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks) error {
 	ctx, c.watch = watched(ctx, &c.cfg)
 	defer c.watch.stop()
 	defer c.release()
+	defer time.AfterFunc(longSend, c.release).Stop()
 	c.tools.limits = c.cfg.Limits
 	r, err := c.open(ctx, req, q)
 	if err != nil {

@@ -13,6 +13,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
+// stalled is the host of a server that takes requests and does not read them.
+const stalled = "stalled.test"
+
 // gallery is the server of a model. It reads a request when it may, and answers when as many requests
 // as it expects have been read.
 type gallery struct {
@@ -35,6 +38,11 @@ func (c *gallery) count(more int) {
 }
 
 func (c *gallery) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host == stalled {
+		c.arrived <- struct{}{}
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
 	c.count(1)
 	c.arrived <- struct{}{}
 	select {
@@ -84,6 +92,23 @@ func TestPromptsWaitForMemory(t *testing.T) {
 				t.Errorf("%d requests were sent, at most %d at the same time; want %d and 1", model.got, model.most, questions)
 			}
 		})
+	}
+}
+
+// A server that does not read what is sent to it does not hold up the prompts of another one.
+func TestPromptsBesideAStalledServer(t *testing.T) {
+	model := &gallery{arrived: make(chan struct{}, 10), read: make(chan struct{})}
+	close(model.read)
+	model.all.Add(1)
+	models := `CHATTRAY_MODELS=[{"name":"good"},{"name":"bad","base_url":"http://` + stalled + `/v1"}]`
+	client := apptest.ServeOn(t, apptest.Databases()[0], app.Options{Models: model}, apptest.Scripted("CHATTRAY_MAX_PROMPTS=1KiB", models))
+	asked := look("a")
+	asked["model"] = "bad"
+	first := client.Open("POST", "/api/chat/stream", asked)
+	defer first.Body.Close()
+	<-model.arrived
+	if r := client.Ask("ann", "POST", "/api/chat", "", look("b")); r.Status != http.StatusOK || !strings.Contains(r.Body, "Nice.") {
+		t.Errorf("got %d %s", r.Status, r.Body)
 	}
 }
 

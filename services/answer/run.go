@@ -112,8 +112,8 @@ type Store interface {
 	Replaced(ctx context.Context, runID string) ([]record.Replaced, error)
 	// Messages returns a page of messages and the cursor of the preceding page.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
-	// Files returns a user message's attachments with their content.
-	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
+	// File returns the content of the n-th attachment of a user's message.
+	File(ctx context.Context, owner string, id int64, messageID string, n int) (string, error)
 }
 
 // Clock measures the time of a run. Each Pause has a Resume.

@@ -25,8 +25,8 @@ const (
 type Store interface {
 	// Messages returns a page of messages and the cursor of the preceding page.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
-	// Files returns a user message's attachments with their content.
-	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
+	// File returns the content of the n-th attachment of a user's message.
+	File(ctx context.Context, owner string, id int64, messageID string, n int) (string, error)
 }
 
 // ReadingOptions configures a Reading.
@@ -35,7 +35,7 @@ type ReadingOptions struct {
 	Owner         string
 	ChatID        int64
 	RunID         string
-	Question      *record.UserMessage // nil if it has to be read from the store
+	Question      *record.UserMessage // nil if it has to be read from the store, as one with files
 	QuestionAlone bool                // the chat has no other message than Question
 	Outside       bool                // the system prompt has text from outside
 	// Tool returns the tool that a call names, even if the page does not offer
@@ -156,7 +156,7 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 		g.Outside()
 	}
 	if r.Question != nil && r.QuestionAlone {
-		r.readUser(g, &r.Question.Message, r.Question.Files, nil)
+		r.readUser(g, &r.Question.Message, nil, nil)
 		return nil
 	}
 	list, whole, err := r.messages(ctx)
@@ -168,20 +168,22 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 	}
 	suggested := suggestions(list)
 	if r.Question != nil {
-		r.readUser(g, &r.Question.Message, r.Question.Files, suggested)
+		r.readUser(g, &r.Question.Message, nil, suggested)
 	}
 	files := 0
 	for _, m := range slices.Backward(list) {
 		switch {
 		case m.Role == "user":
-			var attached []schemas.Attachment
-			if slices.ContainsFunc(m.Attachments, isText) && files < maxFiles {
-				files++
-				if attached, err = r.Store.Files(ctx, r.Owner, r.ChatID, m.ID); err != nil {
+			var texts []string
+			if files < maxFiles {
+				if texts, err = r.texts(ctx, &m); err != nil {
 					return err
 				}
 			}
-			r.readUser(g, &m, attached, suggested)
+			if len(texts) > 0 {
+				files++
+			}
+			r.readUser(g, &m, texts, suggested)
 		case m.RunID == "": // a client or an import brought it: its sources are unknown
 			g.Outside()
 		case m.RunID != r.RunID:
@@ -237,23 +239,33 @@ func suggestions(list []schemas.Message) map[string]bool {
 	return values
 }
 
-// readUser gives g a message of the user. A file is from outside, and gives the
+// texts returns the content of a message's files with text. Images are large, and give none.
+func (r *Reading) texts(ctx context.Context, m *schemas.Message) (texts []string, err error) {
+	for n, f := range m.Attachments {
+		if strings.HasPrefix(strings.ToLower(f.MIME), "image/") {
+			continue
+		}
+		content, err := r.Store.File(ctx, r.Owner, r.ChatID, m.ID, n)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, content)
+	}
+	return texts, nil
+}
+
+// readUser gives g a message of the user, with the texts of its files. A file is from outside, and gives the
 // URLs in it. The answer to a click is from outside if a page file handles the
 // action. A suggestion that the user chose gives no URL, whether or not its client
 // says that it is one: the model wrote it, and the user saw only its label.
-func (r *Reading) readUser(g *Guard, m *schemas.Message, files []schemas.Attachment, suggested map[string]bool) {
+func (r *Reading) readUser(g *Guard, m *schemas.Message, texts []string, suggested map[string]bool) {
 	if m.InteractionType != schemas.ValueSelected && m.Action == nil && !suggested[strings.TrimSpace(m.Content)] {
 		g.Gave(m.Content)
 	}
 	if len(m.Attachments) > 0 || m.Action != nil && !r.Handles(m.Action.ActionIdentifier) {
 		g.Outside()
 	}
-	for _, f := range files {
-		if isText(schemas.AttachmentInfo{MIME: f.MIME}) {
-			g.Gave(f.Content)
-		}
+	for _, t := range texts {
+		g.Gave(t)
 	}
 }
-
-// isText reports whether a file gives text, which an image does not.
-func isText(f schemas.AttachmentInfo) bool { return !strings.HasPrefix(f.MIME, "image/") }

@@ -38,8 +38,8 @@ func (c *chat) Messages(_ context.Context, _ string, _ int64, q record.MessageQu
 	return c.messages[begin:end], next, c.err
 }
 
-func (c *chat) Files(_ context.Context, _ string, _ int64, id string) ([]schemas.Attachment, error) {
-	return c.files[id], c.err
+func (c *chat) File(_ context.Context, _ string, _ int64, id string, n int) (string, error) {
+	return c.files[id][n].Content, c.err
 }
 
 const denied = "The user denied this call."
@@ -93,9 +93,9 @@ func TestReadingOfAChat(t *testing.T) {
 	suggested := clicked("ours")
 	suggested.Content = "read " + page
 	attached := said("user", "before", "file")
-	attached.Attachments = []schemas.AttachmentInfo{{Name: "a.txt"}}
+	attached.Attachments = []schemas.AttachmentInfo{{Name: "a.txt", MIME: "text/plain"}}
 	picture := said("user", "before", "picture")
-	picture.Attachments = []schemas.AttachmentInfo{{Name: "a.png"}}
+	picture.Attachments = []schemas.AttachmentInfo{{Name: "a.png", MIME: "image/png"}}
 	files := map[string][]schemas.Attachment{
 		"file": {{MIME: "text/plain", Content: "see " + page}}, "picture": {{MIME: "image/png", Content: "see " + page}},
 	}
@@ -217,18 +217,21 @@ type album struct {
 	t *testing.T
 }
 
-func (a *album) Files(context.Context, string, int64, string) ([]schemas.Attachment, error) {
-	a.t.Error("images are read, want only files with text")
-	return nil, nil
+func (a *album) File(_ context.Context, _ string, _ int64, id string, n int) (string, error) {
+	if a.files[id][n].MIME != "text/plain" {
+		a.t.Error("an image is read, want only files with text")
+	}
+	return a.files[id][n].Content, nil
 }
 
-// Images give no text, and they are large: they are not read.
+// Images give no text, and they are large: they are not read, also beside a text.
 func TestReadingReadsNoImages(t *testing.T) {
 	picture := said("user", "before", "picture")
-	picture.Attachments = []schemas.AttachmentInfo{{Name: "a.png", MIME: "image/png"}, {Name: "b.jpg", MIME: "image/jpeg"}}
-	a := &album{chat: chat{messages: []schemas.Message{picture}}, t: t}
+	picture.Attachments = []schemas.AttachmentInfo{{Name: "a.png", MIME: "image/png"}, {Name: "b.txt", MIME: "text/plain"}, {Name: "c.jpg", MIME: "Image/JPEG"}}
+	files := map[string][]schemas.Attachment{"picture": {{MIME: "image/png"}, {MIME: "text/plain", Content: "see " + page}, {MIME: "Image/JPEG"}}}
+	a := &album{chat: chat{messages: []schemas.Message{picture}, files: files}, t: t}
 	r := guard.NewReading(guard.ReadingOptions{Store: a, RunID: "now", Tool: func(string) (turn.Tool, bool) { return order, true }, Handles: func(string) bool { return true }})
-	if why, _ := asks(t, r); why != schemas.ReasonAfterUntrusted {
+	if why, fetch := asks(t, r); why != schemas.ReasonAfterUntrusted || fetch == schemas.ReasonUnseenURL {
 		t.Errorf("a call after an image needs approval because of %q, want %q", why, schemas.ReasonAfterUntrusted)
 	}
 }

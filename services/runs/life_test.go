@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -196,6 +197,29 @@ func TestAttemptThatCannotBegin(t *testing.T) {
 		release()
 		if r.find("r") != nil {
 			t.Error("the run is here, want it to be left to a later try")
+		}
+	})
+}
+
+// All runs that are recovered are looked at before the first begins: they do not keep the files of
+// their questions meanwhile. Their requests are those that the runs have had before.
+func TestRunsThatAreLookedAtKeepNoFiles(t *testing.T) {
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+		asked := &schemas.ChatRequest{Message: "Look", Attachments: []schemas.Attachment{{Name: "a.txt", MIME: "text/plain", Content: strings.Repeat("x", 100_000)}}}
+		lease := r.leases.Current()
+		f, err := r.lookAt(t.Context(), lease, 2, &record.Left{Run: record.Run{ID: "r", Owner: ann, State: schemas.RunRunning, Replica: lease.ID, Attempt: 2, Request: schemas.Encode(asked)}})
+		if err != nil || f.stored.ID != "r" {
+			t.Fatalf("got %q, %v", f.stored.ID, err)
+		}
+		if n := len(f.stored.Request) + len(schemas.Encode(f.request)); n > 1000 {
+			t.Errorf("%d bytes of a request are kept", n)
+		}
+		run, err := r.known(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := string(schemas.Encode(run.Request)), string(schemas.Encode(light(asked))); got != want {
+			t.Errorf("the run has the request %s, want %s", got, want)
 		}
 	})
 }

@@ -195,6 +195,9 @@ func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, attempt int, lef
 		return found{}, nil
 	}
 	f := found{stored: stored, lease: lease}
+	if req, err := requestOf(&stored); err == nil {
+		f.request, f.stored.Request = req, nil // many runs are looked at before the first begins
+	}
 	if stored.State != schemas.RunQueued {
 		before, err := attempts.Read(left)
 		f.earlier = &earlier{Case: trials.Case{Earlier: before, Attempt: stored.Attempt - 1}, broken: err}
@@ -212,23 +215,30 @@ func (r *Runs) postpone(id string, p parked, err error) {
 	}
 }
 
-// known makes a run from a stored one. If its request cannot be read, the run
-// is returned with an error: it is recovered only to end.
-func (r *Runs) known(stored record.Run, lease *leases.Lease) (*run, error) {
-	run := newRun(&stored, lease, r.running.Continue(stored.Owner.ID))
+// requestOf reads a stored request as a run keeps it.
+func requestOf(stored *record.Run) (*schemas.ChatRequest, error) {
 	req := new(schemas.ChatRequest)
-	err := json.Unmarshal(stored.Request, req)
-	if err != nil {
-		err = fmt.Errorf("read the request: %w", err)
+	if err := json.Unmarshal(stored.Request, req); err != nil {
+		return req, fmt.Errorf("read the request: %w", err)
+	}
+	return light(req), nil
+}
+
+// known makes a run that was found. If its request cannot be read, the run is returned with an
+// error: it is recovered only to end.
+func (r *Runs) known(f found) (_ *run, err error) {
+	run, req := newRun(&f.stored, f.lease, r.running.Continue(f.stored.Owner.ID)), f.request
+	if req == nil {
+		req, err = requestOf(&f.stored)
 	}
 	run.take(req, documents.ClaimOf(run.Owner.ID, run.ID, req))
-	run.first = questions.First(&stored, req)
+	run.first = questions.First(&f.stored, req)
 	return run, err
 }
 
 // requeue adds a stored run to the queue of its chat.
 func (r *Runs) requeue(f found) {
-	run, err := r.known(f.stored, f.lease)
+	run, err := r.known(f)
 	if err != nil {
 		run.earlier = &earlier{Case: trials.Case{Earlier: attempts.Nothing()}, broken: err}
 	}
@@ -301,7 +311,7 @@ func (r *Runs) makeAttempt(f found) (*run, *eventlog.Commit) {
 	if !r.enter() {
 		return nil, nil
 	}
-	run, err := r.known(f.stored, f.lease)
+	run, err := r.known(f)
 	if err != nil {
 		f.earlier.broken = err
 	}

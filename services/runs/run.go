@@ -66,9 +66,9 @@ func newRun(stored *record.Run, lease *leases.Lease, release func()) *run {
 	}
 }
 
-// take gives the run its request and its claim.
+// take gives the run its request, which is light, and its claim.
 func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
-	run.Request, run.claim, run.needsReader = light(req), claim, endsWithReader(req)
+	run.Request, run.claim, run.needsReader = req, claim, endsWithReader(req)
 }
 
 // light returns a copy of a request in which a sum stands for the content of each file: a
@@ -97,7 +97,7 @@ func (r *Runs) launch(ctx context.Context, q *questions.Question, lease *leases.
 	if m := q.UserMessage; m != nil && len(m.Files) == 0 { // files are read when the prompt is made: the run may wait long before
 		run.UserMessage = m
 	}
-	run.take(q.Request, q.Claim)
+	run.take(light(q.Request), q.Claim)
 	if q.State == schemas.RunRunning {
 		run.Attempt = 1
 	}

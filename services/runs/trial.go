@@ -20,6 +20,7 @@ var errContained = schemas.NewError(schemas.CodeInterrupted,
 // is at its next attempt. Earlier is nil for a queued run.
 type found struct {
 	stored  record.Run
+	request *schemas.ChatRequest // as a run keeps it; nil if it is in stored
 	lease   *leases.Lease
 	earlier *earlier
 }
