@@ -33,7 +33,7 @@ export default function EditMessage({ message, done }: EditMessageProps) {
     void store.sendMessage(text.trim() || labels.attachedOnly, { editMessageId: message.id, ...(before.length > 0 && { keepAttachments: keeps }), ...(files.length > 0 && { attachments: files }) })
   }
   return (
-    <article className="ct-message ct-editing" data-role="user" aria-label={labels.editing}>
+    <article className="ct-message ct-editing" data-role="user" aria-label={labels.editing} {...OWN_ESCAPE} onKeyDown={(e) => takeEscape(e) && done()}>
       {keeps.length + files.length > 0 && (
         <AttachmentList
           files={[...keeps.map((i) => before[i]!), ...files]} previews={keeps.map((i) => message.previews?.[i])}
@@ -45,17 +45,14 @@ export default function EditMessage({ message, done }: EditMessageProps) {
         ref={field} className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto" {...OWN_ESCAPE}
         onChange={(e) => setText(e.target.value)}
         onKeyDown={(e) => {
-          if (takeEscape(e)) {
-            done()
-          } else if (keyOf(e) === 'Enter' && !e.shiftKey) {
-            e.preventDefault()
-            send()
-          }
+          if (keyOf(e) !== 'Enter' || e.shiftKey) return
+          e.preventDefault()
+          send()
         }}
       />
       <div className="ct-row">
-        <button type="button" className="ct-button" onClick={done}>{labels.cancel}</button>
-        <button type="button" className="ct-button" data-style="primary" disabled={!canSend} onClick={send}>{labels.resend}</button>
+        <button type="button" className="ct-button" {...OWN_ESCAPE} onClick={done}>{labels.cancel}</button>
+        <button type="button" className="ct-button" data-style="primary" {...OWN_ESCAPE} disabled={!canSend} onClick={send}>{labels.resend}</button>
       </div>
     </article>
   )

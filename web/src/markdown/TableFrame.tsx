@@ -1,6 +1,6 @@
 import { lazy, Suspense, useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { CloseIcon, DownloadIcon, ExpandIcon } from '../components/icons'
-import { takeEscape } from '../state/keys'
+import { OWN_ESCAPE, takeEscape } from '../state/keys'
 import { useLabels } from '../state/tray'
 import { CopyButton, download } from './copy'
 import { toCsv, toHtml, type Rows } from './grid'
@@ -29,8 +29,8 @@ export function TableFrame({ rows, title, tools = true, children }: { rows: () =
   )
 }
 
-export function Tool({ label, onClick, pressed, children }: { label: string; onClick: () => void; pressed?: boolean; children: ReactNode }) {
-  return <button type="button" className="ct-icon-button" aria-label={label} title={label} aria-pressed={pressed} onClick={onClick}>{children}</button>
+export function Tool({ label, onClick, pressed, children, ...more }: { label: string; onClick: () => void; pressed?: boolean; children: ReactNode }) {
+  return <button type="button" {...more} className="ct-icon-button" aria-label={label} title={label} aria-pressed={pressed} onClick={onClick}>{children}</button>
 }
 
 /** A window over the page. */
@@ -47,7 +47,13 @@ export function Whole({ title, onClose, children }: { title: string; onClose: ()
   }, [])
   return (
     <dialog
-      ref={dialog} className="ct-whole" aria-label={title} onClose={(e) => e.currentTarget.open || onClose()}
+      ref={dialog} className="ct-whole" aria-label={title} {...OWN_ESCAPE}
+      // React passes both to what is around the window, such as a dialog of the page, which would close.
+      onClose={(e) => {
+        e.stopPropagation()
+        if (!e.currentTarget.open) onClose()
+      }}
+      onCancel={(e) => e.stopPropagation()}
       onKeyDown={(e) => {
         if (takeEscape(e)) onClose()
       }}
@@ -55,7 +61,7 @@ export function Whole({ title, onClose, children }: { title: string; onClose: ()
       onPointerDown={(e) => (pressed.current = e.target)}
       onClick={(e) => e.target === e.currentTarget && pressed.current === e.target && onClose()}
     >
-      <div className="ct-whole-head"><h2>{title}</h2><Tool label={labels.closeWhole} onClick={onClose}><CloseIcon /></Tool></div>
+      <div className="ct-whole-head"><h2>{title}</h2><Tool {...OWN_ESCAPE} label={labels.closeWhole} onClick={onClose}><CloseIcon /></Tool></div>
       <div className="ct-whole-body">{children}</div>
     </dialog>
   )

@@ -14,8 +14,8 @@ export function keyOf(e: KeyPress): string {
 const COMPOSING = 229
 
 /**
- * The props of what has Escape for itself: a part without anything of the page, and in it what has the focus. A dialog of Mantine around the tray
- * asks for the second.
+ * The props of what has Escape for itself: a part of the tray while it is open, except what the page shows in it, and the
+ * element in it that gets the focus: a dialog of Mantine around the tray asks that element for the second.
  */
 export const OWN_ESCAPE = { 'data-ct-escape': '', 'data-mantine-stop-propagation': 'true' }
 
@@ -26,9 +26,13 @@ const own = new WeakSet<object>()
 export function keepEscape(): () => void {
   const keep = (e: KeyboardEvent) => {
     const [target] = e.composedPath()
-    if (e.defaultPrevented || keyOf(e) !== 'Escape' || !(target instanceof Element && target.closest('[data-ct-escape]'))) return
+    if (e.defaultPrevented || keyOf(e) !== 'Escape' || !(target instanceof Element)) return
+    // What the page shows within a part hears of Escape first.
+    if (!target.closest('[data-ct-escape], .ct-own, dialog, [popover]')?.matches('[data-ct-escape]')) return
     e.preventDefault()
     own.add(e)
+    // What takes it before the part does has it.
+    e.preventDefault = () => void own.delete(e)
   }
   addEventListener('keydown', keep, true)
   return () => removeEventListener('keydown', keep, true)
