@@ -13,7 +13,7 @@ import { ChatIcon, EditIcon, RetryIcon, WarnIcon } from './icons'
 import { IconButton } from './IconButton'
 import { ArchiveIcon, BackIcon, PinIcon, SearchIcon, TrashIcon } from './laterIcons'
 import { Skeleton } from './Skeleton'
-import { clock, dayOf } from './Time'
+import { clockOf, dayOf } from './Time'
 import { mayType } from './useFocusKept'
 
 export interface HistoryPanelProps extends PartProps {
@@ -176,7 +176,7 @@ function useFocusedRow(box: RefObject<HTMLElement | null>, items: readonly Chat[
 function when(iso: string): string {
   const date = new Date(iso)
   const today = new Date().toDateString() === date.toDateString()
-  return today ? date.toLocaleTimeString(undefined, clock) : dayOf(date)
+  return today ? clockOf(date) : dayOf(date)
 }
 
 /** The chats grouped by day: pinned ones first, then by the day of the last message. */
