@@ -273,7 +273,8 @@ describe('Escape', () => {
     expect([closed, screen.queryByText('example.com')]).toEqual([0, null])
     await press('Show the whole table')
     await screen.findByRole('dialog', { hidden: true })
-    act(() => screen.getByRole('button', { name: 'Close', hidden: true }).focus())
+    const sort = await screen.findByRole('button', { name: 'Sort by a', hidden: true })
+    act(() => sort.focus())
     escape()
     expect([closed, screen.queryByRole('dialog', { hidden: true })]).toEqual([0, null])
     for (const name of ['panel', 'input']) {

@@ -42,7 +42,7 @@ export default function EditMessage({ message, done }: EditMessageProps) {
       )}
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
       <textarea
-        ref={field} className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto" {...OWN_ESCAPE}
+        ref={field} className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto"
         onChange={(e) => setText(e.target.value)}
         onKeyDown={(e) => {
           if (keyOf(e) !== 'Enter' || e.shiftKey) return
@@ -51,8 +51,8 @@ export default function EditMessage({ message, done }: EditMessageProps) {
         }}
       />
       <div className="ct-row">
-        <button type="button" className="ct-button" {...OWN_ESCAPE} onClick={done}>{labels.cancel}</button>
-        <button type="button" className="ct-button" data-style="primary" {...OWN_ESCAPE} disabled={!canSend} onClick={send}>{labels.resend}</button>
+        <button type="button" className="ct-button" onClick={done}>{labels.cancel}</button>
+        <button type="button" className="ct-button" data-style="primary" disabled={!canSend} onClick={send}>{labels.resend}</button>
       </div>
     </article>
   )

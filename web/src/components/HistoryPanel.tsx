@@ -34,17 +34,16 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
     if (query && status === 'ready') announce(labels.paletteFound(items.length))
   }, [items, status])
   const lent = onClose !== undefined
-  const own = lent && OWN_ESCAPE
   useEffect(() => {
     if (lent) (mayType() ? field : box).current?.focus()
   }, [lent])
   return (
-    <section ref={box} className={classes('ct-history', className)} tabIndex={-1} aria-label={labels.history} {...own} onKeyDown={(e) => {
+    <section ref={box} className={classes('ct-history', className)} tabIndex={-1} aria-label={labels.history} {...(lent && OWN_ESCAPE)} onKeyDown={(e) => {
       if (onClose && takeEscape(e)) onClose()
     }}>
       <div className="ct-history-search">
         {onClose && <IconButton label={labels.back} onClick={onClose}><BackIcon /></IconButton>}
-        <label className="ct-search"><SearchIcon /><input ref={field} type="search" {...own} value={query} maxLength={200} placeholder={labels.historySearch} aria-label={labels.historySearch} onChange={(e) => setQuery(e.target.value)} /></label>
+        <label className="ct-search"><SearchIcon /><input ref={field} type="search" value={query} maxLength={200} placeholder={labels.historySearch} aria-label={labels.historySearch} onChange={(e) => setQuery(e.target.value)} /></label>
       </div>
       {status === 'error' && (
         <div className="ct-note" data-tone="error" role="alert">
@@ -118,7 +117,7 @@ function ChatRow({ chat, current, waits, busy, onOpen, onRename, onDelete, onPin
           e.preventDefault()
           if (title.trim()) act(onRename(title.trim()))
         }}>
-          <input className="ct-input" value={title} maxLength={200} autoFocus {...OWN_ESCAPE} aria-label={labels.rename} onChange={(e) => setTitle(e.target.value)} />
+          <input className="ct-input" value={title} maxLength={200} autoFocus aria-label={labels.rename} onChange={(e) => setTitle(e.target.value)} />
           <button type="submit" className="ct-button ct-small" data-style="primary">{labels.save}</button>
           <button type="button" className="ct-button ct-small" onClick={() => setMode('show')}>{labels.cancel}</button>
         </form>
@@ -135,7 +134,7 @@ function ChatRow({ chat, current, waits, busy, onOpen, onRename, onDelete, onPin
       {mode === 'delete' ? (
         <span className="ct-row ct-chat-sure" {...OWN_ESCAPE} role="group" aria-label={labels.removeSure} onKeyDown={leave}>
           <span role={problem ? 'alert' : undefined}>{problem || labels.removeSure}</span>
-          <button type="button" className="ct-button ct-small" data-style="warning" autoFocus {...OWN_ESCAPE} onClick={() => act(onDelete())}>{labels.remove}</button>
+          <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => act(onDelete())}>{labels.remove}</button>
           <button type="button" className="ct-button ct-small" onClick={() => setMode('show')}>{labels.cancel}</button>
         </span>
       ) : (

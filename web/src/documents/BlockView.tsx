@@ -90,7 +90,7 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
         {removing && (
           <span className="ct-row ct-block-sure" {...OWN_ESCAPE} role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => takeEscape(e) && setRemoving(false)}>
             <span>{labels.blockRemoveSure}</span>
-            <button type="button" className="ct-button ct-small" data-style="warning" autoFocus {...OWN_ESCAPE} onClick={() => void remove()}>{labels.remove}</button>
+            <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => void remove()}>{labels.remove}</button>
             <button type="button" className="ct-button ct-small" onClick={() => setRemoving(false)}>{labels.cancel}</button>
           </span>
         )}

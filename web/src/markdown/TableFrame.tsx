@@ -29,8 +29,8 @@ export function TableFrame({ rows, title, tools = true, children }: { rows: () =
   )
 }
 
-export function Tool({ label, onClick, pressed, children, ...more }: { label: string; onClick: () => void; pressed?: boolean; children: ReactNode }) {
-  return <button type="button" {...more} className="ct-icon-button" aria-label={label} title={label} aria-pressed={pressed} onClick={onClick}>{children}</button>
+export function Tool({ label, onClick, pressed, children }: { label: string; onClick: () => void; pressed?: boolean; children: ReactNode }) {
+  return <button type="button" className="ct-icon-button" aria-label={label} title={label} aria-pressed={pressed} onClick={onClick}>{children}</button>
 }
 
 /** A window over the page. */
@@ -61,7 +61,7 @@ export function Whole({ title, onClose, children }: { title: string; onClose: ()
       onPointerDown={(e) => (pressed.current = e.target)}
       onClick={(e) => e.target === e.currentTarget && pressed.current === e.target && onClose()}
     >
-      <div className="ct-whole-head"><h2>{title}</h2><Tool {...OWN_ESCAPE} label={labels.closeWhole} onClick={onClose}><CloseIcon /></Tool></div>
+      <div className="ct-whole-head"><h2>{title}</h2><Tool label={labels.closeWhole} onClick={onClose}><CloseIcon /></Tool></div>
       <div className="ct-whole-body">{children}</div>
     </dialog>
   )
