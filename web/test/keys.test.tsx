@@ -1,6 +1,6 @@
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { answerFrames, json } from './fakes'
+import { answerFrames, event, json } from './fakes'
 import { chat, input, live, message, posts, settled, show, slow } from './shown'
 
 beforeEach(() => {
@@ -247,17 +247,44 @@ describe('Escape', () => {
     }
     from.addEventListener('keydown', dialog, { capture })
     onTestFinished(() => from.removeEventListener('keydown', dialog, { capture }))
-    const { user } = show((call) => (call.path.startsWith('/api/chats?') ? json({ items: [{ conversation_id: 7, chat_id: 'c', title: 'One', created_at: '', updated_at: '' }] }) : answers(call)), { commands: [{ name: 'own', title: 'Own', run: () => undefined }] }, 'k')
+    const run = live('r')
+    const { user } = show(({ method, path }) => {
+      if (path.endsWith('/cancel')) return json({})
+      if (method === 'POST') return run.response
+      if (path.startsWith('/api/chats?')) return json({ items: [{ conversation_id: 7, chat_id: 'c', title: 'One', created_at: '', updated_at: '' }] })
+      return path.startsWith('/api/chats/7') ? chat([message('q1', 'user', 'Question'), message('a1', 'assistant', 'Two.\n\n| a |\n|---|\n| 1 |\n\nA fact [1].\n\n[1] First study, https://example.com/a')]) : undefined
+    }, { commands: [{ name: 'own', title: 'Own', run: () => undefined }] }, 'k')
     await screen.findByText('Two.')
     const press = async (name: string) => user.click((await screen.findAllByRole('button', { name })).at(-1)!)
     await press('More options')
     await screen.findByRole('menuitem', { name: 'Keyboard' })
     escape()
     expect([closed, screen.queryByRole('menuitem')]).toEqual([0, null])
-    await press('Edit')
-    await screen.findByRole('textbox', { name: 'Edit message' })
+    for (const name of ['textbox', 'button']) {
+      await press('Edit')
+      await screen.findByRole('textbox', { name: 'Edit message' })
+      if (name === 'button') act(() => screen.getByRole('button', { name: 'Cancel' }).focus())
+      escape()
+      expect([closed, screen.queryByRole('textbox', { name: 'Edit message' })]).toEqual([0, null])
+    }
+    await press('Source 1: First study,')
+    await screen.findByText('example.com')
     escape()
-    expect([closed, screen.queryByRole('textbox', { name: 'Edit message' })]).toEqual([0, null])
+    expect([closed, screen.queryByText('example.com')]).toEqual([0, null])
+    await press('Show the whole table')
+    await screen.findByRole('dialog', { hidden: true })
+    const sort = await screen.findByRole('button', { name: 'Sort by a', hidden: true })
+    act(() => sort.focus())
+    escape()
+    expect([closed, screen.queryByRole('dialog', { hidden: true })]).toEqual([0, null])
+    for (const name of ['panel', 'input']) {
+      await press('More options')
+      await user.click(await screen.findByRole('menuitem', { name: 'Keyboard' }))
+      await screen.findByRole('button', { name: 'Close panel' })
+      if (name === 'input') act(() => input().focus())
+      escape()
+      expect([closed, screen.queryByRole('button', { name: 'Close panel' })]).toEqual([0, null])
+    }
     await press('Bad answer')
     await screen.findByLabelText(/What was wrong/)
     escape()
@@ -270,7 +297,21 @@ describe('Escape', () => {
     await press('Rename: One')
     escape()
     expect([closed, screen.queryByRole('textbox', { name: 'Rename' })]).toEqual([0, null])
-    fireEvent.keyDown(document.body, { key: 'Escape' })
+    await press('Delete: One')
+    escape()
+    expect([closed, screen.queryByRole('button', { name: 'Delete' })]).toEqual([0, null])
+    act(() => screen.getByRole('searchbox').focus())
+    escape()
+    expect([closed, screen.queryByRole('searchbox')]).toEqual([0, null])
+    await user.type(input(), 'slow{Enter}')
+    await screen.findByRole('button', { name: 'Stop' })
+    run.send([event('stream_start', { run_id: 'r', conversation_id: 7, user_message_id: 'q' })])
+    escape()
+    expect(closed).toBe(0)
+    run.send([event('stream_end', { status: 'cancelled', message_id: 'a' })], true)
+    await settled()
+    act(() => input().focus())
+    escape()
     expect(closed).toBe(1)
   })
 

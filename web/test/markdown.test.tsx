@@ -207,6 +207,18 @@ it('a window stays open in strict mode, which closes it and opens it again', asy
   await waitFor(() => expect(onClose).toHaveBeenCalled())
 })
 
+it('a window tells no dialog of the page around it that it closes, to which React passes its events', () => {
+  const onClose = vi.fn()
+  const told = vi.fn()
+  render(<dialog open onClose={told} onCancel={told}><Whole title="Table" onClose={onClose}>Rows</Whole></dialog>)
+  const window = screen.getByRole<HTMLDialogElement>('dialog', { hidden: true, name: 'Table' })
+  window.dispatchEvent(new Event('cancel'))
+  window.open = false
+  window.dispatchEvent(new Event('close'))
+  expect(onClose).toHaveBeenCalledOnce()
+  expect(told).not.toHaveBeenCalled()
+})
+
 it('a window closes with a press beside it, and not with one that began inside, as when text is selected', () => {
   const onClose = vi.fn()
   render(<Whole title="Table" onClose={onClose}>Rows</Whole>)

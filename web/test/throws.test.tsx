@@ -1,6 +1,7 @@
 import { screen, waitFor } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { ChatTrayProps, TrayComponents } from '../src'
+import { useLayoutEffect } from 'react'
+import { useChatStore, type ChatTrayProps, type TrayComponents } from '../src'
 import { answerFrames, event, gave, json, runs, sse } from './fakes'
 import { input, live, settled, show } from './shown'
 
@@ -97,6 +98,18 @@ it('an answer that the page cannot put into its document says so, and can be put
   await user.click(screen.getByRole('button', { name: 'Add to document' }))
   expect((await screen.findByRole('alert')).textContent).toBe('Something went wrong')
   expect(screen.getByRole('button', { name: 'Add to document' })).toBeTruthy()
+})
+
+it('a listener of the page that throws keeps no question, and nothing of the tray, from its end', async () => {
+  function Held() {
+    const store = useChatStore()
+    useLayoutEffect(() => store.subscribe(fails), [store])
+    return null
+  }
+  const { user } = show(answers(), { components: { Header: Held } })
+  await user.type(input(), 'one{Enter}')
+  await settled()
+  expect(await screen.findByRole('link', { name: 'this' })).toBeTruthy()
 })
 
 it('a command of the page that throws is gone from the input', async () => {

@@ -1,7 +1,7 @@
 import { screen, within } from '@testing-library/react'
-import { expect, it } from 'vitest'
-import { json } from './fakes'
-import { chat, message, show } from './shown'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { answerFrames, json, sse } from './fakes'
+import { chat, input, message, settled, show } from './shown'
 
 const year = new Date().getFullYear()
 const noon = (year: number) => `${year}-06-15T12:00:00Z`
@@ -20,4 +20,30 @@ it('the days of other years have the year, in the list of chats and beside messa
   await screen.findByText('First')
   const times = [...container.querySelectorAll('time')].map((t) => t.textContent)
   expect(times.map((words) => words.includes(String(year - 2)) || words.includes(String(year)))).toEqual([true, false])
+})
+
+it('a long chat makes no format for each of its messages, whenever it is drawn', async () => {
+  const made = vi.fn()
+  class Counted extends Intl.DateTimeFormat {
+    constructor(...all: ConstructorParameters<typeof Intl.DateTimeFormat>) {
+      super(...all)
+      made()
+    }
+  }
+  for (const name of ['toLocaleTimeString', 'toLocaleDateString'] as const) vi.spyOn(Date.prototype, name).mockImplementation(() => (made(), ''))
+  vi.stubGlobal('Intl', Object.create(Intl, { DateTimeFormat: { value: Counted } }))
+  onTestFinished(() => {
+    vi.restoreAllMocks()
+    vi.unstubAllGlobals()
+  })
+  sessionStorage.setItem('chattray:k:conversation', '7')
+  const { user } = show(({ method, path }) => {
+    if (method === 'POST') return sse(answerFrames('And more.'))
+    return path.startsWith('/api/chats/7') ? chat(Array.from({ length: 40 }, (_, i) => message(`m${i}`, i % 2 ? 'assistant' : 'user', `Said ${i}.`, { created_at: noon(year - (i % 4 > 1 ? 1 : 0)) }))) : undefined
+  }, {}, 'k')
+  await screen.findByText('Said 39.')
+  await user.type(input(), 'more{Enter}')
+  await screen.findByText('And more.')
+  await settled()
+  expect(made.mock.calls.length).toBeLessThan(5)
 })

@@ -153,15 +153,15 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
     setView('chat')
     drops.offer(files)
   })
+  // While a call waits for the user's decision, Escape neither denies the call nor stops the run.
+  const hasEscape = !waitingApproval(state.run) && (state.isLoading || side !== null)
   const tray = useMemo<TrayContext>(() => ({
-    handlers: payloadHandlers ?? {}, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory, drops,
-  }), [payloadHandlers, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory, drops])
+    handlers: payloadHandlers ?? {}, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory, drops, hasEscape,
+  }), [payloadHandlers, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory, drops, hasEscape])
 
   const payload = side?.kind === 'payload' && room.panel > 0 ? (currentPayload(state, side.id) ?? side.payload) : null
   const onKeyDown = (e: React.KeyboardEvent) => {
-    // While a call waits for the user's decision, Escape neither denies the
-    // call nor stops the run.
-    if (waitingApproval(state.run) || !(state.isLoading || side) || !takeEscape(e)) return
+    if (!hasEscape || !takeEscape(e)) return
     if (state.isLoading) void store.stop()
     else setSide(null)
   }

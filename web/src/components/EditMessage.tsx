@@ -33,7 +33,7 @@ export default function EditMessage({ message, done }: EditMessageProps) {
     void store.sendMessage(text.trim() || labels.attachedOnly, { editMessageId: message.id, ...(before.length > 0 && { keepAttachments: keeps }), ...(files.length > 0 && { attachments: files }) })
   }
   return (
-    <article className="ct-message ct-editing" data-role="user" aria-label={labels.editing}>
+    <article className="ct-message ct-editing" data-role="user" aria-label={labels.editing} {...OWN_ESCAPE} onKeyDown={(e) => takeEscape(e) && done()}>
       {keeps.length + files.length > 0 && (
         <AttachmentList
           files={[...keeps.map((i) => before[i]!), ...files]} previews={keeps.map((i) => message.previews?.[i])}
@@ -42,15 +42,12 @@ export default function EditMessage({ message, done }: EditMessageProps) {
       )}
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
       <textarea
-        ref={field} className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto" {...OWN_ESCAPE}
+        ref={field} className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto"
         onChange={(e) => setText(e.target.value)}
         onKeyDown={(e) => {
-          if (takeEscape(e)) {
-            done()
-          } else if (keyOf(e) === 'Enter' && !e.shiftKey) {
-            e.preventDefault()
-            send()
-          }
+          if (keyOf(e) !== 'Enter' || e.shiftKey) return
+          e.preventDefault()
+          send()
         }}
       />
       <div className="ct-row">

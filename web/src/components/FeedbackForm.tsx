@@ -50,7 +50,7 @@ export default function FeedbackForm({ message, rate, done }: FeedbackFormProps)
         })}
       </div>
       <div className="ct-feedback-words">
-        <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={labels.feedbackComment} aria-label={labels.feedbackComment} autoFocus {...OWN_ESCAPE} />
+        <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={labels.feedbackComment} aria-label={labels.feedbackComment} autoFocus />
         <button type="submit" className="ct-button" disabled={reasons.length === 0 && !words}>{labels.send}</button>
       </div>
     </form>

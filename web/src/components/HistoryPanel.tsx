@@ -13,7 +13,7 @@ import { ChatIcon, EditIcon, RetryIcon, WarnIcon } from './icons'
 import { IconButton } from './IconButton'
 import { ArchiveIcon, BackIcon, PinIcon, SearchIcon, TrashIcon } from './laterIcons'
 import { Skeleton } from './Skeleton'
-import { clock, dayOf } from './Time'
+import { clockOf, dayOf } from './Time'
 import { mayType } from './useFocusKept'
 
 export interface HistoryPanelProps extends PartProps {
@@ -38,7 +38,7 @@ export default function HistoryPanel({ onClose, className, children }: HistoryPa
     if (lent) (mayType() ? field : box).current?.focus()
   }, [lent])
   return (
-    <section ref={box} className={classes('ct-history', className)} tabIndex={-1} aria-label={labels.history} onKeyDown={(e) => {
+    <section ref={box} className={classes('ct-history', className)} tabIndex={-1} aria-label={labels.history} {...(lent && OWN_ESCAPE)} onKeyDown={(e) => {
       if (onClose && takeEscape(e)) onClose()
     }}>
       <div className="ct-history-search">
@@ -117,7 +117,7 @@ function ChatRow({ chat, current, waits, busy, onOpen, onRename, onDelete, onPin
           e.preventDefault()
           if (title.trim()) act(onRename(title.trim()))
         }}>
-          <input className="ct-input" value={title} maxLength={200} autoFocus {...OWN_ESCAPE} aria-label={labels.rename} onChange={(e) => setTitle(e.target.value)} />
+          <input className="ct-input" value={title} maxLength={200} autoFocus aria-label={labels.rename} onChange={(e) => setTitle(e.target.value)} />
           <button type="submit" className="ct-button ct-small" data-style="primary">{labels.save}</button>
           <button type="button" className="ct-button ct-small" onClick={() => setMode('show')}>{labels.cancel}</button>
         </form>
@@ -175,7 +175,7 @@ function useFocusedRow(box: RefObject<HTMLElement | null>, items: readonly Chat[
 function when(iso: string): string {
   const date = new Date(iso)
   const today = new Date().toDateString() === date.toDateString()
-  return today ? date.toLocaleTimeString(undefined, clock) : dayOf(date)
+  return today ? clockOf(date) : dayOf(date)
 }
 
 /** The chats grouped by day: pinned ones first, then by the day of the last message. */

@@ -47,9 +47,9 @@ export default function Menu({ label, items }: MenuProps) {
     <div className="ct-menu">
       <button ref={button} type="button" className="ct-icon-button" aria-label={label} title={label} aria-haspopup="menu" aria-expanded={open} aria-controls={open ? id : undefined} onClick={() => setOpen(!open)}><MoreIcon /></button>
       {open && (
-        <div ref={box} id={id} className="ct-menu-list" role="menu" aria-label={label} onKeyDown={onKeyDown}>
+        <div ref={box} id={id} className="ct-menu-list" role="menu" aria-label={label} {...OWN_ESCAPE} onKeyDown={onKeyDown}>
           {items.map((item, i) => (item ? (
-            <button type="button" key={item.label} role={item.checked === undefined ? 'menuitem' : 'menuitemradio'} aria-checked={item.checked} tabIndex={-1} {...OWN_ESCAPE} onClick={() => {
+            <button type="button" key={item.label} role={item.checked === undefined ? 'menuitem' : 'menuitemradio'} aria-checked={item.checked} tabIndex={-1} onClick={() => {
               item.act()
               close(true)
             }}><span className="ct-menu-check">{item.checked && <CheckIcon />}</span>{item.label}</button>

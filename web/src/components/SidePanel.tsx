@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, type ReactNode, type RefObject } from 'react'
-import { takeEscape } from '../state/keys'
+import { OWN_ESCAPE, takeEscape } from '../state/keys'
 import { useAllLabels } from '../state/allLabels'
 import { CloseIcon } from './icons'
 import { IconButton } from './IconButton'
@@ -16,7 +16,7 @@ export function SidePanel({ title, width, focus = true, onClose, footer, childre
   useFocusLent(panel, focus)
   return (
     <section
-      ref={panel} className="ct-panel" aria-label={title} tabIndex={-1} style={{ '--ct-panel-width': size ? `${size}px` : (width ?? '480px') } as React.CSSProperties}
+      ref={panel} className="ct-panel" aria-label={title} tabIndex={-1} {...OWN_ESCAPE} style={{ '--ct-panel-width': size ? `${size}px` : (width ?? '480px') } as React.CSSProperties}
       onKeyDown={(e) => {
         if (takeEscape(e)) onClose()
       }}

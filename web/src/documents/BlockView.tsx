@@ -7,7 +7,7 @@ import { IconButton } from '../components/IconButton'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
-import { takeEscape } from '../state/keys'
+import { OWN_ESCAPE, takeEscape } from '../state/keys'
 import { text } from '../state/values/run'
 import { MAX_EDITED, useKeptShort } from '../state/longText'
 import { BlockContent } from './BlockContent'
@@ -88,7 +88,7 @@ export const BlockView = memo(function BlockView({ block, document, state, previ
           </span>
         )}
         {removing && (
-          <span className="ct-row ct-block-sure" role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => takeEscape(e) && setRemoving(false)}>
+          <span className="ct-row ct-block-sure" {...OWN_ESCAPE} role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => takeEscape(e) && setRemoving(false)}>
             <span>{labels.blockRemoveSure}</span>
             <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => void remove()}>{labels.remove}</button>
             <button type="button" className="ct-button ct-small" onClick={() => setRemoving(false)}>{labels.cancel}</button>
@@ -181,7 +181,7 @@ export function EditBlock({ block, unsaved, save, close }: { block: Block; unsav
         if (done) end()
       })
     }}>
-      <textarea ref={field} className="ct-input" value={content} readOnly={saving} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus={!kept} dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => content === begun && takeEscape(e) && end()} />
+      <textarea ref={field} className="ct-input" {...(content === begun && OWN_ESCAPE)} value={content} readOnly={saving} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus={!kept} dir="auto" onChange={(e) => set(e.target.value)} onKeyDown={(e) => content === begun && takeEscape(e) && end()} />
       {!saving && block.current !== undefined && block.current !== begun && (
         <>
           <p className="ct-composer-problem" role="alert">{labels.docStale}</p>

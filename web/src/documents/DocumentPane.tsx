@@ -1,4 +1,4 @@
-import { Fragment, useCallback, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { Fragment, useCallback, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import type { Block } from '../api/documents'
 import { DocIcon, EditIcon, PlusIcon, RetryIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
@@ -6,7 +6,7 @@ import { Skeleton } from '../components/Skeleton'
 import { useFocusKept } from '../components/useFocusKept'
 import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
-import { keyOf, takeEscape } from '../state/keys'
+import { keepEscape, keyOf, OWN_ESCAPE, takeEscape } from '../state/keys'
 import { useLatest } from '../state/useLatest'
 import { LabelsProvider } from '../state/words'
 import { BlockView, EditBlock, goTo, useName, useUnsaved } from './BlockView'
@@ -38,6 +38,7 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
   const pane = useRef<HTMLDivElement>(null)
   const back = useCallback(() => pane.current, [])
   useFocusKept(pane, back)
+  useEffect(keepEscape, [])
   const why = useId()
   // The service accepts nothing of a document while a block of it is written. What is only planned would be accepted without its text.
   const written = blocks.some((b) => b.writing || b.planned)
@@ -137,7 +138,7 @@ function Title({ state }: { state: DocumentState }) {
         e.preventDefault()
         save()
       }}>
-        <input className="ct-input" value={editing} maxLength={200} autoFocus aria-label={labels.docTitle} onChange={(e) => setEditing(e.target.value)} onBlur={save} onKeyDown={(e) => takeEscape(e) && setEditing(null)} />
+        <input className="ct-input" value={editing} maxLength={200} autoFocus {...OWN_ESCAPE} aria-label={labels.docTitle} onChange={(e) => setEditing(e.target.value)} onBlur={save} onKeyDown={(e) => takeEscape(e) && setEditing(null)} />
       </form>
     )
   }

@@ -1,5 +1,5 @@
 import { useEffect, useRef, type RefObject } from 'react'
-import { takeEscape } from '../state/keys'
+import { OWN_ESCAPE, takeEscape } from '../state/keys'
 import { useLabels } from '../state/tray'
 import { useLatest } from '../state/useLatest'
 import { OutsideLink } from './Link'
@@ -37,7 +37,7 @@ export default function SourceCard({ id, source, button, onClose }: SourceCardPr
     }
   }, [button, latest])
   return (
-    <span ref={card} id={id} className="ct-cite-card" popover="manual" role="group" aria-label={labels.source(source.number, source.title)} dir="auto">
+    <span ref={card} id={id} className="ct-cite-card" {...OWN_ESCAPE} popover="manual" role="group" aria-label={labels.source(source.number, source.title)} dir="auto">
       <strong>{source.title}</strong>
       {source.detail && <span>{source.detail}</span>}
       {source.url && <OutsideLink href={source.url} text={source.url}>{hostOf(source.url)}</OutsideLink>}

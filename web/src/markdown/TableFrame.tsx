@@ -1,6 +1,6 @@
 import { lazy, Suspense, useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { CloseIcon, DownloadIcon, ExpandIcon } from '../components/icons'
-import { takeEscape } from '../state/keys'
+import { OWN_ESCAPE, takeEscape } from '../state/keys'
 import { useLabels } from '../state/tray'
 import { CopyButton, download } from './copy'
 import { toCsv, toHtml, type Rows } from './grid'
@@ -47,7 +47,13 @@ export function Whole({ title, onClose, children }: { title: string; onClose: ()
   }, [])
   return (
     <dialog
-      ref={dialog} className="ct-whole" aria-label={title} onClose={(e) => e.currentTarget.open || onClose()}
+      ref={dialog} className="ct-whole" aria-label={title} {...OWN_ESCAPE}
+      // React passes both to what is around the window, such as a dialog of the page, which would close.
+      onClose={(e) => {
+        e.stopPropagation()
+        if (!e.currentTarget.open) onClose()
+      }}
+      onCancel={(e) => e.stopPropagation()}
       onKeyDown={(e) => {
         if (takeEscape(e)) onClose()
       }}

@@ -1,6 +1,7 @@
 import type { Element, ElementContent, Root, Text } from 'hast'
 import { createContext, useContext, useEffect, useId, useMemo, useRef, useState, type ReactNode } from 'react'
 import { later } from '../components/later'
+import { OWN_ESCAPE } from '../state/keys'
 import { cut } from '../state/values/cut'
 import { useLabels } from '../state/tray'
 import type { SourceCardProps } from './SourceCard'
@@ -194,7 +195,7 @@ function Citation({ number, focused }: { number: number; focused: boolean }) {
   }
   return (
     <span className="ct-cite" onPointerEnter={(e) => e.pointerType === 'mouse' && enter()} onPointerLeave={leave} onBlur={(e) => !e.currentTarget.contains(e.relatedTarget) && setOpen('')}>
-      <button ref={button} type="button" aria-label={labels.source(number, source.title)} aria-expanded={open !== ''} aria-controls={open ? id : undefined} onClick={() => setOpen((now) => (now === 'pressed' ? '' : 'pressed'))}>{number}</button>
+      <button ref={button} type="button" {...(open && OWN_ESCAPE)} aria-label={labels.source(number, source.title)} aria-expanded={open !== ''} aria-controls={open ? id : undefined} onClick={() => setOpen((now) => (now === 'pressed' ? '' : 'pressed'))}>{number}</button>
       {open !== '' && <SourceCard id={id} source={source} button={button} onClose={() => setOpen('')} />}
     </span>
   )

@@ -13,11 +13,17 @@ export function keyOf(e: KeyPress): string {
 
 const COMPOSING = 229
 
-/**
- * The props of what has Escape for itself: a part without anything of the page, and in it what has the focus. A dialog of Mantine around the tray
- * asks for the second.
- */
-export const OWN_ESCAPE = { 'data-ct-escape': '', 'data-mantine-stop-propagation': 'true' }
+/** The attribute of an element with the focus that a dialog of Mantine leaves alone. */
+const MANTINE = 'data-mantine-stop-propagation'
+
+/** The props of what has Escape for itself: a part of the tray while it is open, except what the page shows in it. */
+export const OWN_ESCAPE = { 'data-ct-escape': '', [MANTINE]: 'true' }
+
+/** The element of an event, if it is in such a part. */
+function ownOf(e: Event): Element | undefined {
+  const [target] = e.composedPath()
+  return target instanceof Element && target.closest('[data-ct-escape], .ct-own, dialog, [popover]')?.matches('[data-ct-escape]') ? target : undefined
+}
 
 /** The presses of Escape that a part has for itself. */
 const own = new WeakSet<object>()
@@ -25,13 +31,19 @@ const own = new WeakSet<object>()
 /** Prevents Escape for such parts before it is on its way down: dialogs such as those of Radix take it there. It does so until the returned function is called. */
 export function keepEscape(): () => void {
   const keep = (e: KeyboardEvent) => {
-    const [target] = e.composedPath()
-    if (e.defaultPrevented || keyOf(e) !== 'Escape' || !(target instanceof Element && target.closest('[data-ct-escape]'))) return
+    if (e.defaultPrevented || keyOf(e) !== 'Escape' || !ownOf(e)) return
     e.preventDefault()
     own.add(e)
+    // What takes it before the part does has it.
+    e.preventDefault = () => void own.delete(e)
   }
+  const mark = (e: Event) => ownOf(e)?.setAttribute(MANTINE, 'true')
   addEventListener('keydown', keep, true)
-  return () => removeEventListener('keydown', keep, true)
+  addEventListener('focusin', mark)
+  return () => {
+    removeEventListener('keydown', keep, true)
+    removeEventListener('focusin', mark)
+  }
 }
 
 /**

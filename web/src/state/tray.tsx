@@ -25,6 +25,8 @@ export interface TrayContext {
   closePayload: () => void
   /** The payload that is open in its place; empty when none is. */
   expanded: string
+  /** Whether Escape in the input is for the tray: it stops the answer or closes the panel. */
+  hasEscape?: boolean
   /** How the page shows calls of its tools. */
   toolRenderers: ToolRenderers
   openDiagnostics: (message: GeneralChatMessage) => void

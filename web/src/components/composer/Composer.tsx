@@ -3,7 +3,7 @@ import { askedFor } from './asked'
 import { keyOf, OWN_ESCAPE } from '../../state/keys'
 import { useKeptShort } from '../../state/longText'
 import { classes, type PartProps } from '../../state/slots'
-import { useLabels } from '../../state/tray'
+import { useLabels, useTray } from '../../state/tray'
 import { useComposer } from './useComposer'
 import { ClipIcon, SendIcon, StopIcon } from '../icons'
 import { AttachmentList, ComposerFoot, Palette, Queue } from '../laterParts'
@@ -18,10 +18,11 @@ export interface ComposerProps extends PartProps {
 /** The input with its draft, which is kept for each user and conversation. */
 export function Composer({ storageKey, inputRef, className, children }: ComposerProps) {
   const labels = useLabels()
+  const own = useTray().hasEscape && OWN_ESCAPE
   const { text, setText, files, addFiles, removeFile, problem, busy, canSend, waits, send, stop, queue, bringBack } = useComposer({ storageKey })
   const picker = useRef<HTMLInputElement>(null)
-  const own = useRef<HTMLTextAreaElement>(null)
-  const input = inputRef ?? own
+  const field = useRef<HTMLTextAreaElement>(null)
+  const input = inputRef ?? field
   const palette = usePalette(text, setText, input)
   const recall = useRecall(text, setText)
   const used = useRef(false)
@@ -49,7 +50,7 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
         <button type="button" className="ct-icon-button" aria-label={labels.attach} title={labels.attach} onClick={() => picker.current?.click()}><ClipIcon /></button>
         <textarea
           ref={input} rows={Math.min(MAX_ROWS, text.split('\n').length)} value={text} dir={text ? 'auto' : undefined} placeholder={busy ? labels.placeholderBusy : labels.placeholder} aria-label={labels.composer} enterKeyHint="send"
-          {...palette.aria}
+          {...own} {...palette.aria}
           onChange={(e) => {
             setText(e.target.value)
             palette.look(e.target)
@@ -83,7 +84,7 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
         />
         {busy && canSend && <button type="submit" className="ct-send" aria-label={labels.queueAdd} title={labels.queueAdd}><SendIcon /></button>}
         {busy ? (
-          <button type="button" className="ct-send" data-stop aria-label={labels.stop} title={labels.stopTitle} onClick={(e) => {
+          <button type="button" className="ct-send" data-stop {...own} aria-label={labels.stop} title={labels.stopTitle} onClick={(e) => {
             // React makes this button the one that sends before the browser does what a button's type says. A second click is
             // that of a double click on the one that sends.
             e.preventDefault()

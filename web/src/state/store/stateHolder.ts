@@ -39,7 +39,14 @@ export class StateHolder {
   private show(): void {
     if (this.shown === this.state) return
     this.shown = this.state
-    for (const listener of this.listeners) listener()
+    for (const listener of this.listeners) {
+      try {
+        listener()
+      } catch (error) {
+        // One of the page must not keep the others, and what the store does, from theirs.
+        console.error(error)
+      }
+    }
   }
 
   /** Asks about the open chat. There is no answer, and no error, if no chat is open, or another one when it comes. */
