@@ -345,18 +345,6 @@ func (h *History) current(ctx context.Context, in HistoryInput, past historyRead
 	return msg, m.Content, err
 }
 
-// given renders the message to answer that the caller has.
-func (h *History) given(in HistoryInput) (turn.Message, error) {
-	m := &in.Current.Message
-	msg := userTurn(m)
-	return msg, h.attach(in, m.ID, &msg, in.Current.Files)
-}
-
-// userTurn returns a user's message, without its files, in the form that the model gets.
-func userTurn(m *schemas.Message) turn.Message {
-	return turn.Message{Role: turn.User, Content: userText(m)}
-}
-
 // compact puts the older turns into the running summary, all but so many tokens, and returns
 // the kept turns and the summary's text. It is not ok if there is nothing to compact or no way
 // to do it.

@@ -134,6 +134,11 @@ func isRefused(m *schemas.Message) bool {
 		(m.Error.Code == schemas.CodeUpstreamError || m.Error.Code == schemas.CodeContentFilter)
 }
 
+// userTurn returns a user's message, without its files, in the form that the model gets.
+func userTurn(m *schemas.Message) turn.Message {
+	return turn.Message{Role: turn.User, Content: userText(m)}
+}
+
 func userText(m *schemas.Message) string {
 	switch {
 	case m.InteractionType == schemas.ValueSelected:

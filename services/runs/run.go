@@ -71,8 +71,8 @@ func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
 	run.Request, run.claim, run.needsReader = req, claim, endsWithReader(req)
 }
 
-// light returns a copy of a request in which a sum stands for the content of each file: a
-// run keeps its request, and files are large.
+// light returns a copy of a request without the content of its files, which are large: a run
+// keeps its request. Each content is replaced by its sum, so that requests can be compared.
 func light(req *schemas.ChatRequest) *schemas.ChatRequest {
 	out := *req
 	out.Attachments = slices.Clone(req.Attachments)
