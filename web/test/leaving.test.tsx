@@ -1,8 +1,8 @@
-import { act, screen, waitFor } from '@testing-library/react'
+import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
-import { ChatStore } from '../src'
+import { ChatStore, useChatStore } from '../src'
 import { answerFrames, event, fakeApi, json, sse } from './fakes'
-import { chat, input, live, message, posts, settled, show, slow } from './shown'
+import { chat, gateway, input, live, message, posts, settled, show, slow, type Answer } from './shown'
 
 const stored = [message('q', 'user', 'x'), message('a', 'assistant', 'Kept.')]
 const posting = ({ method, path }: { method: string; path: string }) => method === 'POST' && path.startsWith('/api/chat/stream')
@@ -248,4 +248,24 @@ it('a failure to read more of a chat is not told in another one, and holds no me
   older.go(json({ detail: 'no', code: 'bad', status: 400 }, 400))
   await reading
   expect(store.getSnapshot()).toMatchObject({ conversationId: 8, error: null })
+})
+
+it('a file of a chat that was left takes no problem from the chat that is open', async () => {
+  const chats: Answer = ({ path }) => (/^\/api\/chats\/[78]\?/.test(path) ? chat([], { conversation_id: Number(path[11]) }) : undefined)
+  let store!: ChatStore
+  function Held() {
+    store = useChatStore()
+    return null
+  }
+  const { user } = show(chats, { welcome: <Held /> }, 'k')
+  const refused = gateway()
+  const drop = (...files: File[]) => fireEvent.drop(screen.getByRole('log'), { dataTransfer: { types: ['Files'], files } })
+  await act(() => store.open(7))
+  drop(Object.assign(new File(['x'], 'slow.bin', { type: 'application/x' }), { arrayBuffer: () => refused.opened.then(() => new Uint8Array([0xff, 0]).buffer) }))
+  await act(() => store.open(8))
+  drop(new File([new Uint8Array([0xff, 0])], 'one.bin', { type: 'application/x' }))
+  await screen.findByText(/^one.bin/)
+  await act(async () => refused.open())
+  await user.type(input(), 'a')
+  screen.getByText(/^one.bin/)
 })

@@ -3,9 +3,8 @@ import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { STORE_LIMITS } from '../src/state/store/limits'
-import { useChatStore, type ChatStore } from '../src'
 import { answerFrames, event, frame, json, png, sse } from './fakes'
-import { type Answer, show, input, posts, settled, message, chat, busy, slow, live, gateway } from './shown'
+import { type Answer, show, input, posts, settled, message, chat, busy, slow, live } from './shown'
 
 describe('what is typed', () => {
   it('stays when the new chat gets its name', async () => {
@@ -373,26 +372,6 @@ describe('a proposal', () => {
     await waitFor(() => expect(screen.queryByText('card')).toBeNull())
     expect(onAccept).toHaveBeenCalledTimes(1)
   })
-})
-
-it('a file of a chat that was left takes no problem from the chat that is open', async () => {
-  const chats: Answer = ({ path }) => (/^\/api\/chats\/[78]\?/.test(path) ? chat([], { conversation_id: Number(path[11]) }) : undefined)
-  let store!: ChatStore
-  function Held() {
-    store = useChatStore()
-    return null
-  }
-  const { user } = show(chats, { welcome: <Held /> }, 'k')
-  const refused = gateway()
-  const drop = (...files: File[]) => fireEvent.drop(screen.getByRole('log'), { dataTransfer: { types: ['Files'], files } })
-  await act(() => store.open(7))
-  drop(Object.assign(new File(['x'], 'slow.bin', { type: 'application/x' }), { arrayBuffer: () => refused.opened.then(() => new Uint8Array([0xff, 0]).buffer) }))
-  await act(() => store.open(8))
-  drop(new File([new Uint8Array([0xff, 0])], 'one.bin', { type: 'application/x' }))
-  await screen.findByText(/^one.bin/)
-  await act(async () => refused.open())
-  await user.type(input(), 'a')
-  screen.getByText(/^one.bin/)
 })
 
 it('of several files that cannot be attached, each is named', async () => {
