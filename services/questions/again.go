@@ -19,6 +19,21 @@ func (q *Questions) Repeated(ctx context.Context, user schemas.User, o record.St
 	return stored, err
 }
 
+// Begun returns the run that the same request has begun, as another process has received it;
+// the error is ErrNotFound if there is none.
+func (q *Questions) Begun(ctx context.Context, asked *Question, o record.StartOptions) (record.Run, error) {
+	user := asked.Run.Owner
+	if o.IdempotencyKey != "" {
+		if stored, err := q.Repeated(ctx, user, o); !errors.Is(err, schemas.ErrNotFound) {
+			return stored, err
+		}
+	}
+	if !asked.Named {
+		return record.Run{}, schemas.ErrNotFound
+	}
+	return q.resent(ctx, user, asked.Request, asked.UserMessage.ID)
+}
+
 // Instead returns the run that the request of a question has begun before, if the first write
 // is refused for that. Otherwise the error says to the client why it is refused.
 func (q *Questions) Instead(ctx context.Context, asked *Question, o record.StartOptions, refused error) (record.Run, error) {
@@ -26,7 +41,14 @@ func (q *Questions) Instead(ctx context.Context, asked *Question, o record.Start
 	case errors.Is(refused, record.ErrDuplicate):
 		return q.Repeated(ctx, user, o)
 	case errors.Is(refused, schemas.ErrTaken):
-		return q.resent(ctx, user, asked.Request, asked.Begin)
+		if !asked.Named {
+			return record.Run{}, schemas.ErrTaken
+		}
+		stored, err := q.resent(ctx, user, asked.Request, asked.UserMessage.ID)
+		if errors.Is(err, schemas.ErrNotFound) {
+			err = schemas.ErrTaken
+		}
+		return stored, err
 	case errors.Is(refused, record.ErrSame):
 		return q.Runs.Run(ctx, asked.BusyRun)
 	case errors.Is(refused, record.ErrNotCurrent):
@@ -37,16 +59,10 @@ func (q *Questions) Instead(ctx context.Context, asked *Question, o record.Start
 	return record.Run{}, refused
 }
 
-// resent returns the run that the message of the same request has begun. A client that
-// does not know whether its request arrived sends it again.
-func (q *Questions) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) (record.Run, error) {
-	if !b.Named {
-		return record.Run{}, schemas.ErrTaken
-	}
-	stored, err := q.Runs.RunByMessage(ctx, user.ID, b.UserMessage.ID)
-	if errors.Is(err, schemas.ErrNotFound) {
-		return record.Run{}, schemas.ErrTaken
-	}
+// resent returns the run that the message of the same request has begun; another request's
+// message is ErrTaken. A client that does not know whether its request arrived sends it again.
+func (q *Questions) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest, message string) (record.Run, error) {
+	stored, err := q.Runs.RunByMessage(ctx, user.ID, message)
 	if err != nil {
 		return record.Run{}, err
 	}

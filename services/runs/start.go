@@ -21,17 +21,29 @@ var errDraining = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "the s
 // Start begins a run for the request, which has been decoded and validated. The
 // user's message is durable when it returns. The run continues after ctx ends.
 func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
-	if o.IdempotencyKey != "" {
-		// Simultaneous requests find the run of the first one and do not count as runs.
-		done, err := r.starting.Lock(ctx, user.ID+"\x00"+o.IdempotencyKey)
-		if err != nil {
-			return schemas.Run{}, err
-		}
-		defer done()
-		if again, err := r.questions.Repeated(ctx, user, o); !errors.Is(err, schemas.ErrNotFound) {
-			return r.view(ctx, again, err)
+	if o.IdempotencyKey == "" {
+		return r.start(ctx, user, req, o)
+	}
+	// Simultaneous requests find the run of the first one and do not count as runs.
+	done, err := r.starting.Lock(ctx, user.ID+"\x00"+o.IdempotencyKey)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	defer done()
+	if again, err := r.questions.Repeated(ctx, user, o); !errors.Is(err, schemas.ErrNotFound) {
+		return r.view(ctx, again, err)
+	}
+	run, err := r.start(ctx, user, req, o)
+	if err != nil && r.acts != nil { // it may be refused for the run that it has just begun in another process
+		if again, err := r.questions.Repeated(ctx, user, o); err == nil {
+			return r.view(ctx, again, nil)
 		}
 	}
+	return run, err
+}
+
+// start is Start for a request that has not begun a run before.
+func (r *Runs) start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
 	if req.InteractionType != schemas.ActionExecuted { // a click does not ask a model
 		if err := r.budgets.Check(ctx, user.ID); err != nil {
 			return schemas.Run{}, err
@@ -78,8 +90,8 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, o record.StartO
 	}
 	q.Run.Replica = lease.ID
 	for {
-		if err := r.claimFirst(ctx, q); err != nil {
-			return schemas.Run{}, err
+		if again, err := r.claimFirst(ctx, q, o); again.ID != "" || err != nil {
+			return r.view(ctx, again, err)
 		}
 		r.beginning.Add(q.Run.ID)
 		// The message is answered even if its client disconnects.
