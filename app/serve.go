@@ -54,6 +54,10 @@ func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdo
 	return err
 }
 
+// errDeserted ends a process whose next start serves the database again.
+var errDeserted = errors.New("no process serves the database any longer: the one that had replaced this one has ended, " +
+	"or an older state of the database was restored; start the service again")
+
 // last returns a context for what comes last.
 func (s *Service) last(ctx context.Context) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(shutdownGrace)
@@ -76,7 +80,8 @@ func (s *Service) listen(ctx context.Context, c settings.Config, log *slog.Logge
 // Answer recovers the runs of an earlier process, and answers requests on the
 // listener until ctx ends. Then readiness fails, and after the shutdown delay
 // new runs are refused. Running runs have the drain time to finish; another
-// replica or the next start recovers the others. The listener is closed when
+// replica or the next start recovers the others. It also ends, with an error, if the process
+// was replaced and no other one serves the database any longer. The listener is closed when
 // Answer returns.
 func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Listener, log *slog.Logger) error {
 	limit, err := connectionLimit(c.Limits.Connections, descriptors())
@@ -104,6 +109,9 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	case err := <-done:
 		s.end(ctx)
 		return err
+	case <-s.runs.Deserted():
+		s.end(ctx)
+		return errors.Join(errDeserted, server.Close(), unlessClosed(<-done))
 	case <-ctx.Done():
 	}
 	s.stopping.Store(true)
@@ -129,10 +137,15 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
 	}
-	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
+	return errors.Join(err, unlessClosed(<-done))
+}
+
+// unlessClosed returns what ended a server, nil if it was closed.
+func unlessClosed(served error) error {
+	if errors.Is(served, http.ErrServerClosed) {
+		return nil
 	}
-	return err
+	return served
 }
 
 // Close releases everything that Build opened. All requests must have ended.
