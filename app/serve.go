@@ -39,11 +39,11 @@ func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdo
 	}
 	watch, err := telemetry.New(ctx, telemetry.Options{Environ: p.Environ, Version: version()})
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err, log)
 	}
 	s, err := Build(ctx, c, Options{Contract: p.Contract}, watch, log)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err, log)
 	}
 	err = errors.Join(s.listen(ctx, c, log), s.Close())
 	last, cancel := s.last(ctx)
@@ -52,6 +52,16 @@ func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdo
 		log.Warn("the last spans could not be sent", "error", lost)
 	}
 	return err
+}
+
+// unlessStopped returns what kept the service from starting; nil if it was told to stop. The
+// next start does the rest.
+func unlessStopped(ctx context.Context, err error, log *slog.Logger) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	log.Info("stopped before the service listened")
+	return nil
 }
 
 // errDeserted ends a process whose next start serves the database again.
@@ -72,7 +82,7 @@ func (s *Service) listen(ctx context.Context, c settings.Config, log *slog.Logge
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		s.end(ctx)
-		return err
+		return unlessStopped(ctx, err, log)
 	}
 	return s.Answer(ctx, c, listener, log)
 }
@@ -91,7 +101,7 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	}
 	if err := s.runs.Recover(ctx); err != nil {
 		s.end(ctx)
-		return errors.Join(err, listener.Close())
+		return errors.Join(unlessStopped(ctx, err, log), listener.Close())
 	}
 	tuning, tuned := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
