@@ -204,6 +204,29 @@ func TestServeAnswersAndStops(t *testing.T) {
 	}
 }
 
+// A service that is told to stop while it starts, such as during a long migration, has not
+// failed.
+func TestServeStopsWhileItStarts(t *testing.T) {
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		defer stop()
+		if conn, err := silent.Accept(); err == nil {
+			context.AfterFunc(t.Context(), func() { _ = conn.Close() })
+			_, _ = conn.Read(make([]byte, 1)) // the start waits for an answer
+		}
+	}()
+	environ := []string{"CHATTRAY_ADDR=127.0.0.1:0", "CHATTRAY_DATABASE_URL=postgres://u@" + silent.Addr().String() + "/c?sslmode=disable"}
+	log := new(bytes.Buffer)
+	if err := app.Run(ctx, app.Program{Environ: environ, Stdout: log}); err != nil || !strings.Contains(log.String(), "stopped before the service listened") {
+		t.Errorf("serve ended with %v, want nil and a line about it in its log:\n%s", err, log)
+	}
+}
+
 // A collector of traces that takes the spans and never answers is no failure of a stop.
 func TestServeStopsWithoutItsCollector(t *testing.T) {
 	release := make(chan struct{})

@@ -39,11 +39,11 @@ func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdo
 	}
 	watch, err := telemetry.New(ctx, telemetry.Options{Environ: p.Environ, Version: version()})
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err, log)
 	}
 	s, err := Build(ctx, c, Options{Contract: p.Contract}, watch, log)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err, log)
 	}
 	err = errors.Join(s.listen(ctx, c, log), s.Close())
 	last, cancel := s.last(ctx)
@@ -53,6 +53,20 @@ func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdo
 	}
 	return err
 }
+
+// unlessStopped returns what kept the service from starting; nil if it was told to stop. The
+// next start does the rest.
+func unlessStopped(ctx context.Context, err error, log *slog.Logger) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	log.Info("stopped before the service listened")
+	return nil
+}
+
+// errDeserted ends a process whose next start serves the database again.
+var errDeserted = errors.New("no process serves the database any longer: the one that had replaced this one has ended, " +
+	"or an older state of the database was restored; start the service again")
 
 // last returns a context for what comes last.
 func (s *Service) last(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -68,7 +82,7 @@ func (s *Service) listen(ctx context.Context, c settings.Config, log *slog.Logge
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		s.end(ctx)
-		return err
+		return unlessStopped(ctx, err, log)
 	}
 	return s.Answer(ctx, c, listener, log)
 }
@@ -76,7 +90,8 @@ func (s *Service) listen(ctx context.Context, c settings.Config, log *slog.Logge
 // Answer recovers the runs of an earlier process, and answers requests on the
 // listener until ctx ends. Then readiness fails, and after the shutdown delay
 // new runs are refused. Running runs have the drain time to finish; another
-// replica or the next start recovers the others. The listener is closed when
+// replica or the next start recovers the others. It also ends, with an error, if the process
+// was replaced and no other one serves the database any longer. The listener is closed when
 // Answer returns.
 func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Listener, log *slog.Logger) error {
 	limit, err := connectionLimit(c.Limits.Connections, descriptors())
@@ -86,7 +101,7 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	}
 	if err := s.runs.Recover(ctx); err != nil {
 		s.end(ctx)
-		return errors.Join(err, listener.Close())
+		return errors.Join(unlessStopped(ctx, err, log), listener.Close())
 	}
 	tuning, tuned := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
@@ -104,6 +119,9 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	case err := <-done:
 		s.end(ctx)
 		return err
+	case <-s.runs.Deserted():
+		s.end(ctx)
+		return errors.Join(errDeserted, server.Close(), unlessClosed(<-done))
 	case <-ctx.Done():
 	}
 	s.stopping.Store(true)
@@ -129,10 +147,15 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
 	}
-	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
+	return errors.Join(err, unlessClosed(<-done))
+}
+
+// unlessClosed returns what ended a server, nil if it was closed.
+func unlessClosed(served error) error {
+	if errors.Is(served, http.ErrServerClosed) {
+		return nil
 	}
-	return err
+	return served
 }
 
 // Close releases everything that Build opened. All requests must have ended.

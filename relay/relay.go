@@ -74,15 +74,16 @@ func Connect(o Options) (*NATS, error) {
 	n := &NATS{service: o.Service, url: o.URL, closing: make(chan struct{}), receive: func([]byte) {}, fault: func(err error) { // such as one for each message that may not be sent
 		faults.Write(context.Background(), o.Logger, slog.LevelWarn, "nats", slog.Any("error", err))
 	}}
-	var told atomic.Bool // why there is no connection
+	var reasons atomic.Pointer[seldom.Log] // since the last connection, why there is none
+	reasons.Store(new(seldom.Log))
 	lost := func(_ *nats.Conn, err error) {
-		if err != nil && !errors.Is(err, nats.ErrNoServers) && !told.Swap(true) { // that is no reason; the next attempt has one
-			o.Logger.Warn(away, "error", err)
+		if err != nil && !errors.Is(err, nats.ErrNoServers) { // that is no reason; the next attempt has one
+			reasons.Load().About(context.Background(), err.Error(), o.Logger, slog.LevelWarn, away, slog.Any("error", err))
 		}
 	}
 	connected := func(message string) nats.ConnHandler {
 		return func(*nats.Conn) {
-			told.Store(false)
+			reasons.Store(new(seldom.Log))
 			o.Logger.Info(message)
 		}
 	}

@@ -363,6 +363,31 @@ func TestSingleProcess(t *testing.T) {
 	})
 }
 
+// A process that was replaced ends when the one that had replaced it was killed. What restarts
+// it has it serve again, and continue what was left.
+func TestDeserted(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		system.Settings = append(system.Settings, "REPLICA_LEASE="+apptest.ShortLease)
+		system.Start()
+		old := system.Process()
+		gate := make(chan struct{})
+		c := one(system, gate, []string{"book"})
+		done := c.Start(t)
+		system.AwaitModel(t, c)
+		system.Start()
+		apptest.Eventually(t, "the model is asked by the next one", func() bool { return len(system.ModelCalls(c.Question)) == 2 })
+		later := system.Process()
+		system.ExpectEnd()
+		later.Kill()
+		if code := old.Wait().ExitCode(); code != 1 || !strings.Contains(old.LastLines(), "no process serves the database") {
+			t.Errorf("the old one ends with code %d, want 1 and why:\n%s", code, old.LastLines())
+		}
+		close(gate)
+		system.Start()
+		ends(t, system, map[*apptest.Conversation]<-chan error{c: done})
+	})
+}
+
 // refused starts the program and expects that it exits with the error why.
 func refused(t *testing.T, system *apptest.System, why, setting string) {
 	t.Helper()

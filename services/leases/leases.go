@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +55,8 @@ type Table interface {
 	// another one that is not.
 	Drain(ctx context.Context, id string) (others bool, err error)
 	Leave(ctx context.Context, id string) error
+	// Served reports whether a replica has a valid lease.
+	Served(ctx context.Context) (bool, error)
 }
 
 // Takeover finds replicas that are gone and what they have left.
@@ -103,6 +104,9 @@ type Leases struct {
 
 	live atomic.Int64  // replicas at the last renewal
 	now  chan struct{} // see LookNow
+
+	deserted      chan struct{} // see Deserted
+	desertedSince time.Time     // for Renew alone
 }
 
 // Live returns how many replicas serve the database, at least 1.
@@ -118,7 +122,7 @@ func New(base context.Context, o Options) *Leases {
 	if o.Metrics == nil {
 		o.Metrics = none{}
 	}
-	l := &Leases{Options: o, base: base, now: make(chan struct{}, 1)}
+	l := &Leases{Options: o, base: base, now: make(chan struct{}, 1), deserted: make(chan struct{})}
 	l.current = l.lease()
 	return l
 }
@@ -257,9 +261,13 @@ func (l *Leases) renew(ctx context.Context, patience time.Duration, lost func(*L
 	return l.joinAgain(ctx, patience)
 }
 
-// joinAgain gets a new lease for one of several replicas.
+// joinAgain gets a new lease for one of several replicas. A process that was alone has been
+// replaced.
 func (l *Leases) joinAgain(ctx context.Context, patience time.Duration) error {
-	if !l.Many || ctx.Err() != nil {
+	if !l.Many {
+		return l.checkSuccessor(ctx, patience)
+	}
+	if ctx.Err() != nil {
 		return nil
 	}
 	lease, sent := l.lease(), time.Now()
@@ -346,18 +354,6 @@ func (l *Leases) look(ctx context.Context) ([]string, error) {
 	}
 	return l.Takeover.Unfinished(ctx)
 }
-
-// Spread waits for a short random time, so that replicas that take runs at the
-// same time share them.
-func (l *Leases) Spread(ctx context.Context) error {
-	if !l.Many {
-		return nil
-	}
-	return concurrent.Pause(ctx, rand.N(spread)) //nolint:gosec // it guards nothing
-}
-
-// spread is the longest wait of Spread.
-const spread = 50 * time.Millisecond
 
 // HandOver says that the process is about to leave, and reports whether another
 // replica can continue its runs.

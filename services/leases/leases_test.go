@@ -155,6 +155,18 @@ func (t *table) Drain(_ context.Context, id string) (others bool, err error) {
 	return others, nil
 }
 
+func (t *table) Served(context.Context) (served bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.away {
+		return false, errAway
+	}
+	for _, row := range t.rows {
+		served = served || t.live(row)
+	}
+	return served, nil
+}
+
 func (t *table) LetGo(context.Context, string, []string) error { return nil }
 
 func (t *table) Expired(context.Context) (expired []string, err error) {
@@ -411,6 +423,42 @@ func TestReplacedInTheLog(t *testing.T) {
 		r.end()
 		if log := r.log.String(); strings.Count(log, "a later process serves the database") != 1 || strings.Contains(log, "other replicas") {
 			t.Errorf("the log does not say once that another process serves the database:\n%s", log)
+		}
+	})
+}
+
+// A process that was replaced says so when no other one has served the database for some time:
+// the later one has ended. An outage, in which nobody can renew a lease, does not count.
+func TestDeserted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		old := start(t, rows, false)
+		deserted := func() bool {
+			select {
+			case <-old.Deserted():
+				return true
+			default:
+				return false
+			}
+		}
+		passes(10 * lease)
+		later := start(t, rows, false)
+		passes(10 * lease)
+		rows.setAway(true)
+		passes(10 * lease)
+		rows.setAway(false)
+		passes(lease)
+		if !old.Current().Lost() || deserted() {
+			t.Fatalf("the old one is replaced: %t, deserted: %t; want true, false", old.Current().Lost(), deserted())
+		}
+		later.end() // without a word
+		passes(5 * lease)
+		if deserted() {
+			t.Error("deserted within five leases, in which the later one may be started again")
+		}
+		passes(2 * lease)
+		if !deserted() {
+			t.Error("not deserted, want that nobody serves the database to be found")
 		}
 	})
 }

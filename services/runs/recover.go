@@ -346,6 +346,10 @@ func (r *Runs) lost(lease *leases.Lease) {
 // Replica returns the name under which runs are this process's now.
 func (r *Runs) Replica() string { return r.leases.Current().ID }
 
+// Deserted returns a channel that is closed when this process was replaced and no other one
+// serves the database: only a new start takes up what is left.
+func (r *Runs) Deserted() <-chan struct{} { return r.leases.Deserted() }
+
 // LeaseLeft returns how long the process's lease is still valid.
 func (r *Runs) LeaseLeft() time.Duration { return r.leases.Left() }
 

@@ -181,6 +181,13 @@ func (r *Table) First(ctx context.Context, id string) (first bool, err error) {
 	return first, err
 }
 
+// Served reports whether a replica has a valid lease.
+func (r *Table) Served(ctx context.Context) (served bool, err error) {
+	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&served) },
+		`SELECT EXISTS (SELECT 1 FROM replicas WHERE gone_at IS NULL AND expires_at > clock_timestamp())`)
+	return served, err
+}
+
 // Now returns the time of the database's server.
 func (r *Table) Now(ctx context.Context) (now time.Time, err error) {
 	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&now) }, `SELECT clock_timestamp()`)

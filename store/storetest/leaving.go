@@ -83,7 +83,8 @@ func testReading(t *testing.T, url string) {
 	elsewhere("the other one is read still", "s", "b", true)
 }
 
-// testFirst is the one of the live replicas that does what only one of them does.
+// testFirst is the one of the live replicas that does what only one of them does. The database
+// is served until all have left.
 func testFirst(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
 	r := f.store.Replicas()
@@ -108,6 +109,12 @@ func testFirst(t *testing.T, url string) {
 	must(t, err)
 	equal(t, "others", others, false)
 	first("both are", false, false)
+	for _, id := range []string{"a", "b", ""} {
+		served, err := r.Served(f.ctx)
+		must(t, err)
+		equal(t, "served until all have left", served, id != "")
+		must(t, r.Leave(f.ctx, id))
+	}
 }
 
 // testTailBounds reads more of other replicas' runs than comes at once.
