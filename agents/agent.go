@@ -112,6 +112,7 @@ type loop struct {
 	ids      map[string]bool // their ids
 	shown    bool            // some text has been shown
 	outcomes []namedResult   // for the summary, newest last
+	whole    int             // see maxWhole
 }
 
 func newLoop(a *Agent, req *turn.Request, yield func(turn.Event, error) bool) *loop {
