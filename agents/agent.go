@@ -68,8 +68,9 @@ func New(model Model, opts Options) *Agent {
 // Run is the loop: a model call, the tools it asks for, the next call with
 // their results, until a reply asks for none. After the request's MaxIterations
 // calls one last call is made in which tools are forbidden; if that fails, a
-// plain summary of the results, marked Synthetic, replaces it. The work starts
-// when the sequence is ranged over; ranging over it twice does the work twice.
+// plain summary of the results, marked Synthetic, replaces it, unless the database
+// is away. The work starts when the sequence is ranged over; ranging over it twice
+// does the work twice.
 //
 // Events come as package turn documents them, and the sequence ends with
 // LoopComplete, with Cancelled, or with an error and a nil event. A failing
@@ -111,6 +112,7 @@ type loop struct {
 	ids      map[string]bool // their ids
 	shown    bool            // some text has been shown
 	outcomes []namedResult   // for the summary, newest last
+	whole    int             // see maxWhole
 }
 
 func newLoop(a *Agent, req *turn.Request, yield func(turn.Event, error) bool) *loop {

@@ -17,6 +17,7 @@ import (
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/modeltest"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -229,6 +230,7 @@ func TestRunMaxIterations(t *testing.T) {
 			"text Well", "text \n\n" + summary,
 			fmt.Sprintf("reply %q calls=0 first=1 max_iterations final synthetic", "Well\n\n"+summary), "done max_iterations 12",
 		}},
+		{"an image cannot be read now", modeltest.Fail(schemas.NewError(schemas.CodeInternal, "unread").Because(record.ErrUnavailable)), []string{"error internal"}},
 		{"says nothing", modeltest.Say(), []string{
 			"text " + summary, fmt.Sprintf("reply %q calls=0 first=1 max_iterations final synthetic", summary), "done max_iterations 24",
 		}},

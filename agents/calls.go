@@ -296,12 +296,13 @@ func (b *batch) end(e ended, results []*turn.Result) {
 	if e.void {
 		return
 	}
-	results[c.position] = &e.result
+	kept, own := b.keep(e.result)
+	results[c.position] = &own
 	if e.result.Payload != nil && !b.gone {
 		b.emit(turn.PayloadMade{Index: c.index, Payload: *e.result.Payload})
 	}
 	if !b.gone {
-		b.emit(turn.ToolComplete{Index: c.index, ID: c.ID, Name: c.Name, Result: e.result, ModelText: b.modelText(e.result)})
+		b.emit(turn.ToolComplete{Index: c.index, ID: c.ID, Name: c.Name, Result: kept, ModelText: own.Text})
 	}
 }
 

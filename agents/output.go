@@ -15,6 +15,9 @@ import (
 const (
 	// maxResultText is how many bytes of an output are kept.
 	maxResultText = 8 << 20
+	// maxWhole is how many bytes of outputs and data a run keeps whole. Of further results
+	// it keeps the text that the model gets.
+	maxWhole = 16 << 20
 	// maxPayload is the largest payload, in bytes; a larger one is dropped.
 	maxPayload = 8 << 20
 	// minToolOutput is the length in characters to which outputs are cut at most, when a
@@ -60,6 +63,21 @@ func clean(r turn.Result) turn.Result {
 		r.Data = nil
 	}
 	return r
+}
+
+// keep returns a result as the run keeps it, and what the loop itself needs of it.
+func (l *loop) keep(r turn.Result) (kept, own turn.Result) {
+	own = turn.Result{Text: l.modelText(r), Data: resultData(&r), IsError: r.IsError}
+	size := len(r.Text) + len(own.Data)
+	if l.whole+size > maxWhole {
+		own.Data = nil
+		if len(own.Text) < len(r.Text) {
+			r.Text = own.Text
+		}
+		return r, own
+	}
+	l.whole += size
+	return r, own
 }
 
 func validUTF8(raw []byte) []byte { return bytes.ToValidUTF8(raw, []byte("\uFFFD")) }

@@ -3,6 +3,7 @@ package agents
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -38,7 +40,7 @@ func (l *loop) ask(ctx context.Context, n int, reply *turn.Reply) bool {
 		return false
 	case err != nil && ctx.Err() != nil:
 		return l.cancelled(ctx)
-	case err != nil && !reply.Final:
+	case err != nil && (!reply.Final || errors.Is(err, record.ErrUnavailable)): // an image could not be read now
 		l.fail(err)
 		return false
 	case reply.Final && (err != nil || reply.Text == ""):

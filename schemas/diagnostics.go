@@ -62,9 +62,9 @@ type TraceIteration struct {
 	ToolCalls  []TraceToolCall `json:"tool_calls,omitempty"`
 }
 
-// TraceToolCall is a tool call with the tool's output and the part of it that
-// the model got. ModelOutput is absent if it equals the output; the run's
-// payloads have the whole payload.
+// TraceToolCall is a tool call with the tool's output, cut as CutText does, and the
+// part of it that the model got. ModelOutput is absent if it equals the output; the
+// run's payloads have the whole payload.
 type TraceToolCall struct {
 	ToolName    string          `json:"tool_name"`
 	ToolUseID   string          `json:"tool_use_id"`

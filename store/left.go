@@ -55,13 +55,14 @@ func (s *Store) left(ctx context.Context, ids []string, of map[string]*record.Le
 	return s.leftData(ctx, ids, of)
 }
 
-// leftCalls adds tool calls.
+// leftCalls adds tool calls, with as much of their outputs as is shown.
 func (s *Store) leftCalls(ctx context.Context, ids []string, of map[string]*record.Left) error {
 	var rows []toolCallRow
 	err := s.db.Read(ctx).Table("tool_calls").Where("run_id IN ?", ids).Order("run_id, idx").Find(&rows).Error
 	for i := range rows {
 		l := of[rows[i].RunID]
 		call, broken := rows[i].call()
+		call.Output = schemas.CutText(call.Output)
 		l.ToolCalls, l.Err = append(l.ToolCalls, call), errors.Join(l.Err, broken)
 	}
 	return err

@@ -102,7 +102,7 @@ func joined(tx *gorm.DB, chat int64, rows []blockRow) ([]schemas.Message, error)
 	if err != nil {
 		return nil, err
 	}
-	calls, err := toolCalls(tx, runs)
+	calls, err := toolCalls(tx, runs, shownCall)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func joined(tx *gorm.DB, chat int64, rows []blockRow) ([]schemas.Message, error)
 		if more := names[m.RunID]; more != "" {
 			m.BlockIDs = m.ID + more
 		}
-		m.Payloads, m.ToolHistory = inOrder(payloads[m.ID], m.Payloads), history(calls[m.RunID])
+		m.Payloads, m.ToolHistory = inOrder(payloads[m.ID], m.Payloads), calls[m.RunID]
 		if err := joinCustomPayload(m); err != nil {
 			return nil, err
 		}
@@ -164,15 +164,11 @@ func joinCustomPayload(m *schemas.Message) error {
 	return nil
 }
 
-// history returns the tool calls of a run for its message.
-func history(calls []record.ToolCall) []schemas.ToolCall {
-	var shown []schemas.ToolCall
-	for _, c := range calls {
-		shown = append(shown, schemas.ToolCall{
-			ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: schemas.CutText(c.Output), IsError: c.IsError, ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
-		})
+// shownCall returns a tool call for the history of its message.
+func shownCall(c *record.ToolCall) schemas.ToolCall {
+	return schemas.ToolCall{
+		ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: schemas.CutText(c.Output), IsError: c.IsError, ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
 	}
-	return shown
 }
 
 // Files returns the attachments of a user's message with their content.

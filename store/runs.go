@@ -167,15 +167,27 @@ func (s *Store) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint
 // ToolCalls returns the run's complete tool calls, in the order in which the
 // model asked for them.
 func (s *Store) ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error) {
-	byRun, err := toolCalls(s.db.Read(ctx), []string{id})
+	byRun, err := toolCalls(s.db.Read(ctx), []string{id}, func(c *record.ToolCall) record.ToolCall { return *c })
 	if err == nil && len(byRun[id]) == 0 {
 		err = s.runExists(ctx, id)
 	}
 	return byRun[id], s.db.Fault("tool calls", err)
 }
 
-// toolCalls returns the tool calls of the runs, by run.
-func toolCalls(tx *gorm.DB, ids []string) (map[string][]record.ToolCall, error) {
+// ToolCall returns the run's call of that index; schemas.ErrNotFound if it has none.
+func (s *Store) ToolCall(ctx context.Context, id string, index int) (record.ToolCall, error) {
+	var row toolCallRow
+	err := s.db.Read(ctx).Table("tool_calls").Where("run_id = ? AND idx = ?", id, index).Take(&row).Error
+	if err != nil {
+		return record.ToolCall{}, s.db.Fault("tool call", err)
+	}
+	call, err := row.call()
+	return call, s.db.Fault("tool call", err)
+}
+
+// toolCalls returns the tool calls of the runs, by run. Each is unpacked only for as: all of
+// them may be large.
+func toolCalls[T any](tx *gorm.DB, ids []string, as func(*record.ToolCall) T) (map[string][]T, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -183,13 +195,13 @@ func toolCalls(tx *gorm.DB, ids []string) (map[string][]record.ToolCall, error) 
 	if err := tx.Table("tool_calls").Where("run_id IN ?", ids).Order("run_id, idx").Find(&rows).Error; err != nil {
 		return nil, err
 	}
-	byRun := make(map[string][]record.ToolCall)
+	byRun := make(map[string][]T)
 	for i := range rows {
 		call, err := rows[i].call()
 		if err != nil {
 			return nil, err
 		}
-		byRun[call.RunID] = append(byRun[call.RunID], call)
+		byRun[call.RunID] = append(byRun[call.RunID], as(&call))
 	}
 	return byRun, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/openai/sending"
@@ -102,6 +103,7 @@ func (b *sentBody) get() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
+	time.AfterFunc(longSend, release)
 	body, err := again()
 	return &sentBody{ReadCloser: body, release: release}, err
 }

@@ -238,35 +238,43 @@ func TestMemoryOfARequestThatIsSentAgain(t *testing.T) {
 	}
 }
 
-// stall is a transport whose server takes the connection and reads nothing.
-type stall struct{}
+// stall is a transport whose server takes the connection and reads nothing: the first one, or
+// after that has been closed another one.
+type stall struct{ another bool }
 
-func (stall) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s stall) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := r.Body
+	if s.another {
+		body.Close()
+		body, _ = r.GetBody()
+	}
 	<-r.Context().Done()
-	r.Body.Close()
+	body.Close()
 	return nil, r.Context().Err()
 }
 
 // A request whose server does not read it gives its memory back long before the call ends: others may
 // be read.
 func TestMemoryOfARequestThatIsNotRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const firstToken = time.Hour
-		begun, held := time.Now(), time.Duration(0)
-		m, err := openai.New(openai.Config{
-			BaseURL: "http://upstream.test/v1", APIKey: "k", Transport: stall{}, Connect: 2 * firstToken, FirstToken: firstToken,
-			Memory: func(context.Context, int) (func(), error) {
-				return sync.OnceFunc(func() { held = time.Since(begun) }), nil
-			},
+	for _, another := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			const firstToken = time.Hour
+			begun, held := time.Now(), time.Duration(0)
+			m, err := openai.New(openai.Config{
+				BaseURL: "http://upstream.test/v1", APIKey: "k", Transport: stall{another}, Connect: 2 * firstToken, FirstToken: firstToken,
+				Memory: func(context.Context, int) (func(), error) {
+					return sync.OnceFunc(func() { held = time.Since(begun) }), nil
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ask(t.Context(), m, look(&album{content: "AAAA"})); schemas.Visible(err).Code != schemas.CodeUpstreamTimeout {
+				t.Errorf("got %v, want that the model did not answer in time", err)
+			}
+			if held > time.Minute || time.Since(begun) != firstToken {
+				t.Errorf("another connection %t: memory was held for %v of %v", another, held, time.Since(begun))
+			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ask(t.Context(), m, look(&album{content: "AAAA"})); schemas.Visible(err).Code != schemas.CodeUpstreamTimeout {
-			t.Errorf("got %v, want that the model did not answer in time", err)
-		}
-		if held > time.Minute || time.Since(begun) != firstToken {
-			t.Errorf("memory was held for %v of %v", held, time.Since(begun))
-		}
-	})
+	}
 }

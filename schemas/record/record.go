@@ -50,7 +50,8 @@ type Taken struct {
 }
 
 // Left is what the attempts of a run have stored: the checkpoints and the segments of its
-// log in order, and its calls in the order in which the model asked for them.
+// log in order, and its calls in the order in which the model asked for them, with as much
+// of their outputs as is shown.
 type Left struct {
 	Run
 	Checkpoints []Checkpoint

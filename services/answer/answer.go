@@ -89,7 +89,7 @@ type Writer struct {
 	notes notes
 }
 
-// call is a tool call of the run.
+// call is a tool call of the run. Its Output is what its history shows: the whole one is only stored.
 type call struct {
 	record.ToolCall
 	payload *schemas.CustomPayload

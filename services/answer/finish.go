@@ -178,7 +178,7 @@ func (wr *Writer) history() []schemas.ToolCall {
 			continue
 		}
 		list = append(list, schemas.ToolCall{
-			ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: schemas.CutText(c.Output), IsError: c.IsError,
+			ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: c.Output, IsError: c.IsError,
 			ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: wr.tool(c.Name).Title, Done: wr.tool(c.Name).Done,
 		})
 	}

@@ -102,7 +102,7 @@ func (wr *Writer) restoreCalls(e *attempts.Earlier, reply turn.Reply) {
 func (wr *Writer) takeOver(row record.ToolCall) {
 	c := wr.at(row.Index)
 	c.ToolCall, c.payload = row, row.Payload
-	result := turn.Result{Text: row.Output, IsError: row.IsError, Duration: row.Duration}
+	result := turn.Result{Text: row.ModelOutput, IsError: row.IsError, Duration: row.Duration}
 	if row.Payload != nil {
 		result.Payload = &turn.Payload{Type: row.Payload.Type, Data: row.Payload.Data}
 		wr.payloads.Keep(*row.Payload, payloads.CallPlace(row.Index))

@@ -44,7 +44,7 @@ type Run struct {
 	ChatKey                  string
 	NewChat                  bool
 	MessageID, UserMessageID string
-	UserMessage              *record.UserMessage // nil if it has to be read from the store
+	UserMessage              *schemas.Message // nil if it has to be read from the store, as one with files
 	CreatedAt                time.Time
 	Request                  *schemas.ChatRequest
 	Earlier                  *attempts.Earlier // nil in the first attempt

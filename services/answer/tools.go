@@ -206,11 +206,12 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 	if c.payload != nil {
 		wr.writes.Payload(*c.payload)
 	}
-	wr.result(e.Index, e.Result)
-	if wr.repeatable(e.Index) {
-		row := c.ToolCall
-		wr.writes.AddLater(&record.Write{ToolCall: &row})
-	} else if err := wr.writeCall(c).Wait(context.WithoutCancel(wr.ctx)); err != nil { // it is stored even while the run is being stopped
+	wr.result(e.Index, turn.Result{Text: e.ModelText, IsError: e.Result.IsError})
+	row := c.ToolCall
+	c.Output = schemas.CutText(c.Output)
+	if write := (&record.Write{ToolCall: &row}); wr.repeatable(e.Index) {
+		wr.writes.AddLater(write)
+	} else if err := wr.Write(write).Wait(context.WithoutCancel(wr.ctx)); err != nil { // it is stored even while the run is being stopped
 		wr.fail(err)
 		return
 	}
@@ -272,7 +273,7 @@ func (wr *Writer) recordOvertaken() {
 	}
 }
 
-// result puts a call's outcome into its step.
+// result puts a call's outcome into its step: what the model got.
 func (wr *Writer) result(index int, result turn.Result) {
 	if n := wr.stepOf(index); n < len(wr.steps) {
 		s := &wr.steps[n]
@@ -288,7 +289,7 @@ func (wr *Writer) completed(c *call) {
 
 func (wr *Writer) showEnd(c *call, status string) {
 	wr.emit(wr.levels.Result(c.Index, status), &runlog.ToolComplete{
-		Tool: c.Name, ToolUseID: c.ToolUseID, Index: c.Index, IsError: c.IsError, Done: wr.tool(c.Name).Done, Output: schemas.CutText(c.Output), Apart: true,
+		Tool: c.Name, ToolUseID: c.ToolUseID, Index: c.Index, IsError: c.IsError, Done: wr.tool(c.Name).Done, Output: c.Output, Apart: true,
 	})
 	wr.levels.CloseTool(c.Index, status, c.payload)
 	c.done = true

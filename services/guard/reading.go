@@ -35,9 +35,9 @@ type ReadingOptions struct {
 	Owner         string
 	ChatID        int64
 	RunID         string
-	Question      *record.UserMessage // nil if it has to be read from the store, as one with files
-	QuestionAlone bool                // the chat has no other message than Question
-	Outside       bool                // the system prompt has text from outside
+	Question      *schemas.Message // nil if it has to be read from the store, as one with files
+	QuestionAlone bool             // the chat has no other message than Question
+	Outside       bool             // the system prompt has text from outside
 	// Tool returns the tool that a call names, even if the page does not offer
 	// it.
 	Tool func(name string) (turn.Tool, bool)
@@ -156,7 +156,7 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 		g.Outside()
 	}
 	if r.Question != nil && r.QuestionAlone {
-		r.readUser(g, &r.Question.Message, nil, nil)
+		r.readUser(g, r.Question, nil, nil)
 		return nil
 	}
 	list, whole, err := r.messages(ctx)
@@ -168,7 +168,7 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 	}
 	suggested := suggestions(list)
 	if r.Question != nil {
-		r.readUser(g, &r.Question.Message, nil, suggested)
+		r.readUser(g, r.Question, nil, suggested)
 	}
 	files := 0
 	for _, m := range slices.Backward(list) {

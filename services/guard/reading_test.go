@@ -45,7 +45,7 @@ func (c *chat) File(_ context.Context, _ string, _ int64, id string, n int) (str
 const denied = "The user denied this call."
 
 // reading returns what the model of a run of the chat has read.
-func (c *chat) reading(question *record.UserMessage) *guard.Reading {
+func (c *chat) reading(question *schemas.Message) *guard.Reading {
 	tools := map[string]turn.Tool{"fetch": fetch, "find": find, "own": own, "order": order}
 	return guard.NewReading(guard.ReadingOptions{
 		Store: c, RunID: "now", Question: question,

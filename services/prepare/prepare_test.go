@@ -88,7 +88,7 @@ func asked(t *testing.T, body string) answer.Run {
 		t.Fatalf("%s: %v", body, err)
 	}
 	m := schemas.Message{ID: "q", Role: "user", Content: req.Message}
-	return answer.Run{ID: "run", Owner: ann, ChatID: 7, Request: req, UserMessageID: "q", UserMessage: &record.UserMessage{Message: m}}
+	return answer.Run{ID: "run", Owner: ann, ChatID: 7, Request: req, UserMessageID: "q", UserMessage: &m}
 }
 
 // options are the options of a service with two models, of which one takes few tokens.

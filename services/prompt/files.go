@@ -47,19 +47,7 @@ func (h *History) addFiles(ctx context.Context, in HistoryInput, m *schemas.Mess
 	if err != nil {
 		return err
 	}
-	return h.attach(in, m.ID, msg, files)
-}
-
-// given renders the message to answer that the caller has.
-func (h *History) given(in HistoryInput) (turn.Message, error) {
-	m := &in.Current.Message
-	msg := userTurn(m)
-	return msg, h.attach(in, m.ID, &msg, in.Current.Files)
-}
-
-// attach adds a message's files, which have been read, to msg.
-func (h *History) attach(in HistoryInput, messageID string, msg *turn.Message, files []schemas.Attachment) error {
 	return attach(msg, files, func(n int) turn.ImageSource {
-		return &storedImage{files: h.Files, owner: in.Owner, chat: in.ConversationID, messageID: messageID, n: n}
+		return &storedImage{files: h.Files, owner: in.Owner, chat: in.ConversationID, messageID: m.ID, n: n}
 	})
 }

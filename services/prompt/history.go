@@ -99,9 +99,8 @@ type HistoryInput struct {
 	ConversationID int64
 	// UserMessageID is the message to answer.
 	UserMessageID string
-	// Current is that message with its files if the caller has it; otherwise it
-	// is read.
-	Current *record.UserMessage
+	// Current is that message if the caller has it and it has no files; otherwise it is read.
+	Current *schemas.Message
 	// Alone is true if the chat has no other messages: then nothing is read if
 	// Current is set.
 	Alone bool
@@ -156,8 +155,7 @@ func (h *History) Within(tokens int) *History {
 // the store, or are ctx's cause.
 func (h *History) Messages(ctx context.Context, in HistoryInput) (list []turn.Message, question string, err error) {
 	if in.Alone && in.Current != nil {
-		current, err := h.given(in)
-		return []turn.Message{current}, in.Current.Content, err
+		return []turn.Message{userTurn(in.Current)}, in.Current.Content, nil
 	}
 	past, err := h.read(ctx, in)
 	if err != nil {
@@ -327,8 +325,7 @@ func (r *historyRead) split(read []schemas.Message, id string) {
 // current renders the whole message to answer, and returns what the user wrote.
 func (h *History) current(ctx context.Context, in HistoryInput, past historyRead) (msg turn.Message, question string, err error) {
 	if in.Current != nil {
-		msg, err = h.given(in)
-		return msg, in.Current.Content, err
+		return userTurn(in.Current), in.Current.Content, nil
 	}
 	m := past.current
 	if m == nil {

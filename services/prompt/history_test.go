@@ -492,13 +492,12 @@ func TestHistoryOfANewChatReadsNothing(t *testing.T) {
 	c := &storedChat{err: errDatabase}
 	list, question, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{
 		Owner: alice, UserMessageID: "u0", Alone: true,
-		Current: &record.UserMessage{Message: schemas.Message{ID: "u0", Role: "user", Content: "Hi"}, Files: []schemas.Attachment{{Name: "a", MIME: "text/csv", Content: "1"}}},
+		Current: &schemas.Message{ID: "u0", Role: "user", Content: "Hi"},
 	})
 	if err != nil || c.reads != 0 || question != "Hi" {
 		t.Fatalf("got the question %q, %v after %d reads; want %q and no reads", question, err, c.reads, "Hi")
 	}
-	want := "user: Hi\n\nAttached file (text/csv):\n<data name=\"a\">\n  1\n</data>\n"
-	if diff := cmp.Diff(want, conversation(list)); diff != "" {
+	if diff := cmp.Diff("user: Hi\n", conversation(list)); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 }

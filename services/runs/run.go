@@ -95,7 +95,7 @@ func (r *Runs) launch(ctx context.Context, q *questions.Question, lease *leases.
 	run := newRun(&q.Run, lease, release)
 	run.NewChat, run.Replaces = q.NewChat, q.Replaces
 	if m := q.UserMessage; m != nil && len(m.Files) == 0 { // files are read when the prompt is made: the run may wait long before
-		run.UserMessage = m
+		run.UserMessage = &m.Message
 	}
 	run.take(light(q.Request), q.Claim)
 	if q.State == schemas.RunRunning {

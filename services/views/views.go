@@ -23,7 +23,8 @@ type Store interface {
 	// RunsAfter returns the ids of the runs after one in its chat, the oldest
 	// first, at most limit.
 	RunsAfter(ctx context.Context, id string, limit int) ([]string, error)
-	ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error)
+	// ToolCall returns a call of a run; schemas.ErrNotFound if it has none of that index.
+	ToolCall(ctx context.Context, id string, index int) (record.ToolCall, error)
 	Trace(ctx context.Context, id string) (json.RawMessage, error)
 }
 
@@ -107,20 +108,15 @@ func (v *Views) ToolCall(ctx context.Context, user schemas.User, id string, inde
 	if _, err := v.Owned(ctx, user, id); err != nil {
 		return schemas.ToolCall{}, err
 	}
-	rows, err := v.options.Store.ToolCalls(ctx, id)
+	c, err := v.options.Store.ToolCall(ctx, id, index)
 	if err != nil {
 		return schemas.ToolCall{}, err
 	}
-	for _, c := range rows {
-		if c.Index == index {
-			words := v.options.Words(c.Name, user)
-			return schemas.ToolCall{
-				ToolName: c.Name, Input: c.Input, Output: c.Output, IsError: c.IsError,
-				ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: words.Title, Done: words.Done,
-			}, nil
-		}
-	}
-	return schemas.ToolCall{}, schemas.ErrNotFound
+	words := v.options.Words(c.Name, user)
+	return schemas.ToolCall{
+		ToolName: c.Name, Input: c.Input, Output: c.Output, IsError: c.IsError,
+		ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: words.Title, Done: words.Done,
+	}, nil
 }
 
 // Diagnostics returns the trace of an ended run of the user.

@@ -103,6 +103,7 @@ func calls(s *store.Store, owner string, g *record.Begin) map[string]func(ctx co
 		"next segment":     func(ctx context.Context) error { _, err := s.NextSegment(ctx, run, 0); return err },
 		"checkpoints":      func(ctx context.Context) error { _, err := s.Checkpoints(ctx, run); return err },
 		"tool calls":       func(ctx context.Context) error { _, err := s.ToolCalls(ctx, run); return err },
+		"tool call":        func(ctx context.Context) error { _, err := s.ToolCall(ctx, run, 0); return err },
 		"trace":            func(ctx context.Context) error { _, err := s.Trace(ctx, run); return err },
 		"chats":            func(ctx context.Context) error { _, err := s.Chats(ctx, owner, record.ChatQuery{}); return err },
 		"chat":             func(ctx context.Context) error { _, err := s.Chat(ctx, owner, id); return err },

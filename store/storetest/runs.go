@@ -229,6 +229,14 @@ func testLongOutput(f *fixture) {
 	calls, err := f.store.ToolCalls(f.ctx, w.RunID)
 	must(f, err)
 	equal(f, "whole output", calls[1].Output, over)
+	call, err := f.store.ToolCall(f.ctx, w.RunID, 1)
+	must(f, err)
+	equal(f, "the call alone", call, calls[1])
+	_, err = f.store.ToolCall(f.ctx, w.RunID, 2)
+	fails(f, "a call that there is not", err, schemas.ErrNotFound)
+	f.store.Left(f.ctx, []string{w.RunID}, 1, func(some []record.Left) {
+		equal(f, "what is left of the output", some[0].ToolCalls[1].Output, m.ToolHistory[1].Output)
+	})
 }
 
 func testTrace(f *fixture) {

@@ -253,7 +253,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** A tool call with its whole output */
+        /**
+         * A tool call with its whole output
+         * @description The outputs of a run are stored whole up to 16 MiB together. Of later ones what the model got is stored.
+         */
         get: operations["getToolCall"];
         put?: never;
         post?: never;
@@ -2632,8 +2635,9 @@ export interface components {
             tool_use_id: string;
             /** @description Any JSON */
             input: unknown;
+            /** @description Cut after 16,000 characters; `/api/chat/runs/{run_id}/tools/{index}` has it whole */
             output?: string;
-            /** @description What the model got instead of the whole output */
+            /** @description What the model got instead of this output */
             model_output?: string;
             is_error?: boolean;
             /** @description The call's payload; `payloads` and `GET /api/chats/{conversation_id}/payloads/{payload_id}` have it whole */
