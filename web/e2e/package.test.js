@@ -134,6 +134,29 @@ process.stdout.write(renderToString(<Page />))
   assert.equal(config.trim(), run(process.execPath, ['documented.mjs'], app))
 })
 
+/** What React's server makes of a module for the browser: its exports may be named and rendered there, and not called. */
+const forBrowser = {
+  name: 'for-browser', enforce: 'pre',
+  transform(code) {
+    if (!/^['"]use client['"]/.test(code)) return undefined
+    const names = code.match(/^export \{(.*)\};$/m)[1].split(',').map((name) => name.trim().split(' as '))
+    return `${names.map(([name], i) => `const own${i} = () => { throw new Error('${name} is called on the server') }`).join('\n')}\nexport { ${names.map(([name, as = name], i) => `own${i} as ${as}`).join(', ')} }`
+  },
+}
+
+test('a server component may import each of its entries', async () => {
+  const app = join(work, 'server')
+  mkdirSync(app)
+  writeFileSync(join(app, 'entries.js'), `
+import * as tray from '@chattray/react'
+import * as documents from '@chattray/react/documents'
+import * as research from '@chattray/react/research'
+process.stdout.write([tray.HistoryPanel, documents.DocumentPane, research.registerBundledPayloads].map((part) => typeof part).join())
+`)
+  await build({ root: app, configFile: false, logLevel: 'error', plugins: [forBrowser], build: { ssr: 'entries.js', outDir: 'built', rolldownOptions: { treeshake: false, output: { entryFileNames: 'entries.mjs' } } }, ssr: { noExternal: true } })
+  assert.equal(run(process.execPath, ['built/entries.mjs'], app), 'function,function,function')
+})
+
 test('the example without a build runs under its strict policy: a script, a style sheet and the service', async () => {
   const app = join(work, 'script-tag')
   run('cp', ['-r', join(web, 'examples/script-tag'), app], work)

@@ -1,9 +1,10 @@
-import { render, screen, waitFor } from '@testing-library/react'
+import { act, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { StrictMode, useEffect, useState } from 'react'
+import { StrictMode, Suspense, useEffect, useState } from 'react'
+import { hydrateRoot, type Root } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'
 import { describe, expect, it, vi } from 'vitest'
-import { ChatProvider, ChatStore, ChatTray, useChatContext, useThreads } from '../src'
+import { ChatProvider, ChatStore, ChatTray, useChatContext, useChatState, useThreads } from '../src'
 import { answerFrames, event, fakeApi, json, sse } from './fakes'
 import { type Answer, show, input, posts, settled, message, chat, slow, live } from './shown'
 
@@ -107,6 +108,40 @@ describe('the page around', () => {
     const html = renderToString(<ChatProvider context={{ current_page: 'x' }}><ChatTray layout="sidebar" defaultOpen /></ChatProvider>)
     expect(html).toBe('<div class="ct-root " data-layout="sidebar" data-theme="auto"></div>')
     expect(opened).not.toHaveBeenCalled()
+  })
+
+  it('is hydrated without a difference where the browser has a model and a chat, also where a part comes after the chat', async () => {
+    const { api } = fakeApi(({ path }) => (path.startsWith('/api/chats/7') ? chat([message('a', 'assistant', 'Kept.')]) : undefined))
+    let comes = () => undefined as void
+    const coming = new Promise<void>((resolve) => {
+      comes = resolve
+    })
+    let here = true
+    function Late() {
+      const count = useChatState((state) => state.messages.length)
+      if (!here) throw coming
+      return <p>{`late: ${count}`}</p>
+    }
+    const Own = () => <p>{`model: ${useChatState((state) => state.model)}, ${useChatState().messages.length}`}</p>
+    const page = <ChatProvider api={api} storageKey="k"><Own /><Suspense fallback={null}><Late /></Suspense></ChatProvider>
+    const place = document.body.appendChild(document.createElement('div'))
+    place.innerHTML = renderToString(page)
+    localStorage.setItem('chattray:k:model', 'small')
+    localStorage.setItem('chattray:k:conversation', '7')
+    const differences: unknown[] = []
+    let root: Root | undefined
+    here = false
+    act(() => {
+      root = hydrateRoot(place, page, { onRecoverableError: (error) => differences.push(error) })
+    })
+    await screen.findByText('model: small, 1')
+    screen.getByText('late: 0')
+    here = true
+    comes()
+    await screen.findByText('late: 1')
+    expect(differences).toEqual([])
+    act(() => root?.unmount())
+    place.remove()
   })
 })
 

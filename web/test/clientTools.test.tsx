@@ -39,6 +39,15 @@ describe('a tool of the page', () => {
     expect(told()[0]!.body).toEqual(want instanceof Object && 'output' in want ? { tool_use_id: 't1', ...want } : want)
   })
 
+  it('that has no JSON schema is refused where it is offered, and keeps no message from being sent', () => {
+    const { tools } = world()
+    const input_schema: Record<string, unknown> = { type: 'object' }
+    input_schema.properties = { again: input_schema }
+    expect(() => tools.register({ ...spec, input_schema, handler: nothing })).toThrow(TypeError)
+    tools.register({ ...spec, handler: nothing })
+    expect(tools.specs()).toEqual([spec])
+  })
+
   it('runs in a frame whose browser gives it no locks', async () => {
     vi.stubGlobal('navigator', { ...navigator, locks: { request: () => Promise.reject(new DOMException('Access to the Locks API is denied in this context.', 'SecurityError')) } })
     onTestFinished(() => void vi.unstubAllGlobals())

@@ -232,6 +232,19 @@ describe('Escape', () => {
     expect(screen.queryByRole('button', { name: 'Close panel' })).toBeNull()
   })
 
+  it('closes a part of the tray also where the page has the package twice', async () => {
+    const copy = '../src/state/keys.ts?copy'
+    const { keepEscape } = (await import(copy)) as typeof import('../src/state/keys')
+    onTestFinished(keepEscape())
+    const { user } = show(answers, {}, 'k')
+    await screen.findByText('Two.')
+    await user.click(await screen.findByRole('button', { name: 'More options' }))
+    await user.click(await screen.findByRole('menuitem', { name: 'Keyboard' }))
+    await screen.findByRole('button', { name: 'Close panel' })
+    act(() => input().focus())
+    expect([escape(), screen.queryByRole('button', { name: 'Close panel' })]).toEqual([false, null])
+  })
+
   /** How dialogs hear of Escape: from where, on its way down or up, and what they leave alone. */
   const dialogs: [string, EventTarget, boolean, (e: KeyboardEvent) => boolean][] = [
     ['Radix', document, true, (e) => e.defaultPrevented],

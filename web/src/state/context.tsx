@@ -7,7 +7,7 @@ import type { StandardSchema } from '../payloads/standardSchema'
 import { specOf, type ClientTool, type SchemaTool } from './store/clientTools'
 import { same } from './values/same'
 import { ChatStore } from './store/store'
-import type { ChatState, GeneralChatMessage, SendOptions } from './values/state'
+import { emptyState, type ChatState, type GeneralChatMessage, type SendOptions } from './values/state'
 import { useLatest } from './useLatest'
 import { LabelsProvider } from './words'
 
@@ -112,15 +112,15 @@ export function useChatState<T>(selector?: (state: ChatState) => T): T | ChatSta
   const read = useMemo(() => {
     const select: (state: ChatState) => T | ChatState = selector ?? whole
     let last: { state: ChatState; value: T | ChatState } | undefined
-    return () => {
-      const state = store.getSnapshot()
+    return (state: ChatState) => {
       if (last?.state === state) return last.value
       const value = select(state)
       last = { state, value: last && same(last.value, value) ? last.value : value }
       return last.value
     }
-  }, [store, selector])
-  return useSyncExternalStore(store.subscribe, read, read)
+  }, [selector])
+  // A server has no chat: what it has rendered is hydrated without one, also where the chat is open by then.
+  return useSyncExternalStore(store.subscribe, () => read(store.getSnapshot()), () => read(emptyState))
 }
 
 /** The chat's state, and what can be done. */

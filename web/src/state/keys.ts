@@ -25,17 +25,13 @@ function ownOf(e: Event): Element | undefined {
   return target instanceof Element && target.closest('[data-ct-escape], .ct-own, dialog, [popover]')?.matches('[data-ct-escape]') ? target : undefined
 }
 
-/** The presses of Escape that a part has for itself. */
-const own = new WeakSet<object>()
-
 /** Prevents Escape for such parts before it is on its way down: dialogs such as those of Radix take it there. It does so until the returned function is called. */
 export function keepEscape(): () => void {
   const keep = (e: KeyboardEvent) => {
     if (e.defaultPrevented || keyOf(e) !== 'Escape' || !ownOf(e)) return
     e.preventDefault()
-    own.add(e)
-    // What takes it before the part does has it.
-    e.preventDefault = () => void own.delete(e)
+    // What takes it before the part does has it. The mark is on the event: a page may have the package twice.
+    e.preventDefault = () => Reflect.deleteProperty(e, 'preventDefault')
   }
   const mark = (e: Event) => ownOf(e)?.setAttribute(MANTINE, 'true')
   addEventListener('keydown', keep, true)
@@ -51,7 +47,7 @@ export function keepEscape(): () => void {
  * In a dialog or a popover of the page within the part, and in a window that React knows to be within it, it is not for the part.
  */
 export function takeEscape(e: KeyPress & Pick<Event, 'currentTarget' | 'defaultPrevented' | 'preventDefault' | 'stopPropagation' | 'target'>): boolean {
-  if ((e.defaultPrevented && !own.has(e.nativeEvent ?? e)) || keyOf(e) !== 'Escape') return false
+  if ((e.defaultPrevented && !Object.hasOwn(e.nativeEvent ?? e, 'preventDefault')) || keyOf(e) !== 'Escape') return false
   const { currentTarget: part, target } = e
   if (part instanceof Element && target instanceof Element) {
     const over = target.closest('dialog, [popover]')

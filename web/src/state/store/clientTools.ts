@@ -78,8 +78,10 @@ export class ClientTools {
     this.key = name && `chattray:${name}:answered`
   }
 
-  /** Offers a tool from the next message on, until the function returned is called. Of several with one name the last one counts. */
+  /** Offers a tool from the next message on, until the function returned is called. Of several with one name the last one counts. It throws if the tool has no JSON schema. */
   register(tool: ClientTool): () => void {
+    // One that cannot be sent is refused: it would keep every message from being sent.
+    JSON.stringify(specOf(tool))
     this.tools.add(tool)
     for (const look of this.looking) look()
     return () => void this.tools.delete(tool)

@@ -49,8 +49,7 @@ export function fold(state: Fold, frame: MessageFrame): Fold {
 
 /** The number in a chunk's id; 0 when there is none. */
 export function sequenceOf(frame: MessageFrame): number {
-  const match = /^C(\d{1,15})$/.exec(frame.chunk_id ?? '')
-  return match ? Number(match[1]) : 0
+  return Number(/^C(\d{1,15})$/.exec(frame.chunk_id ?? '')?.[1] ?? 0)
 }
 
 function foldMessages(messages: readonly Folded[], frame: MessageFrame, seq: number): readonly Folded[] {
@@ -93,7 +92,7 @@ function closeMessage(messages: readonly Folded[], props: Props): readonly Folde
  * Returns props with an action applied. With a path the value is the one at the same path in frame; without one the action
  * applies to each key of frame.
  */
-export function applyDelta(props: Props, path: string, action: string = 'append', frame: Props): Props {
+export function applyDelta(props: Props, path: string, action: string | undefined, frame: Props): Props {
   const act = (action || 'append') as DeltaAction
   if (!['append', 'replace', 'merge', 'set'].includes(act)) throw new Refused(`unknown action ${action}`)
   refuseUnsafe(frame, 0)
@@ -164,7 +163,7 @@ function update(node: unknown, there: boolean, keys: string[], action: DeltaActi
     return out
   }
   if (isObject(into)) return { ...into, [key]: update(into[key], Object.hasOwn(into, key), rest, action, value) }
-  throw new Refused(`"${key}" is inside of something that has no keys`)
+  throw new Refused(`what is before "${key}" has no keys`)
 }
 
 /** The action on one value. Where the kinds do not fit, the new value replaces the old. */
