@@ -191,11 +191,11 @@ func (f *Filter) suggestedAction(item json.RawMessage) (a schemas.SuggestedActio
 	if json.Unmarshal(item, &a) != nil || isBlank(a.Label) || a.Action == "" {
 		return a, errAction
 	}
-	declared, ok := f.grammar.actions[a.Action]
-	if !ok {
+	at := slices.IndexFunc(f.grammar.actions, func(d schemas.Action) bool { return d.Action == a.Action })
+	if at < 0 {
 		return a, errUndeclared
 	}
-	a.Handler = declared.Handler
+	a.Handler = f.grammar.actions[at].Handler
 	if !slices.Contains([]string{"primary", "secondary", "warning"}, a.Style) {
 		a.Style = ""
 	}

@@ -81,8 +81,7 @@ const (
 type grammar struct {
 	markers []marker
 	class   [256]class
-	// actions are the declared actions by name.
-	actions map[string]schemas.Action
+	actions []schemas.Action // the declared ones
 	// fits returns why a click on a declared action with these data would be refused.
 	fits func(action string, data json.RawMessage) error
 }
@@ -91,7 +90,7 @@ func newGrammar(types []turn.PayloadType, actions []schemas.Action, fits func(ac
 	g := &grammar{
 		fits:    fits,
 		markers: make([]marker, 0, len(types)+2),
-		actions: make(map[string]schemas.Action, len(actions)),
+		actions: actions,
 	}
 	g.markers = append(g.markers, marker{name: markerValues, open: '['}, marker{name: markerActions, open: '['})
 	for i := range types {
@@ -114,9 +113,6 @@ func newGrammar(types []turn.PayloadType, actions []schemas.Action, fits func(ac
 		g.class[g.markers[i].name[0]] = start
 	}
 	g.class['\n'], g.class['['] = stop, stop
-	for _, a := range actions {
-		g.actions[a.Action] = a
-	}
 	return g
 }
 

@@ -114,14 +114,15 @@ func (b *batch) note(run *runState, w *record.Write) {
 
 // addEntries adds the rows of the journal. A run that the batch ends needs nothing there.
 func (b *batch) addEntries() {
-	for _, e := range b.entries {
+	entries := slices.DeleteFunc(b.entries, func(e packed.Entry) bool { return b.runs[e.Run].state.Terminal() })
+	for i, e := range entries {
 		run := b.runs[e.Run]
-		if run.state.Terminal() {
-			continue
-		}
 		if b.replica != run.replica {
 			b.endRow()
 			b.replica = run.replica
+		}
+		if b.journal == nil {
+			b.journal = make([]byte, 0, rowSize(entries[i:]))
 		}
 		before := len(b.journal)
 		b.journal = packed.AppendEntry(b.journal, e)
@@ -131,6 +132,14 @@ func (b *batch) addEntries() {
 		}
 	}
 	b.endRow()
+}
+
+// rowSize is about the size of the row that begins with the first of the entries.
+func rowSize(entries []packed.Entry) (size int) {
+	for i := 0; i < len(entries) && size < journalRow; i++ {
+		size += entries[i].MaxSize()
+	}
+	return size
 }
 
 func (b *batch) endRow() {

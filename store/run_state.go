@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/store/sqldb"
@@ -29,6 +30,8 @@ func (b *batch) loadRuns() error {
 			ids = append(ids, id)
 		}
 	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids) // a run that ends often has several writes
 	return lockRuns(b.ctx, b.tx, ids, func(r *runState) { b.runs[r.id] = r })
 }
 

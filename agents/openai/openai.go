@@ -142,7 +142,6 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 		TLSHandshakeTimeout: defaultConnect,
 		DisableCompression:  true,
 		WriteBufferSize:     writeBuffer,
-		ReadBufferSize:      readBuffer,
 	}
 }
 
@@ -156,8 +155,6 @@ const (
 	silence = 15 * time.Second
 	// writeBuffer holds a request's head; a longer body is written directly.
 	writeBuffer = 1 << 10
-	// readBuffer holds as much as a stream of tokens delivers at once.
-	readBuffer = 2 << 10
 )
 
 // Stream makes one call, as agents.Model describes.

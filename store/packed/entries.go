@@ -26,6 +26,21 @@ const (
 	entryCheckpoint
 )
 
+// maxHead is more than an entry takes beside its run's id and its data.
+const maxHead = 8 * binary.MaxVarintLen64
+
+// MaxSize is at least the length of the encoded entry.
+func (e Entry) MaxSize() int {
+	size := maxHead + len(e.Run)
+	if e.Segment != nil {
+		size += len(e.Segment.Data)
+	}
+	if e.Checkpoint != nil {
+		size += len(e.Checkpoint.Data)
+	}
+	return size
+}
+
 // AppendEntry appends an encoded entry to dst.
 func AppendEntry(dst []byte, e Entry) []byte {
 	parts := byte(0)

@@ -41,6 +41,9 @@ func TestJournalRow(t *testing.T) {
 	ends := map[int]int{0: 0}
 	for n := range want {
 		ends[len(encode(want[:n+1]))] = n + 1
+		if size := len(encode(want[n : n+1])); size > want[n].MaxSize() {
+			t.Errorf("entry %d has %d bytes, more than its greatest size %d", n, size, want[n].MaxSize())
+		}
 	}
 	whole := 0
 	for cut := range row {

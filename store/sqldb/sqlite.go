@@ -320,7 +320,7 @@ func (w *sqliteWriter) forEach(ctx context.Context, statement string, rows [][]a
 	if err := ctx.Err(); err != nil || len(rows) == 0 {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx)
+	ctx = context.Background() // see run
 	st, err := w.prepare(ctx, statement)
 	if err != nil {
 		return err
