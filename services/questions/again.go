@@ -10,13 +10,23 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Repeated returns the run that was started under the same Idempotency-Key.
-func (q *Questions) Repeated(ctx context.Context, user schemas.User, o record.StartOptions) (record.Run, error) {
-	stored, err := q.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
-	if err == nil && stored.BodyHash != o.BodyHash {
-		err = schemas.ErrKeyReused
+// Repeated returns the run that the same request has begun before: under its Idempotency-Key,
+// or with the id that it gives its message. A client that does not know whether its request
+// arrived sends it again.
+func (q *Questions) Repeated(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (record.Run, error) {
+	if o.IdempotencyKey != "" {
+		stored, err := q.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
+		if err == nil && stored.BodyHash != o.BodyHash {
+			err = schemas.ErrKeyReused
+		}
+		if !errors.Is(err, schemas.ErrNotFound) {
+			return stored, err
+		}
 	}
-	return stored, err
+	if req.MessageID == "" {
+		return record.Run{}, schemas.ErrNotFound
+	}
+	return q.resent(ctx, user, req)
 }
 
 // Instead returns the run that the request of a question has begun before, if the first write
@@ -24,9 +34,13 @@ func (q *Questions) Repeated(ctx context.Context, user schemas.User, o record.St
 func (q *Questions) Instead(ctx context.Context, asked *Question, o record.StartOptions, refused error) (record.Run, error) {
 	switch user := asked.Run.Owner; {
 	case errors.Is(refused, record.ErrDuplicate):
-		return q.Repeated(ctx, user, o)
+		return q.Repeated(ctx, user, asked.Request, o)
 	case errors.Is(refused, schemas.ErrTaken):
-		return q.resent(ctx, user, asked.Request, asked.Begin)
+		stored, err := q.Repeated(ctx, user, asked.Request, o)
+		if errors.Is(err, schemas.ErrNotFound) {
+			err = schemas.ErrTaken
+		}
+		return stored, err
 	case errors.Is(refused, record.ErrSame):
 		return q.Runs.Run(ctx, asked.BusyRun)
 	case errors.Is(refused, record.ErrNotCurrent):
@@ -37,16 +51,10 @@ func (q *Questions) Instead(ctx context.Context, asked *Question, o record.Start
 	return record.Run{}, refused
 }
 
-// resent returns the run that the message of the same request has begun. A client that
-// does not know whether its request arrived sends it again.
-func (q *Questions) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) (record.Run, error) {
-	if !b.Named {
-		return record.Run{}, schemas.ErrTaken
-	}
-	stored, err := q.Runs.RunByMessage(ctx, user.ID, b.UserMessage.ID)
-	if errors.Is(err, schemas.ErrNotFound) {
-		return record.Run{}, schemas.ErrTaken
-	}
+// resent returns the run that the message of the same request has begun; the message of
+// another request is ErrTaken.
+func (q *Questions) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest) (record.Run, error) {
+	stored, err := q.Runs.RunByMessage(ctx, user.ID, req.MessageID)
 	if err != nil {
 		return record.Run{}, err
 	}
