@@ -232,6 +232,7 @@ func (m *members) arm(p point, c *apptest.Conversation, lose func(*member)) {
 			_ = resp.Body.Close()
 			return resp.StatusCode == http.StatusServiceUnavailable
 		})
+		m.system.OnlyUse(m.processes(owner)...) // it may leave before it is lost
 	default:
 		owner.database.Arm(p.committed, func() { lose(owner) }, p.at...)
 	}

@@ -191,15 +191,19 @@ func TestDatabaseOutage(t *testing.T) {
 	})
 }
 
-// The same Idempotency-Key sent to two processes at once begins one run.
+// The same Idempotency-Key sent to two processes at once begins one run, also if its answer
+// is written into a block, which one of them claims first.
 func TestKeySentToBoth(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		for range 2 {
 			system.StartReplica(apptest.LongLease, nil)
 		}
-		for n := range 20 {
-			c := system.NewConversation("chat-"+strconv.Itoa(n/2), []string{"queue", "reject"}[n%2]) // the second one in a chat that is there
+		for n := range 30 {
+			c := system.NewConversation("chat-"+strconv.Itoa(n/3), []string{"queue", "reject", "cancel"}[n%3]) // the later ones in a chat that is there
 			c.Plan(nil)
+			if n%2 == 0 {
+				c.Body["context"] = map[string]any{"current_page": "lab", "document_id": "doc", "block_ids": "block", "mode": "chat"}
+			}
 			system.Script(c.Question, c.Turns, nil)
 			ids := make([]string, 2)
 			var both sync.WaitGroup

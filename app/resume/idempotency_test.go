@@ -58,6 +58,7 @@ func TestARequestWithAMessageIDSentAgain(t *testing.T) {
 		system.Settings[at] = "MAX_RUNS_PER_USER=1"
 		system.ServeHere(app.Options{})
 		write := map[string]any{"current_page": "document", "document_id": "doc", "block_ids": "block", "mode": "chat"}
+		placed := map[string]any{"current_page": "document", "block_ids": "block"} // the service finds the document
 		for _, tt := range []struct {
 			name string
 			body map[string]any
@@ -66,6 +67,8 @@ func TestARequestWithAMessageIDSentAgain(t *testing.T) {
 			{"edit", map[string]any{"edit_message_id": "edited"}},
 			{"written", map[string]any{"context": write}},
 			{"instead", map[string]any{"context": write, "if_busy": "cancel"}},
+			{"placed", map[string]any{"context": placed}},
+			{"placed_instead", map[string]any{"context": placed, "if_busy": "cancel"}},
 		} {
 			gate := make(chan struct{})
 			c := system.Gated("chat", "reject", gate)

@@ -2,8 +2,13 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"time"
 
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/questions"
 )
@@ -41,18 +46,36 @@ func (r *Runs) waitsFirst(w documents.Claim) string {
 }
 
 // claimFirst claims what a new run writes, before it is stored: a run that has
-// to wait is stored as queued, if its request allows that.
-func (r *Runs) claimFirst(ctx context.Context, q *questions.Question) error {
-	for {
+// to wait is stored as queued, if its request allows that. If the same request holds
+// the claim, it returns that run.
+func (r *Runs) claimFirst(ctx context.Context, q *questions.Question, o record.StartOptions) (again record.Run, err error) {
+	const why = "another answer is writing here"
+	for late := time.Now().Add(busyWait); ; {
 		holder, err := r.claim(ctx, q.Claim)
 		if err != nil {
-			return err
+			return again, err
 		}
 		if q.Wait = holder != ""; !q.Wait || q.Queue {
-			return nil
+			return again, nil
 		}
-		if err := r.busy(ctx, q, holder, "another answer is writing here"); err != nil {
-			return err
+		if r.acts != nil {
+			switch _, err := r.Store.Runs.Run(ctx, holder); {
+			case errors.Is(err, schemas.ErrNotFound) && time.Now().After(late):
+				return again, questions.Busy(holder, why, 2)
+			case errors.Is(err, schemas.ErrNotFound): // its first write is under way in another process
+				if err := concurrent.Pause(ctx, claimEvery); err != nil {
+					return again, err
+				}
+				continue
+			case err != nil:
+				return again, err
+			}
+		}
+		if again, err = r.questions.Repeated(ctx, q.Run.Owner, q.Request, o); !errors.Is(err, schemas.ErrNotFound) {
+			return again, err
+		}
+		if err := r.busy(ctx, q, holder, why); err != nil {
+			return record.Run{}, err
 		}
 	}
 }

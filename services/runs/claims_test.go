@@ -2,11 +2,14 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/questions"
@@ -88,4 +91,103 @@ func TestAnAttemptThatEndsAfterALaterOneHasBegun(t *testing.T) {
 			t.Errorf("%q holds the block after the later attempt, want nobody", holder)
 		}
 	})
+}
+
+// elsewhere are the runs of another process, which claims a block and then stores its run.
+type elsewhere struct {
+	*memory
+	first  record.Run
+	stored <-chan struct{}
+	looks  int
+}
+
+func (e *elsewhere) find(found bool) (record.Run, error) {
+	select {
+	case <-e.stored:
+		if found {
+			return e.first, nil
+		}
+	default:
+	}
+	return record.Run{}, schemas.ErrNotFound
+}
+
+func (e *elsewhere) Run(_ context.Context, id string) (record.Run, error) {
+	e.looks++
+	return e.find(id == e.first.ID)
+}
+
+func (e *elsewhere) RunByKey(_ context.Context, _, key string) (record.Run, error) {
+	return e.find(key == e.first.IdempotencyKey)
+}
+
+func (e *elsewhere) RunByMessage(_ context.Context, _, message string) (record.Run, error) {
+	return e.find(message == e.first.UserMessageID)
+}
+
+// taken are claims that another run holds.
+type taken struct {
+	documents.Claims
+	holder string
+}
+
+func (t taken) TakeClaim(context.Context, record.Claim, string, bool) (string, bool, error) {
+	return t.holder, false, nil
+}
+
+func (taken) DropClaims(context.Context, string, string, int) error { return nil }
+
+// A request comes to a second process while the first one has claimed what its answer writes,
+// and has not stored the run. It is the same run, and is not cancelled for itself; any other
+// request is refused, with the run that it can wait for.
+func TestTheSameRequestWhileItsRunIsBeingStored(t *testing.T) {
+	const later = time.Second
+	for name, tt := range map[string]struct {
+		body, key string
+		never     bool // the first process dies
+		refused   string
+	}{
+		"key":             {body: `{"message":"m"}`, key: "k"},
+		"key, cancels":    {body: `{"message":"m","if_busy":"cancel"}`, key: "k"},
+		"message":         {body: `{"message":"m","message_id":"a"}`},
+		"another key":     {body: `{"message":"m"}`, key: "other", refused: "busy: another answer is writing here"},
+		"another message": {body: `{"message":"m","message_id":"b"}`, refused: "busy: another answer is writing here"},
+		"its message":     {body: `{"message":"n","message_id":"a"}`, refused: schemas.ErrTaken.Error()},
+		"never stored":    {body: `{"message":"m","if_busy":"cancel"}`, key: "k", never: true, refused: "busy: another answer is writing here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			drafts, store := documents.New(nil, nil, nil, nil, nil), &elsewhere{memory: new(memory)}
+			drafts.Share(taken{holder: "first"}, func() string { return "me" })
+			inRuns(t, Options{Options: prepare.Options{Drafts: drafts}, Store: Stores{Runs: store}}, func(t *testing.T, r *Runs, _ *memory) {
+				r.acts = new(acts.Acts)
+				defer func() { r.acts = nil }()
+				stored := make(chan struct{})
+				if store.stored = stored; !tt.never {
+					time.AfterFunc(later, func() { close(stored) })
+				}
+				store.first = record.Run{ID: "first", Owner: ann, State: schemas.RunRunning, IdempotencyKey: "k", UserMessageID: "a", Request: []byte(`{"message":"m","message_id":"a"}`)}
+				req := new(schemas.ChatRequest)
+				if err := json.Unmarshal([]byte(tt.body), req); err != nil {
+					t.Fatal(err)
+				}
+				b := &record.Begin{Run: record.Run{ID: "second", Owner: ann, IdempotencyKey: tt.key}, UserMessage: &record.UserMessage{Message: schemas.Message{ID: req.MessageID}}, Named: req.MessageID != ""}
+				q := &questions.Question{Begin: b, Request: req, Cancels: req.IfBusy == "cancel", Claim: documents.Claim{Run: "second", Owner: ann.ID, Document: "doc", Blocks: []string{"block"}}}
+				began := time.Now()
+				got, err := r.begin(t.Context(), q, record.StartOptions{IdempotencyKey: tt.key}, func() {})
+				if tt.refused != "" {
+					if err == nil || err.Error() != tt.refused {
+						t.Fatalf("got %+v, %v, want it refused: %s", got, err, tt.refused)
+					}
+				} else if err != nil || got.RunID != "first" {
+					t.Fatalf("got %+v, %v, want the run that is being stored", got, err)
+				}
+				if requests := store.requests(); len(requests) > 0 {
+					t.Errorf("%q were cancelled, want none", requests)
+				}
+				if took := time.Since(began); took < later || took > busyWait+later || store.looks > int(busyWait/claimEvery)+2 {
+					t.Errorf("it has looked %d times in %s", store.looks, took)
+				}
+			})
+		})
+	}
 }

@@ -62,6 +62,8 @@ const (
 	cancelWait = 900 * time.Millisecond
 	// busyWait is how long a question that cancels another replica's run waits for its end.
 	busyWait = 5 * time.Second
+	// claimEvery is how often a claim is tried again whose holder is about to be stored.
+	claimEvery = 20 * time.Millisecond
 	// DefaultStopWait is how long Shutdown waits after its time for runs that do not
 	// stop at once when they are interrupted, and for their readers.
 	DefaultStopWait = 5 * time.Second

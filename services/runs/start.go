@@ -36,11 +36,14 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		return schemas.Run{}, err
 	}
 	defer done()
-	if again, err := r.questions.Repeated(ctx, user, req, o); !errors.Is(err, schemas.ErrNotFound) {
+	// The run's request says where its blocks are, which this one may leave out: it is then
+	// found to be the same by start.
+	again, err := r.questions.Repeated(ctx, user, req, o)
+	if !errors.Is(err, schemas.ErrNotFound) && !errors.Is(err, schemas.ErrTaken) {
 		return r.view(ctx, again, err)
 	}
 	run, err := r.start(ctx, user, req, o)
-	if err != nil { // it may be refused for the run that it has just begun in another process
+	if err != nil { // it may be refused for its own run, which another process has just begun
 		if again, err := r.questions.Repeated(ctx, user, req, o); err == nil {
 			return r.view(ctx, again, nil)
 		}
@@ -96,8 +99,8 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, o record.StartO
 	}
 	q.Run.Replica = lease.ID
 	for {
-		if err := r.claimFirst(ctx, q); err != nil {
-			return schemas.Run{}, err
+		if again, err := r.claimFirst(ctx, q, o); again.ID != "" || err != nil {
+			return r.view(ctx, again, err)
 		}
 		r.beginning.Add(q.Run.ID)
 		// The message is answered even if its client disconnects.
