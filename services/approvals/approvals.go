@@ -278,9 +278,25 @@ func (a *Approvals) editedInput(run *record.Run, w record.Wait, input json.RawMe
 	if bytes.Equal(edited, text.Canonical(w.Input)) {
 		return nil, nil
 	}
-	if w.Answer != "" || run.State.Terminal() {
+	tool, err := a.toolOf(run, w.Tool)
+	switch over := w.Answer != "" || run.State.Terminal(); {
+	case over && err != nil:
 		return edited, nil // the input is only compared
+	case err != nil:
+		return nil, err
+	case !over && tool.Check != nil:
+		if err := tool.Check(edited); err != nil {
+			return nil, schemas.Invalid("/input", err.Error())
+		}
 	}
+	if edited = text.Canonical(tool.Fill(edited)); bytes.Equal(edited, text.Canonical(w.Input)) {
+		return nil, nil
+	}
+	return edited, nil
+}
+
+// toolOf returns a tool of those that the run is offered.
+func (a *Approvals) toolOf(run *record.Run, name string) (*turn.Tool, error) {
 	var req schemas.ChatRequest
 	if err := json.Unmarshal(run.Request, &req); err != nil {
 		return nil, err
@@ -289,21 +305,12 @@ func (a *Approvals) editedInput(run *record.Run, w record.Wait, input json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(offer.Tools, func(t turn.Tool) bool { return t.Name == w.Tool })
+	i := slices.IndexFunc(offer.Tools, func(t turn.Tool) bool { return t.Name == name })
 	switch {
 	case i >= 0:
-	case a.missing != nil && a.missing(w.Tool) != nil:
+		return &offer.Tools[i], nil
+	case a.missing != nil && a.missing(name) != nil:
 		return nil, errToolMissing
-	default:
-		return nil, errToolNotThere
 	}
-	if check := offer.Tools[i].Check; check != nil {
-		if err := check(edited); err != nil {
-			return nil, schemas.Invalid("/input", err.Error())
-		}
-	}
-	if edited = text.Canonical(offer.Tools[i].Fill(edited)); bytes.Equal(edited, text.Canonical(w.Input)) {
-		return nil, nil
-	}
-	return edited, nil
+	return nil, errToolNotThere
 }

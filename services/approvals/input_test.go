@@ -88,7 +88,8 @@ func TestChangedInputs(t *testing.T) {
 			r := onPage{&oneRun{over: tt.state != "", waits: []record.Wait{{
 				RunID: "r", Kind: schemas.WaitApproval, ID: "p", Tool: tt.tool, Input: []byte(`{"item":"tea","shop":"A"}`), ExpiresAt: time.Now().Add(time.Hour),
 			}}}, tt.state}
-			_, err := approvals.New(r, r, p, missing).Approve(t.Context(), schemas.User{ID: "u"}, "r", "p", schemas.ApprovalAnswer{Approved: tt.approved, Input: []byte(tt.given)})
+			a, given := approvals.New(r, r, p, missing), schemas.ApprovalAnswer{Approved: tt.approved, Input: []byte(tt.given)}
+			_, err := a.Approve(t.Context(), schemas.User{ID: "u"}, "r", "p", given)
 			message := ""
 			if err != nil {
 				seen := schemas.Visible(err)
@@ -105,6 +106,9 @@ func TestChangedInputs(t *testing.T) {
 			}
 			if err == nil && r.waits[0].Answer != want || err != nil && r.waits[0].Answer != "" {
 				t.Errorf("the answer is %q with the error %v, want %q", r.waits[0].Answer, err, want)
+			}
+			if _, again := a.Approve(t.Context(), schemas.User{ID: "u"}, "r", "p", given); err == nil && again != nil {
+				t.Errorf("given again, it is refused: %v", again)
 			}
 		})
 	}

@@ -10,28 +10,23 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Repeated returns the run that was started under the same Idempotency-Key.
-func (q *Questions) Repeated(ctx context.Context, user schemas.User, o record.StartOptions) (record.Run, error) {
-	stored, err := q.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
-	if err == nil && stored.BodyHash != o.BodyHash {
-		err = schemas.ErrKeyReused
-	}
-	return stored, err
-}
-
-// Begun returns the run that the same request has begun, as another process has received it;
-// the error is ErrNotFound if there is none.
-func (q *Questions) Begun(ctx context.Context, asked *Question, o record.StartOptions) (record.Run, error) {
-	user := asked.Run.Owner
+// Repeated returns the run that the same request has begun before: under its Idempotency-Key,
+// or with the id that it gives its message. A client that does not know whether its request
+// arrived sends it again.
+func (q *Questions) Repeated(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (record.Run, error) {
 	if o.IdempotencyKey != "" {
-		if stored, err := q.Repeated(ctx, user, o); !errors.Is(err, schemas.ErrNotFound) {
+		stored, err := q.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
+		if err == nil && stored.BodyHash != o.BodyHash {
+			err = schemas.ErrKeyReused
+		}
+		if !errors.Is(err, schemas.ErrNotFound) {
 			return stored, err
 		}
 	}
-	if !asked.Named {
+	if req.MessageID == "" {
 		return record.Run{}, schemas.ErrNotFound
 	}
-	return q.resent(ctx, user, asked.Request, asked.UserMessage.ID)
+	return q.resent(ctx, user, req)
 }
 
 // Instead returns the run that the request of a question has begun before, if the first write
@@ -39,12 +34,9 @@ func (q *Questions) Begun(ctx context.Context, asked *Question, o record.StartOp
 func (q *Questions) Instead(ctx context.Context, asked *Question, o record.StartOptions, refused error) (record.Run, error) {
 	switch user := asked.Run.Owner; {
 	case errors.Is(refused, record.ErrDuplicate):
-		return q.Repeated(ctx, user, o)
+		return q.Repeated(ctx, user, asked.Request, o)
 	case errors.Is(refused, schemas.ErrTaken):
-		if !asked.Named {
-			return record.Run{}, schemas.ErrTaken
-		}
-		stored, err := q.resent(ctx, user, asked.Request, asked.UserMessage.ID)
+		stored, err := q.Repeated(ctx, user, asked.Request, o)
 		if errors.Is(err, schemas.ErrNotFound) {
 			err = schemas.ErrTaken
 		}
@@ -59,10 +51,10 @@ func (q *Questions) Instead(ctx context.Context, asked *Question, o record.Start
 	return record.Run{}, refused
 }
 
-// resent returns the run that the message of the same request has begun; another request's
-// message is ErrTaken. A client that does not know whether its request arrived sends it again.
-func (q *Questions) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest, message string) (record.Run, error) {
-	stored, err := q.Runs.RunByMessage(ctx, user.ID, message)
+// resent returns the run that the message of the same request has begun; the message of
+// another request is ErrTaken.
+func (q *Questions) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest) (record.Run, error) {
+	stored, err := q.Runs.RunByMessage(ctx, user.ID, req.MessageID)
 	if err != nil {
 		return record.Run{}, err
 	}

@@ -46,8 +46,8 @@ func (r *Runs) waitsFirst(w documents.Claim) string {
 }
 
 // claimFirst claims what a new run writes, before it is stored: a run that has
-// to wait is stored as queued, if its request allows that. If another process has
-// begun the same request, it returns that run.
+// to wait is stored as queued, if its request allows that. If the same request holds
+// the claim, it returns that run.
 func (r *Runs) claimFirst(ctx context.Context, q *questions.Question, o record.StartOptions) (again record.Run, err error) {
 	const why = "another answer is writing here"
 	for late := time.Now().Add(busyWait); ; {
@@ -70,9 +70,9 @@ func (r *Runs) claimFirst(ctx context.Context, q *questions.Question, o record.S
 			case err != nil:
 				return again, err
 			}
-			if again, err = r.questions.Begun(ctx, q, o); !errors.Is(err, schemas.ErrNotFound) {
-				return again, err
-			}
+		}
+		if again, err = r.questions.Repeated(ctx, q.Run.Owner, q.Request, o); !errors.Is(err, schemas.ErrNotFound) {
+			return again, err
 		}
 		if err := r.busy(ctx, q, holder, why); err != nil {
 			return record.Run{}, err

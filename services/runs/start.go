@@ -19,23 +19,32 @@ var errReplaced = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "anoth
 var errDraining = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "the service is stopping; try again in a moment", RetryAfter: 1}
 
 // Start begins a run for the request, which has been decoded and validated. The
-// user's message is durable when it returns. The run continues after ctx ends.
+// user's message is durable when it returns. The run continues after ctx ends. A request that
+// has begun a run before is that run, whatever would refuse another one.
 func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
-	if o.IdempotencyKey == "" {
+	name := user.ID + "\x00" + o.IdempotencyKey
+	switch {
+	case o.IdempotencyKey != "":
+	case req.MessageID != "":
+		name = user.ID + "\x02" + req.MessageID
+	default:
 		return r.start(ctx, user, req, o)
 	}
 	// Simultaneous requests find the run of the first one and do not count as runs.
-	done, err := r.starting.Lock(ctx, user.ID+"\x00"+o.IdempotencyKey)
+	done, err := r.starting.Lock(ctx, name)
 	if err != nil {
 		return schemas.Run{}, err
 	}
 	defer done()
-	if again, err := r.questions.Repeated(ctx, user, o); !errors.Is(err, schemas.ErrNotFound) {
+	// The run's request says where its blocks are, which this one may leave out: it is then
+	// found to be the same by start.
+	again, err := r.questions.Repeated(ctx, user, req, o)
+	if !errors.Is(err, schemas.ErrNotFound) && !errors.Is(err, schemas.ErrTaken) {
 		return r.view(ctx, again, err)
 	}
 	run, err := r.start(ctx, user, req, o)
-	if err != nil && r.acts != nil { // it may be refused for the run that it has just begun in another process
-		if again, err := r.questions.Repeated(ctx, user, o); err == nil {
+	if err != nil { // it may be refused for its own run, which another process has just begun
+		if again, err := r.questions.Repeated(ctx, user, req, o); err == nil {
 			return r.view(ctx, again, nil)
 		}
 	}
