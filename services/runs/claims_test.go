@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/questions"
 )
@@ -96,6 +97,7 @@ func TestAnAttemptThatEndsAfterALaterOneHasBegun(t *testing.T) {
 // elsewhere are the runs of another process, which claims a block and then stores its run.
 type elsewhere struct {
 	*memory
+	acts.Open
 	first  record.Run
 	stored <-chan struct{}
 	looks  int
@@ -111,6 +113,12 @@ func (e *elsewhere) find(found bool) (record.Run, error) {
 	}
 	return record.Run{}, schemas.ErrNotFound
 }
+
+func (e *elsewhere) CancelRequested(ctx context.Context, replica string) ([]string, error) {
+	return e.memory.CancelRequested(ctx, replica)
+}
+
+func (*elsewhere) Turns(context.Context, string) ([]string, error) { return nil, nil }
 
 func (e *elsewhere) Run(_ context.Context, id string) (record.Run, error) {
 	e.looks++
@@ -158,9 +166,12 @@ func TestTheSameRequestWhileItsRunIsBeingStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			drafts, store := documents.New(nil, nil, nil, nil, nil), &elsewhere{memory: new(memory)}
 			drafts.Share(taken{holder: "first"}, func() string { return "me" })
-			inRuns(t, Options{Options: prepare.Options{Drafts: drafts}, Store: Stores{Runs: store}}, func(t *testing.T, r *Runs, _ *memory) {
-				r.acts = new(acts.Acts)
-				defer func() { r.acts = nil }()
+			table := &leaving{asked: func() {}}
+			o := Options{
+				Options: prepare.Options{Drafts: drafts}, Store: Stores{Runs: store}, Acts: acts.Stores{Open: store},
+				Leases: leases.Options{Table: table, Takeover: table, Many: true},
+			}
+			inRuns(t, o, func(t *testing.T, r *Runs, _ *memory) {
 				stored := make(chan struct{})
 				if store.stored = stored; !tt.never {
 					time.AfterFunc(later, func() { close(stored) })
