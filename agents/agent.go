@@ -112,7 +112,8 @@ type loop struct {
 	ids      map[string]bool // their ids
 	shown    bool            // some text has been shown
 	outcomes []namedResult   // for the summary, newest last
-	whole    int             // see maxWhole
+	outputs  int             // bytes that are kept whole, see maxWhole
+	data     int             // the same of data
 }
 
 func newLoop(a *Agent, req *turn.Request, yield func(turn.Event, error) bool) *loop {

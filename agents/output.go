@@ -15,8 +15,8 @@ import (
 const (
 	// maxResultText is how many bytes of an output are kept.
 	maxResultText = 8 << 20
-	// maxWhole is how many bytes of outputs and data a run keeps whole. Of further results
-	// it keeps the text that the model gets.
+	// maxWhole is how many bytes of outputs a run keeps whole, and how many of data. Of further
+	// results it keeps the text that the model gets.
 	maxWhole = 16 << 20
 	// maxPayload is the largest payload, in bytes; a larger one is dropped.
 	maxPayload = 8 << 20
@@ -67,17 +67,23 @@ func clean(r turn.Result) turn.Result {
 
 // keep returns a result as the run keeps it, and what the loop itself needs of it.
 func (l *loop) keep(r turn.Result) (kept, own turn.Result) {
-	own = turn.Result{Text: l.modelText(r), Data: resultData(&r), IsError: r.IsError}
-	size := len(r.Text) + len(own.Data)
-	if l.whole+size > maxWhole {
-		own.Data = nil
-		if len(own.Text) < len(r.Text) {
-			r.Text = own.Text
-		}
-		return r, own
+	own = turn.Result{Text: l.modelText(r), IsError: r.IsError}
+	if data := resultData(&r); fits(&l.data, len(data)) {
+		own.Data = data
 	}
-	l.whole += size
+	if !fits(&l.outputs, len(r.Text)) && len(own.Text) < len(r.Text) {
+		r.Text = own.Text
+	}
 	return r, own
+}
+
+// fits reports whether size more bytes are kept whole, and counts them in whole.
+func fits(whole *int, size int) bool {
+	if *whole+size > maxWhole {
+		return false
+	}
+	*whole += size
+	return true
 }
 
 func validUTF8(raw []byte) []byte { return bytes.ToValidUTF8(raw, []byte("\uFFFD")) }

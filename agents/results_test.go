@@ -43,6 +43,30 @@ func TestResultDataReachesTheModel(t *testing.T) {
 	}
 }
 
+// The outputs of a run are kept whole up to 16 MiB together, however much data their tools show
+// beside them.
+func TestOutputsAreKeptWhole(t *testing.T) {
+	const size = 1 << 20
+	text, data := strings.Repeat("x", size), json.RawMessage(`"`+strings.Repeat("y", 2*size)+`"`)
+	made := tool("made", func(context.Context, *turn.Call) (turn.Result, error) {
+		return turn.Result{Text: text, Payload: &turn.Payload{Type: "t", Data: data}}, nil
+	})
+	calls := make([]turn.ToolCall, 18)
+	for i := range calls {
+		calls[i] = ask(fmt.Sprint(i), "made", "")
+	}
+	whole := 0
+	m := modeltest.NewScript(modeltest.Ask("", calls...), modeltest.Say("ok"))
+	run(t.Context(), agents.New(m, agents.Options{}), request(made), func(e turn.Event) {
+		if c, ok := e.(turn.ToolComplete); ok && c.Result.Text == text {
+			whole++
+		}
+	})
+	if whole != 16 {
+		t.Errorf("%d outputs of 1 MiB are whole, want 16", whole)
+	}
+}
+
 // What a tool shows to the page is UTF-8, whatever the tool got from elsewhere.
 func TestWhatToolsShowIsUTF8(t *testing.T) {
 	latin := json.RawMessage("{\"name\":\"Andr\xe9\"}")

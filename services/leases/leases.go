@@ -55,8 +55,9 @@ type Table interface {
 	// another one that is not.
 	Drain(ctx context.Context, id string) (others bool, err error)
 	Leave(ctx context.Context, id string) error
-	// Served reports whether a replica has a valid lease.
-	Served(ctx context.Context) (bool, error)
+	// Served reports to a replica that is gone whether another one has a valid lease; the
+	// error is also that none can renew its lease.
+	Served(ctx context.Context, id string) (bool, error)
 }
 
 // Takeover finds replicas that are gone and what they have left.
@@ -214,7 +215,7 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 		took := time.Since(sent)
 		switch {
 		case err == nil:
-			if failing {
+			if failing && !l.Current().Lost() {
 				l.Logger.Info("the lease is renewed again", "replica", l.Current().ID)
 			}
 			wait, patience = first-took, first

@@ -155,14 +155,14 @@ func (t *table) Drain(_ context.Context, id string) (others bool, err error) {
 	return others, nil
 }
 
-func (t *table) Served(context.Context) (served bool, err error) {
+func (t *table) Served(_ context.Context, id string) (served bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.away {
 		return false, errAway
 	}
 	for _, row := range t.rows {
-		served = served || t.live(row)
+		served = served || row.ID != id && t.live(row)
 	}
 	return served, nil
 }
@@ -420,9 +420,16 @@ func TestReplacedInTheLog(t *testing.T) {
 		r := start(t, rows, false)
 		rows.markGone(r.Current().ID)
 		passes(10 * lease)
+		rows.setAway(true)
+		passes(lease)
+		rows.setAway(false)
+		passes(lease)
 		r.end()
 		if log := r.log.String(); strings.Count(log, "a later process serves the database") != 1 || strings.Contains(log, "other replicas") {
 			t.Errorf("the log does not say once that another process serves the database:\n%s", log)
+		}
+		if log := r.log.String(); strings.Contains(log, "the lease is renewed") {
+			t.Errorf("the log says that the lease is renewed, want that it was lost:\n%s", log)
 		}
 	})
 }

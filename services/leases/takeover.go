@@ -87,7 +87,7 @@ func (l *Leases) Deserted() <-chan struct{} { return l.deserted }
 
 // checkSuccessor checks that a process serves the database in place of this one.
 func (l *Leases) checkSuccessor(ctx context.Context, patience time.Duration) error {
-	served, err := within(ctx, patience, l.Table.Served)
+	served, err := within(ctx, patience, func(ctx context.Context) (bool, error) { return l.Table.Served(ctx, l.Current().ID) })
 	switch since := l.desertedSince; {
 	case served || err != nil:
 		l.desertedSince = time.Time{}

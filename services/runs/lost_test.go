@@ -16,7 +16,7 @@ import (
 // replicas is the table of a replica that is soon marked as gone, and joins again.
 type replicas struct{ leases.Takeover }
 
-func (replicas) Served(context.Context) (bool, error) { return true, nil }
+func (replicas) Served(context.Context, string) (bool, error) { return true, nil }
 
 func (replicas) Join(context.Context, record.Replica, time.Duration) ([]record.Replica, error) {
 	return nil, nil

@@ -181,10 +181,13 @@ func (r *Table) First(ctx context.Context, id string) (first bool, err error) {
 	return first, err
 }
 
-// Served reports whether a replica has a valid lease.
-func (r *Table) Served(ctx context.Context) (served bool, err error) {
+// Served reports to the replica, which is gone, whether another one has a valid lease. It
+// writes as a renewal does, so that it fails when nobody can renew a lease: the server is
+// read-only, or its commits wait for a standby.
+func (r *Table) Served(ctx context.Context, id string) (served bool, err error) {
 	err = r.each(ctx, func(row sqldb.Scanner) error { return row.Scan(&served) },
-		`SELECT EXISTS (SELECT 1 FROM replicas WHERE gone_at IS NULL AND expires_at > clock_timestamp())`)
+		`WITH me AS (UPDATE replicas SET draining = true WHERE id = $1)
+		SELECT EXISTS (SELECT 1 FROM replicas WHERE id <> $1 AND gone_at IS NULL AND expires_at > clock_timestamp())`, id)
 	return served, err
 }
 

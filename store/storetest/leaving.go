@@ -110,7 +110,7 @@ func testFirst(t *testing.T, url string) {
 	equal(t, "others", others, false)
 	first("both are", false, false)
 	for _, id := range []string{"a", "b", ""} {
-		served, err := r.Served(f.ctx)
+		served, err := r.Served(f.ctx, "gone")
 		must(t, err)
 		equal(t, "served until all have left", served, id != "")
 		must(t, r.Leave(f.ctx, id))

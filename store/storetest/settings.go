@@ -91,24 +91,26 @@ func execute(t testing.TB, database string, statements ...string) {
 }
 
 // testReadOnlyForAWhile connects while the server takes no writes, as one does that is not yet
-// the primary. The first write after that succeeds, as does the renewal of the lease.
+// the primary. The first write after that succeeds, as does the renewal of the lease. Meanwhile
+// nobody can renew a lease, and a process that was replaced does not take that for an end.
 func testReadOnlyForAWhile(t *testing.T, server string) {
 	database := FreshDatabase(t, server)
 	must(t, open(t, database).Close())
 	alter(t, server, database, "SET default_transaction_read_only = on")
 	f := newFixture(t, open(t, database))
 	lease := func() error { _, err := f.store.Replicas().Renew(f.ctx, "r", time.Minute); return err }
+	deserted := func() error { _, err := f.store.Replicas().Served(f.ctx, "gone"); return err }
 	document := func() error {
 		_, err := f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: "d"})
 		return err
 	}
 	w := f.begin("q")
 	answer := func() error { return f.store.Commit(f.ctx, []*record.Write{w}) }
-	for name, write := range map[string]func() error{"lease": lease, "document": document, "answer": answer} {
+	for name, write := range map[string]func() error{"lease": lease, "deserted": deserted, "document": document, "answer": answer} {
 		fails(t, name, write(), record.ErrUnavailable)
 	}
 	alter(t, server, database, "RESET default_transaction_read_only")
-	for name, write := range map[string]func() error{"lease": lease, "document": document, "answer": answer} {
+	for name, write := range map[string]func() error{"lease": lease, "deserted": deserted, "document": document, "answer": answer} {
 		if err := write(); err != nil {
 			t.Errorf("%s: got %v, want no error", name, err)
 		}
