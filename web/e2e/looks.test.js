@@ -381,6 +381,8 @@ test('the tray works from right to left', async () => {
   const mine = await page.questions.first().locator('.ct-bubble').boundingBox()
   assert.ok(tray.x < 10, 'the tray is at the left')
   assert.ok(mine.x - tray.x < 40, 'the user’s bubble is at the left')
+  const corners = await page.questions.first().locator('.ct-bubble').evaluate((bubble) => ['Left', 'Right'].map((side) => Number.parseFloat(getComputedStyle(bubble)[`borderBottom${side}Radius`])))
+  assert.ok(corners[0] < corners[1], 'its small corner is there, too, whatever the direction of its text')
   await page.shot('rtl')
   assert.deepEqual(page.bad, [])
   await page.done()

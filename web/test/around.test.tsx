@@ -3,8 +3,8 @@ import userEvent from '@testing-library/user-event'
 import { StrictMode, Suspense, useEffect, useState } from 'react'
 import { hydrateRoot, type Root } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'
-import { describe, expect, it, vi } from 'vitest'
-import { ChatProvider, ChatStore, ChatTray, useChatContext, useChatState, useThreads } from '../src'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ChatProvider, ChatStore, ChatTray, Markdown, MessageList, useChatContext, useChatState, useThreads } from '../src'
 import { answerFrames, event, fakeApi, json, sse } from './fakes'
 import { type Answer, show, input, posts, settled, message, chat, slow, live } from './shown'
 
@@ -108,6 +108,16 @@ describe('the page around', () => {
     const html = renderToString(<ChatProvider context={{ current_page: 'x' }}><ChatTray layout="sidebar" defaultOpen /></ChatProvider>)
     expect(html).toBe('<div class="ct-root " data-layout="sidebar" data-theme="auto"></div>')
     expect(opened).not.toHaveBeenCalled()
+  })
+
+  it('may have parts of the tray and formulas of its own, which a server renders without an error', () => {
+    const { api } = fakeApi(() => undefined)
+    vi.stubGlobal('document', undefined)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const said = vi.spyOn(console, 'error')
+    const html = renderToString(<ChatProvider api={api}><MessageList empty="Nothing yet." /><Markdown text="$$x$$" /></ChatProvider>)
+    expect(html).toMatch(/Nothing yet\..*ct-tex/s)
+    expect(said).not.toHaveBeenCalled()
   })
 
   it('is hydrated without a difference where the browser has a model and a chat, also where a part comes after the chat', async () => {

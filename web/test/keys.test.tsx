@@ -1,4 +1,5 @@
-import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
+import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react'
+import { useRef, useState } from 'react'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { answerFrames, event, json } from './fakes'
 import { chat, input, live, message, posts, settled, show, slow } from './shown'
@@ -71,6 +72,23 @@ describe('the key of the tray', () => {
     show(answers, { layout: 'tray', defaultOpen: false, shortcut: false }, 'k')
     press('/')
     expect(screen.queryByLabelText('Message')).toBeNull()
+  })
+
+  it('closes the tray with the focus also where the page has the package twice', async () => {
+    const copy = '../src/components/useShortcut.ts?copy'
+    const { useShortcut } = (await import(copy)) as typeof import('../src/components/useShortcut')
+    function Other() {
+      const [shown, show] = useState(true)
+      const input = useRef<HTMLInputElement>(null)
+      const root = useRef<HTMLDivElement>(null)
+      useShortcut({ shortcut: 'Mod+/', root, input, shown, show })
+      return <div ref={root}>{shown && <input ref={input} aria-label="Other" />}</div>
+    }
+    show(answers, { layout: 'tray', defaultOpen: false }, 'k')
+    render(<Other />)
+    screen.getByLabelText('Other').focus()
+    press('/')
+    expect([screen.queryByLabelText('Other'), screen.queryByLabelText('Message')]).toEqual([null, null])
   })
 
   it('is in a list of keys', async () => {

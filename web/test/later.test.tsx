@@ -1,5 +1,7 @@
 import { act, render, screen } from '@testing-library/react'
+import { renderToString } from 'react-dom/server'
 import { describe, expect, it, vi } from 'vitest'
+import { CodeBlock, MarkdownPartsProvider } from '../src'
 import { later } from '../src/components/later'
 import { ToolCallCard } from '../src/components/ToolCallCard'
 import type { ToolView } from '../src/state/values/view'
@@ -44,6 +46,25 @@ describe('a part that is loaded later', () => {
     await Shown.load()
     render(<Shown words="here" />)
     expect(screen.getByText('here')).toBeTruthy()
+  })
+
+  it('is hydrated without a difference where it was loaded by then, as is a diagram', async () => {
+    const Shown = later(() => Promise.resolve({ default: Part }), () => <p>still to come</p>)
+    const diagram = () => Promise.resolve(() => new Promise<string>(() => undefined))
+    const code = <MarkdownPartsProvider plugins={{ diagram }}><CodeBlock language="mermaid" code="graph TD" /></MarkdownPartsProvider>
+    const page = <><Shown words="here" />{code}</>
+    const container = document.body.appendChild(document.createElement('div'))
+    container.innerHTML = renderToString(page)
+    expect(container.textContent).toContain('still to come')
+    const { unmount } = render(page)
+    await screen.findByText('here')
+    await screen.findByRole('button', { name: 'Diagram' })
+    unmount()
+    const onRecoverableError = vi.fn()
+    render(page, { container, hydrate: true, onRecoverableError })
+    await screen.findByText('here')
+    await screen.findByRole('button', { name: 'Diagram' })
+    expect(onRecoverableError).not.toHaveBeenCalled()
   })
 })
 

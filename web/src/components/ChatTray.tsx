@@ -1,4 +1,4 @@
-import { memo, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
+import { memo, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import type { SuggestedAction } from '../api/types'
 import type { Labels } from '../labels/tray'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
@@ -11,6 +11,7 @@ import type { GeneralChatMessage } from '../state/values/state'
 import { tell } from './tell'
 import { TrayContextProvider, useLabels, type Command, type TrayContext } from '../state/tray'
 import { useEnd } from '../state/useEnd'
+import { useHere } from '../state/useHere'
 import { useLatest } from '../state/useLatest'
 import { waitingApproval } from '../state/values/view'
 import { whenIdle } from '../state/whenIdle'
@@ -74,14 +75,12 @@ export interface ChatTrayProps {
 
 /** The chat tray with everything around it. It needs a ChatProvider above it. A server renders only a placeholder, because the state is stored in the browser. */
 export function ChatTray({ labels, components, ...props }: ChatTrayProps) {
-  const here = useSyncExternalStore(never, () => true, () => false)
+  const here = useHere()
   const { id } = useChatStore()
   if (!here) return <div className={`ct-root ${props.className ?? ''}`} data-layout={props.layout ?? 'tray'} data-theme={props.theme ?? 'auto'} dir={props.dir} />
   // Another user gets another tray: panels, lists and notices show what the former one has seen.
   return <LabelsProvider labels={labels}><ComponentsProvider components={components}><Tray key={id + props.storageKey} {...props} /></ComponentsProvider></LabelsProvider>
 }
-
-const never = () => () => undefined
 
 function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const { storageKey = '', payloadHandlers, toolRenderers = noRenderers, onClientAction, onComplete, onApplyToDocument, onThemeChange, commands = noCommands, shortcut = SHORTCUT } = props

@@ -43,7 +43,7 @@ export function UserMessage({ message, busy, className, children }: MessageProps
       {message.attachments && message.attachments.length > 0 && (
         <AttachmentList files={message.attachments} previews={message.previews} />
       )}
-      {(message.content || message.action) && <div className="ct-bubble" dir="auto" data-cut={(long && !whole) || undefined}>{(long && !whole ? message.content.slice(0, LONG.shown) : message.content) || message.action?.action_identifier}</div>}
+      {(message.content || message.action) && <div className="ct-bubble" data-cut={(long && !whole) || undefined}>{(long && !whole ? message.content.slice(0, LONG.shown) : message.content) || message.action?.action_identifier}</div>}
       {long && <button type="button" className="ct-more" aria-expanded={whole} onClick={() => setWhole(!whole)}>{whole ? labels.showLess : labels.showMore}</button>}
       <div className="ct-tools-row" role="group" aria-label={`${labels.you}:`}>
         {named && <CopyButton text={message.content} />}

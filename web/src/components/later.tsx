@@ -1,4 +1,5 @@
 import { useEffect, useState, type ComponentType } from 'react'
+import { useHere } from '../state/useHere'
 
 /** A part that is loaded when it is first shown, or when `load` is called. */
 export type Later<P> = ComponentType<P> & { load: () => Promise<void> }
@@ -15,25 +16,26 @@ export function later<P extends object>(fetch: () => Promise<{ default: Componen
   })
   function Part(props: P) {
     const [Shown, setShown] = useState(() => known)
+    const here = useHere()
     useEffect(() => {
       let timer: ReturnType<typeof setTimeout>
-      let here = true
+      let wanted = true
       const show = () => {
         clearTimeout(timer)
         if (known) return setShown(() => known)
         load().then(show, () => {
-          if (here) timer = setTimeout(show, RETRY)
+          if (wanted) timer = setTimeout(show, RETRY)
         })
       }
       show()
       addEventListener('online', show)
       return () => {
-        here = false
+        wanted = false
         clearTimeout(timer)
         removeEventListener('online', show)
       }
     }, [])
-    return Shown ? <Shown {...props} /> : Instead ? <Instead /> : null
+    return here && Shown ? <Shown {...props} /> : Instead ? <Instead /> : null
   }
   return Object.assign(Part, { load })
 }

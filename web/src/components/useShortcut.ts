@@ -31,8 +31,10 @@ export interface Shortcut {
   show: (on: boolean) => void
 }
 
-/** The trays of the page. */
-const trays = new Set<RefObject<Shortcut>>()
+const TRAYS = Symbol.for('chattray:trays')
+
+/** The trays of the page, which may have the package twice. */
+const trays = ((globalThis as { [TRAYS]?: Set<RefObject<Shortcut>> })[TRAYS] ??= new Set())
 
 /** In a shadow root the document only knows its host. */
 const activeFor = ({ root }: Shortcut) => (root.current?.getRootNode() as Document | undefined)?.activeElement ?? document.activeElement

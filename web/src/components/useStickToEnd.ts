@@ -1,5 +1,6 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
+import { useCallback, useEffect, useRef, useState, type RefObject } from 'react'
 import { useChatState, useChatStore } from '../state/context'
+import { useBeforePaint } from '../state/useBeforePaint'
 import { LOCAL_ID, type GeneralChatMessage } from '../state/values/state'
 
 export interface StickToEnd {
@@ -45,7 +46,7 @@ export function useStickToEnd(): StickToEnd {
   /** The distance from the top of the view to the end. */
   const below = useRef(0)
   const begins = useRef(first)
-  useLayoutEffect(() => {
+  useBeforePaint(() => {
     const box = scroller.current
     const isNamed = begins.current?.startsWith(LOCAL_ID)
     begins.current = first
@@ -55,7 +56,7 @@ export function useStickToEnd(): StickToEnd {
     if (box && !follow.current) box.scrollTop = box.scrollHeight - below.current
   }, [first])
   const seen = useRef<{ chat: number | null; opening: boolean; question?: string }>(undefined)
-  useLayoutEffect(() => {
+  useBeforePaint(() => {
     const before = seen.current
     seen.current = { chat, opening, question }
     // A new chat and its question get their ids from the service.

@@ -1,5 +1,6 @@
-import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { memo, useEffect, useRef, useState } from 'react'
 import { useLabels } from '../state/tray'
+import { useBeforePaint } from '../state/useBeforePaint'
 import type { Tex } from './math'
 import { usePlugin } from './plugins'
 import { Scroller, watch } from './Scroller'
@@ -12,7 +13,7 @@ export const Formula = memo(function Formula({ tex, display, open }: Tex) {
   const [drawn, setDrawn] = useState('')
   const [wide, setWide] = useState(false)
   const long = !display && tex.length > LONG
-  useLayoutEffect(() => {
+  useBeforePaint(() => {
     const element = box.current
     if (!element || !render) return
     try {

@@ -1,6 +1,7 @@
 import type { Root } from 'hast'
 import { createContext, useContext, useEffect, useMemo, useState, type ComponentType, type ReactNode } from 'react'
 import { perObject } from '../state/perObject'
+import { useHere } from '../state/useHere'
 import { whenSettled } from '../state/whenSettled'
 
 /** Draws a formula into an element. It throws when the formula is not TeX. */
@@ -84,7 +85,8 @@ export function usePlugin<K extends keyof typeof bundled>(name: K, wanted: boole
   const chosen = (useContext(Context).plugins as MarkdownPlugins & { elements?: undefined } | undefined)?.[name]
   const load = chosen === false ? null : ((chosen ?? bundled[name]) as Loader<Value>)
   const entry = wanted && load ? loaded(load) : null
-  const value = entry?.value as Value | undefined
+  const here = useHere()
+  const value = (here ? entry?.value : undefined) as Value | undefined
   const [, again] = useState(0)
   useEffect(() => {
     // It may have arrived after this was drawn.

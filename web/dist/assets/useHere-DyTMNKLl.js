@@ -1,0 +1,1 @@
+import{i as e}from"./rolldown-runtime-COiEfhsA.js";import{t}from"./react-B8SKf8RM.js";var n=e(t(),1),r=()=>(0,n.useSyncExternalStore)(i,a,o),i=()=>()=>void 0,a=()=>!0,o=()=>!1;export{r as t};
