@@ -54,7 +54,8 @@ func (s *Service) Current(ctx context.Context, user schemas.User, chat schemas.C
 
 // Successor returns the id of the current version of the user message that the client
 // calls id: the message itself until it is edited, "" if the chat does not have it. A message
-// that was replaced together with an earlier one has no current version, which is a conflict.
+// that was replaced together with an earlier one has no current version, which is a conflict;
+// one that was stored after have was read is errChanging.
 func (s *Service) Successor(ctx context.Context, user schemas.User, chat schemas.Chat, have []schemas.Message, id string) (string, error) {
 	ids := messageIDs(chat.ChatID, id)
 	for _, id := range ids {
@@ -74,7 +75,11 @@ func (s *Service) Successor(ctx context.Context, user schemas.User, chat schemas
 		if at < 0 {
 			return "", errReplaced
 		}
-		return versions.Items[at].MessageID, nil
+		current := versions.Items[at].MessageID
+		if !partly(have) && !slices.ContainsFunc(have, func(m schemas.Message) bool { return m.ID == current }) {
+			return "", errChanging
+		}
+		return current, nil
 	}
 	return "", nil
 }

@@ -161,6 +161,47 @@ func TestAChatThatBecomesBusy(t *testing.T) {
 	}
 }
 
+// storedMeanwhile are the messages of a chat which another process gives one more after they
+// were read.
+type storedMeanwhile struct {
+	wires.Chats
+
+	reads int
+}
+
+func (*storedMeanwhile) ByKey(context.Context, schemas.User, string) (schemas.Chat, error) {
+	return schemas.Chat{ConversationID: 1, ChatID: "chat"}, nil
+}
+
+func (s *storedMeanwhile) Get(context.Context, schemas.User, int64, record.MessageQuery) (chat schemas.Chat, _ error) {
+	if s.reads++; s.reads > 1 {
+		chat.Messages = []schemas.Message{{ID: "m", Role: "user", Content: "hi", RunID: "theirs"}}
+	}
+	return chat, nil
+}
+
+func (*storedMeanwhile) Versions(context.Context, schemas.User, int64, string) (schemas.VersionList, error) {
+	return schemas.VersionList{Items: []schemas.VersionItem{{MessageID: "m", Current: true}}}, nil
+}
+
+// The same message may come to another process, which stores it while this one looks for its
+// place: the request follows the run of the message.
+func TestAMessageThatIsStoredMeanwhile(t *testing.T) {
+	runs, chats := &answersQ1{}, new(storedMeanwhile)
+	c := &wires.Call{
+		Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody),
+		Service: &wires.Service{Runs: runs, Chats: chats, Check: func(*schemas.ChatRequest) error { return nil }},
+	}
+	chat, _ := chats.ByKey(t.Context(), schemas.User{}, "chat")
+	run, err := c.StartLast("chat", chat, &schemas.ChatRequest{Message: "hi", MessageID: "m"}, []wires.Message{{ID: "m", Role: "user", Text: "hi"}},
+		func(chat schemas.Chat, have []schemas.Message, list []wires.Message) (wires.Place, error) {
+			return wires.Find(have, list, chat.ActiveRunID), nil
+		})
+	if run.RunID != "theirs" || runs.started != nil || err != nil {
+		t.Errorf("the message is run %q (%v), started with %+v; want the run of the message", run.RunID, err, runs.started)
+	}
+}
+
 // A question is the same one if it has the same text and files of the same names and sizes.
 // The padding of base64 is no part of a file.
 func TestSameQuestion(t *testing.T) {

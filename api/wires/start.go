@@ -78,8 +78,8 @@ const maxPlaces = 5
 var errChanging = schemas.NewError(schemas.CodeConflict, "other requests are changing this chat; send the message again")
 
 // StartPlaced starts the run of a request at the place that find returns. If another
-// request has just edited the message there, asked for its answer again or begun a run in a
-// chat that had none, find is asked again. Requests that name their chat by the same words
+// request has just stored or edited the message there, asked for its answer again or begun a
+// run in a chat that had none, find is asked again. Requests that name their chat by the same words
 // are placed one after the other, "" naming none: the second of two equal ones finds the run
 // of the first, also if another process began it.
 func (c *Call) StartPlaced(req *schemas.ChatRequest, chat string, find func() (schemas.Chat, Place, error)) (run schemas.Run, err error) {
@@ -92,6 +92,9 @@ func (c *Call) StartPlaced(req *schemas.ChatRequest, chat string, find func() (s
 	}
 	for range maxPlaces {
 		chat, at, err := find()
+		if errors.Is(err, errChanging) {
+			continue
+		}
 		if err != nil {
 			return run, err
 		}

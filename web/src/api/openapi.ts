@@ -2108,8 +2108,8 @@ export interface components {
             conversation_history?: components["schemas"]["HistoryMessage"][];
             /**
              * @description The id of the user's message, instead of one that the service makes.
-             *     An id in use is 409 `conflict`; if an earlier identical request used
-             *     it, the answer is the run which that request began.
+             *     An id in use is 409 `conflict`; if an earlier request that is identical,
+             *     apart from `if_busy`, used it, the answer is the run which that request began.
              */
             message_id?: string;
             /**
