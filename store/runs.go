@@ -84,10 +84,26 @@ func (s *Store) oneRun(query *gorm.DB, operation string) (record.Run, error) {
 	return run, s.db.Fault(operation, err)
 }
 
-// CancelRequested returns the replica's unfinished runs that are to be cancelled.
-func (s *Store) CancelRequested(ctx context.Context, replica string) ([]string, error) {
+// knownAtOnce is how many runs are looked for with one statement.
+const knownAtOnce = 1000
+
+// CancelRequested returns the replica's unfinished runs that are to be cancelled, and those
+// of idle that no longer exist.
+func (s *Store) CancelRequested(ctx context.Context, replica string, idle []string) ([]string, error) {
 	var ids []string
 	err := s.db.Read(ctx).Raw("SELECT id FROM runs WHERE replica = ? AND cancel_requested AND "+tables.OpenStates, replica).Scan(&ids).Error
+	for some := range slices.Chunk(idle, knownAtOnce) {
+		var known []string
+		if err == nil {
+			err = s.db.Read(ctx).Raw("SELECT id FROM runs WHERE id IN ?", some).Scan(&known).Error
+		}
+		slices.Sort(known)
+		for _, id := range some {
+			if _, exists := slices.BinarySearch(known, id); !exists && err == nil {
+				ids = append(ids, id)
+			}
+		}
+	}
 	return ids, s.db.Fault("runs to be cancelled", err)
 }
 

@@ -54,3 +54,36 @@ func TestChatDeletedUnderItsAnswer(t *testing.T) {
 		})
 	}
 }
+
+// A chat is deleted under a question that begins in it at this moment, as by another process, and
+// whose answer then only waits for the user or the page. Its reader is not left waiting with it.
+func TestChatDeletedUnderAWaitingCall(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			up, url := upstream.NewMemory(), d.Fresh(t)
+			fixed := apptest.Database{Name: d.Name, Fresh: func(testing.TB) string { return url }}
+			c := apptest.ServeOn(t, fixed, app.Options{Models: up.Transport()}, apptest.Scripted())
+			db := apptest.Open(t, url)
+			up.Push(upstream.Stream(upstream.Call(0, "call_1", "measure", `{}`), upstream.Finish("tool_calls")))
+			tool := map[string]any{"name": "measure", "description": "Measures the page.", "input_schema": map[string]any{"type": "object"}}
+			stream := c.Open(http.MethodPost, "/api/chat/stream", map[string]any{"message": "How long?", "client_tools": []any{tool}})
+			defer stream.Body.Close()
+			apptest.Eventually(t, "the call waits", func() bool {
+				n := 0
+				if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM waits").Scan(&n); err != nil {
+					t.Fatal(err)
+				}
+				return n == 1
+			})
+			for _, statement := range []string{"DELETE FROM blocks", "DELETE FROM runs", "DELETE FROM chats"} {
+				if _, err := db.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			body, err := io.ReadAll(stream.Body)
+			if got := string(body); err != nil || strings.Count(got, `"type":"cancelled"`) != 1 {
+				t.Errorf("the stream is\n%s\n%v, want that it ends as cancelled", got, err)
+			}
+		})
+	}
+}

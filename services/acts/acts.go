@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -46,8 +47,9 @@ type Stores struct {
 
 // Open knows what is to be done with unfinished runs.
 type Open interface {
-	// CancelRequested returns the replica's unfinished runs whose cancel is stored.
-	CancelRequested(ctx context.Context, replica string) ([]string, error)
+	// CancelRequested returns the replica's unfinished runs whose cancel is stored, and those
+	// of idle that no longer exist.
+	CancelRequested(ctx context.Context, replica string, idle []string) ([]string, error)
 	// Answered returns the calls of these runs that have an answer.
 	Answered(ctx context.Context, runs []string) ([]record.CallID, error)
 	// Turns returns the replica's queued runs whose turn it is, in the order of their
@@ -66,10 +68,10 @@ type Open interface {
 type Here interface {
 	// Replica is the id under which runs are this process's now.
 	Replica() string
-	// Open says what there is to look for: whether there are unfinished runs, whether
-	// some of them are queued, and those with a call that waits for an answer.
-	Open() (some, queued bool, waiting []string)
-	// Cancelled ends a run whose cancel is stored, if it is here.
+	// Open says what there is to look for: whether there are unfinished runs, those that
+	// are queued, and those with a call that waits for an answer.
+	Open() (some bool, queued, waiting []string)
+	// Cancelled ends a run whose cancel is stored or which is deleted, if it is here.
 	Cancelled(id string)
 	// Wake wakes a call of the run, if the run is here.
 	Wake(id string, call int)
@@ -202,18 +204,21 @@ func (a *Acts) LookForCancels(ctx context.Context) error {
 	return EndCancelled(ctx, a.store.Open, a.here)
 }
 
-// Cancels finds the replica's unfinished runs whose cancel is stored.
+// Cancels is Open for a process that has its database to itself.
 type Cancels interface {
-	CancelRequested(ctx context.Context, replica string) ([]string, error)
+	CancelRequested(ctx context.Context, replica string, idle []string) ([]string, error)
 }
 
 // EndCancelled ends the runs here whose cancel is stored. In a process that has its
-// database to itself these are the runs that a command of the operator cancels.
+// database to itself these are the runs that a command of the operator cancels. A run that
+// was deleted with its chat, by who did not see it begin, learns that from its next write;
+// one that is queued or waits for an answer writes nothing, and is ended too.
 func EndCancelled(ctx context.Context, stored Cancels, here Here) error {
-	if some, _, _ := here.Open(); !some {
+	some, queued, waiting := here.Open()
+	if !some {
 		return nil
 	}
-	ids, err := stored.CancelRequested(ctx, here.Replica())
+	ids, err := stored.CancelRequested(ctx, here.Replica(), slices.Concat(queued, waiting))
 	for _, id := range ids {
 		here.Cancelled(id)
 	}
@@ -236,7 +241,7 @@ func (a *Acts) LookForAnswers(ctx context.Context) error {
 // LookForTurns starts the queued runs here whose turn has come because a run of
 // another replica has ended.
 func (a *Acts) LookForTurns(ctx context.Context) error {
-	if _, queued, _ := a.here.Open(); !queued {
+	if _, queued, _ := a.here.Open(); len(queued) == 0 {
 		return nil
 	}
 	ids, err := a.store.Open.Turns(ctx, a.here.Replica())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,8 +25,8 @@ type world struct {
 	cancelled, turns []string
 	answered         []record.CallID
 	open             map[string]bool
-	some, queued     bool
-	waiting          []string
+	some             bool
+	queued, waiting  []string
 	did              []string // what the runs here were told
 	err              error
 	requests         []record.OpenRun
@@ -66,8 +67,8 @@ func (w *world) took() (asked, did []string) {
 	return slices.Compact(asked), did
 }
 
-func (w *world) CancelRequested(_ context.Context, replica string) ([]string, error) {
-	return w.cancelled, w.ask("cancels of " + replica)
+func (w *world) CancelRequested(_ context.Context, replica string, idle []string) ([]string, error) {
+	return w.cancelled, w.ask(strings.Join(append([]string{"cancels of", replica}, idle...), " "))
 }
 
 func (w *world) Answered(_ context.Context, runs []string) ([]record.CallID, error) {
@@ -103,7 +104,7 @@ func (w *world) ReadElsewhere(_ context.Context, run, replica string) (bool, err
 
 func (w *world) Replica() string { return "me" }
 
-func (w *world) Open() (some, queued bool, waiting []string) {
+func (w *world) Open() (some bool, queued, waiting []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.some, w.queued, w.waiting
@@ -150,11 +151,11 @@ func TestLooks(t *testing.T) {
 			w.cancelled, w.waiting, w.answered = nil, []string{"a"}, []record.CallID{{RunID: "a", Index: 3}}
 		})
 		passes(500 * time.Millisecond)
-		expect(t, "with a call that waits", w, []string{"answers of [a]", "cancels of me"}, []string{"wake a 3"})
+		expect(t, "with a call that waits", w, []string{"answers of [a]", "cancels of me a"}, []string{"wake a 3"})
 
-		w.set(func() { w.waiting, w.queued, w.turns = nil, true, []string{"b", "c"} })
+		w.set(func() { w.waiting, w.queued, w.turns = nil, []string{"b"}, []string{"b", "c"} })
 		passes(time.Second)
-		expect(t, "with a queued run", w, []string{"cancels of me", "turns of me"}, []string{"turn of b", "turn of c"})
+		expect(t, "with a queued run", w, []string{"cancels of me b", "turns of me"}, []string{"turn of b", "turn of c"})
 		cancel()
 		synctest.Wait()
 		w.took()
@@ -175,7 +176,7 @@ func expect(t *testing.T, what string, w *world, asked, did []string) {
 // for that, and only if it concerns this one.
 func TestHear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{some: true, queued: true, waiting: []string{"here"}, cancelled: []string{"here"}, turns: []string{"q"}}
+		w := &world{some: true, queued: []string{"q"}, waiting: []string{"here"}, cancelled: []string{"here"}, turns: []string{"q"}}
 		a := newActs(w)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -190,7 +191,7 @@ func TestHear(t *testing.T) {
 			asked, did []string
 			looked     int
 		}{
-			{"a run here", exchange.Look, []exchange.Item{{ID: "here"}}, []string{"answers of [here]", "cancels of me"}, []string{"look here", "cancelled here"}, 0},
+			{"a run here", exchange.Look, []exchange.Item{{ID: "here"}}, []string{"answers of [here]", "cancels of me q here"}, []string{"look here", "cancelled here"}, 0},
 			{"a run elsewhere", exchange.Look, []exchange.Item{{ID: "elsewhere"}}, nil, []string{"look elsewhere"}, 0},
 			{"a chat that is free", exchange.Free, []exchange.Item{{ID: "chat"}}, []string{"turns of me"}, []string{"turn of q"}, 0},
 			{"a run in a watched chat", exchange.Started, starts("ann", "watched"), nil, nil, 1},

@@ -114,8 +114,8 @@ func (e *elsewhere) find(found bool) (record.Run, error) {
 	return record.Run{}, schemas.ErrNotFound
 }
 
-func (e *elsewhere) CancelRequested(ctx context.Context, replica string) ([]string, error) {
-	return e.memory.CancelRequested(ctx, replica)
+func (e *elsewhere) CancelRequested(ctx context.Context, replica string, idle []string) ([]string, error) {
+	return e.memory.CancelRequested(ctx, replica, idle)
 }
 
 func (*elsewhere) Turns(context.Context, string) ([]string, error) { return nil, nil }

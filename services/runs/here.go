@@ -14,16 +14,19 @@ import (
 // here are the runs of this process, as acts knows them.
 type here struct{ *Runs }
 
-// Open says whether there are unfinished runs, whether some are queued, and which have
-// calls that wait for an answer.
-func (h here) Open() (some, queued bool, waiting []string) {
+// Open says whether there are unfinished runs, which are queued, and which have calls that
+// wait for an answer.
+func (h here) Open() (some bool, queued, waiting []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, run := range h.live {
 		if _, over := run.log.Ended(); over {
 			continue
 		}
-		some, queued = true, queued || run.waits
+		some = true
+		if run.waits {
+			queued = append(queued, id)
+		}
 		if run.wakeups.Awaited() {
 			waiting = append(waiting, id)
 		}
@@ -31,7 +34,7 @@ func (h here) Open() (some, queued bool, waiting []string) {
 	return some, queued, waiting
 }
 
-// Cancelled ends a run whose cancel is stored.
+// Cancelled ends a run whose cancel is stored or which is deleted.
 func (h here) Cancelled(id string) {
 	if run := h.find(id); run != nil {
 		run.stop(answer.ErrCancelled)

@@ -52,7 +52,7 @@ func (m *memory) RequestCancel(_ context.Context, id string) error {
 	return nil
 }
 
-func (*memory) CancelRequested(context.Context, string) ([]string, error) { return nil, nil }
+func (*memory) CancelRequested(context.Context, string, []string) ([]string, error) { return nil, nil }
 
 func (m *memory) requests() []string {
 	m.mu.Lock()

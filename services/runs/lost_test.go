@@ -35,7 +35,7 @@ func (replicas) Unfinished(context.Context) ([]string, error) { return nil, nil 
 // unasked is what replicas tell each other: nothing.
 type unasked struct{ acts.Open }
 
-func (unasked) CancelRequested(context.Context, string) ([]string, error) { return nil, nil }
+func (unasked) CancelRequested(context.Context, string, []string) ([]string, error) { return nil, nil }
 
 func (unasked) Turns(context.Context, string) ([]string, error) { return nil, nil }
 

@@ -64,7 +64,7 @@ func (s *oneRun) Run(context.Context, string) (record.Run, error) {
 	return s.run, nil
 }
 
-func (*oneRun) CancelRequested(context.Context, string) ([]string, error) { return nil, nil }
+func (*oneRun) CancelRequested(context.Context, string, []string) ([]string, error) { return nil, nil }
 
 func (s *oneRun) BeginAttempt(_ context.Context, _ string, attempt int, _ string) error {
 	s.mu.Lock()

@@ -38,7 +38,9 @@ func (q *queue) BeginQueued(context.Context, string, string, []string) (record.B
 // uncancelled is the store's runs, of which none is to be cancelled.
 type uncancelled struct{ runs.RunStore }
 
-func (uncancelled) CancelRequested(context.Context, string) ([]string, error) { return nil, nil }
+func (uncancelled) CancelRequested(context.Context, string, []string) ([]string, error) {
+	return nil, nil
+}
 
 func (uncancelled) Run(_ context.Context, id string) (record.Run, error) {
 	return record.Run{ID: id}, nil

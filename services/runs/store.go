@@ -44,9 +44,10 @@ type RunStore interface {
 	// RunOfAnswer returns the unfinished run of the chat whose answer has the id.
 	RunOfAnswer(ctx context.Context, owner string, id int64, answer string) (record.Run, error)
 	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
-	// ended. CancelRequested returns the replica's unfinished runs of which that is stored.
+	// ended. CancelRequested returns the replica's unfinished runs of which that is stored,
+	// and those of idle that no longer exist.
 	RequestCancel(ctx context.Context, id string) error
-	CancelRequested(ctx context.Context, replica string) ([]string, error)
+	CancelRequested(ctx context.Context, replica string, idle []string) ([]string, error)
 }
 
 // QueueStore knows which runs have work left, and which attempt does it.

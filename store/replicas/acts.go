@@ -11,9 +11,11 @@ import (
 	"github.com/chattray/chattray/store/values"
 )
 
-// CancelRequested returns the replica's unfinished runs that are to be cancelled.
-func (r *Table) CancelRequested(ctx context.Context, replica string) ([]string, error) {
-	return r.ids(ctx, `SELECT id FROM runs WHERE replica = $1 AND cancel_requested AND `+tables.OpenStates, replica)
+// CancelRequested returns the replica's unfinished runs that are to be cancelled, and those
+// of idle that no longer exist.
+func (r *Table) CancelRequested(ctx context.Context, replica string, idle []string) ([]string, error) {
+	return r.ids(ctx, `SELECT id FROM runs WHERE replica = $1 AND cancel_requested AND `+tables.OpenStates+`
+		UNION ALL SELECT id FROM unnest($2::text[]) AS idle (id) WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = idle.id)`, replica, idle)
 }
 
 // Answered returns the calls of the runs that have waited and have an answer.

@@ -54,7 +54,7 @@ func TestCancelsAreStoredTogether(t *testing.T) {
 		close(gate)
 		synctest.Wait()
 		cancel(t.Context(), id(0), nil) // the next one alone
-		if ids, err := s.CancelRequested(t.Context(), ""); err != nil || len(ids) != runs {
+		if ids, err := s.CancelRequested(t.Context(), "", nil); err != nil || len(ids) != runs {
 			t.Errorf("got %d cancelled runs and %v, want %d", len(ids), err, runs)
 		}
 		if err := s.Close(); err != nil {

@@ -32,13 +32,13 @@ func testActs(t *testing.T, url string) {
 	turns("a")
 	turns("b")
 
-	cancelled, err := r.CancelRequested(f.ctx, "b")
+	cancelled, err := r.CancelRequested(f.ctx, "b", nil)
 	list("cancelled", cancelled, err)
 	must(t, f.store.RequestCancel(f.ctx, second.RunID))
-	cancelled, err = r.CancelRequested(f.ctx, "b")
+	cancelled, err = r.CancelRequested(f.ctx, "b", nil)
 	list("cancelled of b", cancelled, err, second.RunID)
-	cancelled, err = r.CancelRequested(f.ctx, "a")
-	list("cancelled of a", cancelled, err)
+	cancelled, err = r.CancelRequested(f.ctx, "a", []string{first.RunID, "deleted", third.RunID})
+	list("cancelled of a", cancelled, err, "deleted")
 
 	open, err := r.OpenIn(f.ctx, first.Begin.Run.Owner.ID, first.Begin.Run.ChatKey)
 	list("open in the chat", open, err, first.RunID, second.RunID, third.RunID)

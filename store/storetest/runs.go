@@ -349,6 +349,12 @@ func testRequestCancel(f *fixture) {
 	run, err = f.store.Run(f.ctx, g.Run.ID)
 	must(f, err)
 	equal(f, "cancel requested after the end", run.CancelRequested, false)
+	deleted := newID()
+	ids, err := f.store.CancelRequested(f.ctx, "", []string{g.Run.ID, deleted, w.RunID})
+	must(f, err)
+	for id, want := range map[string]int{w.RunID: 1, deleted: 1, g.Run.ID: 0} { // beside those of other tests
+		equal(f, "times that a run is named", len(slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other != id })), want)
+	}
 }
 
 func testUnknownRun(f *fixture) {
