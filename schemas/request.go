@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -51,6 +52,14 @@ type ChatRequest struct {
 	KeepAttachments []int `json:"keep_attachments,omitempty" validate:"max=10,unique,dive,gte=0"`
 	// ClientTools are tools of the page; the model may call them in this run.
 	ClientTools []ClientTool `json:"client_tools,omitempty" validate:"max=16,dive"`
+}
+
+// Repeats reports whether the request asks for the same as an earlier one. What becomes of
+// other runs may differ: a wire chooses that by what the chat is doing.
+func (r *ChatRequest) Repeats(earlier *ChatRequest) bool {
+	same := *earlier
+	same.IfBusy = r.IfBusy
+	return bytes.Equal(Encode(&same), Encode(r))
 }
 
 // ActionMetadata is the click on a suggested action that the server handles.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -213,12 +214,24 @@ func (b *batch) same(o *writeResult, g *record.Begin) error {
 	case o.err == nil && (o.chat == nil || len(o.chat.open) == 0): // the id may be taken before the chat is seen
 		return nil
 	}
-	same := ""
-	err := b.tx.Query(b.ctx, selectSame, [][]any{{g.Run.Owner.ID, g.Run.MessageID, packed.Value(g.Run.Request), g.Run.ID}}, func(row sqldb.Scanner) error { return row.Scan(&same) })
-	if err == nil && same != "" {
-		o.err, o.busyRun = record.ErrSame, same
-	}
-	return err
+	return b.tx.Query(b.ctx, selectSame, [][]any{{g.Run.Owner.ID, g.Run.MessageID, g.Run.ID}}, func(row sqldb.Scanner) error {
+		var id string
+		var request []byte
+		if err := row.Scan(&id, &request); err != nil {
+			return err
+		}
+		request, err := packed.Open(request)
+		if err == nil && repeats(g.Run.Request, request) {
+			o.err, o.busyRun = record.ErrSame, id
+		}
+		return err
+	})
+}
+
+// repeats reports whether a stored request asks for the same as an earlier one.
+func repeats(request, earlier json.RawMessage) bool {
+	var r, e schemas.ChatRequest
+	return json.Unmarshal(request, &r) == nil && json.Unmarshal(earlier, &e) == nil && r.Repeats(&e)
 }
 
 // repeated sets the outcome of a Begin that an earlier call has applied.

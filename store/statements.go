@@ -151,7 +151,7 @@ const (
 	reserveName = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
 		ON CONFLICT (owner, id) DO NOTHING`
 	reserveBlock   = reserveName + ` RETURNING id`
-	selectSame     = `SELECT id FROM runs WHERE owner = ? AND message_id = ? AND request = ? AND id <> ? AND state IN ('queued', 'running', 'waiting') LIMIT 1`
+	selectSame     = `SELECT id, request FROM runs WHERE owner = ? AND message_id = ? AND id <> ? AND state IN ('queued', 'running', 'waiting')`
 	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY place`
 	selectMessage  = `SELECT ` + tables.MessagePlace + `, role, COALESCE(branch, ''), status <> 'superseded' FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
 )

@@ -1,7 +1,6 @@
 package questions
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,8 +51,7 @@ func (q *Questions) Instead(ctx context.Context, asked *Question, o record.Start
 }
 
 // resent returns the run that the message of the same request has begun; the message of
-// another request is ErrTaken. Requests that differ in what becomes of other runs are the same:
-// a wire chooses that by what the chat is doing.
+// another request is ErrTaken.
 func (q *Questions) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest) (record.Run, error) {
 	stored, err := q.Runs.RunByMessage(ctx, user.ID, req.MessageID)
 	if err != nil {
@@ -63,8 +61,14 @@ func (q *Questions) resent(ctx context.Context, user schemas.User, req *schemas.
 	if err := json.Unmarshal(stored.Request, &before); err != nil {
 		return record.Run{}, err
 	}
-	before.IfBusy = req.IfBusy
-	if !bytes.Equal(schemas.Encode(&before), schemas.Encode(req)) {
+	if req.Repeats(&before) {
+		return stored, nil
+	}
+	placed := *req // it may leave out where its blocks are
+	if _, err := q.place(ctx, user, &placed); err != nil {
+		return record.Run{}, err
+	}
+	if !placed.Repeats(&before) {
 		return record.Run{}, schemas.ErrTaken
 	}
 	return stored, nil

@@ -35,6 +35,7 @@ type chats struct {
 	runs     map[string]string // the question of a run
 	underway map[string]string // the question of an answer under way
 	page     int               // messages that are read at once
+	begun    record.Run        // by a message with an id
 }
 
 func (c *chats) Chat(_ context.Context, owner string, id int64) (schemas.Chat, error) {
@@ -107,8 +108,11 @@ func (c *chats) RunByKey(context.Context, string, string) (record.Run, error) {
 	return record.Run{}, schemas.ErrNotFound
 }
 
-func (c *chats) RunByMessage(context.Context, string, string) (record.Run, error) {
-	return record.Run{}, schemas.ErrNotFound
+func (c *chats) RunByMessage(_ context.Context, _, id string) (record.Run, error) {
+	if id != c.begun.UserMessageID || id == "" {
+		return record.Run{}, schemas.ErrNotFound
+	}
+	return c.begun, nil
 }
 
 func (c *chats) AcceptPayload(context.Context, string, int64, string, string, string) error {

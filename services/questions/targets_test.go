@@ -3,6 +3,7 @@ package questions_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -75,14 +76,15 @@ func TestPlace(t *testing.T) {
 		{"no blocks", `"document_id":"doc"`, "", want{document: "doc"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			body := `{"message":"m","context":{` + tt.context + `}` + tt.rest + `}`
+			body := `{"message":"m","message_id":"m1","context":{` + tt.context + `}` + tt.rest + `}`
 			req := new(schemas.ChatRequest)
 			if err := json.Unmarshal([]byte(body), req); err != nil {
 				t.Fatal(err)
 			}
 			sent := req.Context
 			before := len(sent)
-			q := newQuestions(t, sevens(), slog.New(slog.DiscardHandler))
+			seven := sevens()
+			q := newQuestions(t, seven, slog.New(slog.DiscardHandler))
 			q.Documents = documents.New(nil, nil, placed, nil, nil)
 			got, err := q.FirstWrite(t.Context(), ann, req, record.StartOptions{Body: []byte(body)})
 			if err != nil {
@@ -105,6 +107,18 @@ func TestPlace(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, is, cmp.AllowUnexported(want{})); diff != "" || got.Run.ChatKey != got.ChatKey || stored.ChatID != got.ChatKey {
 				t.Errorf("(-want +got)\n%s\nthe run's chat is %q, the request's %q", diff, got.Run.ChatKey, stored.ChatID)
+			}
+			seven.begun = got.Run
+			again := new(schemas.ChatRequest) // before anything else of it is known
+			if err := json.Unmarshal([]byte(body), again); err != nil {
+				t.Fatal(err)
+			}
+			if run, err := q.Repeated(t.Context(), ann, again, record.StartOptions{}); err != nil || run.ID != got.Run.ID {
+				t.Errorf("sent again it is %q, %v, want its run", run.ID, err)
+			}
+			again.Message = "n"
+			if run, err := q.Repeated(t.Context(), ann, again, record.StartOptions{}); !errors.Is(err, schemas.ErrTaken) {
+				t.Errorf("another message with its id is %q, %v, want it refused", run.ID, err)
 			}
 			if len(sent) != before {
 				t.Errorf("the context that was sent has been changed: %v", sent)

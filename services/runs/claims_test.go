@@ -202,3 +202,25 @@ func TestTheSameRequestWhileItsRunIsBeingStored(t *testing.T) {
 		})
 	}
 }
+
+// A request without a message_id is sent again while its run answers, and would cancel or wait
+// for what its chat is doing: that is its own run.
+func TestTheSameRequestWithAnotherIfBusy(t *testing.T) {
+	inRuns(t, Options{}, func(t *testing.T, r *Runs, _ *memory) {
+		asks := func(text, ifBusy string) *questions.Question {
+			req := &schemas.ChatRequest{Message: text, IfBusy: ifBusy}
+			return &questions.Question{Begin: &record.Begin{Run: record.Run{Owner: ann, MessageID: "answer"}, Reserve: true}, Request: req}
+		}
+		run := newRun(&record.Run{ID: "r", Owner: ann, MessageID: "answer"}, r.leases.Current(), func() {})
+		run.take(light(asks("m", "reject").Request), documents.Claim{})
+		r.enlist(t.Context(), run, 1)
+		for _, ifBusy := range []string{"", "queue", "cancel"} {
+			if got := r.answering(asks("m", ifBusy)); got != run {
+				t.Errorf("with if_busy %q it is %v, want its run", ifBusy, got)
+			}
+		}
+		if got := r.answering(asks("n", "reject")); got != nil {
+			t.Errorf("another request is run %s", got.ID)
+		}
+	})
+}

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
@@ -36,8 +35,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		return schemas.Run{}, err
 	}
 	defer done()
-	// The run's request says where its blocks are, which this one may leave out: it is then
-	// found to be the same by start.
+	// A click is found to be the same by start, which completes it.
 	again, err := r.questions.Repeated(ctx, user, req, o)
 	if !errors.Is(err, schemas.ErrNotFound) && !errors.Is(err, schemas.ErrTaken) {
 		return r.view(ctx, again, err)
@@ -127,10 +125,10 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, o record.StartO
 // answering returns the run under way that the request has begun and whose answer has
 // the id that the request reserves, nil for none.
 func (r *Runs) answering(q *questions.Question) *run {
-	body := schemas.Encode(light(q.Request))
+	asked := light(q.Request)
 	list := r.those(func(run *run) bool {
 		_, over := run.log.Ended()
-		return !over && run.MessageID == q.Run.MessageID && run.Owner.ID == q.Run.Owner.ID && bytes.Equal(schemas.Encode(run.Request), body)
+		return !over && run.MessageID == q.Run.MessageID && run.Owner.ID == q.Run.Owner.ID && asked.Repeats(run.Request)
 	})
 	if len(list) == 0 {
 		return nil
