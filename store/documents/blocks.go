@@ -274,46 +274,19 @@ func (t *Tables) AddBlock(ctx context.Context, owner, document string, b record.
 
 // PatchBlock makes the user's own edit: it changes the current content and
 // meta; a move takes effect at once and settles a pending one. A planned block that
-// has no text yet is filled by it. A patch that changes nothing keeps the revision.
+// has no text yet is filled by it. A patch that changes nothing keeps the revision, and
+// may have any match: the client repeats an edit whose answer it has lost.
 func (t *Tables) PatchBlock(ctx context.Context, owner, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
 	var patched schemas.Block
-	err := t.changeBlock(ctx, owner, id, match, func(d *change, h *head) error {
-		changed, set, args := false, "", []any(nil)
-		if p.Content != nil {
-			content := values.Clean(*p.Content)
-			same, err := d.holds(id, "current", content)
-			switch {
-			case err != nil:
-				return err
-			case len(content) > MaxBlockContent:
-				return errLongBlock
-			case !same:
-				size := int64(len(content))
-				if h.CurrentSize == nil && h.NewSize != nil && *h.NewSize == 0 { // else accepting it would empty the block
-					set, h.NewSize = ", new = NULL", nil
-				}
-				if h.CurrentSize == nil && h.KeptPlan == 0 { // the block is the user's, not the plan's
-					kept := "'clean'"
-					if h.NewSize != nil {
-						kept = changedSince
-					}
-					set += ", kept_state = COALESCE(kept_state, " + kept + ")"
-				}
-				changed, set, args, h.CurrentSize = true, set+", current = ?", []any{content}, &size
-			}
-		}
-		if p.Meta != nil && (h.Meta == nil || !bytes.Equal([]byte(*h.Meta), p.Meta)) {
-			changed, h.Meta = true, metaText(p.Meta)
-		}
-		if p.AfterBlockID != nil {
-			position, same, err := d.key(place{after: p.AfterBlockID, self: id}, h.Position)
-			if err != nil {
-				return err
-			}
-			changed = changed || !same || h.NewPosition != nil
-			h.Position, h.NewPosition = position, nil
-		}
-		if changed {
+	err := t.changeBlock(ctx, owner, id, nil, func(d *change, h *head) error {
+		known := match.Holds(h.Revision)
+		changed, set, args, err := d.patch(h, p)
+		switch {
+		case !known && (changed || err != nil):
+			return schemas.ErrStale
+		case err != nil:
+			return err
+		case changed:
 			if h.State != schemas.BlockPendingDelete {
 				h.State = h.state()
 			}
@@ -324,11 +297,50 @@ func (t *Tables) PatchBlock(ctx context.Context, owner, id string, p schemas.Blo
 				return err
 			}
 		}
-		var err error
 		patched, err = oneBlock(d.tx, owner, id)
 		return err
 	})
 	return patched, t.db.Fault("patch block", err)
+}
+
+// patch changes the head of a block as the user asks, and returns whether that changes the
+// block, and what save sets besides.
+func (d *change) patch(h *head, p schemas.BlockPatch) (changed bool, set string, args []any, err error) {
+	if p.Content != nil {
+		content := values.Clean(*p.Content)
+		same, err := d.holds(h.ID, "current", content)
+		switch {
+		case err != nil:
+			return false, "", nil, err
+		case len(content) > MaxBlockContent:
+			return false, "", nil, errLongBlock
+		case !same:
+			size := int64(len(content))
+			if h.CurrentSize == nil && h.NewSize != nil && *h.NewSize == 0 { // else accepting it would empty the block
+				set, h.NewSize = ", new = NULL", nil
+			}
+			if h.CurrentSize == nil && h.KeptPlan == 0 { // the block is the user's, not the plan's
+				kept := "'clean'"
+				if h.NewSize != nil {
+					kept = changedSince
+				}
+				set += ", kept_state = COALESCE(kept_state, " + kept + ")"
+			}
+			changed, set, args, h.CurrentSize = true, set+", current = ?", []any{content}, &size
+		}
+	}
+	if p.Meta != nil && (h.Meta == nil || !bytes.Equal([]byte(*h.Meta), p.Meta)) {
+		changed, h.Meta = true, metaText(p.Meta)
+	}
+	if p.AfterBlockID != nil {
+		position, same, err := d.key(place{after: p.AfterBlockID, self: h.ID}, h.Position)
+		if err != nil {
+			return false, "", nil, err
+		}
+		changed = changed || !same || h.NewPosition != nil
+		h.Position, h.NewPosition = position, nil
+	}
+	return changed, set, args, nil
 }
 
 // DeleteBlock deletes a block of a document, whatever its state.

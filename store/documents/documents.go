@@ -237,11 +237,11 @@ func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
 func (t *Tables) RenameDocument(ctx context.Context, owner, id, title string, match record.Match) (schemas.Document, error) {
 	var renamed schemas.Document
 	err := t.changeDocument(ctx, owner, id, nil, func(d *change) error {
-		if !match.Holds(d.revision) {
-			return schemas.ErrStale
-		}
 		title = values.Clean(title)
 		if d.row.Title != title || d.row.NewTitle != nil {
+			if !match.Holds(d.revision) {
+				return schemas.ErrStale
+			}
 			if err := d.keepOften(schemas.VersionEdited, nil); err != nil {
 				return err
 			}

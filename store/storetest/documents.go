@@ -19,6 +19,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"documents in pages":                        testDocumentPages,
 		"documents and their ids":                   testDocumentIDs,
 		"rename and delete documents":               testDocumentRename,
+		"repeat an edit":                            testRepeatedEdit,
 		"a reverted plan":                           testPlanReverted,
 		"plans over pending changes":                testPlanUndone,
 		"an accepted plan":                          testPlanAccepted,

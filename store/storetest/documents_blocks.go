@@ -36,6 +36,32 @@ func testBlockMetas(f *fixture) {
 	equal(f, "patched meta", string(patched.Meta), `{}`)
 }
 
+// testRepeatedEdit repeats edits of the user whose answers were lost: with the revision from
+// before they are as they are stored, and others are stale.
+func testRepeatedEdit(f *fixture) {
+	id := f.doc()
+	x, y, text, other := newID(), newID(), "mine", "other"
+	for _, block := range []string{x, y} {
+		_, err := f.store.AddBlock(f.ctx, f.owner, id, record.NewBlock{ID: block, Type: "md"}, nil)
+		must(f, err)
+	}
+	edits := []schemas.BlockPatch{{Content: &text}, {Meta: json.RawMessage(`{"a":1}`)}, {AfterBlockID: &y}}
+	for _, p := range edits {
+		before, err := f.store.Block(f.ctx, f.owner, x)
+		must(f, err)
+		match := record.Match{before.Revision}
+		once, err := f.store.PatchBlock(f.ctx, f.owner, x, p, match)
+		must(f, err)
+		again, err := f.store.PatchBlock(f.ctx, f.owner, x, p, match)
+		must(f, err)
+		untouched(f, "repeated", schemas.Document{Blocks: []schemas.Block{again}}, schemas.Document{Blocks: []schemas.Block{once}})
+		for _, p := range []schemas.BlockPatch{{Content: &other}, {Meta: json.RawMessage(`{"a":2}`)}, {AfterBlockID: &other}} {
+			_, err = f.store.PatchBlock(f.ctx, f.owner, x, p, match)
+			fails(f, "another edit", err, schemas.ErrStale)
+		}
+	}
+}
+
 // order is the first letters of the document's blocks.
 func order(d schemas.Document) string {
 	var b strings.Builder

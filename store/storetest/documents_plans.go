@@ -92,6 +92,9 @@ func testDocumentRename(f *fixture) {
 	d, err = f.store.RenameDocument(f.ctx, f.owner, id, "New", nil)
 	must(f, err)
 	equal(f, "renamed again", d.Revision, 3)
+	d, err = f.store.RenameDocument(f.ctx, f.owner, id, "New", record.Match{2}) // the answer was lost
+	must(f, err)
+	equal(f, "repeated", d.Revision, 3)
 	_, err = f.store.RenameDocument(f.ctx, f.owner, id, "x", record.Match{2})
 	fails(f, "stale", err, schemas.ErrStale)
 	_, err = f.store.RenameDocument(f.ctx, f.anotherUser().owner, id, "x", nil)
