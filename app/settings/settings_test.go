@@ -404,7 +404,7 @@ func TestPrintConfigMasksURLs(t *testing.T) {
 	}
 }
 
-// TestMangledSecrets gives structured settings with a fault in the JSON: the parts must not be
+// TestMangledSecrets gives settings with a fault in the JSON, a key or a URL: the parts must not be
 // taken for names, which everybody may see, nor be printed.
 func TestMangledSecrets(t *testing.T) {
 	secret := "hunter2"
@@ -412,6 +412,10 @@ func TestMangledSecrets(t *testing.T) {
 		`CHATTRAY_MODELS=[{"name":"a","api_key":"hunter2"}`, `CHATTRAY_MODELS={"name":"a","api_key":"hunter2"`, `CHATTRAY_MODELS="name":"a","api_key":"hunter2"}`,
 		`CHATTRAY_SECRETS={"a":"hunter2"`, `CHATTRAY_SECRETS=hunter2`,
 		`CHATTRAY_MCP_SERVERS=[{"name":"s","url":"http://h","headers":{"Authorization":"hunter2"}}`,
+		`CHATTRAY_MODELS=name: a, api_key: hunter2`, `CHATTRAY_MODELS=[{"name":"a","apikey":"hunter2"}]`, `CHATTRAY_MODELS=[{"name":"a","auth":{"bearer":["hunter2"]}}]`,
+		`CHATTRAY_MCP_SERVERS=[{"name":"s","url":"http://h","header":{"Authorization":"hunter2"}}]`,
+		`CHATTRAY_MCP_SERVERS=[{"name":"s","command":"x","args":"--api-key hunter2"}]`,
+		`CHATTRAY_CORS_ORIGINS=https://me:hunter2@h/`, `CHATTRAY_FETCH_ALLOW=https://me:hunter2@h`,
 	} {
 		_, origins, err := sources{environ: []string{environ}}.load(t)
 		var out bytes.Buffer

@@ -302,7 +302,7 @@ func prefixes(field func(*Config) *prefixList) binder {
 		for _, s := range list {
 			p, err := netip.ParsePrefix(s)
 			if err != nil {
-				return fmt.Errorf("%q is not a CIDR such as 10.1.0.0/16", s)
+				return fmt.Errorf("%q is not a CIDR such as 10.1.0.0/16", redactURLs(s))
 			}
 			found = append(found, p.Masked())
 		}
@@ -332,8 +332,8 @@ func logLevel(c *Config, raw any) error {
 
 // structured returns a raw value with lists and maps: a value of the file, or
 // one decoded from a string of JSON or YAML. Any other string is returned
-// unchanged, but one that has brackets, braces or quotes is an error: its secrets must not
-// become names.
+// unchanged, but one that has brackets, braces, quotes or keys is an error: its secrets must
+// not become names.
 func structured(raw any) (any, error) {
 	s, ok := raw.(string)
 	if !ok {
@@ -349,7 +349,7 @@ func structured(raw any) (any, error) {
 			value = read["value"]
 		}
 	}
-	if text, ok := value.(string); ok && (strings.HasPrefix(text, "[") || strings.ContainsAny(text, `{}"`)) {
+	if text, ok := value.(string); ok && (strings.HasPrefix(text, "[") || strings.ContainsAny(text, `{}"`) || strings.Contains(text, ": ")) {
 		return nil, errors.New("cannot be read: a bracket, a brace or a quotation mark is missing")
 	}
 	return value, nil
