@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 )
 
 func readFile(t *testing.T, name string) string {
@@ -52,8 +52,8 @@ func TestReadmeNamesTheCommands(t *testing.T) {
 }
 
 func TestCompose(t *testing.T) {
-	file, err := yaml.Parser().Unmarshal([]byte(readFile(t, "../docker-compose.yml")))
-	if err != nil {
+	var file map[string]any
+	if err := yaml.Unmarshal([]byte(readFile(t, "../docker-compose.yml")), &file); err != nil {
 		t.Fatal(err)
 	}
 	services, volumes := file["services"].(map[string]any), file["volumes"].(map[string]any)

@@ -1,6 +1,7 @@
 package payloads_test
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -188,6 +189,38 @@ func TestLinesBetweenValues(t *testing.T) {
 		got := feedAll(newFilter(), "a\n\nNOTES: [1]\n\nb NOTES: [2]\n\nc", size)
 		if want := "a\n\nb \n\nc"; got.Visible != want {
 			t.Errorf("pieces of %d: got %q, want %q", size, got.Visible, want)
+		}
+	}
+}
+
+// Numbers that are too large for an integer of 64 bits are numbers, and no digits of one with a
+// large exponent are computed.
+func TestLargeNumbers(t *testing.T) {
+	for _, tt := range []struct {
+		item, number string
+		fits         bool
+	}{
+		{`{"type":"integer"}`, "1000000000000000000000", true},
+		{`{"type":"number","minimum":0}`, "123456789012345678901234", true},
+		{`{"type":"number"}`, "1e999999", true},
+		{`{"type":"string"}`, "1000000000000000000000", false},
+		{`{"maximum":5}`, "1e999999", false},
+		{`{"minimum":5}`, "-1e999999", false},
+		{`{"enum":[1]}`, "1e999999", false},
+	} {
+		p, err := payloads.NewType(turn.PayloadDef{
+			Name: "x", Description: "d", Source: "tool",
+			Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"array","items":` + tt.item + `}}}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := p.Check(json.RawMessage(`{"a":[` + tt.number + `]}`))
+		if (err == nil) != tt.fits || err != nil && len(err.Error()) > 1000 {
+			t.Errorf("%s with %s: got %.200v, want it to fit: %t", tt.item, tt.number, err, tt.fits)
+		}
+		if got := data.(map[string]any)["a"].([]any)[0]; got != json.Number(tt.number) {
+			t.Errorf("a summary gets %v, want %s", got, tt.number)
 		}
 	}
 }

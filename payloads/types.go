@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"text/template"
@@ -143,8 +144,31 @@ func compileSchema(raw json.RawMessage) (check func(any) error, array bool, err 
 		if quick != nil && quick.fits(v) {
 			return nil
 		}
-		return resolved.Validate(v)
+		return resolved.Validate(floats(v))
 	}, s.Type == "array", nil
+}
+
+// floats returns v with a float64 for each json.Number. The validator takes such a number for
+// a text, or computes all digits of one like 1e999999, which takes much longer than a step.
+func floats(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		f, _ := v.Float64() // infinite if it is out of range
+		return min(max(f, -math.MaxFloat64), math.MaxFloat64)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = floats(v[i])
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name := range v {
+			object[name] = floats(v[name])
+		}
+		return object
+	}
+	return v
 }
 
 // compileSummary returns a function that writes one line about decoded data.

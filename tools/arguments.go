@@ -219,7 +219,7 @@ func object(input json.RawMessage) (map[string]any, error) {
 }
 
 // decode decodes checked arguments. JSON Schema accepts 5.0 and 1e3 as
-// integers, Go's decoder does not, so they are rewritten first.
+// integers, Go's decoder does not, so they are rewritten first. Others keep all digits.
 func decode(input json.RawMessage, in any) error {
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")
@@ -228,8 +228,7 @@ func decode(input json.RawMessage, in any) error {
 	if err == nil {
 		return nil
 	}
-	var v any
-	if json.Unmarshal(input, &v) == nil {
+	if v, e := text.Decode(input); e == nil {
 		if b, e := json.Marshal(v); e == nil && json.Unmarshal(b, in) == nil {
 			return nil
 		}

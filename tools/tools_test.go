@@ -147,6 +147,19 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A large integer keeps its digits beside one that is written with a point.
+func TestLargeInteger(t *testing.T) {
+	type order struct {
+		ID    int64 `json:"id"`
+		Count int   `json:"count"`
+	}
+	tool := tools.NewText("order", "Orders.", func(_ context.Context, _ *tools.Call, in order) (string, error) { return fmt.Sprint(in), nil })
+	got, err := tool.Run(t.Context(), &tools.Call{Input: json.RawMessage(`{"id":9007199254740993,"count":2.0}`)})
+	if want := "{9007199254740993 2}"; err != nil || got.Text != want {
+		t.Errorf("got %q, %v, want %q", got.Text, err, want)
+	}
+}
+
 func TestOptions(t *testing.T) {
 	got := finder(tools.Global(), tools.Idempotent(), tools.Serial(), tools.Confirm(), tools.Timeout(time.Second),
 		tools.PayloadType("things"), tools.Roles("admin", "editor"))

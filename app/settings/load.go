@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/providers/posflag"
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
-	yamlv3 "go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v3"
 
 	schematext "github.com/chattray/chattray/schemas/text"
 )
@@ -210,7 +209,7 @@ func fileLayer(path string) (layer, []string) {
 	if err != nil {
 		return l, sentences("--config", err)
 	}
-	if err := k.Load(content, oneDocument{yaml.Parser()}); err != nil {
+	if err := k.Load(content, oneDocument{}); err != nil {
 		return l, []string{path + ": " + err.Error() + schematext.YAMLHint(err.Error())}
 	}
 	known := map[string]bool{}
@@ -273,30 +272,57 @@ func variableMeant(name string) string {
 
 // oneDocument is a parser of YAML that refuses a document without keys, a second document, of
 // which others read nothing, and a key that is given twice, of which they read one or the other.
-type oneDocument struct{ *yaml.YAML }
+type oneDocument struct{}
 
 // Unmarshal implements koanf.Parser.
-func (p oneDocument) Unmarshal(raw []byte) (map[string]any, error) {
-	var first, second yamlv3.Node
-	if d := yamlv3.NewDecoder(bytes.NewReader(raw)); d.Decode(&first) == nil {
-		if err := d.Decode(&second); err == nil {
-			return nil, fmt.Errorf("line %d: there is a second document; a file is one", second.Line)
-		} else if !errors.Is(err, io.EOF) {
-			return nil, err
+func (oneDocument) Unmarshal(raw []byte) (values map[string]any, err error) {
+	var first, second yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(raw))
+	if err := d.Decode(&first); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, nil
 		}
-		if top := first.Content[0]; top.Kind != yamlv3.MappingNode && top.Tag != "!!null" {
-			return nil, fmt.Errorf("line %d: a settings file has keys with values, such as addr: 127.0.0.1:8080", top.Line)
-		}
-		if err := unambiguous(&first); err != nil {
-			return nil, err
+		return nil, err
+	}
+	if err := d.Decode(&second); err == nil {
+		return nil, fmt.Errorf("line %d: there is a second document; a file is one", second.Line)
+	} else if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if top := first.Content[0]; top.Kind != yaml.MappingNode && top.Tag != "!!null" {
+		return nil, fmt.Errorf("line %d: a settings file has keys with values, such as addr: 127.0.0.1:8080", top.Line)
+	}
+	if err := unambiguous(&first); err != nil {
+		return nil, err
+	}
+	keepText(&first)
+	err = first.Decode(&values)
+	return values, err
+}
+
+// Marshal implements koanf.Parser.
+func (oneDocument) Marshal(map[string]any) ([]byte, error) {
+	return nil, errors.New("settings are not written")
+}
+
+// keepText makes texts of the values below n that YAML takes for numbers, dates or switches
+// and that would be written in another way: a key 0123 is not 83, a version 1.10 not 1.1.
+func keepText(n *yaml.Node) {
+	for _, child := range n.Content {
+		keepText(child)
+	}
+	switch n.ShortTag() {
+	case "!!int", "!!float", "!!bool", "!!timestamp":
+		var value any
+		if n.Decode(&value) != nil || fmt.Sprint(value) != n.Value {
+			n.Tag = "!!str"
 		}
 	}
-	return p.YAML.Unmarshal(raw)
 }
 
 // unambiguous returns an error if a key is given both in a section and with dots, as
 // limits.body, or if it has a value and is a section too.
-func unambiguous(document *yamlv3.Node) error {
+func unambiguous(document *yaml.Node) error {
 	lines := lastLines(document)
 	given := map[string]int{}
 	for _, n := range document.Content {
@@ -319,13 +345,13 @@ func unambiguous(document *yamlv3.Node) error {
 
 // linesOf returns the lines of the keys of a document that can be read.
 func linesOf(content []byte) map[string]int {
-	var document yamlv3.Node
-	_ = yamlv3.Unmarshal(content, &document) // it has been read before
+	var document yaml.Node
+	_ = yaml.Unmarshal(content, &document) // it has been read before
 	return lastLines(&document)
 }
 
 // lastLines returns the last line on which each key of a document is given.
-func lastLines(document *yamlv3.Node) map[string]int {
+func lastLines(document *yaml.Node) map[string]int {
 	lines := map[string]int{}
 	for _, n := range document.Content {
 		leaves(n, "", func(key string, line int) { lines[key] = max(lines[key], line) })
@@ -334,10 +360,10 @@ func lastLines(document *yamlv3.Node) map[string]int {
 }
 
 // leaves calls do with the keys below n that have a value, joined with dots.
-func leaves(n *yamlv3.Node, prefix string, do func(key string, line int)) {
-	for i := 0; n.Kind == yamlv3.MappingNode && i+1 < len(n.Content); i += 2 {
+func leaves(n *yaml.Node, prefix string, do func(key string, line int)) {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], n.Content[i+1]
-		if value.Kind == yamlv3.MappingNode {
+		if value.Kind == yaml.MappingNode {
 			leaves(value, prefix+name.Value+".", do)
 		} else if name.Tag != "!!merge" {
 			do(prefix+name.Value, name.Line)

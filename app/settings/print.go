@@ -101,21 +101,29 @@ func (o Origin) shown() string {
 	return fmt.Sprint(o.raw)
 }
 
-// redact masks the secrets in a structured value: all values, or those under keys of secrets.
+// shownKeys are the keys of structured values under which there are no secrets. An unknown key
+// may be a wrong spelling of one that has them.
+var shownKeys = []string{
+	"name", "base_url", "url", "api_key_file", "context_window", "price", "input", "output", "fallback",
+	"command", "args", "pages", "global", "confirm", "trust_hints", "timeout", "disabled",
+}
+
+// redact masks the secrets in a structured value: all values, or those that are not under
+// shownKeys.
 func redact(raw any, all bool) any {
 	switch v := raw.(type) {
 	case map[string]any:
 		shown := make(map[string]any, len(v))
 		for key, value := range v {
 			switch s, isText := value.(string); {
-			case all || key == "api_key":
+			case all:
 				shown[key] = mask
 			case isText && (key == "base_url" || key == "url"):
 				shown[key] = redactURL(s)
-			case key == "args" && !all:
+			case key == "args":
 				shown[key] = redactArgs(value)
 			default:
-				shown[key] = redact(value, all || key == "headers" || key == "env")
+				shown[key] = redact(value, !slices.Contains(shownKeys, key))
 			}
 		}
 		return shown
@@ -138,8 +146,8 @@ func redact(raw any, all bool) any {
 // is a secret.
 func redactArgs(raw any) any {
 	list, ok := raw.([]any)
-	if !ok {
-		return raw
+	if !ok { // it is refused, and may have everything in one text
+		return mask
 	}
 	shown := make([]any, len(list))
 	named := false // the argument before is an option with such a name

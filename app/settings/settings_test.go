@@ -154,6 +154,27 @@ func TestSettings(t *testing.T) {
 			},
 		},
 		{
+			"texts that look like numbers and dates",
+			sources{
+				environ: []string{`CHATTRAY_SECRETS={"A": 0012, "B": 1e40, "C": 2022-06-28, "D": True, "E": 12345678901234567890123}`},
+				file: "models: [{name: 1.10, api_key: 0x1F}]\npubmed: {api_key: 1_0}\nauth: {audience: 01234567890123456789, jwt_secret: 0123456789012345678901234567890123}\n" +
+					"mcp_servers: [{name: s, url: http://a/, headers: {Version: 2022-06-28, Key: 0o17}, pages: [0123]}]\n",
+			},
+			func(c *Config) {
+				c.Model, c.Models, c.PubMed.APIKey = "1.10", []Model{{Name: "1.10", APIKey: "0x1F"}}, "1_0"
+				c.Auth.Audience, c.Auth.JWTSecret = "01234567890123456789", "0123456789012345678901234567890123"
+				c.Secrets = map[string]string{"A": "0012", "B": "1e40", "C": "2022-06-28", "D": "True", "E": "12345678901234567890123"}
+				c.MCPServers = []MCPServer{{Name: "s", URL: "http://a/", Headers: map[string]string{"Version": "2022-06-28", "Key": "0o17"}, Pages: []string{"0123"}}}
+			},
+		},
+		{
+			"numbers as YAML writes them",
+			sources{file: "max_tokens: 8_192\ntemperature: .5\nlimits: {budget_tokens: 1_000_000, body: 131_072}\nhistory: {compact: False}\n"},
+			func(c *Config) {
+				c.MaxTokens, c.Temperature, c.Limits.BudgetTokens, c.Limits.Body, c.History.Compact = 8192, 0.5, 1_000_000, 131_072, false
+			},
+		},
+		{
 			"sizes, times and switches",
 			sources{environ: []string{
 				"CHATTRAY_MAX_BODY=65536", "CHATTRAY_MAX_LARGE_BODY=2MB", "CHATTRAY_KEEPALIVE=1m30s", "CHATTRAY_MAX_RUNS_PER_USER=0",
@@ -383,7 +404,7 @@ func TestPrintConfigMasksURLs(t *testing.T) {
 	}
 }
 
-// TestMangledSecrets gives structured settings with a fault in the JSON: the parts must not be
+// TestMangledSecrets gives settings with a fault in the JSON, a key or a URL: the parts must not be
 // taken for names, which everybody may see, nor be printed.
 func TestMangledSecrets(t *testing.T) {
 	secret := "hunter2"
@@ -391,6 +412,10 @@ func TestMangledSecrets(t *testing.T) {
 		`CHATTRAY_MODELS=[{"name":"a","api_key":"hunter2"}`, `CHATTRAY_MODELS={"name":"a","api_key":"hunter2"`, `CHATTRAY_MODELS="name":"a","api_key":"hunter2"}`,
 		`CHATTRAY_SECRETS={"a":"hunter2"`, `CHATTRAY_SECRETS=hunter2`,
 		`CHATTRAY_MCP_SERVERS=[{"name":"s","url":"http://h","headers":{"Authorization":"hunter2"}}`,
+		`CHATTRAY_MODELS=name: a, api_key: hunter2`, `CHATTRAY_MODELS=[{"name":"a","apikey":"hunter2"}]`, `CHATTRAY_MODELS=[{"name":"a","auth":{"bearer":["hunter2"]}}]`,
+		`CHATTRAY_MCP_SERVERS=[{"name":"s","url":"http://h","header":{"Authorization":"hunter2"}}]`,
+		`CHATTRAY_MCP_SERVERS=[{"name":"s","command":"x","args":"--api-key hunter2"}]`,
+		`CHATTRAY_CORS_ORIGINS=https://me:hunter2@h/`, `CHATTRAY_FETCH_ALLOW=https://me:hunter2@h`,
 	} {
 		_, origins, err := sources{environ: []string{environ}}.load(t)
 		var out bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/knadh/koanf/parsers/yaml"
+	"go.yaml.in/yaml/v3"
 )
 
 type (
@@ -108,8 +108,11 @@ func integer(field func(*Config) *int, low, high int) binder {
 	return scalar(field, func(s string) (int, error) { return wholeNumber(s, low, high) })
 }
 
+// digits returns a number without the underscores that YAML allows between digits.
+func digits(s string) string { return strings.ReplaceAll(s, "_", "") }
+
 func wholeNumber(s string, low, high int) (int, error) {
-	n, err := strconv.Atoi(s)
+	n, err := strconv.Atoi(digits(s))
 	if err != nil || n < low || n > high {
 		return 0, fmt.Errorf("must be a whole number from %d to %d", low, high)
 	}
@@ -122,7 +125,7 @@ func float(field func(*Config) *float64, low, high float64) binder {
 
 // number also refuses NaN, which is in no range.
 func number(s string, low, high float64) (float64, error) {
-	f, err := strconv.ParseFloat(s, 64)
+	f, err := strconv.ParseFloat(digits(s), 64)
 	if inRange := f >= low && f <= high; err != nil || !inRange {
 		return 0, fmt.Errorf("must be a number from %s to %s", strconv.FormatFloat(low, 'f', -1, 64), strconv.FormatFloat(high, 'f', -1, 64))
 	}
@@ -255,7 +258,7 @@ func bytesOf(s string, most int64) (int64, bool) {
 		if !ok {
 			continue
 		}
-		n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		n, err := strconv.ParseInt(digits(strings.TrimSpace(number)), 10, 64)
 		if err != nil || n < 0 || n > most/unit.bytes {
 			return 0, false
 		}
@@ -299,7 +302,7 @@ func prefixes(field func(*Config) *prefixList) binder {
 		for _, s := range list {
 			p, err := netip.ParsePrefix(s)
 			if err != nil {
-				return fmt.Errorf("%q is not a CIDR such as 10.1.0.0/16", s)
+				return fmt.Errorf("%q is not a CIDR such as 10.1.0.0/16", redactURLs(s))
 			}
 			found = append(found, p.Masked())
 		}
@@ -329,20 +332,24 @@ func logLevel(c *Config, raw any) error {
 
 // structured returns a raw value with lists and maps: a value of the file, or
 // one decoded from a string of JSON or YAML. Any other string is returned
-// unchanged, but one that has brackets, braces or quotes is an error: its secrets must not
-// become names.
+// unchanged, but one that has brackets, braces, quotes or keys is an error: its secrets must
+// not become names.
 func structured(raw any) (any, error) {
 	s, ok := raw.(string)
 	if !ok {
 		return raw, nil
 	}
 	s = strings.TrimSpace(s)
-	doc, err := yaml.Parser().Unmarshal([]byte("value: " + s))
+	var document yaml.Node
 	value := any(s)
-	if err == nil {
-		value = doc["value"]
+	if yaml.Unmarshal([]byte("value: "+s), &document) == nil {
+		keepText(&document)
+		var read map[string]any
+		if document.Decode(&read) == nil {
+			value = read["value"]
+		}
 	}
-	if text, ok := value.(string); ok && (strings.HasPrefix(text, "[") || strings.ContainsAny(text, `{}"`)) {
+	if text, ok := value.(string); ok && (strings.HasPrefix(text, "[") || strings.ContainsAny(text, `{}"`) || strings.Contains(text, ": ")) {
 		return nil, errors.New("cannot be read: a bracket, a brace or a quotation mark is missing")
 	}
 	return value, nil
@@ -357,8 +364,8 @@ func secrets(c *Config, raw any) error {
 	switch m := raw.(type) {
 	case nil:
 	case map[string]any:
-		for name, v := range m {
-			s, err := scalarText(v)
+		for _, name := range sortedKeys(m) {
+			s, err := scalarText(m[name])
 			if err != nil {
 				return fmt.Errorf("%s must be a single value", name)
 			}

@@ -187,7 +187,19 @@ func (l *pageLoader) parseYAML(content []byte, shown string) (*yaml.Node, bool) 
 		l.yamlMistake(shown, err)
 		return nil, false
 	}
+	datesAsText(&doc)
 	return doc.Content[0], true
+}
+
+// datesAsText makes texts of the dates below n: JSON has none, and the library would add
+// the time of the day to 2024-01-31.
+func datesAsText(n *yaml.Node) {
+	for _, child := range n.Content {
+		datesAsText(child)
+	}
+	if n.ShortTag() == "!!timestamp" {
+		n.Tag = "!!str"
+	}
 }
 
 func (l *pageLoader) yamlMistake(shown string, err error) {

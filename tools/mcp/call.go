@@ -67,7 +67,7 @@ func (c *client) ask(ctx context.Context, d Definition, call *tools.Call) (tools
 		return tools.Result{}, context.Cause(ctx)
 	}
 	if refused, ok := errors.AsType[*transport.Refused](err); ok {
-		return tools.Result{IsError: true, Text: "the server " + c.Name + " refused the call: " + text.Printable(refused.Message, maxFault)}, nil
+		return tools.Result{IsError: true, Text: "the server " + c.Name + " refused the call: " + text.Printable(c.secrets.Replace(refused.Message), maxFault)}, nil
 	}
 	if undecoded, ok := errors.AsType[*transport.Undecoded](err); ok {
 		if got, readable := result.Partly(c.Name, d.name, undecoded.Result); readable {
@@ -97,7 +97,7 @@ func (c *client) failure(err error) error {
 	if code == schemas.CodeUpstreamUnavailable || isBad && bad.Status == http.StatusUnauthorized {
 		c.ring()
 	}
-	return schemas.NewError(code, "the server "+c.Name+" "+what+"; whether the call had an effect is unknown").Because(errors.New(reason(err)))
+	return schemas.NewError(code, "the server "+c.Name+" "+what+"; whether the call had an effect is unknown").Because(errors.New(c.reason(err)))
 }
 
 // linkFor returns the connection for a call of the tool.

@@ -68,10 +68,11 @@ func (c *client) run(ctx context.Context) {
 			failures = 0
 		}
 		delay := backoff(c.opts.FirstDelay, c.opts.LastDelay, failures)
+		why := c.reason(err)
 		c.mu.Lock()
-		c.failed = reason(err)
+		c.failed = why
 		c.mu.Unlock()
-		c.log.WarnContext(ctx, "MCP server is not connected", append([]any{"error", reason(err), "retry_in", delay}, c.said(err)...)...)
+		c.log.WarnContext(ctx, "MCP server is not connected", append([]any{"error", why, "retry_in", delay}, c.said(err)...)...)
 		_ = concurrent.Pause(ctx, delay) // the loop ends with ctx
 	}
 }
@@ -121,7 +122,7 @@ func backoff(first, last time.Duration, failures int) time.Duration {
 func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 	l, err := transport.Connect(ctx, transport.Options{
 		Command: c.Command, Args: c.Args, Env: c.Env, URL: c.URL, Headers: c.Headers,
-		Legacy: c.legacy, Version: c.opts.Version, Timeout: c.opts.Connect, ListChanged: c.ring, Logger: c.log,
+		Legacy: c.legacy, Version: c.opts.Version, Timeout: c.opts.Connect, ListChanged: c.ring, Secrets: c.secrets, Logger: c.log,
 	})
 	if err != nil {
 		c.legacy = !c.legacy
@@ -192,10 +193,11 @@ const maxReason = 300
 // maxSaid is the longest line of a local server in the log, in characters.
 const maxSaid = 200
 
-// reason returns the text of an error for the log, without URLs, which may hold keys.
-func reason(err error) string {
+// reason returns the text of an error for the log, without URLs, which may hold keys, and
+// without the server's secrets, which it may repeat.
+func (c *client) reason(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	return text.Printable(err.Error(), maxReason)
+	return text.Printable(c.secrets.Replace(err.Error()), maxReason)
 }

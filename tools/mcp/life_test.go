@@ -3,8 +3,11 @@
 package mcp_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -219,6 +222,53 @@ func TestHeadersThatAreRepeated(t *testing.T) {
 	for _, name := range []string{"srv__fail", "srv__bad"} {
 		if got, err := w.call(name, ""); strings.Contains(fmt.Sprint(got.Text, err), "operator") {
 			t.Errorf("%s: got %q, %v", name, got.Text, err)
+		}
+	}
+}
+
+// A server that repeats the headers when it refuses the handshake or the list shows their
+// secrets neither in the log nor to an operator.
+func TestHeadersThatAreRepeatedBeforeACall(t *testing.T) {
+	for _, method := range []string{"initialize", "tools/list"} {
+		t.Run(method, func(t *testing.T) {
+			remote := serveRemote(t, nil)
+			known := remote.handler
+			remote.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				var m struct {
+					ID     json.RawMessage `json:"id"`
+					Method string          `json:"method"`
+				}
+				if _ = json.Unmarshal(body, &m); m.Method != method && m.Method != "server/discover" {
+					known.ServeHTTP(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":%q}}`, m.ID, "refused: "+r.Header.Get("Authorization"))
+			})
+			w := newTestEnv(t, nil, remote.named("srv"))
+			line := w.await("MCP server is not connected", "refused")
+			if shown := line + w.clients.State()[0].Error; strings.Contains(shown, "operator") {
+				t.Errorf("a secret is shown: %s", shown)
+			}
+		})
+	}
+}
+
+// The lines of a local server in the log have no secrets, on both its outputs.
+func TestLinesWithSecrets(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newTestEnv(t, nil, mcp.Server{
+		Name: "srv", Command: shell, Env: []string{"API_KEY=of-the-operator"},
+		Args: []string{"-c", `echo "begins with $API_KEY" >&2; echo "has $API_KEY"`},
+	})
+	for _, parts := range [][]string{{"MCP server says", "begins with"}, {"is not a message", "has"}} {
+		if line := w.await(parts...); strings.Contains(line, "operator") {
+			t.Errorf("a secret is in the log: %s", line)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -15,7 +16,7 @@ func Noticed(body io.ReadCloser, take func(*sdk.ProgressNotificationParams)) io.
 
 // Lines passes the progress in the output of a local server to take.
 func Lines(out io.ReadCloser, take func(*sdk.ProgressNotificationParams)) io.ReadCloser {
-	return newMessageLines(out, slog.New(slog.DiscardHandler), take)
+	return newMessageLines(out, Options{Secrets: strings.NewReplacer(), Logger: slog.New(slog.DiscardHandler)}.lineLog(""), take)
 }
 
 // Begun returns a link that does nothing, and a call of it that is under way until done.

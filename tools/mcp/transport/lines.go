@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/time/rate"
 )
 
 // lineBuffer is the size in bytes of the pieces in which output is read; a line
@@ -36,10 +34,9 @@ type messageLines struct {
 	err   error
 }
 
-func newMessageLines(out io.ReadCloser, log *slog.Logger, take func(*sdk.ProgressNotificationParams)) *messageLines {
+func newMessageLines(out io.ReadCloser, other *lineLog, take func(*sdk.ProgressNotificationParams)) *messageLines {
 	return &messageLines{
-		Closer: out, take: take, from: bufio.NewReaderSize(out, lineBuffer),
-		other: &lineLog{log: log, says: "MCP server printed a line that is not a message", limit: rate.NewLimiter(logRate, logBurst)},
+		Closer: out, take: take, from: bufio.NewReaderSize(out, lineBuffer), other: other,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,9 +45,9 @@ type process struct {
 	killed bool // by stop
 }
 
-// startProcess runs a command that speaks the protocol over its input and
+// startProcess runs the command, which speaks the protocol over its input and
 // output. Its error output goes to the log, at debug.
-func startProcess(command string, args, env []string, log *slog.Logger) (*process, error) {
+func (o Options) startProcess() (*process, error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -56,10 +57,10 @@ func startProcess(command string, args, env []string, log *slog.Logger) (*proces
 		_, _ = theirIn.Close(), in.Close()
 		return nil, err
 	}
-	p := &process{cmd: exec.Command(command, args...), in: in, out: out, exited: make(chan struct{})} //nolint:gosec,noctx // the operator names the command; stop ends it
-	p.cmd.Env = append([]string{}, env...)                                                            // never nil, which would mean our own environment
+	p := &process{cmd: exec.Command(o.Command, o.Args...), in: in, out: out, exited: make(chan struct{})} //nolint:gosec,noctx // the operator names the command; stop ends it
+	p.cmd.Env = append([]string{}, o.Env...)                                                              // never nil, which would mean our own environment
 	p.cmd.Stdin, p.cmd.Stdout = theirIn, theirOut
-	p.errors = &lineLog{log: log, says: "MCP server says", limit: rate.NewLimiter(logRate, logBurst)}
+	p.errors = o.lineLog("MCP server says")
 	p.cmd.Stderr = p.errors
 	p.cmd.WaitDelay = stopWait
 	ownGroup(p.cmd)
@@ -69,7 +70,7 @@ func startProcess(command string, args, env []string, log *slog.Logger) (*proces
 	_, _ = theirIn.Close(), theirOut.Close() // the process has its own copies
 	if err != nil {
 		_, _ = in.Close(), out.Close()
-		return nil, fmt.Errorf("%s: %w", command, err)
+		return nil, fmt.Errorf("%s: %w", o.Command, err)
 	}
 	return p, nil
 }
@@ -136,12 +137,17 @@ func (p *process) explain(err error) error {
 type lineLog struct {
 	log     *slog.Logger
 	says    string // the message of the log lines
+	secrets *strings.Replacer
 	limit   *rate.Limiter
 	line    []byte
 	dropped int
 
 	mu   sync.Mutex
 	last []string
+}
+
+func (o Options) lineLog(says string) *lineLog {
+	return &lineLog{log: o.Logger, says: says, secrets: o.Secrets, limit: rate.NewLimiter(logRate, logBurst)}
 }
 
 // end returns the last lines that were written.
@@ -183,7 +189,7 @@ func (l *lineLog) flush() {
 	case !l.limit.Allow():
 		l.dropped++
 	default:
-		l.log.Debug(l.says, "line", text.Printable(string(l.line), maxLogLine), "lines_dropped", l.dropped)
+		l.log.Debug(l.says, "line", text.Printable(l.secrets.Replace(string(l.line)), maxLogLine), "lines_dropped", l.dropped)
 		l.dropped = 0
 	}
 }

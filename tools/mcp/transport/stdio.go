@@ -11,7 +11,7 @@ import (
 // overStdio returns the link's transport to its process.
 func (o Options) overStdio(l *Link) sdk.Transport {
 	return &noting{link: l, Transport: &sdk.IOTransport{
-		Reader: newMessageLines(l.process.out, o.Logger, l.progress), Writer: l.process.in, MaxLineLength: MaxMessage,
+		Reader: newMessageLines(l.process.out, o.lineLog("MCP server printed a line that is not a message"), l.progress), Writer: l.process.in, MaxLineLength: MaxMessage,
 	}}
 }
 

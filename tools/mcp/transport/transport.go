@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,7 +36,9 @@ type Options struct {
 	Timeout time.Duration
 	// ListChanged is called when the server says that its list of tools has changed.
 	ListChanged func()
-	Logger      *slog.Logger
+	// Secrets removes what the server is given in secret from the lines of it that are logged.
+	Secrets *strings.Replacer
+	Logger  *slog.Logger
 }
 
 // Connect starts or calls the server and does the handshake. The caller closes the link.
@@ -47,7 +50,7 @@ func Connect(ctx context.Context, o Options) (_ *Link, err error) {
 			return nil, err
 		}
 	} else {
-		if l.process, err = startProcess(o.Command, o.Args, o.Env, o.Logger); err != nil {
+		if l.process, err = o.startProcess(); err != nil {
 			return nil, fmt.Errorf("start: %w", err)
 		}
 		caught.Transport = o.overStdio(l)
