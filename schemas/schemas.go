@@ -16,9 +16,11 @@ type Object map[string]json.RawMessage
 
 // String returns the string under key, or "" if it is absent or not a string.
 func (o Object) String(key string) string {
-	var s string
-	if raw, ok := o[key]; ok && json.Unmarshal(raw, &s) == nil {
-		return s
+	if raw, ok := o[key]; ok {
+		var s string
+		if json.Unmarshal(raw, &s) == nil {
+			return s
+		}
 	}
 	return ""
 }

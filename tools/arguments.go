@@ -149,6 +149,12 @@ func (a *arguments) check(input json.RawMessage) error {
 	if err := a.bounds.Allow(args); err != nil {
 		return misfit{schemas.NewError(schemas.CodeInvalid, "they are too large, or nested too deep, to be checked")}
 	}
+	maps.DeleteFunc(args, func(name string, v any) bool {
+		return v == nil && a.schema.Properties[name] != nil && !slices.Contains(a.schema.Required, name)
+	})
+	if err = a.whole.Validate(args); err == nil {
+		return nil
+	}
 	var wrong []schemas.FieldError
 	add := func(name, detail string) {
 		wrong = append(wrong, schemas.FieldError{Pointer: "/" + jsonlimit.Escape(name), Detail: text.Ellipsis(detail, maxShownProblem)})
@@ -164,17 +170,11 @@ func (a *arguments) check(input json.RawMessage) error {
 		case !known && a.closed():
 			add(name, fmt.Sprintf("there is no field %q; the fields are: %s", name, strings.Join(a.names, ", ")))
 		case !known:
-		case args[name] == nil && !slices.Contains(a.schema.Required, name):
-			delete(args, name)
 		case a.parts[name] != nil && a.parts[name].Validate(args[name]) != nil:
 			add(name, fmt.Sprintf("%q must be %s; got %s%s", name, expected(property), shown(args[name]), a.deeper(name, args[name])))
 		}
 	}
 	if len(wrong) == 0 {
-		err := a.whole.Validate(args)
-		if err == nil {
-			return nil
-		}
 		field, where := place(err)
 		add(field, where+plain(err))
 	}

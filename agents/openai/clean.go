@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 	"sync"
@@ -63,8 +62,8 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	sent.drop()
 	unpack(resp)
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid type is not HTML
-	if resp.StatusCode/100 == 2 && kind != "text/html" {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	if resp.StatusCode/100 == 2 && !strings.EqualFold(strings.TrimSpace(kind), "text/html") {
 		x.reader = &reader{lines: lines{body: resp.Body, watch: x.watch, limit: t.limits.Line}, limits: t.limits, key: t.key}
 		resp.Body = http.NoBody
 		return resp, nil

@@ -135,6 +135,15 @@ func (s *callTracer) callEnded(ctx context.Context, outcome string, reply turn.R
 	took := time.Since(s.asked)
 	answered := cmp.Or(reply.Model, s.model)
 	s.ModelCall(answered, outcome, took)
+	s.traceCall(ctx, answered, outcome, reply)
+	s.asked = time.Time{}
+}
+
+// traceCall traces a model call that has ended.
+func (s *callTracer) traceCall(ctx context.Context, answered, outcome string, reply turn.Reply) {
+	if !s.traces() {
+		return
+	}
 	_, span := s.tracer.Start(ctx, "chat "+s.req.Model, trace.WithTimestamp(s.asked), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(
 			attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.request.model", s.req.Model),
@@ -151,7 +160,6 @@ func (s *callTracer) callEnded(ctx context.Context, outcome string, reply turn.R
 		span.SetAttributes(attribute.StringSlice("gen_ai.response.finish_reasons", []string{string(reply.StopReason)}))
 	}
 	span.End()
-	s.asked = time.Time{}
 }
 
 // toolEnded counts and traces a tool call.
@@ -167,6 +175,9 @@ func (s *callTracer) toolEnded(ctx context.Context, e turn.ToolComplete) {
 		outcome = "error"
 	}
 	s.ToolCall(label, outcome, e.Result.Duration)
+	if !s.traces() {
+		return
+	}
 	_, span := s.tracer.Start(ctx, "execute_tool "+name, trace.WithTimestamp(time.Now().Add(-e.Result.Duration)),
 		trace.WithAttributes(
 			attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", name),

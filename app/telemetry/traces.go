@@ -55,6 +55,12 @@ func newTracer(ctx context.Context, o Options) (trace.Tracer, func(context.Conte
 	return provider.Tracer(namespace), provider.Shutdown, nil
 }
 
+// traces reports whether spans are recorded. Their attributes are not made otherwise.
+func (t *Telemetry) traces() bool {
+	_, none := t.tracer.(noop.Tracer)
+	return !none
+}
+
 // newExporter uses a protocol that CheckEnvironment accepts. Collectors that
 // accept JSON over HTTP accept protobuf too.
 func newExporter(ctx context.Context, protocol string) (sdktrace.SpanExporter, error) {
@@ -106,7 +112,11 @@ func CarryTrace(from, to context.Context) context.Context {
 
 // start begins the span of a run's attempt.
 func (t *Telemetry) start(ctx context.Context, req *turn.Request) (context.Context, trace.Span) {
-	ctx, span := t.tracer.Start(context.WithValue(ctx, runKey{}, req), "invoke_agent "+namespace, trace.WithAttributes(
+	ctx = context.WithValue(ctx, runKey{}, req)
+	if !t.traces() {
+		return ctx, noop.Span{}
+	}
+	ctx, span := t.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
 		attribute.String("gen_ai.request.model", req.Model)), trace.WithAttributes(ofRun(req)...))
 	if req.Attempt != 0 {

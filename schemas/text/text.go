@@ -53,7 +53,12 @@ func isPlainLine(s string) bool {
 }
 
 // OneLine turns each run of white space into one space.
-func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func OneLine(s string) string {
+	if isPlainLine(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
 
 // Printable returns s without control and formatting characters, which can hide what it
 // says, and without white space at its ends, cut to limit characters. Line ends and tabs

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -163,6 +164,10 @@ func appendRest(dst, rest []byte, from place) []byte {
 	return append(dst, rest[1:]...)
 }
 
+// lastSegments has buffers for the last segments of logs, which take segmentSize and an
+// event that is not large at most.
+var lastSegments = sync.Pool{New: func() any { return new([]byte) }}
+
 // sealed returns the parts of a log that ends at the place, and the event after it, as
 // segments of about segmentSize, one at a time: the data of one is valid until the next.
 func sealed(parts []part, end place, last *runlog.Event) iter.Seq[record.Segment] {
@@ -174,9 +179,11 @@ func sealed(parts []part, end place, last *runlog.Event) iter.Seq[record.Segment
 			case p.whole != nil:
 				s.Data = p.appendTo(nil)
 			case i == end.part && !last.Large(): // there is room in it
-				data := append(make([]byte, 0, len(p.data)+packedSize(last)), p.data...)
-				s.Last, s.Data = last.Seq, appendEvent(data, last, end.seq, end.time)
+				buf := lastSegments.Get().(*[]byte) //nolint:forcetypeassert // it makes only those
+				*buf = appendEvent(append((*buf)[:0], p.data...), last, end.seq, end.time)
+				s.Last, s.Data = last.Seq, *buf
 				yield(s)
+				lastSegments.Put(buf)
 				return
 			}
 			if !yield(s) {

@@ -1,0 +1,4 @@
+package text
+
+// DecodeByLibrary is Decode by the standard library.
+var DecodeByLibrary = decode
