@@ -17,7 +17,7 @@ import (
 // loadChats reads what the Begins need: keys used before, their chats (missing
 // ones are made), and the unfinished runs in those chats.
 func (b *batch) loadChats() error {
-	if !slices.ContainsFunc(b.writes, func(w *record.Write) bool { return w.Begin != nil }) {
+	if !b.hasBegins() {
 		return nil
 	}
 	if err := b.loadKeys(); err != nil {
@@ -32,19 +32,27 @@ func (b *batch) loadChats() error {
 	if err := b.findChats(); err != nil {
 		return err
 	}
+	if err := b.loadOpen(); err != nil {
+		return err
+	}
 	if err := b.loadTaken(); err != nil {
 		return err
 	}
-	if err := b.makeChats(); err != nil {
-		return err
+	return b.makeChats()
+}
+
+// hasBegins reports whether a run begins.
+func (b *batch) hasBegins() bool {
+	return slices.ContainsFunc(b.writes, func(w *record.Write) bool { return w.Begin != nil })
+}
+
+// loadOpen reads the unfinished runs in the chats that exist.
+func (b *batch) loadOpen() error {
+	rows := make([][]any, 0, len(b.chats))
+	for id := range b.chats {
+		rows = append(rows, []any{id})
 	}
-	var rows [][]any
-	for id, chat := range b.chats {
-		if chat.open == nil {
-			rows = append(rows, []any{id})
-		}
-	}
-	return b.tx.Query(b.ctx, selectOpenRuns, rows, func(row sqldb.Scanner) error {
+	return b.tx.Ask(b.ctx, selectOpenRuns, rows, func(row sqldb.Scanner) error {
 		var chat int64
 		var run openRun
 		if err := row.Scan(&chat, &run.id, &run.state); err != nil {
@@ -112,9 +120,6 @@ func (b *batch) loadTaken() error {
 			rows = append(rows, []any{g.Run.Owner.ID, id})
 		}
 	})
-	if len(rows) == 0 {
-		return nil
-	}
 	taken := make(map[ownedKey]earlierAnswer)
 	err := b.tx.Query(b.ctx, selectTaken, rows, func(row sqldb.Scanner) error {
 		k, a, err := scanTaken(row)
@@ -210,7 +215,7 @@ func (b *batch) findChats() error {
 	for _, id := range slices.Compact(ids) {
 		rows = append(rows, []any{id})
 	}
-	if err := b.tx.Query(b.ctx, selectChat, rows, found); err != nil {
+	if err := b.tx.Ask(b.ctx, selectChat, rows, found); err != nil {
 		return err
 	}
 	if err := b.tx.Query(b.ctx, selectChatByKey, named, found); err != nil {
@@ -267,7 +272,7 @@ func (b *batch) makeChats() error {
 		if o.chat = made[k]; o.chat != nil {
 			return
 		}
-		o.chat, o.newChat = &chatState{owner: k.owner, key: k.key, open: []openRun{}}, true
+		o.chat, o.newChat = &chatState{owner: k.owner, key: k.key}, true
 		made[k] = o.chat
 		at := values.Micros(g.Run.CreatedAt)
 		rows = append(rows, []any{k.owner, k.key, values.Clean(g.Title), at, at, values.Bit(g.Unlisted)})

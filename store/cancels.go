@@ -87,7 +87,7 @@ func (s *Store) storeCancels(ctx context.Context, with *cancelled) error {
 		ids := slices.Compact(slices.Sorted(slices.Values(s.cancels.close(with))))
 		rows := make([][]any, 0, len(ids))
 		with.known = make(map[string]bool, len(ids)) // of this try
-		err := lockRuns(ctx, tx, ids, func(r *runState) {
+		err := lockRuns(ctx, tx.Query, ids, func(r *runState) {
 			rows, with.known[r.id] = append(rows, []any{r.id}), true
 		})
 		if err != nil {

@@ -334,7 +334,7 @@ func move(ctx context.Context, tx sqldb.Session, found map[attemptKey]*runEntrie
 		ids = append(ids, key.run)
 	}
 	runs := make(map[string]*runState)
-	if err := lockRuns(ctx, tx, ids, func(run *runState) { runs[run.id] = run }); err != nil {
+	if err := lockRuns(ctx, tx.Query, ids, func(run *runState) { runs[run.id] = run }); err != nil {
 		return err
 	}
 	var segments, checkpoints [][]any

@@ -60,10 +60,10 @@ func (b *batch) loadStarted() error {
 	})
 	// In this order two processes cannot wait for each other.
 	slices.SortFunc(locks, func(x, y []any) int { return strings.Compare(x[1].(string), y[1].(string)) })
-	if err := b.tx.Query(b.ctx, tables.LockOwner, locks, func(sqldb.Scanner) error { return nil }); err != nil {
+	if err := b.tx.Ask(b.ctx, tables.LockOwner, locks, func(sqldb.Scanner) error { return nil }); err != nil {
 		return err
 	}
-	return b.tx.Query(b.ctx, selectStarted, rows, func(row sqldb.Scanner) error {
+	return b.tx.Ask(b.ctx, selectStarted, rows, func(row sqldb.Scanner) error {
 		var owner string
 		var s started
 		err := row.Scan(&owner, &s.open, &s.recent, &s.oldest)

@@ -32,11 +32,18 @@ func (b *batch) loadRuns() error {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids) // a run that ends often has several writes
-	return lockRuns(b.ctx, b.tx, ids, func(r *runState) { b.runs[r.id] = r })
+	query := b.tx.Query
+	if b.hasBegins() { // loadChats asks more, and nothing depends on the runs before that is answered
+		query = b.tx.Ask
+	}
+	return lockRuns(b.ctx, query, ids, func(r *runState) { b.runs[r.id] = r })
 }
 
+// query is the Query or Ask of a session.
+type query func(ctx context.Context, statement string, rows [][]any, scan func(sqldb.Scanner) error) error
+
 // lockRuns locks the runs that exist, and calls found for each.
-func lockRuns(ctx context.Context, tx sqldb.Session, ids []string, found func(*runState)) error {
+func lockRuns(ctx context.Context, query query, ids []string, found func(*runState)) error {
 	statement, among := selectRun, ""
 	switch len(ids) {
 	case 0:
@@ -50,7 +57,7 @@ func lockRuns(ctx context.Context, tx sqldb.Session, ids []string, found func(*r
 		}
 		statement, among = selectRuns, string(list)
 	}
-	return tx.Query(ctx, statement, [][]any{{among}}, func(row sqldb.Scanner) error {
+	return query(ctx, statement, [][]any{{among}}, func(row sqldb.Scanner) error {
 		r := new(runState)
 		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.endedAt, &r.replica, &r.page); err != nil {
 			return err
@@ -63,6 +70,6 @@ func lockRuns(ctx context.Context, tx sqldb.Session, ids []string, found func(*r
 
 // lockRun locks the run and returns it; nil if it does not exist.
 func lockRun(ctx context.Context, tx sqldb.Session, id string) (run *runState, err error) {
-	err = lockRuns(ctx, tx, []string{id}, func(r *runState) { run = r })
+	err = lockRuns(ctx, tx.Query, []string{id}, func(r *runState) { run = r })
 	return run, err
 }

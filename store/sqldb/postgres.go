@@ -173,6 +173,7 @@ type postgresTx struct {
 	// limits is the statement that sets the transaction's limits if the connection does not.
 	limits     string
 	queue      pgx.Batch
+	asked      bool // a SELECT is in queue
 	committing bool
 }
 
@@ -218,7 +219,7 @@ func (t *postgresTx) rollback(ctx context.Context) {
 
 func (t *postgresTx) flush(ctx context.Context) error {
 	queue := t.queue
-	t.queue = pgx.Batch{}
+	t.queue, t.asked = pgx.Batch{}, false
 	return t.conn.SendBatch(ctx, &queue).Close()
 }
 
@@ -230,10 +231,7 @@ func (t *postgresTx) Each(_ context.Context, statement string, rows [][]any) err
 	return nil
 }
 
-func (t *postgresTx) Query(ctx context.Context, statement string, rows [][]any, scan func(row Scanner) error) error {
-	if len(rows) == 0 {
-		return nil
-	}
+func (t *postgresTx) Ask(_ context.Context, statement string, rows [][]any, scan func(row Scanner) error) error {
 	text := t.text(statement)
 	for _, args := range rows {
 		t.queue.Queue(text, args...).Query(func(found pgx.Rows) error {
@@ -244,6 +242,14 @@ func (t *postgresTx) Query(ctx context.Context, statement string, rows [][]any, 
 			}
 			return found.Err()
 		})
+		t.asked = true
+	}
+	return nil
+}
+
+func (t *postgresTx) Query(ctx context.Context, statement string, rows [][]any, scan func(row Scanner) error) error {
+	if err := t.Ask(ctx, statement, rows, scan); err != nil || !t.asked {
+		return err
 	}
 	return t.flush(ctx)
 }

@@ -124,8 +124,11 @@ type Session interface {
 	// Each runs the statement once for each row of arguments, now or together
 	// with the next statements, always in order.
 	Each(ctx context.Context, statement string, rows [][]any) error
-	// Query runs the SELECT once for each row of arguments and calls scan for
-	// each row found.
+	// Ask runs the SELECT once for each row of arguments and calls scan for each row found,
+	// now or in the next Query: what is asked before it is sent together with it.
+	Ask(ctx context.Context, statement string, rows [][]any, scan func(row Scanner) error) error
+	// Query does the same, and has called scan when it returns, also for what was asked
+	// before it.
 	Query(ctx context.Context, statement string, rows [][]any, scan func(row Scanner) error) error
 }
 

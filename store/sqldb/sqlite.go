@@ -309,6 +309,11 @@ func (w *sqliteWriter) Each(ctx context.Context, statement string, rows [][]any)
 	})
 }
 
+// Ask is Query: the file answers at once.
+func (w *sqliteWriter) Ask(ctx context.Context, statement string, rows [][]any, scan func(row Scanner) error) error {
+	return w.Query(ctx, statement, rows, scan)
+}
+
 func (w *sqliteWriter) Query(ctx context.Context, statement string, rows [][]any, scan func(row Scanner) error) error {
 	return w.forEach(ctx, statement, rows, func(ctx context.Context, st *sql.Stmt, args []any) error {
 		return queryOne(ctx, st, args, scan)
