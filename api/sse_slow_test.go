@@ -96,3 +96,40 @@ func TestReaderThatPauses(t *testing.T) {
 		})
 	}
 }
+
+// countedDeadlines is a connection that counts how often the deadline of its writes is set.
+type countedDeadlines struct {
+	net.Conn
+	n int
+}
+
+func (c *countedDeadlines) SetWriteDeadline(at time.Time) error {
+	c.n++
+	return c.Conn.SetWriteDeadline(at)
+}
+
+// A stream does not set a deadline for each of its writes: they cost about as much as a
+// short event.
+func TestDeadlinesOfAStream(t *testing.T) {
+	const events, size = 400, 10 << 10 // at most two go into a write
+	synctest.Test(t, func(t *testing.T) {
+		listener := make(pipes, 1)
+		server := api.NewServer("", api.New(api.Options{Auth: auth.Local{}, Streams: newLongRun(events, size), Log: slog.New(slog.DiscardHandler)}))
+		go func() { _ = server.Serve(listener) }()
+		conn, far := net.Pipe()
+		counted := &countedDeadlines{Conn: far}
+		listener <- counted
+		if _, err := io.WriteString(conn, "GET /api/chat/runs/r/stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.Copy(io.Discard, conn); got < (events-1)*size {
+			t.Errorf("got %d bytes, %v; want all", got, err)
+		}
+		close(listener)
+		_ = server.Close()
+		synctest.Wait()
+		if most := events / 20; counted.n > most {
+			t.Errorf("the deadline was set %d times, want at most %d", counted.n, most)
+		}
+	})
+}

@@ -221,12 +221,13 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 }
 
 // diagnosticsOf returns the function that reads the diagnostics of the run, or
-// nil for a user who may not see them.
+// nil for a user who may not see them. Other readers may wait for what it reads.
 func (s *server) diagnosticsOf(c echo.Context, run string) func() json.RawMessage {
 	ctx, user := caller(c)
 	if !s.Diagnostics(user) {
 		return nil
 	}
+	ctx = context.WithoutCancel(ctx)
 	return func() json.RawMessage {
 		d, err := s.Runs.Diagnostics(ctx, user, run)
 		if err != nil {

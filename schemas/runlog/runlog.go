@@ -51,8 +51,8 @@ type Event struct {
 	Time int64
 	At   Level
 	Body Body
-	// Shared has the frames that the readers of a large event share; nil for
-	// any other event.
+	// Shared has the frames that readers share of a large event, or of a log's last one;
+	// nil for any other event.
 	Shared *Frames
 }
 
@@ -96,25 +96,42 @@ func (e *Event) Terminal() bool {
 // safe for concurrent use.
 type Frames struct {
 	mu   sync.Mutex
-	made map[string][]byte
+	made map[string]*frame
 }
 
-// Get returns the frame of that name. It is encoded when it is first needed; a
-// frame that is not final, according to encode, is encoded again the next time.
-func (f *Frames) Get(name string, encode func() (frame []byte, final bool)) []byte {
+// frame is a frame that has been encoded when done is closed.
+type frame struct {
+	done chan struct{}
+	data []byte
+}
+
+// Get returns the frame of that name. It is encoded when it is first needed; a frame that
+// is not final, according to encode, is only for those who ask for it meanwhile.
+func (f *Frames) Get(name string, encode func() (data []byte, final bool)) []byte {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if frame, ok := f.made[name]; ok {
-		return frame
+	made := f.made[name]
+	if made != nil {
+		f.mu.Unlock()
+		<-made.done
+		return made.data
 	}
-	frame, final := encode()
-	if final {
-		if f.made == nil {
-			f.made = make(map[string][]byte)
+	if f.made == nil {
+		f.made = make(map[string]*frame)
+	}
+	made = &frame{done: make(chan struct{})}
+	f.made[name] = made
+	f.mu.Unlock()
+	final := false
+	defer func() {
+		if !final {
+			f.mu.Lock()
+			delete(f.made, name)
+			f.mu.Unlock()
 		}
-		f.made[name] = frame
-	}
-	return frame
+		close(made.done)
+	}()
+	made.data, final = encode()
+	return made.data
 }
 
 // Place is a place for content: blocks of a document, or the answer's block in the

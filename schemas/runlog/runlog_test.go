@@ -1,7 +1,10 @@
 package runlog_test
 
 import (
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/chattray/chattray/schemas/runlog"
 )
@@ -24,6 +27,37 @@ func TestSlabsAllocateForMany(t *testing.T) {
 	if second := bodies[1].(*runlog.Text); second.Text != "token" {
 		t.Errorf("the body after a changed one is %q", second.Text)
 	}
+}
+
+// Those who need a frame while it is encoded get that one, also if it is not final. It is
+// encoded again only for those who need it later.
+func TestFramesAreEncodedOnceForAllWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var frames runlog.Frames
+		encoded := 0
+		for _, tt := range []struct {
+			final bool
+			want  int
+		}{{false, 1}, {true, 2}, {true, 2}} {
+			var readers sync.WaitGroup
+			for range 10 {
+				readers.Go(func() {
+					got := frames.Get("chat", func() ([]byte, bool) {
+						encoded++
+						<-time.After(time.Second) // all others wait
+						return []byte("frame"), tt.final
+					})
+					if string(got) != "frame" {
+						t.Errorf("got %q, want the frame", got)
+					}
+				})
+			}
+			readers.Wait()
+			if encoded != tt.want {
+				t.Errorf("encoded %d times, want %d", encoded, tt.want)
+			}
+		}
+	})
 }
 
 func TestJoinerPartsTextAtMarkers(t *testing.T) {

@@ -75,6 +75,28 @@ func TestFeed(t *testing.T) {
 	}
 }
 
+// The readers of a log share the frames of its last event, of its own process and of
+// others: all of them need it at once, and for some it is read from the store.
+func TestReadersShareTheLastEvent(t *testing.T) {
+	end := runlog.Event{Body: &runlog.Completed{}}
+	owner, mirror := testLog(1), testLog(1)
+	if err := owner.Append(runlog.Level{}, text("a")); err != nil {
+		t.Fatal(err)
+	}
+	for s := range owner.Seal(&end) {
+		if _, err := mirror.Feed(s.Data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	owner.Publish(end)
+	for name, l := range map[string]*Log{"owner": owner, "mirror": mirror} {
+		one, other := all(l, 0), all(l, 0)
+		if len(one) != 2 || one[0].Shared != nil || one[1].Shared == nil || one[1].Shared != other[1].Shared {
+			t.Errorf("%s: two readers get %+v and %+v, want the same frames for the last event only", name, one, other)
+		}
+	}
+}
+
 // An event of a kind that only a newer release knows keeps its number, and has no frame.
 func TestFeedUnknownKind(t *testing.T) {
 	segment := appendEvents(nil, []runlog.Event{{Seq: 1, Time: 5, Body: text("a")}})

@@ -90,12 +90,11 @@ func double(b []byte, n int) []byte {
 	return slices.Grow(b, max(n, min(len(b), segmentSize+packedHead-len(b))))
 }
 
-// keep adds an event as it is. Its readers encode a large one once for all of them.
+// keep adds an event as it is: a large one, or the last one of a run. Its readers encode
+// it once for all of them.
 func (l *packedLog) keep(e *runlog.Event) {
 	whole := *e
-	if e.Large() {
-		whole.Shared = new(runlog.Frames)
-	}
+	whole.Shared = new(runlog.Frames)
 	l.parts = append(l.parts, part{first: e.Seq, last: e.Seq, whole: &whole})
 	l.close(e.Seq)
 }
