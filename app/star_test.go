@@ -197,20 +197,21 @@ var toolRooms = map[string][]string{
 // storeRooms says which packages of store each of them may import: what knows the databases
 // knows few tables, and the rooms of tables do not import one another.
 var storeRooms = map[string][]string{
-	"store":            {"store/admin", "store/documents", "store/packed", "store/quota", "store/replicas", "store/research", "store/search", "store/sqldb", "store/tables", "store/values"},
-	"store/admin":      {"store/sqldb", "store/tables", "store/values"},
-	"store/documents":  {"store/quota", "store/sqldb", "store/tables", "store/values"},
-	"store/migrations": {},
-	"store/packed":     {},
-	"store/quota":      {"store/sqldb"},
-	"store/replicas":   {"store/packed", "store/sqldb", "store/tables", "store/values"},
-	"store/research":   {"store/sqldb", "store/values"},
-	"store/sample":     {},
-	"store/search":     {"store/tables", "store/values"},
-	"store/sqldb":      {"store/migrations", "store/search", "store/tables", "store/values"},
-	"store/storetest":  {"store", "store/documents", "store/research", "store/sqldb"},
-	"store/tables":     {},
-	"store/values":     {},
+	"store":                  {"store/admin", "store/documents", "store/packed", "store/quota", "store/replicas", "store/research", "store/search", "store/sqldb", "store/tables", "store/values"},
+	"store/admin":            {"store/sqldb", "store/tables", "store/values"},
+	"store/documents":        {"store/quota", "store/sqldb", "store/tables", "store/values"},
+	"store/migrations":       {},
+	"store/packed":           {},
+	"store/quota":            {"store/sqldb"},
+	"store/replicas":         {"store/packed", "store/sqldb", "store/tables", "store/values"},
+	"store/research":         {"store/sqldb", "store/values"},
+	"store/sample":           {},
+	"store/search":           {"store/tables", "store/values"},
+	"store/sqldb":            {"store/migrations", "store/search", "store/tables", "store/values"},
+	"store/storetest":        {"store", "store/documents", "store/research", "store/sqldb", "store/storetest/copies"},
+	"store/storetest/copies": {"store/migrations"},
+	"store/tables":           {},
+	"store/values":           {},
 }
 
 // apiRooms says which packages of api each of them may import; none imports api.

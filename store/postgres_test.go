@@ -66,8 +66,8 @@ func freshPostgres(t testing.TB) string {
 }
 
 func TestPostgres(t *testing.T) {
-	postgresURL(t)
-	storetest.Run(t, freshPostgres)
+	server := postgresURL(t)
+	storetest.Run(t, freshPostgres, func(t testing.TB) string { return storetest.MadeDatabase(t, server, "chat") })
 }
 
 func TestPostgresRemote(t *testing.T) {

@@ -10,12 +10,9 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,12 +21,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chattray/chattray/store"
-	"github.com/chattray/chattray/store/migrations"
 	"github.com/chattray/chattray/store/sample"
+	"github.com/chattray/chattray/store/storetest/copies"
 )
 
 // Database is a kind of database that tests run on.
@@ -91,56 +87,6 @@ var migrated = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// migratedPostgres makes a prepared database on the server and returns its name. All tests
-// that use the server, these tables and this sample copy it, also those of other packages.
-var migratedPostgres = sync.OnceValues(func() (name string, err error) {
-	ctx, server := context.Background(), PostgresURL()
-	state := sha256.New()
-	if err := fs.WalkDir(migrations.Files, "postgres", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := migrations.Files.ReadFile(path)
-		_, _ = fmt.Fprintf(state, "%s %d\n%s", path, len(content), content)
-		return err
-	}); err != nil {
-		return "", err
-	}
-	if _, err := io.Copy(state, sample.Open()); err != nil {
-		return "", err
-	}
-	name = fmt.Sprintf("chattray_tables_%x", state.Sum(nil)[:8])
-	conn, err := pgx.Connect(ctx, server)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close(ctx)
-	// The end of the connection releases the lock.
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock(hashtext($1))", name); err != nil {
-		return "", err
-	}
-	var exists bool
-	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&exists); err != nil || exists {
-		return name, err
-	}
-	making := name + "_making"
-	for _, statement := range []string{"DROP DATABASE IF EXISTS " + making + " WITH (FORCE)", "CREATE DATABASE " + making + " TEMPLATE template1"} {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			return "", err
-		}
-	}
-	u, err := url.Parse(server)
-	if err != nil {
-		return "", err
-	}
-	u.Path = "/" + making
-	if err := prepare(ctx, u.String()); err != nil {
-		return "", err
-	}
-	_, err = conn.Exec(ctx, "ALTER DATABASE "+making+" RENAME TO "+name)
-	return name, err
-})
-
 // Databases returns SQLite, and Postgres if the environment names a server:
 // TEST_DATABASE_URL, else PGHOST. TEST_DATABASES names the only kind to test.
 func Databases() []Database {
@@ -149,13 +95,13 @@ func Databases() []Database {
 		list = append(list, Database{
 			Name: "postgres",
 			Fresh: func(t testing.TB) string {
-				template, err := migratedPostgres()
+				template, err := copies.Prepared(server, "chattray_tables", sample.Open(), prepare)
 				if err != nil {
 					t.Fatal(err)
 				}
-				return freshPostgres(t, server, template)
+				return copies.Of(t, server, template)
 			},
-			Empty: func(t testing.TB) string { return freshPostgres(t, server, "template1") },
+			Empty: func(t testing.TB) string { return copies.Of(t, server, copies.Empty) },
 		})
 	}
 	if only := os.Getenv("TEST_DATABASES"); only != "" {
@@ -229,67 +175,6 @@ func PostgresURL() string {
 	q := url.Values{"sslmode": {cmp.Or(os.Getenv("PGSSLMODE"), "disable")}, "host": {host}, "port": {cmp.Or(os.Getenv("PGPORT"), "5432")}}
 	u.RawQuery = q.Encode()
 	return u.String()
-}
-
-// freshPostgres makes a database on the server, as a copy of a template that
-// nobody uses.
-func freshPostgres(t testing.TB, server, template string) string {
-	t.Helper()
-	admin, err := adminOf(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "chattray_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template+admin.copying); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := admin.ExecContext(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)); err != nil {
-			t.Error(err)
-		}
-	})
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Path = "/" + name
-	return u.String()
-}
-
-// admin makes and drops the databases of a server. Its connections stay, as a new one costs
-// as much as a copied database.
-type admin struct {
-	*sql.DB
-	// copying is the option for CREATE DATABASE that copies files: pages would be written
-	// twice, also to the server's log.
-	copying string
-}
-
-var (
-	adminsMu sync.Mutex
-	admins   = make(map[string]*admin) // by the url of the server
-)
-
-func adminOf(server string) (*admin, error) {
-	adminsMu.Lock()
-	defer adminsMu.Unlock()
-	if a := admins[server]; a != nil {
-		return a, nil
-	}
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		return nil, err
-	}
-	var version int
-	if err := db.QueryRowContext(context.Background(), "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	a := &admin{DB: db}
-	if version >= 150000 { // earlier ones do nothing else
-		a.copying = " STRATEGY FILE_COPY"
-	}
-	admins[server] = a
-	return a, nil
 }
 
 // Open opens a database of tests beside the service. Reading waits for SQLite's lock.

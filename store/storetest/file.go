@@ -1,12 +1,15 @@
 package storetest
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +38,34 @@ func RunFile(t *testing.T, fresh func(t testing.TB) string, lock func(t *testing
 func FreshSQLite(t testing.TB) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "a new folder", "with ? and % and #.db")
 }
+
+// MadeSQLite is FreshSQLite with a file that has all tables.
+func MadeSQLite(t testing.TB) string {
+	t.Helper()
+	file, err := madeFile()
+	must(t, err)
+	address := FreshSQLite(t)
+	must(t, os.MkdirAll(filepath.Dir(pathOf(address)), 0o700))
+	must(t, os.WriteFile(pathOf(address), file, 0o600))
+	return address
+}
+
+var madeFile = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "chat.db")
+	s, err := store.Open(context.Background(), "sqlite:"+path, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 func pathOf(url string) string { return strings.TrimPrefix(url, "sqlite:") }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/porttest"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/storetest/copies"
 )
 
 // StartPooler starts PgBouncer in transaction mode before the server of a url,
@@ -83,18 +85,45 @@ max_client_conn = 500
 // dropped at the end of the test.
 func FreshDatabase(t testing.TB, server string) string {
 	t.Helper()
-	name := "test_" + newID()
-	admin := func(ctx context.Context, statement string) {
-		conn, err := pgx.Connect(ctx, server)
-		must(t, err)
-		_, err = conn.Exec(ctx, statement)
-		must(t, err)
-		must(t, conn.Close(ctx))
+	return copies.Of(t, server, copies.Empty)
+}
+
+// MadeDatabase is FreshDatabase with all tables. They are in the schema, which is not the
+// default one if it has a name.
+func MadeDatabase(t testing.TB, server, schema string) string {
+	t.Helper()
+	template, err := copies.Prepared(server, "chattray_store"+schema, strings.NewReader(schema), func(ctx context.Context, address string) error {
+		if schema != "" {
+			conn, err := pgx.Connect(ctx, address)
+			if err != nil {
+				return err
+			}
+			_, err = conn.Exec(ctx, "CREATE SCHEMA "+schema)
+			if err := errors.Join(err, conn.Close(ctx)); err != nil {
+				return err
+			}
+		}
+		s, err := store.Open(ctx, inSchema(t, address, schema), store.Options{})
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	})
+	must(t, err)
+	return inSchema(t, copies.Of(t, server, template), schema)
+}
+
+// inSchema returns the url of a database whose tables are in a schema.
+func inSchema(t testing.TB, address, schema string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	must(t, err)
+	if schema != "" {
+		q := u.Query()
+		q.Set("search_path", schema)
+		u.RawQuery = q.Encode()
 	}
-	name = strings.ReplaceAll(name, "-", "")
-	admin(t.Context(), "CREATE DATABASE "+name)
-	t.Cleanup(func() { admin(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)") })
-	return Elsewhere(t, server, name)
+	return u.String()
 }
 
 // Elsewhere returns the url of a database at another address.
@@ -110,8 +139,9 @@ func Elsewhere(t testing.TB, address, database string) string {
 // tests of faults that happen only there.
 func RunPooled(t *testing.T, server string) {
 	pooled := StartPooler(t, server, 20)
-	fresh := func(t testing.TB) string { return Through(t, pooled, FreshDatabase(t, server)) }
-	t.Run("suite", func(t *testing.T) { Run(t, fresh) })
+	empty := func(t testing.TB) string { return Through(t, pooled, FreshDatabase(t, server)) }
+	made := func(t testing.TB) string { return Through(t, pooled, MadeDatabase(t, server, "")) }
+	t.Run("suite", func(t *testing.T) { Run(t, empty, made) })
 	t.Run("migrations", func(t *testing.T) {
 		for range 3 {
 			url := FreshDatabase(t, server)

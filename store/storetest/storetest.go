@@ -20,10 +20,10 @@ import (
 	"github.com/chattray/chattray/store/sqldb"
 )
 
-// Run runs the suite on a kind of database. fresh returns the url of an empty
-// database that is dropped at the end of the test.
-func Run(t *testing.T, fresh func(t testing.TB) string) {
-	shared := open(t, fresh(t))
+// Run runs the suite on a kind of database. empty returns the url of an empty database, made
+// that of one with all tables; both are dropped at the end of the test.
+func Run(t *testing.T, empty, made func(t testing.TB) string) {
+	shared := open(t, made(t))
 	for name, test := range sharedTests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,7 +33,13 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 	for name, test := range ownTests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, fresh(t))
+			test(t, made(t))
+		})
+	}
+	for name, test := range emptyTests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, empty(t))
 		})
 	}
 }
@@ -139,11 +145,15 @@ var sharedTests = map[string]func(f *fixture){
 	"one chat, many goroutines": testConcurrentOneChat,
 }
 
+// emptyTests have an empty database each.
+var emptyTests = map[string]func(t *testing.T, url string){
+	"migrations":       testMigrations,
+	"migrated at once": testMigratedAtOnce,
+}
+
 // ownTests have a database each.
 var ownTests = map[string]func(t *testing.T, url string){
 	"a full queue":        testQueueFull,
-	"migrations":          testMigrations,
-	"migrated at once":    testMigratedAtOnce,
 	"closed":              testClosed,
 	"ping":                testPing,
 	"segments":            testSegments,

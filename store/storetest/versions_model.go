@@ -21,7 +21,7 @@ func testAnswerModel(f *fixture) {
 		m := &answerModel{fixture: f, rnd: rand.New(rand.NewPCG(seed, 0)), last: make(map[string]string), ids: make(map[string]string)}
 		m.script()
 		if f.Failed() {
-			f.Fatalf("script %d:\n%s", seed, strings.Join(m.said, "\n"))
+			f.Fatalf("script %d:\n%s\nall messages: %s", seed, strings.Join(m.said, "\n"), strings.Join(m.messages(m.chat, true), ", "))
 		}
 	}
 }
@@ -46,7 +46,7 @@ type modelRun struct {
 }
 
 func (m *answerModel) say(format string, args ...any) {
-	m.said = append(m.said, fmt.Sprintf(format, args...)+": "+strings.Join(m.messages(m.chat, true), ", "))
+	m.said = append(m.said, fmt.Sprintf(format, args...))
 }
 
 func (m *answerModel) text(kind string) string {
@@ -197,6 +197,7 @@ func (m *answerModel) selects() {
 // which is hidden only while another one is on its way.
 func (m *answerModel) check() {
 	current := m.messages(m.chat, false)
+	m.said = append(m.said, "\t"+strings.Join(current, ", "))
 	for i, text := range current {
 		question, _, isAnswer := strings.Cut(text, " ")
 		if isAnswer {
