@@ -168,23 +168,15 @@ func (l *loop) take(ctx context.Context, step *turn.Step) bool {
 	}
 	results := make([]*turn.Result, len(reply.ToolCalls))
 	copy(results, step.Results)
-	if !l.runTools(ctx, reply, results) {
+	if !l.runTools(ctx, *reply, results) {
 		return false
 	}
-	l.learn(reply, results)
-	return true
-}
-
-// learn adds a reply and the results of its calls to the conversation. It is a function of its
-// own to keep the messages out of take's stack frame, which lasts as long as the calls.
-//
-//go:noinline
-func (l *loop) learn(reply *turn.Reply, results []*turn.Result) {
 	l.messages = append(l.messages, turn.Message{Role: turn.Assistant, Content: reply.Text, Reasoning: reply.Reasoning, ToolCalls: reply.ToolCalls})
 	for i, c := range reply.ToolCalls {
 		l.outcomes = append(l.outcomes, namedResult{name: c.Name, result: *results[i]})
 		l.messages = append(l.messages, turn.Message{Role: turn.ToolRole, Content: l.modelText(*results[i]), ToolCallID: c.ID, Data: resultData(results[i])})
 	}
+	return true
 }
 
 // resultData returns the JSON of a tool's result; nil when it has only text.

@@ -70,7 +70,7 @@ type ended struct {
 // runTools runs the reply's calls that have no result yet, and yields their
 // events: calls run in parallel up to the limit, a serial one alone, and all
 // start in order. False means that the loop has ended.
-func (l *loop) runTools(ctx context.Context, reply *turn.Reply, results []*turn.Result) bool {
+func (l *loop) runTools(ctx context.Context, reply turn.Reply, results []*turn.Result) bool {
 	b := &batch{loop: l, bell: make(chan struct{}, 1), threads: make(chan threadEvent), over: make(chan struct{})}
 	defer close(b.over)
 	for i, c := range reply.ToolCalls {

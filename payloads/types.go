@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/jsonlimit"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
@@ -188,8 +187,7 @@ func compileSummary(name, source string) (func(any) string, error) {
 	bounded := text.Bounded(t)
 	return func(v any) string {
 		out := text.Buffer{Limit: maxTemplate}
-		// A template takes a deep stack, which the run would keep.
-		if err := concurrent.OnFreshStack(func() error { return bounded.Execute(&out, v) }); err != nil && !errors.Is(err, text.ErrFull) {
+		if err := bounded.Execute(&out, v); err != nil && !errors.Is(err, text.ErrFull) {
 			return plain
 		}
 		line := text.Line(strings.ReplaceAll(out.String(), "<no value>", ""), maxSummary)

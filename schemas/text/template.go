@@ -2,7 +2,11 @@ package text
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
+	"strconv"
+	"strings"
 )
 
 // ErrFull is the error of a Buffer that cannot hold a write.
@@ -22,4 +26,47 @@ func (b *Buffer) Write(p []byte) (int, error) {
 		err = ErrFull
 	}
 	return n, err
+}
+
+// Decode decodes one JSON value for a template: like json.Unmarshal into an any,
+// but whole numbers become int64, or uint64, so that a template prints and compares
+// them as such. One that fits neither stays a json.Number: a template prints it with all
+// its digits, and cannot compare it.
+func Decode(data []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the value")
+	}
+	return native(v), nil
+}
+
+// native replaces the json.Numbers in v, see Decode.
+func native(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		if n, err := strconv.ParseUint(v.String(), 10, 64); err == nil {
+			return n
+		}
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(v.String(), ".eE") {
+			return f
+		}
+		return v
+	case []any:
+		for i := range v {
+			v[i] = native(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = native(v[k])
+		}
+	}
+	return v
 }

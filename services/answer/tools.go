@@ -46,7 +46,7 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 	first := wr.writes.Waiting()
 	var w *eventlog.Commit
 	switch {
-	case !wr.idempotent(e.Name):
+	case !wr.tool(e.Name).Idempotent:
 		w = wr.writeCall(c)
 		wr.notes.change(e.Index, func(n *note) { n.start = w })
 	case first && wr.repeatable(e.Index):
@@ -62,12 +62,6 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 	}
 	wr.begin(e)
 }
-
-// idempotent reports whether a call of the tool may run again. It is a function of its own to
-// keep the copy of the tool out of toolStart's stack frame: the run's stack would have to grow.
-//
-//go:noinline
-func (wr *Writer) idempotent(name string) bool { return wr.tool(name).Idempotent }
 
 // writeCall submits a write of the call as it is now.
 func (wr *Writer) writeCall(c *call) *eventlog.Commit {

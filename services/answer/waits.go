@@ -47,9 +47,9 @@ func (wr *Writer) ofPage(name string) bool { return wr.tool(name).Client }
 
 // tool returns the offered tool of that name, or an empty one.
 func (wr *Writer) tool(name string) turn.Tool {
-	for i := range wr.offered {
-		if wr.offered[i].Name == name {
-			return wr.offered[i]
+	for _, t := range wr.offered {
+		if t.Name == name {
+			return t
 		}
 	}
 	return turn.Tool{}

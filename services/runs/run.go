@@ -235,7 +235,13 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 			end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
 		}
 	}()
-	if end, over := r.beginAnswer(run, wr); over {
+	if r.Drafts != nil && run.Attempt > 0 { // by now another run may hold the claims of a later attempt
+		r.Drafts.Await(run.ctx, run.claim, 0)
+	}
+	target := wr.Target(run.ctx)
+	if run.earlier == nil {
+		wr.Begin(target)
+	} else if end, over := r.resume(run, wr); over {
 		return end
 	}
 	err := context.Cause(run.ctx)
@@ -251,7 +257,7 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	switch {
 	case err != nil:
 	case run.Request.InteractionType == schemas.ActionExecuted:
-		err = r.click(run, wr)
+		err = r.clicks.Do(run.ctx, run.part(), wr)
 	default:
 		err = r.converse(run, wr)
 	}
@@ -260,29 +266,6 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	}
 	return answer.Outcome{State: schemas.RunCompleted}
 }
-
-// beginAnswer and click are functions of their own to keep copies of the run and its target out
-// of answer's stack frame, which lasts as long as the run: its stack would have to grow.
-
-// beginAnswer begins the answer, or continues that of an earlier attempt, which may be over.
-//
-//go:noinline
-func (r *Runs) beginAnswer(run *run, wr *answer.Writer) (end answer.Outcome, over bool) {
-	if r.Drafts != nil && run.Attempt > 0 { // by now another run may hold the claims of a later attempt
-		r.Drafts.Await(run.ctx, run.claim, 0)
-	}
-	target := wr.Target(run.ctx)
-	if run.earlier == nil {
-		wr.Begin(target)
-		return end, false
-	}
-	return r.resume(run, wr)
-}
-
-// click does what the user clicked.
-//
-//go:noinline
-func (r *Runs) click(run *run, wr *answer.Writer) error { return r.clicks.Do(run.ctx, run.part(), wr) }
 
 // converse runs the conversation with the model.
 func (r *Runs) converse(run *run, wr *answer.Writer) error {

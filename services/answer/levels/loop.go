@@ -139,18 +139,12 @@ func (lp *loop) Arguments(e turn.ToolArguments) {
 		lp.endText(completed)
 		m = lp.startMessage(lp.at(0), runlog.LevelStart{Type: call, Tool: e.Name, ToolUseID: e.ID})
 		lp.written = append(lp.written, writtenCall{index: e.Index, message: m})
-		lp.all.Emit(lp.at(m), &runlog.Call{ID: e.ID, Name: e.Name, Index: e.Index, Client: lp.ofClient(e.Name)})
+		lp.all.Emit(lp.at(m), &runlog.Call{ID: e.ID, Name: e.Name, Index: e.Index, Client: lp.all.Lookup(e.Name).Client})
 	}
 	if e.Fragment != "" {
 		lp.all.Emit(lp.at(m), lp.all.pieces.New(runlog.Arguments{Text: e.Fragment}))
 	}
 }
-
-// ofClient reports whether the page runs the tool. It is a function of its own to keep the copy
-// of the tool out of Arguments' stack frame: the run's stack would have to grow.
-//
-//go:noinline
-func (lp *loop) ofClient(name string) bool { return lp.all.Lookup(name).Client }
 
 // Streamed shows that an argument of a call that the model writes goes into a block.
 func (lp *loop) Streamed(index int, argument string) {

@@ -9,7 +9,7 @@ func (c *call) take(e turn.ToolArguments) {
 		if e.Name == "" {
 			return
 		}
-		c.identify(&e)
+		c.by.Tool, c.by.ToolUseID, c.tool = e.Name, e.ID, c.all.Tool(e.Name)
 	}
 	piece := c.unread
 	c.unread = ""
@@ -28,14 +28,6 @@ func (c *call) take(e turn.ToolArguments) {
 	c.beside += piece[to:]
 	c.step()
 	c.settle()
-}
-
-// identify gives the call its tool. It is a function of its own to keep the copy of the tool
-// out of take's stack frame: the run's stack would have to grow.
-//
-//go:noinline
-func (c *call) identify(e *turn.ToolArguments) {
-	c.by.Tool, c.by.ToolUseID, c.tool = e.Name, e.ID, c.all.Tool(e.Name)
 }
 
 // tell shows a piece of the arguments as such.

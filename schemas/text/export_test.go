@@ -1,4 +1,0 @@
-package text
-
-// DecodeByLibrary is Decode by the standard library.
-var DecodeByLibrary = decode
