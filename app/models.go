@@ -24,7 +24,7 @@ const openAIBase = "https://api.openai.com/v1"
 func newModel(c settings.Config, transport http.RoundTripper, rooms promptRooms, log *slog.Logger) (agents.Model, error) {
 	if c.Demo() {
 		log.Warn("no model is configured, so the built-in demo model answers; set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL")
-		return agents.Metered(demo.New(demo.DefaultDelay)), nil
+		return agents.Metered(demo.New(c.DemoDelay)), nil
 	}
 	if transport == nil {
 		transport = openai.NewTransport(http.ProxyFromEnvironment)

@@ -26,9 +26,6 @@ import (
 // Name is the model's name in settings and requests.
 const Name = "demo"
 
-// DefaultDelay is a pace at which a person can read along.
-const DefaultDelay = 15 * time.Millisecond
-
 // Limits of a reply.
 const (
 	// maxPiece is the longest word of a delta, in characters.
@@ -43,7 +40,8 @@ const (
 // a reply that is cut off.
 type Model struct{ delay time.Duration }
 
-// New returns a model that waits for delay between two words; 0 does not wait.
+// New returns a model that waits for delay between two words; 0 does not wait. The command
+// "slow" always waits for longer.
 func New(delay time.Duration) *Model { return &Model{delay: delay} }
 
 // reply is one reply of the model: thinking, then text, then calls. Its fields are those of
@@ -52,7 +50,7 @@ type reply struct {
 	thinking string
 	text     string
 	calls    []toolCall
-	pace     int
+	pace     time.Duration
 	stop     schemas.StopReason
 	fail     *schemas.Error
 	chips    []string
@@ -66,7 +64,7 @@ type toolCall struct{ name, arguments string }
 func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[agents.Delta, error] {
 	return func(yield func(agents.Delta, error) bool) {
 		out := newRequest(req).reply()
-		delay := m.delay * time.Duration(max(out.pace, 1))
+		delay := max(m.delay, out.pace)
 		for delta := range out.deltas(len(req.Messages)) {
 			if err := wait(ctx, delay); err != nil {
 				yield(agents.Delta{}, err)

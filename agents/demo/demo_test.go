@@ -98,28 +98,30 @@ func TestCommands(t *testing.T) {
 		{ask: "Bonjour", contains: "Hello", stop: schemas.EndTurn},
 	} {
 		t.Run(tc.ask, func(t *testing.T) {
-			h := listen(t.Context(), t, demo.New(0), ask(tc.ask))
-			if !strings.Contains(h.text, tc.contains) {
-				t.Errorf("the text lacks %q: %.300s", tc.contains, h.text)
-			}
-			if n := len(strings.Fields(h.text)); n < tc.minWords {
-				t.Errorf("%d words, want at least %d", n, tc.minWords)
-			}
-			if h.last.Stop != tc.stop && h.err == nil {
-				t.Errorf("stop is %q, want %q", h.last.Stop, tc.stop)
-			}
-			if e := (*schemas.Error)(nil); tc.code != "" && (!errors.As(h.err, &e) || e.Code != tc.code) {
-				t.Errorf("error is %v, want code %s", h.err, tc.code)
-			}
-			if tc.code == "" && h.err != nil {
-				t.Errorf("error is %v", h.err)
-			}
-			if (h.thinking != "") != (tc.ask == "think") {
-				t.Errorf("thinking is %q", h.thinking)
-			}
-			if again := listen(t.Context(), t, demo.New(0), ask(tc.ask)); again.text != h.text {
-				t.Error("a second call gives a different text, want the same")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				h := listen(t.Context(), t, demo.New(0), ask(tc.ask))
+				if !strings.Contains(h.text, tc.contains) {
+					t.Errorf("the text lacks %q: %.300s", tc.contains, h.text)
+				}
+				if n := len(strings.Fields(h.text)); n < tc.minWords {
+					t.Errorf("%d words, want at least %d", n, tc.minWords)
+				}
+				if h.last.Stop != tc.stop && h.err == nil {
+					t.Errorf("stop is %q, want %q", h.last.Stop, tc.stop)
+				}
+				if e := (*schemas.Error)(nil); tc.code != "" && (!errors.As(h.err, &e) || e.Code != tc.code) {
+					t.Errorf("error is %v, want code %s", h.err, tc.code)
+				}
+				if tc.code == "" && h.err != nil {
+					t.Errorf("error is %v", h.err)
+				}
+				if (h.thinking != "") != (tc.ask == "think") {
+					t.Errorf("thinking is %q", h.thinking)
+				}
+				if again := listen(t.Context(), t, demo.New(0), ask(tc.ask)); again.text != h.text {
+					t.Error("a second call gives a different text, want the same")
+				}
+			})
 		})
 	}
 }
@@ -144,7 +146,7 @@ func TestPace(t *testing.T) {
 			each time.Duration
 		}{{"think", 15 * time.Millisecond}, {"slow 20", 150 * time.Millisecond}} {
 			start := time.Now()
-			h := listen(t.Context(), t, demo.New(demo.DefaultDelay), ask(tc.ask))
+			h := listen(t.Context(), t, demo.New(15*time.Millisecond), ask(tc.ask))
 			if got, want := time.Since(start), tc.each*time.Duration(h.deltas-1); got != want {
 				t.Errorf("%s: %d deltas took %v, want %v", tc.ask, h.deltas, got, want)
 			}
@@ -158,7 +160,7 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(cause) })
 		start := time.Now()
-		h := listen(ctx, t, demo.New(demo.DefaultDelay), ask("slow 100"))
+		h := listen(ctx, t, demo.New(15*time.Millisecond), ask("slow 100"))
 		if !errors.Is(h.err, cause) {
 			t.Errorf("error is %v, want the cause", h.err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"text/template"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -36,8 +37,8 @@ type story struct {
 type step struct {
 	Think                      string
 	Say, Calls, Chips, Buttons filler
-	// Pace multiplies the delay between two words; 0 means 1.
-	Pace  int
+	// Pace is the least delay between two words.
+	Pace  time.Duration
 	Again bool
 	// Stop is EndTurn if empty. Fail ends the reply with an error after its text.
 	Stop schemas.StopReason

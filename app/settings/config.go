@@ -63,7 +63,9 @@ type Config struct {
 	// ShutdownDelay is how long the service takes requests after a signal to stop, while it
 	// says that it is not ready.
 	ShutdownDelay time.Duration
-	LogLevel      slog.Level
+	// DemoDelay is the pause of the demo model between two words.
+	DemoDelay time.Duration
+	LogLevel  slog.Level
 	// LogFormat is json, text, or auto: text on a terminal, else json.
 	LogFormat string
 	// ApproveAfterUntrusted is off, effects or all.

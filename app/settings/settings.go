@@ -119,6 +119,7 @@ var table = []setting{
 	{"retention.chats", vars("RETENTION_CHATS"), "0", "how long a chat is kept after its last run, with all its messages; 0 means forever", plain, kept(func(c *Config) *span { return &c.Retention.Chats })},
 	{"drain", vars("DRAIN"), "30s", "time that running runs have to finish after SIGTERM", plain, duration(func(c *Config) *span { return &c.Drain })},
 	{"shutdown_delay", vars("SHUTDOWN_DELAY"), "0s", "after SIGTERM, how long `/readyz` fails before any request is refused, so that balancers notice", plain, durationOrZero(func(c *Config) *span { return &c.ShutdownDelay })},
+	{"demo_delay", vars("DEMO_DELAY"), "15ms", "pause of the demo model between two words; with 0, tests of a page do not wait for it", plain, durationOrZero(func(c *Config) *span { return &c.DemoDelay })},
 	{"log_level", vars("LOG_LEVEL"), "info", "`debug`, `info`, `warn` or `error`", plain, logLevel},
 	{"log_format", vars("LOG_FORMAT"), "auto", "`json`, `text`, or `auto`: text on a terminal, else json", plain, oneOf(func(c *Config) *string { return &c.LogFormat }, "auto", "json", "text")},
 	{"approve_after_untrusted", vars("APPROVE_AFTER_UNTRUSTED"), "effects", "calls that wait for the user's approval once the model has read text from outside: `off`, `effects` (tools with effects, and URLs that the model composed itself), or `all`", plain, oneOf(func(c *Config) *string { return &c.ApproveAfterUntrusted }, "off", "effects", "all")},

@@ -52,7 +52,7 @@ func defaults() Config {
 		Model: "gpt-4.1-mini", Models: []Model{{Name: "gpt-4.1-mini"}},
 		MaxTokens: 4096, MaxIterations: 5, Titles: "first_words", Diagnostics: "admin",
 		PubMed:    PubMed{BaseURL: "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"},
-		KeepAlive: 15 * time.Second, SessionIdle: 15 * time.Minute, DisconnectGrace: 5 * time.Second, Drain: 30 * time.Second,
+		KeepAlive: 15 * time.Second, SessionIdle: 15 * time.Minute, DisconnectGrace: 5 * time.Second, Drain: 30 * time.Second, DemoDelay: 15 * time.Millisecond,
 		Retention: Retention{Logs: 30 * 24 * time.Hour},
 		Timeouts:  Timeouts{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 2 * time.Minute, 5 * time.Second},
 		Limits: Limits{

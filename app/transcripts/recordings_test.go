@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -97,7 +98,7 @@ func (r recording) record(t *testing.T, database, pages string, script *txtar.Ar
 	s := newFixture(t, database, pages, script)
 	if r.script == "" {
 		s.options = func(o *runs.Options) {
-			o.Agent = agents.New(agents.Metered(demo.New(demo.DefaultDelay)), agents.Options{Parallel: 1})
+			o.Agent = agents.New(agents.Metered(demo.New(15*time.Millisecond)), agents.Options{Parallel: 1})
 		}
 	}
 	s.start()
