@@ -32,12 +32,16 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
   const [problem, setProblem] = useState('')
   const { reload } = state
   // A run that begins without a document may create one.
-  const { run } = useChatState()
+  const { run, isLoading } = useChatState()
   const done = run?.fold.messages.filter((m) => m.type === 'tool_call' && typeof m.props.index === 'number' && m.closed).length ?? 0
   const { reload: reloadList } = list
   useEffect(() => {
     if (!id && done > 0) reloadList()
   }, [id, done, reloadList])
+  // All events of a short run may come at once: nothing is rendered between its begin and its end.
+  useEffect(() => {
+    if (!id && isLoading) return reloadList
+  }, [id, isLoading, reloadList])
   useEffect(() => {
     setTray({
       context: { current_page: 'document', ...(id && { document_id: id }) },
