@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build, preview } from 'vite'
 import { browser, call, freePort, installPack, listening, model, run, service, until } from './world.js'
@@ -32,10 +32,15 @@ function written(work, port) {
   installPack(join(work, 'orders-app'), [])
 }
 
+let work
+before(async () => {
+  work = mkdtempSync(join(process.env.E2E_WORK, 'page-'))
+  written(work, await freePort())
+  await build({ root: join(work, 'orders-app'), logLevel: 'error' })
+})
+
 /** The page that results from the steps, with a given model or the demo model. */
 async function made(t, upstream) {
-  const work = mkdtempSync(join(process.env.E2E_WORK, 'page-'))
-  written(work, await freePort())
   const orders = spawn(process.execPath, ['orders.mjs'], { cwd: work, stdio: 'inherit' })
   const chromium = await browser()
   const own = upstream ? { CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted' } : {}
@@ -54,7 +59,6 @@ async function made(t, upstream) {
   const { items } = await call(server.url, 'GET', '/api/tools?page=orders')
   assert.ok(items.some((tool) => tool.name === 'find_orders'))
   process.env.SERVICE_URL = server.url
-  await build({ root: join(work, 'orders-app'), logLevel: 'error' })
   shown = await preview({ root: join(work, 'orders-app'), logLevel: 'error', preview: { port: 0, host: '127.0.0.1' } })
   return chromium.open(`http://127.0.0.1:${shown.httpServer.address().port}`)
 }

@@ -27,7 +27,7 @@ export async function service(env = {}) {
   const start = async () => {
     process_ = spawn(process.env.E2E_BINARY, [], {
       cwd: folder, stdio: ['ignore', 'pipe', 'inherit'],
-      env: { PATH: process.env.PATH, HOME: folder, CHATTRAY_ADDR: address, CHATTRAY_LOG_FORMAT: 'json', CHATTRAY_DRAIN: '1s', ...patient, ...env },
+      env: { PATH: process.env.PATH, HOME: folder, CHATTRAY_ADDR: address, CHATTRAY_LOG_FORMAT: 'json', CHATTRAY_DRAIN: '1s', CHATTRAY_DEMO_DELAY: '0', ...patient, ...env },
     })
     const lines = createInterface({ input: process_.stdout })
     const url = await new Promise((resolve, reject) => {
