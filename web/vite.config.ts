@@ -21,7 +21,7 @@ export default defineConfig({
   test: {
     root: '.',
     environment: 'happy-dom',
-    include: ['test/**/*.test.{ts,tsx}'],
+    include: [process.env.REACT_MAJOR ? 'test/**/*.test.tsx' : 'test/**/*.test.{ts,tsx}'], // without TSX nothing is rendered, on React 18 as on 19
     setupFiles: ['test/setup.ts'],
     pool: 'threads',
     maxWorkers: 1,

@@ -66,8 +66,10 @@ async function made(t, upstream) {
 async function accepted(page) {
   await page.button('Accept').click()
   await page.hasText('Order 2: Call before delivery')
+  const decided = page.locator('.ct-payload [data-outcome=accepted]')
+  await decided.waitFor()
   await page.reload()
-  await page.locator('.ct-payload [data-outcome=accepted]').waitFor()
+  await decided.waitFor()
   await page.hasText('Order 2: Call before delivery')
   assert.equal(await page.locator('.ct-panel').count(), 0)
   assert.deepEqual(page.bad, [])

@@ -2,22 +2,23 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
-import { browser, call, findings, listening, model, service, until } from './world.js'
+import { PACED, browser, call, findings, listening, model, service, until } from './world.js'
 
 
-let server, chromium
+let server, paced, chromium
 before(async () => {
-  ;[server, chromium] = await Promise.all([service(), browser()])
+  ;[server, paced, chromium] = await Promise.all([service(), service(PACED), browser()])
 })
 after(async () => {
   await chromium.close()
   await server.kill()
+  await paced.kill()
 })
 
 const states = (page) => page.locator('.ct-block[data-block]').evaluateAll((all) => all.map((b) => b.dataset.state))
 
 test('a document is planned, filled, accepted and reverted block by block', async () => {
-  const page = await chromium.open(`${server.url}/#/document`)
+  const page = await chromium.open(`${paced.url}/#/document`)
   await page.button('New document').click()
   await page.getByText('This document is empty').waitFor()
   await page.ask('Create a research report about gold')
@@ -46,7 +47,7 @@ test('a document is planned, filled, accepted and reverted block by block', asyn
   await until('four wait again', async () => (await states(page)).filter((s) => s === 'pending_new').length === 3)
   await page.button('Accept all').click()
   await until('all are accepted at last', async () => (await states(page)).join() === Array(5).fill('clean').join())
-  await call(server.url, 'PATCH', `/api/documents/${(await page.evaluate(() => location.hash)).split('/').pop()}`, { title: 'Research report: gold' })
+  await call(paced.url, 'PATCH', `/api/documents/${(await page.evaluate(() => location.hash)).split('/').pop()}`, { title: 'Research report: gold' })
   await page.reload()
   await page.locator('.ct-doc-title').getByText('Research report: gold').waitFor()
 

@@ -2,21 +2,22 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { openTray } from './states.js'
-import { browser, call, findings, service, until } from './world.js'
+import { PACED, browser, call, findings, service, until } from './world.js'
 
-let server, chromium
+let server, paced, chromium
 before(async () => {
-  ;[server, chromium] = await Promise.all([service(), browser()])
+  ;[server, paced, chromium] = await Promise.all([service(), service(PACED), browser()])
 })
 after(async () => {
   await chromium.close()
   await server.kill()
+  await paced.kill()
 })
 
 for (const scheme of ['light', 'dark']) {
   for (const [size, viewport] of [['wide', { width: 1360, height: 860 }], ['narrow', { width: 360, height: 740 }]]) {
     test(`${scheme}, ${size}: every state is fit to be seen, and axe finds nothing serious`, async () => {
-      const page = await chromium.open(`${server.url}/#/edit/1/semantic`, { colorScheme: scheme, viewport, hasTouch: size === 'narrow', reducedMotion: 'reduce' })
+      const page = await chromium.open(`${paced.url}/#/edit/1/semantic`, { colorScheme: scheme, viewport, hasTouch: size === 'narrow', reducedMotion: 'reduce' })
       const look = async (name) => {
         await page.shot(`${name}-${scheme}-${size}`)
         assert.deepEqual(await findings(page), [], name)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { browser, service, until } from './world.js'
+import { PACED, browser, service, until } from './world.js'
 
 let server, chromium, page
 before(async () => {
-  ;[server, chromium] = await Promise.all([service(), browser()])
+  ;[server, chromium] = await Promise.all([service(PACED), browser()])
 })
 after(async () => {
   await chromium.close()

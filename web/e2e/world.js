@@ -19,6 +19,9 @@ const out = fileURLToPath(new URL('./out/', import.meta.url))
 /** The limits of time with which the service bears a busy machine, on which a test holds the model for long. */
 const patient = { CHATTRAY_DATABASE_TIMEOUT: '2m', CHATTRAY_MODEL_CONNECT_TIMEOUT: '2m', CHATTRAY_MODEL_FIRST_TOKEN_TIMEOUT: '10m', CHATTRAY_MODEL_IDLE_TIMEOUT: '10m' }
 
+/** The pace of the demo model for those who read along, for tests of what is shown while an answer comes. In others it does not wait. */
+export const PACED = { CHATTRAY_DEMO_DELAY: '15ms' }
+
 /** Starts the service with only the settings in env. After kill, start uses the same address and data. */
 export async function service(env = {}) {
   const folder = mkdtempSync(join(process.env.E2E_WORK, 'data-'))
