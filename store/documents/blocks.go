@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"gorm.io/gorm"
@@ -281,8 +282,9 @@ func (t *Tables) PatchBlock(ctx context.Context, owner, id string, p schemas.Blo
 	err := t.changeBlock(ctx, owner, id, nil, func(d *change, h *head) error {
 		known := match.Holds(h.Revision)
 		changed, set, args, err := d.patch(h, p)
+		_, refused := errors.AsType[*schemas.Error](err)
 		switch {
-		case !known && (changed || err != nil):
+		case !known && (changed || refused):
 			return schemas.ErrStale
 		case err != nil:
 			return err
