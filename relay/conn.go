@@ -25,6 +25,13 @@ type boundConn struct {
 	bound time.Time // when the deadline was set; writes are made one at a time
 }
 
+// SetDeadline sets the deadline of reads and writes. The library removes it after the
+// handshake, with that of the writes before.
+func (c *boundConn) SetDeadline(at time.Time) error {
+	c.bound = time.Time{}
+	return c.Conn.SetDeadline(at)
+}
+
 // Write writes to the connection.
 func (c *boundConn) Write(p []byte) (int, error) {
 	if now := time.Now(); now.Sub(c.bound) >= writeWait {

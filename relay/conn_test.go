@@ -11,14 +11,14 @@ import (
 )
 
 // A write to a server that takes nothing ends, also when the connection was idle for long
-// before; one that it takes at once never fails.
+// before or has just been opened; one that it takes at once never fails.
 func TestBoundConn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, server := net.Pipe()
 		defer server.Close()
 		c := &boundConn{Conn: ours}
 		defer c.Close()
-		for _, idle := range []time.Duration{0, writeWait / 2, writeWait, 3 * writeWait, time.Hour} {
+		taken := func(idle time.Duration) {
 			<-time.After(idle)
 			go func() { _, _ = io.ReadFull(server, make([]byte, 5)) }()
 			if _, err := c.Write([]byte("taken")); err != nil {
@@ -26,7 +26,14 @@ func TestBoundConn(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		for _, idle := range []time.Duration{writeWait / 2, time.Hour} {
+		for _, idle := range []time.Duration{0, writeWait / 2, writeWait, 3 * writeWait, time.Hour} {
+			taken(idle)
+		}
+		for _, idle := range []time.Duration{0, writeWait / 2, time.Hour} {
+			if idle == 0 {
+				taken(time.Hour)
+				_ = c.SetDeadline(time.Time{}) // as the library does after the handshake
+			}
 			<-time.After(idle)
 			began := time.Now()
 			_, err := c.Write([]byte("not taken"))

@@ -90,7 +90,6 @@ func Connect(o Options) (*NATS, error) {
 	n.options = []nats.Option{
 		nats.Name("chattray"), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsLost), nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(), nats.ReconnectBufSize(-1), nats.FlusherTimeout(0), nats.SetCustomDialer(dialer{}), nats.NoEcho(),
-		nats.WriteBufferSize(1), // publish writes: what is sent is gathered before, and the goroutine that would write costs as much as the write
 		nats.CustomReconnectDelay(func(int) time.Duration { return retryMin + rand.N(retryMax-retryMin) }), //nolint:gosec // it guards nothing
 		nats.ConnectHandler(connected("nats is connected")), nats.ReconnectHandler(connected("nats is connected again")),
 		nats.DisconnectErrHandler(lost), nats.ReconnectErrHandler(lost),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
@@ -35,9 +36,10 @@ const (
 // Carrier carries messages between processes. Every one of them may be lost, repeated
 // or late. A message is not kept after Send or SendAll.
 type Carrier interface {
-	// Up reports whether messages can be sent now.
+	// Up reports whether messages can be sent now. It may wait for Send.
 	Up() bool
-	// Send sends a message to the process with the id, SendAll to all others.
+	// Send sends a message to the process with the id, SendAll to all others. They may wait
+	// seconds for a connection that takes nothing.
 	Send(to string, message []byte) error
 	SendAll(message []byte) error
 	// Receive sets the id of this process and who gets its messages, and those to all.
@@ -73,6 +75,7 @@ type Exchange struct {
 	Options
 	handlers Handlers
 	wake     chan struct{}
+	up       atomic.Bool // what the carrier said last: to ask it may take as long as a write
 
 	// waiting guards what there is to send. A log's ring holds the log's lock when it
 	// takes this one, so nothing else is locked under it.
@@ -87,7 +90,6 @@ type Exchange struct {
 
 	// Only the sending goroutine uses these.
 	me         string
-	up         bool
 	raw, piece []byte
 	before     []*followed
 }
@@ -110,8 +112,8 @@ func New(o Options) *Exchange {
 	return &Exchange{Options: o, wake: make(chan struct{}, 1), peers: make(map[string]*peer), senders: make(map[string]*sender)}
 }
 
-// Up reports whether messages can be sent.
-func (x *Exchange) Up() bool { return x != nil && x.Carrier.Up() }
+// Up reports whether messages could be sent a moment ago.
+func (x *Exchange) Up() bool { return x != nil && x.up.Load() }
 
 // Ask asks the owner of runs for their events.
 func (x *Exchange) Ask(owner string, items []Item) { x.put(owner, Ask, items) }
@@ -147,7 +149,7 @@ func itemsOf(ids []string) []Item {
 // put queues a message, in parts if it is long. There is no way to find out whether it
 // arrives.
 func (x *Exchange) put(to string, kind Kind, items []Item) {
-	if !x.Up() {
+	if x == nil {
 		return
 	}
 	x.waiting.Lock()
@@ -201,8 +203,7 @@ func (x *Exchange) Run(ctx context.Context, h Handlers) {
 
 // tick looks whether this process has a new id, and forgets who no longer asks.
 func (x *Exchange) tick() {
-	if up := x.Carrier.Up(); up != x.up {
-		x.up = up
+	if up := x.Carrier.Up(); x.up.Swap(up) != up {
 		x.Metrics.BusUp(up)
 	}
 	if me := x.Me(); me != x.me {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // A long list is told in parts, so that no message is longer than others take.
@@ -43,4 +46,52 @@ func TestLastWordsAreSent(t *testing.T) {
 			t.Fatalf("sent %+v, want what was told", w.sent)
 		}
 	}
+}
+
+// stalled is a carrier whose connection takes nothing: a message takes seconds, and whoever
+// asks for its state waits for that.
+type stalled struct {
+	wire
+	turn chan struct{}
+}
+
+func (s *stalled) Up() bool {
+	s.turn <- struct{}{}
+	<-s.turn
+	return true
+}
+
+func (s *stalled) SendAll(raw []byte) error {
+	s.turn <- struct{}{}
+	<-time.After(time.Minute)
+	<-s.turn
+	return s.wire.SendAll(raw)
+}
+
+// Nobody but the sending goroutine waits for a connection that takes nothing.
+func TestStalledCarrier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stalled{turn: make(chan struct{}, 1)}
+		x := New(Options{Carrier: s, Logger: slog.New(slog.DiscardHandler), Me: func() string { return "a" }})
+		ctx, cancel := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		work.Go(func() { x.Run(ctx, Handlers{}) })
+		synctest.Wait()
+		began := time.Now()
+		for range 3 {
+			x.Tell(Loose)
+			synctest.Wait() // the first one is being sent
+			if !x.Up() {
+				t.Error("the carrier is down, want it up")
+			}
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("to tell others took %v, want no time", took)
+		}
+		cancel()
+		work.Wait()
+		if len(s.sent) != 3 {
+			t.Errorf("%d messages were sent, want all", len(s.sent))
+		}
+	})
 }

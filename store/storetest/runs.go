@@ -14,7 +14,21 @@ import (
 )
 
 // log returns segments in the form that Finish takes.
-func log(segments ...record.Segment) iter.Seq[record.Segment] { return slices.Values(segments) }
+// log returns a run's log. The data of a segment is overwritten once it is no longer valid.
+func log(segments ...record.Segment) iter.Seq[record.Segment] {
+	return func(yield func(record.Segment) bool) {
+		var buf []byte
+		for _, s := range segments {
+			buf = append(buf[:0], s.Data...)
+			s.Data = buf
+			more := yield(s)
+			clear(buf)
+			if !more {
+				return
+			}
+		}
+	}
+}
 
 func segment(first, last int64, data string) record.Segment {
 	return record.Segment{First: first, Last: last, Data: []byte(data)}
@@ -79,7 +93,7 @@ func testSegments(t *testing.T, url string) {
 
 	end := f.finish(w, "a")
 	end.Attempt = 2
-	pieces := []record.Segment{segment(1_000_001, 1_000_005, "all of"), segment(1_000_006, 1_000_009, " attempt 2")}
+	pieces := []record.Segment{segment(1_000_001, 1_000_005, strings.Repeat("all of", 1000)), segment(1_000_006, 1_000_009, " attempt 2")}
 	end.Finish.Log, end.Finish.LastSeq = log(pieces...), 1_000_009
 	f.mustCommit(end)
 	for _, after := range []int64{0, 7, 9, 1_000_003, 1_000_005, 1_000_008, 1_000_009} {
