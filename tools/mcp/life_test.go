@@ -226,6 +226,23 @@ func TestHeadersThatAreRepeated(t *testing.T) {
 	}
 }
 
+// The secrets in a server's URL are hidden: the user and the password, which are sent in a
+// header, and parameters.
+func TestSecretsOfTheURLThatAreRepeated(t *testing.T) {
+	remote := serveRemote(t, nil)
+	remote.handler = &rawServer{tools: map[string]rawTool{"echo": func(w http.ResponseWriter, r *http.Request, id string) {
+		_, password, _ := r.BasicAuth()
+		said := strings.Join([]string{r.Header.Get("Authorization"), password, r.URL.Query().Get("shopKey"), r.URL.Query().Get("team")}, " ")
+		writes(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"`+said+`"}]}}`)(w, r, id)
+	}}}
+	server := remote.named("srv")
+	server.Headers, server.URL = nil, strings.Replace(server.URL, "://", "://shop:of-the-operator@", 1)+"?shopKey=key-of-the-operator&team=sellers"
+	w := newTestEnv(t, nil, server)
+	if got := w.text("srv__echo", ""); !strings.Contains(got, "Basic [redacted] [redacted] [redacted] sellers") {
+		t.Errorf("the model reads %q", got)
+	}
+}
+
 // A server that repeats the headers when it refuses the handshake or the list shows their
 // secrets neither in the log nor to an operator.
 func TestHeadersThatAreRepeatedBeforeACall(t *testing.T) {
