@@ -522,7 +522,8 @@ export interface paths {
         head?: never;
         /**
          * Rename a document
-         * @description A pending title is dropped.
+         * @description A pending title is dropped. A title that is stored already is answered
+         *     as it is, whatever `If-Match` says.
          */
         patch: operations["patchDocument"];
         trace?: never;
@@ -763,7 +764,8 @@ export interface paths {
          * Edit or move a block
          * @description The user's own edit of a document's block: it changes `current`, and
          *     pending changes remain. Absent parts are not changed. A move takes
-         *     effect at once.
+         *     effect at once. An edit that is stored already is answered as it is,
+         *     whatever `If-Match` says, so it can be repeated when its answer was lost.
          */
         patch: operations["patchBlock"];
         trace?: never;
