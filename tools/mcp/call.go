@@ -23,7 +23,7 @@ const maxFault = 2_000
 
 // secretName are the names of headers, variables and parameters of the URL whose values are
 // secrets. Those of others may be common words, such as the names of toolsets.
-var secretName = regexp.MustCompile(`(?i)auth|cookie|credential|key|password|secret|token`)
+var secretName = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|pwd|secret|token`)
 
 // secretsOf removes the secrets that a server is given from texts.
 func secretsOf(s *Server) *strings.Replacer {

@@ -191,7 +191,7 @@ func TestServersGetNoEnvironmentOfOurs(t *testing.T) {
 // The model does not read what is secret in a server's environment.
 func TestEnvironmentThatIsRepeated(t *testing.T) {
 	server := local(t, "srv")
-	server.Env = append(server.Env, "API_KEY=of-the-operator", "TOOLSETS=the-tools")
+	server.Env = append(server.Env, "API_KEY=of-the-operator", "SMTP_PASS=operators-mail", "MYSQL_PWD=operators-tables", "TOOLSETS=the-tools")
 	w := newTestEnv(t, nil, server)
 	if got := w.text("srv__environment", ""); strings.Contains(got, "operator") || !strings.Contains(got, "the-tools") {
 		t.Errorf("the model reads %q", got)
