@@ -3,6 +3,7 @@ package tools
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 		client = declaredClient(base)
 	}
 	h.client = sameOrigin(client)
-	h.secrets = Secrets(def.Headers)
+	h.secrets = Secrets(def.Headers, base.User)
 	return tool, nil
 }
 
@@ -184,9 +185,9 @@ func sameOrigin(client *http.Client) *http.Client {
 // manyEscapes escapes a text for JSON as .NET does, that is everything with a meaning in HTML.
 var manyEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\u0022`, `&`, `\u0026`, `'`, `\u0027`, `+`, `\u002B`, `<`, `\u003C`, `>`, `\u003E`, "`", `\u0060`)
 
-// Secrets returns what removes header values, and the credentials in them, from texts, also from JSON with
-// more escapes than needed: PHP escapes slashes.
-func Secrets(headers map[string]string) *strings.Replacer {
+// Secrets returns what removes header values, the credentials in them, and those of the URL, which are
+// sent in a header, from texts, also from JSON with more escapes than needed: PHP escapes slashes.
+func Secrets(headers map[string]string, user *url.Userinfo) *strings.Replacer {
 	const shortest = 6 // a shorter value is not a secret and may be a common word
 	var forms []string
 	hide := func(s string) {
@@ -204,6 +205,14 @@ func Secrets(headers map[string]string) *strings.Replacer {
 		if _, credentials, ok := strings.Cut(v, " "); ok {
 			hide(strings.TrimSpace(credentials))
 		}
+	}
+	if user != nil {
+		password, set := user.Password()
+		hide(base64.StdEncoding.EncodeToString([]byte(user.Username() + ":" + password)))
+		if !set { // the name is a token
+			password = user.Username()
+		}
+		hide(password)
 	}
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) }) // one that begins with another one is removed as a whole
 	pairs := make([]string, 0, 2*len(forms))

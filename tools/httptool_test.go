@@ -238,6 +238,31 @@ func TestHTTPToolHidesSecrets(t *testing.T) {
 	}
 }
 
+// The user and the password in the URL are sent in a header, which a server may repeat.
+func TestHTTPToolHidesSecretsOfTheURL(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, password, _ := r.BasicAuth()
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode([]string{r.Header.Get("Authorization"), name, password})
+	}))
+	t.Cleanup(srv.Close)
+	for user, want := range map[string]string{
+		"shop:s3cr3t-9": `["Basic [redacted]","shop","[redacted]"]`,
+		"s3cr3t-9":      `["Basic [redacted]","[redacted]",""]`,
+	} {
+		tool, err := tools.NewHTTP(turn.HTTPTool{
+			Name: "lookup", Description: "Looks up.", URL: strings.Replace(srv.URL, "://", "://"+user+"@", 1) + "/", InputSchema: anyArguments,
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := toolstest.Call(t, []turn.Tool{tool}, "lookup", `{}`, tools.Call{})
+		if err != nil || strings.TrimSpace(got.Text) != want {
+			t.Errorf("%s: got %q, %v, want %s", user, got.Text, err, want)
+		}
+	}
+}
+
 // JSON can be written in several ways: PHP escapes slashes, and .NET what has a meaning in HTML.
 func TestHTTPToolHidesEscapedSecrets(t *testing.T) {
 	def := turn.HTTPTool{URL: "/", Payload: "#", PayloadType: "things", Headers: map[string]string{"Authorization": "Bearer a/b+c=d&e", "X-Key": `k"e\y-7`}}
@@ -262,7 +287,7 @@ func TestHTTPToolHidesEscapedSecrets(t *testing.T) {
 func TestSecretThatBeginsWithAnotherValue(t *testing.T) {
 	headers := map[string]string{"X-Tenant": "acme-prod", "Authorization": "Bearer acme-prod-9f8e7d6c", "X-Team": "acme-prod-9f8"}
 	for range 100 { // a map has no order
-		if got := tools.Secrets(headers).Replace("no key acme-prod-9f8e7d6c"); got != "no key [redacted]" {
+		if got := tools.Secrets(headers, nil).Replace("no key acme-prod-9f8e7d6c"); got != "no key [redacted]" {
 			t.Fatalf("got %q, want no part of the secret in it", got)
 		}
 	}

@@ -36,6 +36,8 @@ func (p protocol) streamErrors(t *testing.T) {
 		{"after a comment", ": hm\n\ndata: {\"error\":{\"message\":\"upstream says no\"}}", schemas.CodeUpstreamError},
 		{"rate limit", `data: {"error":{"message":"upstream says no","type":"rate_limit_error"}}`, schemas.CodeRateLimited},
 		{"key", `data: {"error":{"message":"upstream says no: ` + key + `","code":"invalid_api_key"}}`, schemas.CodeUpstreamAuth},
+		{"long, with the key", `data: {"error":{"message":"` + long + `"}}`, schemas.CodeUpstreamError},
+		{"long text with the key", `error: ` + long, schemas.CodeUpstreamError},
 		{"context length", `data: {"error":{"message":"upstream says: maximum context length is 10","code":"context_length_exceeded"}}`, schemas.CodeContextTooLong},
 	}
 	var rows []row
@@ -133,6 +135,8 @@ func (p protocol) statuses(t *testing.T) {
 		{"no money", 429, errorBody("insufficient_quota"), schemas.CodeRateLimited, 1},
 		{"no money, by its type", 429, `{"error":{"message":"upstream says no","type":"insufficient_quota"}}`, schemas.CodeRateLimited, 1},
 		{"no credit", 402, `{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}`, schemas.CodeRateLimited, 1},
+		{"a long error with the key", 400, `{"error":{"message":"` + long + `"}}`, schemas.CodeUpstreamError, 1},
+		{"a long text with the key", 400, long, schemas.CodeUpstreamError, 1},
 		{"broken", 500, "upstream says no", schemas.CodeUpstreamUnavailable, 3},
 		{"bad gateway", 502, "<html>upstream says no</html>", schemas.CodeUpstreamUnavailable, 3},
 		{"away", 503, "", schemas.CodeUpstreamUnavailable, 3},

@@ -29,6 +29,9 @@ type Dial struct {
 // key is the key of every adapter under test; no error may show it.
 const key = "sk-secret-0123456789"
 
+// long is an error text of which an adapter keeps so much that a part of the key is in it.
+var long = strings.Repeat("upstream says no, ", 113) + key
+
 // maxSplits bounds how many ways a body is split in two.
 const maxSplits = 120
 
@@ -134,7 +137,7 @@ func noLeak(t *testing.T, err error) {
 			t.Errorf("visible error %q shows %q", seen, secret)
 		}
 	}
-	if strings.Contains(err.Error(), key) {
+	if strings.Contains(err.Error(), key[:9]) { // also one that is cut
 		t.Errorf("error for the log shows the key: %v", err)
 	}
 }

@@ -69,11 +69,11 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	defer resp.Body.Close() // the body has been read
-	f := responseFault(resp)
+	f := responseFault(resp).without(t.key)
 	if resp.StatusCode/100 == 2 {
 		f = protocol("HTML instead of an event stream: %.200q", f.message)
 	}
-	return nil, f.without(t.key)
+	return nil, f
 }
 
 // sentBody is a request's body that is freed once the answer has begun. The
@@ -136,10 +136,14 @@ func (b *sentBody) drop() {
 	b.ReadCloser, b.again = http.NoBody, nil
 }
 
-// without returns f without the key, which an upstream may repeat in its error.
+// without returns f without the key, which an upstream may repeat in its error, and then cuts
+// its texts: a part of the key would not be found.
 func (f *fault) without(key string) *fault {
-	if key != "" {
-		f.message = strings.ReplaceAll(f.message, key, "[key]")
+	for _, s := range []*string{&f.kind, &f.code, &f.param, &f.message} {
+		if key != "" {
+			*s = strings.ReplaceAll(*s, key, "[key]")
+		}
+		*s = strings.ToValidUTF8((*s)[:min(len(*s), maxErrorText)], "\uFFFD")
 	}
 	return f
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// fault is an upstream's error, whatever its shape. Its text is for the log.
+// fault is an upstream's error, whatever its shape. Its text is for the log; without makes it fit.
 type fault struct {
 	status     int // 0 in the middle of a stream
 	kind       string
@@ -69,7 +69,7 @@ func responseFault(resp *http.Response) *fault {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // a part of the body is enough
 	f, ok := errorBody(body)
 	if !ok {
-		f = &fault{message: strings.ToValidUTF8(string(body[:min(len(body), maxErrorText)]), "\uFFFD")}
+		f = &fault{message: string(body)}
 	}
 	f.status = resp.StatusCode
 	f.retryAfter = retryAfter(resp.Header)
@@ -136,8 +136,7 @@ type errorFields struct {
 }
 
 func (e errorFields) fault(message string) *fault {
-	short := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxErrorText)], "\uFFFD") }
-	f := &fault{kind: short(asText(e.Type)), code: short(asText(e.Code)), param: short(asText(e.Param)), message: short(message)}
+	f := &fault{kind: asText(e.Type), code: asText(e.Code), param: asText(e.Param), message: message}
 	f.chance = f.code == "tool_use_failed" // Groq cannot read a call that the model has written
 	return f
 }

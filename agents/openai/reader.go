@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/chattray/chattray/agents/openai/plain"
 )
@@ -132,7 +131,7 @@ func (r *reader) data(payload []byte) (object, text []byte) {
 func (r *reader) fail(line []byte) {
 	f, ok := errorBody(line)
 	if !ok {
-		f = protocol("%s", strings.ToValidUTF8(string(line[:min(len(line), maxErrorText)]), "\uFFFD"))
+		f = &fault{message: string(line)}
 	}
 	r.err = f.without(r.key)
 }

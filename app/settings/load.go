@@ -216,7 +216,7 @@ func fileLayer(path string) (layer, []string) {
 	var open, sections []string
 	for _, s := range table {
 		known[s.key], known[s.key+"_file"] = true, s.kind != plain
-		if s.kind == listed || s.kind == vault {
+		if (s.kind == listed || s.kind == vault) && k.Get(s.key) != nil { // with dots alone the value would not be found
 			open = append(open, s.key+".")
 		}
 		if section, _, nested := strings.Cut(s.key, "."); nested {
@@ -226,9 +226,7 @@ func fileLayer(path string) (layer, []string) {
 	lines := linesOf(content)
 	var wrong []string
 	for _, key := range k.Keys() {
-		inOpen := slices.ContainsFunc(open, func(prefix string) bool { // with dots alone the value would not be found
-			return strings.HasPrefix(key, prefix) && k.Get(strings.TrimSuffix(prefix, ".")) != nil
-		})
+		inOpen := slices.ContainsFunc(open, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 		empty := slices.Contains(sections, key) && isEmpty(k.Get(key))
 		switch {
 		case known[key] || inOpen || empty:

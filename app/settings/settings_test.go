@@ -415,7 +415,7 @@ func TestMangledSecrets(t *testing.T) {
 		`CHATTRAY_MODELS=name: a, api_key: hunter2`, `CHATTRAY_MODELS=[{"name":"a","apikey":"hunter2"}]`, `CHATTRAY_MODELS=[{"name":"a","auth":{"bearer":["hunter2"]}}]`,
 		`CHATTRAY_MCP_SERVERS=[{"name":"s","url":"http://h","header":{"Authorization":"hunter2"}}]`,
 		`CHATTRAY_MCP_SERVERS=[{"name":"s","command":"x","args":"--api-key hunter2"}]`,
-		`CHATTRAY_CORS_ORIGINS=https://me:hunter2@h/`, `CHATTRAY_FETCH_ALLOW=https://me:hunter2@h`,
+		`CHATTRAY_CORS_ORIGINS=https://me:hunter2@h/`, `CHATTRAY_CORS_ORIGINS=https://me:hunter2@*.h`, `CHATTRAY_FETCH_ALLOW=https://me:hunter2@h`,
 	} {
 		_, origins, err := sources{environ: []string{environ}}.load(t)
 		var out bytes.Buffer

@@ -87,7 +87,7 @@ func origins(field func(*Config) *[]string) binder {
 			origin, ok := originOf(s)
 			switch {
 			case strings.Contains(s, "*"):
-				return fmt.Errorf("%q is a pattern; each origin must be named, such as https://app.example.com", s)
+				return fmt.Errorf("%q is a pattern; each origin must be named, such as https://app.example.com", redactURLs(s))
 			case !ok:
 				return fmt.Errorf("%q is not an origin such as https://app.example.com", redactURLs(s))
 			}

@@ -20,7 +20,7 @@ arguments:
   compare_models: {mode: race, models: [a, b]}
   search_pubmed: {limit: 5}
   get_report: {id: 7}
-  own: {state: open, since: 2024-01-31}
+  own: {state: open, since: 2024-01-31, shop: 0123, area: 089, limit: 1_000, share: 0.5, none: 0}
 http_tools:
   - {name: own, description: Looks., url: https://a}
 tabs:
@@ -37,9 +37,9 @@ tabs:
 		offer func() (pages.Offer, error)
 		want  string
 	}{
-		{"page", func() (pages.Offer, error) { return p.Resolve("shop", "", "", schemas.User{}) }, `compare_models={"mode":"race","models":["a","b"]} get_report={"id":7} own={"since":"2024-01-31","state":"open"} search_pubmed={"limit":5}`},
-		{"tab", func() (pages.Offer, error) { return p.Resolve("shop", "quick", "", schemas.User{}) }, `compare_models={"mode":"any","models":["a","b"]} get_report={"id":7} own={"since":"2024-01-31","state":"open"} search_pubmed={"limit":5}`},
-		{"agent", func() (pages.Offer, error) { return p.OfferFor(agent, nil, schemas.User{}) }, `compare_models={"mode":"race","models":["a","b"]} get_report={"id":7} own={"since":"2024-01-31","state":"open"} search_pubmed={"limit":5}`},
+		{"page", func() (pages.Offer, error) { return p.Resolve("shop", "", "", schemas.User{}) }, `compare_models={"mode":"race","models":["a","b"]} get_report={"id":7} own={"area":"089","limit":1000,"none":0,"share":0.5,"shop":"0123","since":"2024-01-31","state":"open"} search_pubmed={"limit":5}`},
+		{"tab", func() (pages.Offer, error) { return p.Resolve("shop", "quick", "", schemas.User{}) }, `compare_models={"mode":"any","models":["a","b"]} get_report={"id":7} own={"area":"089","limit":1000,"none":0,"share":0.5,"shop":"0123","since":"2024-01-31","state":"open"} search_pubmed={"limit":5}`},
+		{"agent", func() (pages.Offer, error) { return p.OfferFor(agent, nil, schemas.User{}) }, `compare_models={"mode":"race","models":["a","b"]} get_report={"id":7} own={"area":"089","limit":1000,"none":0,"share":0.5,"shop":"0123","since":"2024-01-31","state":"open"} search_pubmed={"limit":5}`},
 		{"another page", func() (pages.Offer, error) { return p.Resolve("document", "", "", schemas.User{}) }, ""},
 	} {
 		o, err := tt.offer()

@@ -187,20 +187,23 @@ func (l *pageLoader) parseYAML(content []byte, shown string) (*yaml.Node, bool) 
 		l.yamlMistake(shown, err)
 		return nil, false
 	}
-	datesAsText(&doc)
+	keepText(&doc)
 	return doc.Content[0], true
 }
 
-// datesAsText makes texts of the dates below n: JSON has none, and the library would add
-// the time of the day to 2024-01-31.
-func datesAsText(n *yaml.Node) {
+// keepText makes texts of the dates below n, because JSON has none and the library would add
+// the time of the day to 2024-01-31, and of numbers such as 0123, which it would read as 83.
+func keepText(n *yaml.Node) {
 	for _, child := range n.Content {
-		datesAsText(child)
+		keepText(child)
 	}
-	if n.ShortTag() == "!!timestamp" {
+	switch tag := n.ShortTag(); {
+	case tag == "!!timestamp", (tag == "!!int" || tag == "!!float") && zeroFirst.MatchString(n.Value):
 		n.Tag = "!!str"
 	}
 }
+
+var zeroFirst = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
 
 func (l *pageLoader) yamlMistake(shown string, err error) {
 	said := err.Error()

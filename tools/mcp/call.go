@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -20,9 +21,9 @@ import (
 // maxFault is the longest error text of a server that the model gets, in characters.
 const maxFault = 2_000
 
-// secretName are the names of headers and variables whose values are secrets. Those of others
-// may be common words, such as the names of toolsets.
-var secretName = regexp.MustCompile(`(?i)auth|cookie|credential|key|password|secret|token`)
+// secretName are the names of headers, variables and parameters of the URL whose values are
+// secrets. Those of others may be common words, such as the names of toolsets.
+var secretName = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|pwd|secret|token`)
 
 // secretsOf removes the secrets that a server is given from texts.
 func secretsOf(s *Server) *strings.Replacer {
@@ -32,8 +33,15 @@ func secretsOf(s *Server) *strings.Replacer {
 		name, value, _ := strings.Cut(variable, "=")
 		given[name] = value
 	}
+	u, err := url.Parse(s.URL)
+	if err != nil { // New reports it
+		u = new(url.URL)
+	}
+	for name, values := range u.Query() {
+		given["?"+name] = values[0]
+	}
 	maps.DeleteFunc(given, func(name, _ string) bool { return !secretName.MatchString(name) })
-	return tools.Secrets(given)
+	return tools.Secrets(given, u.User)
 }
 
 // call calls a tool. What the model and the page get has no secrets, even if the server repeats

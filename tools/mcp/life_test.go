@@ -191,7 +191,7 @@ func TestServersGetNoEnvironmentOfOurs(t *testing.T) {
 // The model does not read what is secret in a server's environment.
 func TestEnvironmentThatIsRepeated(t *testing.T) {
 	server := local(t, "srv")
-	server.Env = append(server.Env, "API_KEY=of-the-operator", "TOOLSETS=the-tools")
+	server.Env = append(server.Env, "API_KEY=of-the-operator", "SMTP_PASS=operators-mail", "MYSQL_PWD=operators-tables", "TOOLSETS=the-tools")
 	w := newTestEnv(t, nil, server)
 	if got := w.text("srv__environment", ""); strings.Contains(got, "operator") || !strings.Contains(got, "the-tools") {
 		t.Errorf("the model reads %q", got)
@@ -223,6 +223,23 @@ func TestHeadersThatAreRepeated(t *testing.T) {
 		if got, err := w.call(name, ""); strings.Contains(fmt.Sprint(got.Text, err), "operator") {
 			t.Errorf("%s: got %q, %v", name, got.Text, err)
 		}
+	}
+}
+
+// The secrets in a server's URL are hidden: the user and the password, which are sent in a
+// header, and parameters.
+func TestSecretsOfTheURLThatAreRepeated(t *testing.T) {
+	remote := serveRemote(t, nil)
+	remote.handler = &rawServer{tools: map[string]rawTool{"echo": func(w http.ResponseWriter, r *http.Request, id string) {
+		_, password, _ := r.BasicAuth()
+		said := strings.Join([]string{r.Header.Get("Authorization"), password, r.URL.Query().Get("shopKey"), r.URL.Query().Get("team")}, " ")
+		writes(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"`+said+`"}]}}`)(w, r, id)
+	}}}
+	server := remote.named("srv")
+	server.Headers, server.URL = nil, strings.Replace(server.URL, "://", "://shop:of-the-operator@", 1)+"?shopKey=key-of-the-operator&team=sellers"
+	w := newTestEnv(t, nil, server)
+	if got := w.text("srv__echo", ""); !strings.Contains(got, "Basic [redacted] [redacted] [redacted] sellers") {
+		t.Errorf("the model reads %q", got)
 	}
 }
 
