@@ -243,8 +243,8 @@ func (w *streamWriter) send() error {
 	return concurrent.OnFreshStack(w.wire.Flush)
 }
 
-// deadline gives a write the time to wait, and up to a sixteenth more. The deadline is not
-// set for each write: that costs a twentieth of a token.
+// deadline gives a write the time to wait, and up to a sixteenth more. It is not set for each
+// write, which would take a twentieth of the time of one.
 func (w *streamWriter) deadline() {
 	more := w.wait / 16
 	if now := time.Now(); now.Sub(w.bound) >= more {

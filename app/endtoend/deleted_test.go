@@ -1,6 +1,7 @@
 package endtoend
 
 import (
+	"database/sql"
 	"io"
 	"net/http"
 	"strings"
@@ -36,11 +37,7 @@ func TestChatDeletedUnderItsAnswer(t *testing.T) {
 				return n
 			}
 			apptest.Eventually(t, "the second question waits", func() bool { return count("SELECT COUNT(*) FROM runs WHERE state = 'queued'") == 1 })
-			for _, statement := range []string{"DELETE FROM blocks", "DELETE FROM runs", "DELETE FROM chats"} {
-				if _, err := db.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
-			}
+			deleteChats(t, db)
 			close(gate)
 			for _, stream := range streams {
 				body, err := io.ReadAll(stream.Body)
@@ -75,15 +72,21 @@ func TestChatDeletedUnderAWaitingCall(t *testing.T) {
 				}
 				return n == 1
 			})
-			for _, statement := range []string{"DELETE FROM blocks", "DELETE FROM runs", "DELETE FROM chats"} {
-				if _, err := db.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
-			}
+			deleteChats(t, db)
 			body, err := io.ReadAll(stream.Body)
 			if got := string(body); err != nil || strings.Count(got, `"type":"cancelled"`) != 1 {
 				t.Errorf("the stream is\n%s\n%v, want that it ends as cancelled", got, err)
 			}
 		})
+	}
+}
+
+// deleteChats deletes all chats, as another process does.
+func deleteChats(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for _, statement := range []string{"DELETE FROM blocks", "DELETE FROM runs", "DELETE FROM chats"} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -2,28 +2,14 @@ package sqldb
 
 import (
 	"context"
-	"log/slog"
-	"os"
 	"slices"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // What is asked is answered together with the next query, also with one that has no rows, or with
 // the COMMIT: in order.
 func TestPostgresAsk(t *testing.T) {
-	url := os.Getenv("TEST_DATABASE_URL")
-	if url == "" {
-		t.Skip("TEST_DATABASE_URL is not set")
-	}
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &postgresDB{config: config, conns: 1, connector: newPostgresConnector(config, limitsOf(0), slog.New(slog.DiscardHandler))}
-	d.pool = openPool(d.connector, d.conns)
-	defer func() { _ = d.pool.Close() }()
+	d := onOneConnection(t, nil)
 	var got []int
 	scan := func(row Scanner) error {
 		var n int
@@ -31,7 +17,7 @@ func TestPostgresAsk(t *testing.T) {
 		got = append(got, n)
 		return err
 	}
-	err = d.batch(t.Context(), func(tx Session) error {
+	err := d.batch(t.Context(), func(tx Session) error {
 		run := func(how func(context.Context, string, [][]any, func(Scanner) error) error, rows [][]any, want ...int) {
 			t.Helper()
 			if err := how(t.Context(), "SELECT CAST(? AS INTEGER)", rows, scan); err != nil || !slices.Equal(got, want) {

@@ -54,23 +54,8 @@ func (c *lateConn) Read(p []byte) (int, error) {
 // The context of a transaction or a read ends after its answer has come. The next one, over
 // the same connection, is not told so.
 func TestPostgresContextThatEndsLate(t *testing.T) {
-	url := os.Getenv("TEST_DATABASE_URL")
-	if url == "" {
-		t.Skip("TEST_DATABASE_URL is not set")
-	}
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var end atomic.Pointer[context.CancelFunc]
-	dial := config.DialFunc
-	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(ctx, network, address)
-		return &lateConn{Conn: conn, end: &end}, err
-	}
-	d := &postgresDB{config: config, conns: 1, connector: newPostgresConnector(config, limitsOf(0), slog.New(slog.DiscardHandler))}
-	d.pool = openPool(d.connector, d.conns)
-	defer func() { _ = d.pool.Close() }()
+	d := onOneConnection(t, func(conn net.Conn) net.Conn { return &lateConn{Conn: conn, end: &end} })
 	reads := &readPool{ConnPool: d.pool, tries: d.conns + 1}
 	for what, use := range map[string]func(ctx context.Context) error{
 		"transaction": func(ctx context.Context) error {
@@ -98,4 +83,30 @@ func TestPostgresContextThatEndsLate(t *testing.T) {
 			t.Errorf("the next %s: %v", what, err)
 		}
 	}
+}
+
+// onOneConnection opens the tests' Postgres with one connection, which wrap may replace.
+func onOneConnection(t *testing.T, wrap func(net.Conn) net.Conn) *postgresDB {
+	t.Helper()
+	url := os.Getenv("TEST_DATABASE_URL")
+	if url == "" {
+		t.Skip("TEST_DATABASE_URL is not set")
+	}
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dial := config.DialFunc; wrap != nil {
+		config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(conn), nil
+		}
+	}
+	d := &postgresDB{config: config, conns: 1, connector: newPostgresConnector(config, limitsOf(0), slog.New(slog.DiscardHandler))}
+	d.pool = openPool(d.connector, d.conns)
+	t.Cleanup(func() { _ = d.pool.Close() })
+	return d
 }

@@ -38,7 +38,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
   useEffect(() => {
     if (!id && done > 0) reloadList()
   }, [id, done, reloadList])
-  // All events of a short run may come at once: nothing is rendered between its begin and its end.
+  // All events of a short run may come at once: nothing is rendered between its begin and its end, which ends this effect.
   useEffect(() => {
     if (!id && isLoading) return reloadList
   }, [id, isLoading, reloadList])
