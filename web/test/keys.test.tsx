@@ -280,7 +280,7 @@ describe('Escape', () => {
     onTestFinished(() => from.removeEventListener('keydown', dialog, { capture }))
     const run = live('r')
     const { user } = show(({ method, path }) => {
-      if (path.endsWith('/cancel')) return json({})
+      if (path.endsWith('/cancel') || path.endsWith('/feedback')) return json({})
       if (method === 'POST') return run.response
       if (path.startsWith('/api/chats?')) return json({ items: [{ conversation_id: 7, chat_id: 'c', title: 'One', created_at: '', updated_at: '' }] })
       return path.startsWith('/api/chats/7') ? chat([message('q1', 'user', 'Question'), message('a1', 'assistant', 'Two.\n\n| a |\n|---|\n| 1 |\n\nA fact [1].\n\n[1] First study, https://example.com/a')]) : undefined
