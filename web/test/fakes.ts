@@ -18,6 +18,10 @@ export interface Call {
   body: any
 }
 
+const given = new WeakSet<Response>()
+/** Answers that a service gave a second time: the second call cannot read what the first one does. Each test must leave it empty. */
+export const givenTwice: string[] = []
+
 /** A client whose service is a function; every call is recorded. */
 export function fakeApi(answer: (call: Call, signal?: AbortSignal | null) => Response | Promise<Response> | undefined): { api: ChatApi; calls: Call[] } {
   const calls: Call[] = []
@@ -25,10 +29,12 @@ export function fakeApi(answer: (call: Call, signal?: AbortSignal | null) => Res
     fetch: async (url, init) => {
       const call = { method: init?.method ?? 'GET', path: String(url), headers: init?.headers as Record<string, string>, body: init?.body ? JSON.parse(String(init.body)) : undefined }
       calls.push(call)
-      const given = await answer(call, init?.signal)
-      if (!given && call.path === '/api/me') return json({ user_id: 'u', name: 'u', roles: [] })
-      if (!given && call.method === 'GET' && /^\/api\/chats\/\d+\/payloads\/[^/]+$/.test(call.path)) return json({})
-      return given ?? json({ detail: 'there is nothing here', code: 'not_found', status: 404 }, 404)
+      const response = await answer(call, init?.signal)
+      if (response && given.has(response)) givenTwice.push(`${call.method} ${call.path}`)
+      if (response) given.add(response)
+      if (!response && call.path === '/api/me') return json({ user_id: 'u', name: 'u', roles: [] })
+      if (!response && call.method === 'GET' && /^\/api\/chats\/\d+\/payloads\/[^/]+$/.test(call.path)) return json({})
+      return response ?? json({ detail: 'there is nothing here', code: 'not_found', status: 404 }, 404)
     },
   })
   return { api, calls }

@@ -104,7 +104,7 @@ describe('the key of the tray', () => {
 
 it.each([['a new chat', ''], ['a chat', 'k']])('a panel that is opened while the question is on its way stays open when the service has it, in %s', async (_, key) => {
   const { response, send } = live('r')
-  const { user } = show((call) => (call.method === 'POST' ? response : answers(call)), {}, key)
+  const { user, calls } = show((call) => (call.method === 'POST' ? (posts(calls).length === 1 ? response : slow().response) : answers(call)), {}, key)
   if (key) await screen.findByText('Two.')
   await user.type(input(), 'x{Enter}')
   await user.click(await screen.findByRole('button', { name: 'More options' }))
@@ -120,7 +120,7 @@ it.each([['a new chat', ''], ['a chat', 'k']])('a panel that is opened while the
 it('a panel stays open when a message that waited has its turn, and closes with the next question', async () => {
   const payload = { type: 'note', payload_id: 'p', data: {}, summary: 'Two orders', source: 'tool' }
   const [first, second] = [live('r'), live('s')]
-  const { user, calls } = show((call) => (call.method === 'POST' ? (posts(calls).length === 1 ? first : second).response : undefined), { payloadHandlers: { note: { render: () => <p>card</p>, onAccept: () => undefined } } })
+  const { user, calls } = show((call) => (call.method === 'POST' ? ([first.response, second.response][posts(calls).length - 1] ?? slow().response) : undefined), { payloadHandlers: { note: { render: () => <p>card</p>, onAccept: () => undefined } } })
   await user.type(input(), 'x{Enter}')
   act(() => first.send(answerFrames('A metal.').slice(0, -1)))
   await user.type(input(), 'and then?{Enter}')
