@@ -45,7 +45,7 @@ func (s *Store) DropLogs(ctx context.Context, after int64, before, now time.Time
 		next = max(after, done)
 		kept := next > done
 		var rows []startedRun
-		if err := tx.Raw("SELECT id, place, state, created_at, ended_at FROM runs WHERE place > ? ORDER BY place LIMIT ?", next, sweptRuns).Scan(&rows).Error; err != nil {
+		if err := tx.Raw(startedRuns, next, sweptRuns).Scan(&rows).Error; err != nil {
 			return err
 		}
 		more := len(rows) == sweptRuns
@@ -63,13 +63,13 @@ func (s *Store) DropLogs(ctx context.Context, after int64, before, now time.Time
 			if err != nil {
 				return err
 			}
-			if old {
+			if old && r.Stored {
 				n, err := dropLog(tx, r.ID)
 				if err != nil {
 					return err
 				}
 				deleted += n
-				dropped += int(min(n, 1))
+				dropped++
 			}
 			next, kept = r.Place, kept || !old
 			if !kept {
@@ -104,7 +104,12 @@ type startedRun struct {
 	State     schemas.RunState
 	CreatedAt int64
 	EndedAt   int64
+	Stored    bool // it has a log or a trace
 }
+
+const startedRuns = `SELECT id, place, state, created_at, ended_at,
+	EXISTS (SELECT 1 FROM segments WHERE run_id = runs.id) OR EXISTS (SELECT 1 FROM traces WHERE run_id = runs.id) AS stored
+	FROM runs WHERE place > ? ORDER BY place LIMIT ?`
 
 // startedSince reports whether the run has started since a time, so that neither it nor a
 // later one has ended before. A start in the future, of a clock that was wrong, says nothing.
