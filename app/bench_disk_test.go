@@ -179,9 +179,9 @@ func withoutLogs(first load) load {
 	return func(b *testing.B, s *Service, up *upstream.Server, n int) {
 		b.Helper()
 		first(b, s, up, n)
-		for more := true; more; {
+		for at, more := int64(0), true; more; more = at > 0 {
 			var err error
-			if _, more, err = s.store.DropLogs(b.Context(), time.Now().Add(time.Hour), time.Now()); err != nil {
+			if at, _, err = s.store.DropLogs(b.Context(), at, time.Now().Add(time.Hour), time.Now()); err != nil {
 				b.Fatal(err)
 			}
 		}

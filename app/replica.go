@@ -77,9 +77,10 @@ func (s *Service) share(ctx context.Context, c settings.Config, o *runs.Options,
 	return nil
 }
 
-// remark says what a service that is ready does without.
+// remark says what a service that is ready does without. It does not ask the connection, whose
+// lock a write holds that stalls.
 func (s *Service) remark() string {
-	if s.relay != nil && !s.relay.Up() {
+	if s.relay != nil && !s.runs.Connected() {
 		return "nats is away, other replicas' runs are read from the database"
 	}
 	return ""

@@ -29,62 +29,98 @@ const (
 )
 
 // DropLogs deletes the event logs and traces of the next runs that ended before a time,
-// in the order of their start. It stops at the first run that has not ended, or ended
-// later. It returns the number of runs that it has looked at, and whether there may be more.
-func (s *Store) DropLogs(ctx context.Context, before, now time.Time) (dropped int, more bool, err error) {
+// in the order of their start, and returns how many runs had some. It begins after the run
+// at a place, or with 0 after those that no earlier sweep has kept. Next is the place to
+// continue after, 0 if no later run can have ended before that time.
+//
+// A run that has not ended, such as one that waits for its user for weeks, keeps only its own
+// log: the next sweep begins with it again.
+func (s *Store) DropLogs(ctx context.Context, after int64, before, now time.Time) (next int64, dropped int, err error) {
 	err = s.db.Write(ctx, func(tx *gorm.DB) error {
-		dropped, more = 0, false
-		at, err := s.sweepAt(tx, sweepLogs)
+		dropped = 0
+		done, err := s.sweepAt(tx, sweepLogs)
 		if err != nil {
 			return err
 		}
-		var rows []endedRun
-		if err := tx.Raw("SELECT id, place, state, ended_at FROM runs WHERE place > ? ORDER BY place LIMIT ?", at, sweptRuns).Scan(&rows).Error; err != nil {
+		next = max(after, done)
+		kept := next > done
+		var rows []startedRun
+		if err := tx.Raw(startedRuns, next, sweptRuns).Scan(&rows).Error; err != nil {
 			return err
 		}
-		ended := true
-		for deleted := int64(0); dropped < len(rows) && deleted < sweptRows; dropped++ {
-			r := &rows[dropped]
-			if ended, err = r.endedBefore(tx, before, now); err != nil {
-				return err
-			}
-			if !ended {
+		more := len(rows) == sweptRuns
+		for i, deleted := 0, int64(0); i < len(rows); i++ {
+			r := &rows[i]
+			if deleted >= sweptRows {
+				more = true
 				break
 			}
-			log := tx.Exec("DELETE FROM segments WHERE run_id = ?", r.ID)
-			if log.Error != nil {
-				return log.Error
+			if r.startedSince(before, now) {
+				more = false
+				break
 			}
-			if err := tx.Exec("DELETE FROM traces WHERE run_id = ?", r.ID).Error; err != nil {
+			old, err := r.endedBefore(tx, before, now)
+			if err != nil {
 				return err
 			}
-			deleted += log.RowsAffected
-			at = r.Place
+			if old && r.Stored {
+				n, err := dropLog(tx, r.ID)
+				if err != nil {
+					return err
+				}
+				deleted += n
+				dropped++
+			}
+			next, kept = r.Place, kept || !old
+			if !kept {
+				done = r.Place
+			}
 		}
-		more = ended && (len(rows) == sweptRuns || dropped < len(rows))
-		if dropped == 0 {
-			return nil
+		if !more {
+			next = 0
 		}
-		return sweptTo(tx, sweepLogs, at)
+		return sweptTo(tx, sweepLogs, done)
 	})
-	return dropped, more, s.db.Fault("drop logs", err)
+	return next, dropped, s.db.Fault("drop logs", err)
+}
+
+// dropLog deletes the log and the trace of a run, and returns how many rows they had.
+func dropLog(tx *gorm.DB, id string) (int64, error) {
+	log := tx.Exec("DELETE FROM segments WHERE run_id = ?", id)
+	if log.Error != nil {
+		return 0, log.Error
+	}
+	trace := tx.Exec("DELETE FROM traces WHERE run_id = ?", id)
+	return log.RowsAffected + trace.RowsAffected, trace.Error
 }
 
 // aheadClock is how far a clock may be ahead of another one.
 const aheadClock = 24 * time.Hour
 
-// endedRun is a run in the order of their start.
-type endedRun struct {
-	ID      string
-	Place   int64
-	State   schemas.RunState
-	EndedAt int64
+// startedRun is a run in the order of their start.
+type startedRun struct {
+	ID        string
+	Place     int64
+	State     schemas.RunState
+	CreatedAt int64
+	EndedAt   int64
+	Stored    bool // it has a log or a trace
+}
+
+const startedRuns = `SELECT id, place, state, created_at, ended_at,
+	EXISTS (SELECT 1 FROM segments WHERE run_id = runs.id) OR EXISTS (SELECT 1 FROM traces WHERE run_id = runs.id) AS stored
+	FROM runs WHERE place > ? ORDER BY place LIMIT ?`
+
+// startedSince reports whether the run has started since a time, so that neither it nor a
+// later one has ended before. A start in the future, of a clock that was wrong, says nothing.
+func (r *startedRun) startedSince(since, now time.Time) bool {
+	return r.CreatedAt >= values.Micros(since) && r.CreatedAt <= values.Micros(now.Add(aheadClock))
 }
 
 // endedBefore reports whether the run has ended before a time. If the clock was wrong and it
 // ends in the future, it has ended before if the next one has whose end is not: else no log
 // would be deleted until that future. No other is read: nobody else writes meanwhile.
-func (r *endedRun) endedBefore(tx *gorm.DB, before, now time.Time) (bool, error) {
+func (r *startedRun) endedBefore(tx *gorm.DB, before, now time.Time) (bool, error) {
 	switch at, future := values.Micros(before), values.Micros(now.Add(aheadClock)); {
 	case !r.State.Terminal():
 		return false, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ type cleaning struct {
 	limits Limits
 	query  string // query of the base URL
 	key    string
+	hide   *strings.Replacer
 	before func(ctx context.Context) error
 	memory func(ctx context.Context, bytes int) (release func(), err error)
 	azure  bool
@@ -64,12 +66,12 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	unpack(resp)
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	if resp.StatusCode/100 == 2 && !strings.EqualFold(strings.TrimSpace(kind), "text/html") {
-		x.reader = &reader{lines: lines{body: resp.Body, watch: x.watch, limit: t.limits.Line}, limits: t.limits, key: t.key}
+		x.reader = &reader{lines: lines{body: resp.Body, watch: x.watch, limit: t.limits.Line}, limits: t.limits, hide: t.hide}
 		resp.Body = http.NoBody
 		return resp, nil
 	}
 	defer resp.Body.Close() // the body has been read
-	f := responseFault(resp).without(t.key)
+	f := responseFault(resp).without(t.hide)
 	if resp.StatusCode/100 == 2 {
 		f = protocol("HTML instead of an event stream: %.200q", f.message)
 	}
@@ -136,13 +138,25 @@ func (b *sentBody) drop() {
 	b.ReadCloser, b.again = http.NoBody, nil
 }
 
-// without returns f without the key, which an upstream may repeat in its error, and then cuts
-// its texts: a part of the key would not be found.
-func (f *fault) without(key string) *fault {
-	for _, s := range []*string{&f.kind, &f.code, &f.param, &f.message} {
-		if key != "" {
-			*s = strings.ReplaceAll(*s, key, "[key]")
+// hiding returns what replaces the key, and values of the base URL's query that are as long as keys are.
+func hiding(key, query string) *strings.Replacer {
+	var pairs []string
+	for part := range strings.SplitSeq(query, "&") {
+		_, value, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(value); err == nil && len(value) >= 20 {
+			pairs = append(pairs, value, "[key]", plain, "[key]")
 		}
+	}
+	if key != "" {
+		pairs = append(pairs, key, "[key]")
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// without returns f without keys, which an upstream may repeat, and then cuts it: a part of a key would not be found.
+func (f *fault) without(hide *strings.Replacer) *fault {
+	for _, s := range []*string{&f.kind, &f.code, &f.param, &f.message} {
+		*s = hide.Replace(*s)
 		*s = strings.ToValidUTF8((*s)[:min(len(*s), maxErrorText)], "\uFFFD")
 	}
 	return f

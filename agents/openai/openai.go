@@ -56,6 +56,7 @@ type Config struct {
 	Limits Limits
 	// Logger records retries. Nil drops them.
 	Logger *slog.Logger
+	hide   *strings.Replacer // of keys in errors
 }
 
 // Limits bound a reply. Zero fields are their defaults.
@@ -119,7 +120,8 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Memory == nil {
 		cfg.Memory = func(context.Context, int) (func(), error) { return func() {}, nil }
 	}
-	t := &cleaning{next: cfg.Transport, limits: cfg.Limits, query: base.RawQuery, key: cfg.APIKey, before: cfg.Before, memory: cfg.Memory}
+	cfg.hide = hiding(cfg.APIKey, base.RawQuery)
+	t := &cleaning{next: cfg.Transport, limits: cfg.Limits, query: base.RawQuery, key: cfg.APIKey, hide: cfg.hide, before: cfg.Before, memory: cfg.Memory}
 	t.azure = slices.ContainsFunc(azure, func(cloud string) bool { return strings.HasSuffix(base.Hostname(), cloud) })
 	base.RawQuery, base.Fragment = "", ""
 	cc := goopenai.DefaultConfig(cfg.APIKey)

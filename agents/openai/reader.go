@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/chattray/chattray/agents/openai/plain"
 )
@@ -19,7 +20,7 @@ import (
 type reader struct {
 	lines      lines
 	limits     Limits
-	key        string
+	hide       *strings.Replacer
 	memo       plain.Memo
 	held       []byte // the lines of an object that is not whole, if there are any
 	whole      []byte // a JSON body that is being collected
@@ -87,7 +88,7 @@ func (r *reader) read(line []byte) (object, text []byte) {
 	case bytes.HasPrefix(line, []byte("error:")):
 		r.fail(line[len("error:"):])
 	case !r.some && line[0] == '<':
-		r.err = protocol("markup instead of an event stream: %.200q", line).without(r.key)
+		r.err = protocol("markup instead of an event stream: %.200q", line).without(r.hide)
 	}
 	return nil, nil
 }
@@ -116,7 +117,7 @@ func (r *reader) data(payload []byte) (object, text []byte) {
 	switch f, failed := errorBody(payload); {
 	case r.lines.cut && !r.errorEvent && !json.Valid(payload): // the body was cut off here
 	case failed:
-		r.err = f.without(r.key)
+		r.err = f.without(r.hide)
 	case r.errorEvent && payload[0] == '{' && !json.Valid(payload) && r.holds(payload):
 	case r.otherEvent && payload[0] != '{': // such as a ping
 	case r.errorEvent || payload[0] != '{':
@@ -133,7 +134,7 @@ func (r *reader) fail(line []byte) {
 	if !ok {
 		f = &fault{message: string(line)}
 	}
-	r.err = f.without(r.key)
+	r.err = f.without(r.hide)
 }
 
 // collect takes a line of a JSON body. A body on one line is complete at once.
@@ -155,9 +156,9 @@ func (r *reader) completion() (object []byte) {
 	f, failed := errorBody(r.whole)
 	switch {
 	case failed:
-		r.err = f.without(r.key)
+		r.err = f.without(r.hide)
 	case r.some || !completion(r.whole):
-		r.err = protocol("JSON that is not a completion: %.200q", r.whole).without(r.key)
+		r.err = protocol("JSON that is not a completion: %.200q", r.whole).without(r.hide)
 	default:
 		r.done, r.err = true, io.EOF
 		return r.whole

@@ -130,7 +130,7 @@ func (c *modelCall) chunk(line []byte) error {
 	ch, err := decode(line)
 	if err != nil {
 		if f, ok := errors.AsType[*fault](err); ok {
-			err = f.without(c.cfg.APIKey)
+			err = f.without(c.cfg.hide)
 		}
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
@@ -164,7 +164,7 @@ func (c *modelCall) choice(ch *choice) error {
 	}
 	stop, ok := stopReason(ch.FinishReason)
 	if !ok {
-		return unknownFinish(ch.FinishReason).without(c.cfg.APIKey)
+		return unknownFinish(ch.FinishReason).without(c.cfg.hide)
 	}
 	c.finish = stop
 	if !c.early {
@@ -177,7 +177,7 @@ func (c *modelCall) choice(ch *choice) error {
 func (c *modelCall) piece(p *piece, full bool) error {
 	words, thought, ok := written(c.joined(p.Content))
 	if !ok {
-		return protocol("content %.100q", p.Content).without(c.cfg.APIKey)
+		return protocol("content %.100q", p.Content).without(c.cfg.hide)
 	}
 	words, inText := c.thoughts.Split(words)
 	thought += inText + p.thinking()

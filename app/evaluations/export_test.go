@@ -194,8 +194,8 @@ func (s *rated) dropLogs() {
 		s.Fatal(err)
 	}
 	defer data.Close()
-	for more := true; more; {
-		if _, more, err = data.DropLogs(s.Context(), time.Now().Add(time.Hour), time.Now()); err != nil {
+	for at, more := int64(0), true; more; more = at > 0 {
+		if at, _, err = data.DropLogs(s.Context(), at, time.Now().Add(time.Hour), time.Now()); err != nil {
 			s.Fatal(err)
 		}
 	}

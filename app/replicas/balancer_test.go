@@ -108,21 +108,27 @@ func startProxy(t *testing.T, proxy *exec.Cmd) {
 	t.Cleanup(func() { _ = proxy.Process.Signal(syscall.SIGTERM); _ = proxy.Wait() })
 }
 
-// nginxConf is the configuration of nginx before these addresses: what docs/operating.md
-// says for one process, and what it adds for several.
-func nginxConf(t *testing.T, listen string, replicas ...string) (dir, path string) {
+// manual returns what docs/operating.md says about a proxy for one process, and what it adds
+// for several, with these addresses.
+func manual(t *testing.T, proxy string, replicas []string) (one, several string) {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := regexp.MustCompile("(?s)```nginx\n(.*?)```").FindAllSubmatch(doc, -1)
+	blocks := regexp.MustCompile("(?s)```"+proxy+"\n(.*?)```").FindAllSubmatch(doc, -1)
 	if len(blocks) != 2 {
-		t.Fatalf("docs/operating.md has %d examples of nginx, want 2: for one process and for several", len(blocks))
+		t.Fatalf("docs/operating.md has %d examples of %s, want 2: for one process and for several", len(blocks), proxy)
 	}
-	upstreams := strings.NewReplacer("chattray:8080", replicas[0], "chattray-b:8080", replicas[1]).Replace(string(blocks[1][1]))
-	upstreams, inLocation, _ := strings.Cut(upstreams, "# in location /, in place of its proxy_pass:\n")
-	location := strings.Replace(string(blocks[0][1]), "    proxy_pass http://127.0.0.1:8080;\n", inLocation, 1)
+	return string(blocks[0][1]), strings.NewReplacer(" chattray:8080", " "+replicas[0], " chattray-b:8080", " "+replicas[1]).Replace(string(blocks[1][1]))
+}
+
+// nginxConf is the configuration of nginx before these addresses.
+func nginxConf(t *testing.T, listen string, replicas ...string) (dir, path string) {
+	t.Helper()
+	one, several := manual(t, "nginx", replicas)
+	upstreams, inLocation, _ := strings.Cut(several, "# in location /, in place of its proxy_pass:\n")
+	location := strings.Replace(one, "    proxy_pass http://127.0.0.1:8080;\n", inLocation, 1)
 	user := ""
 	if os.Geteuid() == 0 {
 		user = "user root;" // of the test's folders
@@ -148,6 +154,30 @@ func TestReplacedBehindNginx(t *testing.T) {
 		dir, conf := nginxConf(t, listen, replicas...)
 		return exec.Command(nginx, "-p", dir, "-c", conf, "-e", "stderr")
 	})
+}
+
+// Two processes behind HAProxy, as in docs/operating.md, are replaced one after the other.
+func TestReplacedBehindHAProxy(t *testing.T) {
+	haproxy, err := exec.LookPath("haproxy")
+	if err != nil {
+		t.Skip("no haproxy")
+	}
+	replacedBehind(t, "3s", func(listen string, replicas []string) *exec.Cmd {
+		return exec.Command(haproxy, "-db", "-f", haproxyConf(t, listen, replicas...))
+	})
+}
+
+// haproxyConf is the configuration of HAProxy before these addresses.
+func haproxyConf(t *testing.T, listen string, replicas ...string) (path string) {
+	t.Helper()
+	one, several := manual(t, "haproxy", replicas)
+	conf := strings.Replace(one, "    server chattray 127.0.0.1:8080\n", several, 1)
+	conf = regexp.MustCompile("bind .*").ReplaceAllString(conf, "bind "+listen)
+	path = filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // replacedBehind replaces two processes behind a balancer one after the other. Clients know

@@ -26,8 +26,9 @@ const (
 // Store deletes old data.
 type Store interface {
 	// DropLogs deletes the logs and traces of the next runs that ended before a time, now
-	// being the time. More says that there may be more of them.
-	DropLogs(ctx context.Context, before, now time.Time) (dropped int, more bool, err error)
+	// being the time. It begins after a place, or with 0 at the first run, and returns the
+	// place to continue after, 0 when there are no more of them.
+	DropLogs(ctx context.Context, after int64, before, now time.Time) (next int64, dropped int, err error)
 	// OldChats looks at the next chats and returns those without a run since a time.
 	// More is false after the last chat.
 	OldChats(ctx context.Context, before time.Time) (old []record.OldChat, more bool, err error)
@@ -121,10 +122,12 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 
 // logs deletes the logs and traces of the runs that ended before a time.
 func (s *Sweeper) logs(ctx context.Context, before, now time.Time) error {
-	return s.steps(ctx, func() (bool, error) {
-		n, more, err := s.options.Store.DropLogs(ctx, before, now)
+	var at int64
+	return s.steps(ctx, func() (more bool, err error) {
+		var n int
+		at, n, err = s.options.Store.DropLogs(ctx, at, before, now)
 		s.options.Deleted("logs", n)
-		return more, err
+		return at > 0, err
 	})
 }
 

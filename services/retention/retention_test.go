@@ -3,7 +3,9 @@ package retention_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -40,9 +42,11 @@ func (d *data) step(what string, before time.Time) error {
 	return nil
 }
 
-func (d *data) DropLogs(_ context.Context, before, _ time.Time) (int, bool, error) {
-	d.logs--
-	return 50, d.logs > 0, d.step("logs", before)
+func (d *data) DropLogs(_ context.Context, after int64, before, _ time.Time) (int64, int, error) {
+	if d.logs--; d.logs <= 0 {
+		return 0, 50, d.step("logs", before)
+	}
+	return after + 50, 50, d.step(fmt.Sprint("logs after ", after), before)
 }
 
 func (d *data) OldChats(_ context.Context, before time.Time) ([]record.OldChat, bool, error) {
@@ -70,7 +74,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 		chats := []string{"chats", "chat of una", "chat of ben"}
-		if want := slices.Concat([]string{"logs", "logs", "logs"}, chats, chats); !slices.Equal(d.did, want) {
+		if want := slices.Concat([]string{"logs after 0", "logs after 50", "logs"}, chats, chats); !slices.Equal(d.did, want) {
 			t.Errorf("the steps are %q, want %q", d.did, want)
 		}
 		if deleted["logs"] != 150 || deleted["chats"] != 2 {
@@ -78,7 +82,7 @@ func TestSweep(t *testing.T) {
 		}
 		for i, at := range d.before {
 			want := now.Add(-time.Hour)
-			if d.did[i] != "logs" {
+			if strings.HasPrefix(d.did[i], "chat") {
 				want = now.Add(-24 * time.Hour)
 			}
 			if !at.Equal(want) {

@@ -8,6 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/exchange"
 	"github.com/chattray/chattray/services/trials"
 )
 
@@ -81,3 +82,6 @@ func (r *Runs) Follows(id string) bool { return r.own(id) != nil }
 
 // Light is the request as a run keeps it.
 var Light = light
+
+// Tell says to other replicas that there is a run to look for.
+func (r *Runs) Tell(id string) { r.exchange.Tell(exchange.Look, id) }

@@ -346,6 +346,9 @@ func (r *Runs) lost(lease *leases.Lease) {
 // Replica returns the name under which runs are this process's now.
 func (r *Runs) Replica() string { return r.leases.Current().ID }
 
+// Connected reports whether messages could be sent to other replicas a moment ago.
+func (r *Runs) Connected() bool { return r.exchange.Up() }
+
 // Deserted returns a channel that is closed when this process was replaced and no other one
 // serves the database: only a new start takes up what is left.
 func (r *Runs) Deserted() <-chan struct{} { return r.leases.Deserted() }

@@ -22,6 +22,7 @@ type export struct {
 	user  schemas.User
 	yield func([]byte, error) bool
 	lines int
+	seen  map[string]bool // messages of the chat that were written
 
 	before int64 // deletions of the user's data before the export
 }
@@ -158,6 +159,7 @@ func (e *export) conversation(chat *schemas.Chat) error {
 	if err := e.line("chat", view); err != nil {
 		return err
 	}
+	e.seen = make(map[string]bool)
 	q := record.MessageQuery{Limit: pageSize, Forward: true, Superseded: true}
 	for {
 		list, next, err := e.chats.Messages(e.ctx, e.user.ID, chat.ConversationID, q)
@@ -193,6 +195,7 @@ func (e *export) message(m *schemas.Message) error {
 			return err
 		}
 	}
+	e.seen[m.ID] = true
 	if err := e.line("message", m); err != nil || len(m.Attachments) == 0 {
 		return err
 	}
@@ -246,10 +249,33 @@ func (e *export) run(r *record.Run) error {
 	if err := e.line("run", view); err != nil {
 		return err
 	}
+	if err := e.late(r); err != nil {
+		return err
+	}
 	if err := e.calls(r.ID); err != nil {
 		return err
 	}
 	return e.waits(r.ID)
+}
+
+// late writes the messages of a run that were stored after those of its chat were read.
+func (e *export) late(r *record.Run) error {
+	for _, id := range []string{r.UserMessageID, r.MessageID} {
+		if id == "" || e.seen[id] {
+			continue
+		}
+		m, err := e.chats.Message(e.ctx, e.user.ID, r.ConversationID, id)
+		if errors.Is(err, schemas.ErrNotFound) {
+			continue // the run has not ended
+		}
+		if err == nil {
+			err = e.message(&m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runUser is the user as the token of the run's request said.

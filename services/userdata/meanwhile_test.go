@@ -2,6 +2,7 @@ package userdata_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -68,6 +69,67 @@ func TestExportBesideDeletions(t *testing.T) {
 	}
 	if s.current {
 		t.Error("superseded messages are left out")
+	}
+}
+
+// late is a shelf on which a question is asked and answered while the first chat is exported.
+type late struct {
+	*shelf
+
+	asked bool // the question has no answer yet
+}
+
+func (s late) RunsOf(ctx context.Context, owner string, chat, place int64, limit int) ([]record.PlacedRun, error) {
+	list, err := s.shelf.RunsOf(ctx, owner, chat, place, limit)
+	for i := range list {
+		list[i].Run.UserMessageID, list[i].Run.MessageID = "question", "answer"
+		if chat == 1 {
+			list[i].Run.UserMessageID, list[i].Run.MessageID = "late question", "late answer"
+		}
+	}
+	return list, err
+}
+
+func (s late) Message(_ context.Context, _ string, chat int64, id string) (schemas.Message, error) {
+	if s.asked && id == "late answer" {
+		return schemas.Message{}, schemas.ErrNotFound
+	}
+	return schemas.Message{ID: id, ConversationID: chat, Attachments: []schemas.AttachmentInfo{{Name: "a.txt"}}}, nil
+}
+
+// An export has the messages of each run that it has, also those that were stored after the
+// messages of the chat were read, and each message once.
+func TestExportBesideAnswers(t *testing.T) {
+	for _, asked := range []bool{true, false} {
+		s := late{full(), asked}
+		counts := map[string]int{}
+		for line, err := range userdata.New(s, s, s, books{s.shelf}, remover{s.shelf}).Export(t.Context(), una) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			var l struct {
+				Kind string
+				Data struct {
+					ID        string
+					MessageID string `json:"message_id"`
+				}
+			}
+			if err := json.Unmarshal(line, &l); err != nil {
+				t.Fatal(err)
+			}
+			counts[l.Kind+" "+l.Data.ID+l.Data.MessageID]++
+		}
+		answers := 1
+		if asked {
+			answers = 0
+		}
+		for line, want := range map[string]int{
+			"message question": 3, "message answer": 3, "message late question": 1, "message late answer": answers, "attachment late question": 1, "attachment late answer": answers,
+		} {
+			if counts[line] != want {
+				t.Errorf("not answered yet: %v: %d lines %q, want %d", asked, counts[line], line, want)
+			}
+		}
 	}
 }
 

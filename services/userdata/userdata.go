@@ -20,6 +20,7 @@ type Chats interface {
 	// ChatsAfter returns chats in the order of their ids.
 	ChatsAfter(ctx context.Context, owner string, id int64, limit int) ([]schemas.Chat, error)
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
+	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
 	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
 	Summary(ctx context.Context, owner string, id int64) (record.Summary, error)
 	Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error)

@@ -59,6 +59,10 @@ func (s *shelf) Messages(_ context.Context, _ string, id int64, q record.Message
 	return []schemas.Message{{ID: "answer", ConversationID: id, Payloads: []schemas.CustomPayload{{PayloadID: "abc12345"}}}}, "", nil
 }
 
+func (*shelf) Message(context.Context, string, int64, string) (schemas.Message, error) {
+	return schemas.Message{}, schemas.ErrNotFound
+}
+
 func (s *shelf) Files(context.Context, string, int64, string) ([]schemas.Attachment, error) {
 	return []schemas.Attachment{{Name: "a.txt", Content: "content of a file"}}, nil
 }

@@ -42,10 +42,11 @@ func (f *fixture) kept(id string) (log, trace bool) {
 // of steps.
 func (f *fixture) drop(before time.Time) (runs, steps int) {
 	f.Helper()
-	for more := true; more; steps++ {
+	for at, more := int64(0), true; more; more = at > 0 {
 		var n int
 		var err error
-		n, more, err = f.store.DropLogs(f.ctx, before, f.now())
+		steps++
+		at, n, err = f.store.DropLogs(f.ctx, at, before, f.now())
 		must(f, err)
 		runs += n
 	}
@@ -78,18 +79,47 @@ func testOldLogs(t *testing.T, url string) {
 	if run, err := f.store.Run(f.ctx, old[0]); err != nil || run.State != schemas.RunCompleted {
 		t.Errorf("got the run %+v, %v, want it as it was", run, err)
 	}
-	if runs, _ := f.drop(f.now()); runs != 0 {
-		t.Errorf("got %d runs, want none after one that has not ended", runs)
-	}
 	if log, _ := f.kept(late); !log {
-		t.Error("the log of a later run has gone, want it there")
+		t.Error("the last log has gone, want it there")
 	}
-	f.mustCommit(f.finish(open, "a"))
-	if runs, _ := f.drop(f.now()); runs != 2 {
-		t.Errorf("got %d runs, want the last 2", runs)
+}
+
+// A run that waits for its user for weeks keeps only its own log, until it has ended and is
+// old itself.
+func testLogsAfterOpenRun(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	waits := f.begin("waits")
+	f.mustCommit(waits)
+	var later []string
+	for range 120 { // several steps
+		later = append(later, f.logged(1))
 	}
-	if log, _ := f.kept(late); log {
-		t.Error("the last log is there, want it deleted")
+	for sweep, want := range []int{120, 0} {
+		if runs, _ := f.drop(f.now()); runs != want {
+			t.Errorf("sweep %d: got %d runs, want %d", sweep, runs, want)
+		}
+	}
+	for _, id := range later {
+		if log, trace := f.kept(id); log || trace {
+			t.Fatalf("the later run %s has its log: %v, its trace: %v, want neither", id, log, trace)
+		}
+	}
+	answered := f.now()
+	f.mustCommit(f.finish(waits, "a"))
+	last := f.logged(1)
+	for _, sweep := range []struct {
+		before time.Time
+		runs   int
+		log    bool
+	}{{answered, 0, true}, {f.now(), 2, false}} {
+		if runs, _ := f.drop(sweep.before); runs != sweep.runs {
+			t.Errorf("got %d runs after the end, want %d", runs, sweep.runs)
+		}
+		for _, id := range []string{waits.RunID, last} {
+			if log, _ := f.kept(id); log != sweep.log {
+				t.Errorf("the log of %s is there: %v, want %v", id, log, sweep.log)
+			}
+		}
 	}
 }
 
