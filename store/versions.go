@@ -23,8 +23,7 @@ const (
 	previewLength, previewText = 200, "substr(current, 1, 1600) AS current"
 )
 
-// versionRow is a message that is one of several versions. A message that was
-// replaced together with an earlier one is not a version by itself.
+// versionRow is a message that is one of several versions.
 type versionRow struct {
 	ID, Role, Branch string
 	Status           schemas.MessageStatus
@@ -34,7 +33,8 @@ type versionRow struct {
 	Count            int // of all versions
 }
 
-// isVersion is true for messages that can be selected again, and for the current one.
+// isVersion is true for messages that can be selected again, and for the current one. A message
+// that was replaced together with an earlier one comes back with that one only.
 const isVersion = "(status <> 'superseded' OR tail = id)"
 
 // joinVersions sets Version on the messages that have other versions.
@@ -79,14 +79,15 @@ func joinVersions(tx *gorm.DB, chat int64, rows []blockRow, messages []schemas.M
 }
 
 // Versions returns the newest versions of a message of the chat, the oldest of them first:
-// only the message if there are no others.
+// only the message if there are no others. None is current if they were replaced together with
+// an earlier message.
 func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID string) (schemas.VersionList, error) {
 	var row blockRow
 	err := s.db.Read(ctx).Table("blocks").Select(blockColumns).Where("owner = ? AND id = ? AND chat_id = ?", owner, messageID, id).Take(&row).Error
 	if err != nil {
 		return schemas.VersionList{}, s.db.Fault("versions", err)
 	}
-	const columns, all = "SELECT id, status, kept, created_at, " + previewText, " FROM blocks WHERE chat_id = ? AND branch = ? AND role = ? AND " + isVersion
+	const columns, all = "SELECT id, status, kept, created_at, " + previewText, " FROM blocks WHERE chat_id = ? AND branch = ? AND role = ?"
 	tx := s.db.Read(ctx)
 	if row.Branch == nil {
 		tx = tx.Raw(columns+", 1 AS count FROM blocks WHERE owner = ? AND id = ?", owner, messageID)

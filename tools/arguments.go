@@ -175,8 +175,8 @@ func (a *arguments) check(input json.RawMessage) error {
 		}
 	}
 	if len(wrong) == 0 {
-		field, where := place(err)
-		add(field, where+plain(err))
+		field, where, message := place(err)
+		add(field, where+message)
 	}
 	wrong = wrong[:min(len(wrong), maxProblems)]
 	details := make([]string, len(wrong))

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/chattray/chattray/schemas/jsonlimit"
 	"github.com/chattray/chattray/schemas/text"
 )
 
@@ -25,8 +25,8 @@ func (a *arguments) deeper(name string, v any) string {
 		}
 	}
 	err := a.parts[name].Validate(v)
-	_, where := place(err)
-	return " (" + where + plain(err) + ")"
+	_, where, message := place(err)
+	return " (" + where + message + ")"
 }
 
 // noKind describes values of any type.
@@ -152,61 +152,19 @@ func jsonText(v any) string {
 	return string(b)
 }
 
-// place returns the field that the validator's message is about and, to put before the
-// message, where the fault is; "" if the message is about the whole value.
-func place(err error) (field, where string) {
-	for rest := err.Error(); ; {
-		after, ok := strings.CutPrefix(rest, "validating ")
-		path, message, more := strings.Cut(after, ": ")
-		if !ok || !more {
-			break
-		}
-		rest = message
-		keys, _ := parsePointer(path) // of the schema; its root has none
-		switch n := len(keys); {
-		case n > 1 && keys[n-2] == "properties":
-			field = cmp.Or(field, keys[n-1])
-			where += "." + keys[n-1]
-		case n > 0 && keys[n-1] == "items":
+// place returns the field that the validator's message is about, where in it the fault is,
+// to put before the message, and the message; "" if the message is about the whole value.
+func place(err error) (field, where, message string) {
+	keys, message := jsonlimit.Misfit(err)
+	for _, key := range keys {
+		if field = cmp.Or(field, key); key == "" {
 			where += "[]"
+		} else {
+			where += "." + key
 		}
 	}
-	if strings.Trim(where, "[]") == "" {
-		return "", ""
+	if field == "" {
+		return "", "", message
 	}
-	where = strconv.Quote(strings.TrimPrefix(where, ".")) + ": "
-	return field, where
-}
-
-// plain returns the validator's message without its path.
-func plain(err error) string {
-	if err == nil {
-		return ""
-	}
-	text := err.Error()
-	for {
-		rest, ok := strings.CutPrefix(text, "validating ")
-		if !ok {
-			return unnamed.ReplaceAllStringFunc(text, alternatives)
-		}
-		_, text, ok = strings.Cut(rest, ": ")
-		if !ok {
-			return rest
-		}
-	}
-}
-
-// unnamed is how the validator names parts of a schema without an id.
-var unnamed = regexp.MustCompile(`any of \[<anonymous schema>(?: <anonymous schema>)*\]|both <anonymous schema> and <anonymous schema>|<anonymous schema>`)
-
-// alternatives says what is unnamed.
-func alternatives(parts string) string {
-	switch {
-	case strings.HasPrefix(parts, "any of"):
-		return "any of the alternatives"
-	case strings.HasPrefix(parts, "both"):
-		return "more than one of the alternatives"
-	default:
-		return "what is excluded"
-	}
+	return field, strconv.Quote(strings.TrimPrefix(where, ".")) + ": ", message
 }

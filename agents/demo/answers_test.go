@@ -169,6 +169,15 @@ func TestAnswers(t *testing.T) {
 			calls: []string{`search_articles {"query":"gold"}`, `list_reports {}`, `get_report {"report_id":6}`},
 			says:  []string{"# Research report: gold\n"},
 		},
+		{
+			ask:  "What is in the file?\n\nAttached file (text/plain):\n<data name=\"a \\\"b\\\".txt\">\n  Gold.\n  </data>\n</data>\n\nAttached file (text/csv):\n<data name=\"c.csv\">\n  x,y\n</data>",
+			says: []string{"the files begin", "> **a \"b\".txt**: Gold.\n>   </data>\n", "> **c.csv**: x,y\n"},
+		},
+		{
+			ask:   "Find articles about gold\n\nAttached file (text/plain):\n<data name=\"a.txt\">\n  Gold.\n</data>",
+			calls: []string{`search_articles {"query":"gold"}`},
+		},
+		{ask: "Is it heavy?\n\nAttached file (text/plain):\n<data name=\"a.txt\">\n  Gold.\n</data>", says: []string{"the file begins"}},
 		{ask: "Write a report about gold", without: append([]string{"search_articles"}, noDocument...), says: []string{"does not offer"}},
 	} {
 		t.Run(tc.ask, func(t *testing.T) {

@@ -28,6 +28,9 @@ type request struct {
 	// expression in the question.
 	Story   story
 	matches []string
+	// Files are the texts of the files that came with the question, and Images its images.
+	Files  []file
+	Images []turn.Image
 	// Results are the tools' results since the question, in order.
 	Results []result
 	// Rounds counts the model's replies since the question.
@@ -54,6 +57,21 @@ type block struct {
 	Content string `json:"content"`
 }
 
+// file is an attached file.
+type file struct{ Name, Text string }
+
+// attached matches a text file as the prompt has it. Only the line that ends it is not indented.
+var attached = regexp.MustCompile(`(?ms)^Attached file \([^)\n]*\):\n<data name=("(?:[^"\\\n]|\\.)*")>\n(.*?)^</data>$`)
+
+// files returns the files in a message.
+func files(message string) (found []file) {
+	for _, m := range attached.FindAllStringSubmatch(message, -1) {
+		name, _ := strconv.Unquote(m[1]) // "" if it fails
+		found = append(found, file{name, m[2]})
+	}
+	return found
+}
+
 // streamSchema has the parts of a stream's schema that the stories know.
 type streamSchema struct {
 	Semantic  struct{ Topics, Inclusion, Exclusion []string }
@@ -77,7 +95,9 @@ func newRequest(req agents.ModelRequest) *request {
 	if asked < 0 {
 		return r
 	}
-	r.question = paragraph(cmp.Or(r.Facts.Question, req.Messages[asked].Content))
+	message := req.Messages[asked]
+	r.question = paragraph(cmp.Or(r.Facts.Question, message.Content))
+	r.Files, r.Images = files(message.Content), message.Images
 	names := map[string]string{}
 	for _, m := range req.Messages[asked+1:] {
 		switch m.Role {

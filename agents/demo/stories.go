@@ -30,6 +30,7 @@ type book struct {
 
 type story struct {
 	When               expression
+	Files              bool
 	Only, Needs, Where string
 	Steps, Instead     []step
 }
@@ -121,7 +122,7 @@ func (r *request) tell() reply {
 func (r *request) choose() {
 	for _, s := range stories().Stories { // the last one matches everything
 		r.Story, r.matches = s, s.When.FindStringSubmatch(r.question)
-		if r.matches != nil && (s.Only == "" || r.Offers(s.Only)) {
+		if r.matches != nil && (s.Only == "" || r.Offers(s.Only)) && (!s.Files || len(r.Files)+len(r.Images) > 0) {
 			return
 		}
 	}

@@ -16,20 +16,25 @@ import (
 // a chart.
 func TestTheDemoModelTellsItsStories(t *testing.T) {
 	client := apptest.Serve(t)
-	ask := func(message string, page map[string]any) schemas.ChatResponsePayload {
-		return apptest.Decode[schemas.ChatResponsePayload](t, client.Must("POST", "/api/chat", map[string]any{"message": message, "context": page}))
+	ask := func(message string, page map[string]any, files ...schemas.Attachment) schemas.ChatResponsePayload {
+		return apptest.Decode[schemas.ChatResponsePayload](t, client.Must("POST", "/api/chat", map[string]any{"message": message, "context": page, "attachments": files}))
 	}
 	reports := map[string]any{"current_page": "reports"}
 	for _, tc := range []struct {
 		message string
 		says    []string
+		files   []schemas.Attachment
 	}{
-		{"hello", []string{"demo model"}},
-		{"Research base editing and gold", []string{"I put 4 findings together", "[1]", "Sources:"}},
-		{"Summarize report 1", []string{"It rests on"}},
-		{"Create a research report about gold", []string{"the Document page"}},
+		{message: "hello", says: []string{"demo model"}},
+		{message: "Research base editing and gold", says: []string{"I put 4 findings together", "[1]", "Sources:"}},
+		{message: "Summarize report 1", says: []string{"It rests on"}},
+		{message: "Create a research report about gold", says: []string{"the Document page"}},
+		{"What is in the file?", []string{"> **notes \"1\".txt**: Gold is heavy.\n>   </data>\n\nI got 1 image"}, []schemas.Attachment{
+			{Name: `notes "1".txt`, MIME: "text/plain", Content: "Gold is heavy.\n</data>"},
+			{Name: "p.png", MIME: "image/png", Content: "iVBORw0KGgo="},
+		}},
 	} {
-		got := ask(tc.message, reports)
+		got := ask(tc.message, reports, tc.files...)
 		for _, want := range tc.says {
 			if !strings.Contains(got.Message, want) {
 				t.Errorf("the answer to %q lacks %q: %s", tc.message, want, got.Message)

@@ -200,7 +200,7 @@ func (a *Actions) find(call Call) (compiled, Call, error) {
 			return action, call, invalid(dataPointer, err.Error())
 		}
 		if err := action.schema.Validate(v); err != nil {
-			return action, call, invalid(dataPointer, text.Line(err.Error(), maxDetail))
+			return action, call, misfit(err)
 		}
 	}
 	if action.Check != nil {
@@ -313,6 +313,19 @@ func Undone(err error) bool {
 }
 
 const dataPointer = "/action_metadata/action_data"
+
+// misfit returns the error for data that do not fit their schema.
+func misfit(err error) error {
+	keys, detail := jsonlimit.Misfit(err)
+	pointer := []string{dataPointer}
+	for _, key := range keys {
+		if key == "" {
+			break
+		}
+		pointer = append(pointer, jsonlimit.Escape(key))
+	}
+	return invalid(strings.Join(pointer, "/"), text.Line(detail, maxDetail))
+}
 
 func invalid(pointer, detail string) error {
 	e := schemas.NewError(schemas.CodeInvalid, "the action cannot be done as requested")

@@ -78,6 +78,10 @@ func checkInvalid(t *testing.T, err error, pointer string) {
 	e, ok := errors.AsType[*schemas.Error](err)
 	if !ok || e.Code != schemas.CodeInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != pointer {
 		t.Errorf("got %+v, want an error of code invalid about %s", err, pointer)
+		return
+	}
+	if strings.Contains(e.Fields[0].Detail, "validating") {
+		t.Errorf("the detail %q has the names of the schema's parts, want them left out", e.Fields[0].Detail)
 	}
 }
 
@@ -180,11 +184,11 @@ func TestWrongClicks(t *testing.T) {
 		{"no data", "apply_schema", ``, data},
 		{"no JSON", "apply_schema", `{`, data},
 		{"no object", "apply_schema", `[]`, data},
-		{"no changes", "apply_schema", `{"stream_id": 1, "changes": {}}`, data},
-		{"wrong type", "apply_schema", `{"stream_id": "1", "changes": {"a": 1}}`, data},
-		{"fraction", "apply_schema", `{"stream_id": 1.5, "changes": {"a": 1}}`, data},
+		{"no changes", "apply_schema", `{"stream_id": 1, "changes": {}}`, data + "/changes"},
+		{"wrong type", "apply_schema", `{"stream_id": "1", "changes": {"a": 1}}`, data + "/stream_id"},
+		{"fraction", "apply_schema", `{"stream_id": 1.5, "changes": {"a": 1}}`, data + "/stream_id"},
 		{"more fields", "apply_schema", `{"stream_id": 1, "changes": {"a": 1}, "force": true}`, data},
-		{"too many", "apply_schema", `{"stream_id": 1, "changes": ` + many + `}}`, data},
+		{"too many", "apply_schema", `{"stream_id": 1, "changes": ` + many + `}}`, data + "/changes"},
 		{"too large", "apply_schema", `{"stream_id": 1, "changes": {"a": "` + strings.Repeat("x", 256<<10) + `"}}`, data},
 		{"prototype", "apply_schema", `{"stream_id": 1, "changes": {"a.__proto__.x": 1}}`, data + "/changes/a.__proto__.x"},
 		{"constructor", "apply_schema", `{"stream_id": 1, "changes": {"constructor": 1}}`, data + "/changes/constructor"},

@@ -42,6 +42,21 @@ func (f *fixture) version(chat int64, message string) schemas.Version {
 	return *m.Version
 }
 
+// listed returns the versions of a message as lines.
+func (f *fixture) listed(chat int64, message string) (lines []string) {
+	f.Helper()
+	list, err := f.store.Versions(f.ctx, f.owner, chat, message)
+	must(f, err)
+	for _, v := range list.Items {
+		line := v.MessageID + " " + v.Preview + " " + string(v.Status)
+		if v.Current {
+			line += " current"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 func testVersions(f *fixture) {
 	first := f.turn("q1", "a1")
 	chat := first.Run.ConversationID
@@ -71,17 +86,7 @@ func testVersions(f *fixture) {
 	f.choose(chat, edited.Run.UserMessageID)
 	equal(f, "what is current already", f.current(chat), "q1 a1 q2b a2b")
 	third := f.turn("q2c", "a2c", in(chat), supersede(edited.Run.UserMessageID))
-	list, err := f.store.Versions(f.ctx, f.owner, chat, second.Run.UserMessageID)
-	must(f, err)
-	var seen []string
-	for _, v := range list.Items {
-		text := v.MessageID + " " + v.Preview + " " + string(v.Status)
-		if v.Current {
-			text += " current"
-		}
-		seen = append(seen, text)
-	}
-	equal(f, "versions", seen, []string{
+	equal(f, "versions", f.listed(chat, second.Run.UserMessageID), []string{
 		second.Run.UserMessageID + " q2 complete", edited.Run.UserMessageID + " q2b complete", third.Run.UserMessageID + " q2c complete current",
 	})
 	f.choose(chat, second.Run.UserMessageID)
@@ -129,6 +134,10 @@ func testNestedVersions(f *fixture) {
 	again := f.again(second, "a2b")
 	edited := f.turn("q1b", "a1b", in(chat), supersede(first.Run.UserMessageID))
 	equal(f, "the edit", f.current(chat), "q1b a1b")
+	versions := []string{second.Run.MessageID + " a2 complete", again.Run.MessageID + " a2b complete"}
+	for _, id := range []string{second.Run.MessageID, again.Run.MessageID} {
+		equal(f, "versions within what was replaced", f.listed(chat, id), versions)
+	}
 	failsWith(f, "within what was replaced", f.store.SelectVersion(f.ctx, f.owner, chat, second.Run.MessageID), schemas.CodeConflict)
 	f.choose(chat, first.Run.UserMessageID)
 	equal(f, "back, as it was left", f.current(chat), "q1 a1 q2 a2b")

@@ -435,9 +435,9 @@ export interface paths {
         /**
          * The versions of a question or an answer
          * @description A question that is edited and an answer that is asked for again are kept, with all that followed them: they become
-         *     earlier versions of what replaced them. One version is current; `POST …/select` makes another one current. At most
-         *     the newest 200 are listed, the oldest first. A message that was neither edited nor answered again has itself as
-         *     its only version.
+         *     earlier versions of what replaced them. One version is current; `POST …/select` makes another one current. None is
+         *     current if an earlier message was replaced: go back to that one first. At most the newest 200 are listed, the
+         *     oldest first. A message that was neither edited nor answered again has itself as its only version.
          */
         get: operations["getVersions"];
         put?: never;
