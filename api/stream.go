@@ -213,7 +213,7 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 		f.form += "+diagnostics"
 	}
 	f.encoder = d.Open(f.reader)
-	leaveDeadlines(c.Response())
+	leaveDeadlines(c.Response(), s.StreamWait)
 	f.out = &streamWriter{
 		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.StreamWait, fail: f.cancel,
 	}

@@ -138,7 +138,7 @@ func (w *wireStream) Context() context.Context { return w.ctx }
 func (w *wireStream) Write(frames []byte) bool {
 	if !w.begun {
 		w.begun = true
-		leaveDeadlines(w.out.response)
+		leaveDeadlines(w.out.response, w.out.wait)
 	}
 	_, _ = w.out.Write(frames) // Flush reports the error
 	w.out.Flush()

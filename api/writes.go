@@ -29,11 +29,12 @@ type promptWriter struct {
 	left bool // whoever writes sets the deadlines
 }
 
-// leaveDeadlines lets the caller set the deadlines of writes to w.
-func leaveDeadlines(w http.ResponseWriter) {
+// leaveDeadlines lets the caller set the deadlines of writes to w. What the server still
+// writes when the handler has returned has the time to wait.
+func leaveDeadlines(w http.ResponseWriter, wait time.Duration) {
 	for {
 		if p, ok := w.(*promptWriter); ok {
-			p.left = true
+			p.left, p.wait = true, wait
 			return
 		}
 		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
