@@ -201,7 +201,7 @@ func (b *batch) next(ctx context.Context) {
 		time.AfterFunc(b.opts.Grace, func() { b.finish(c, late, false) })
 	})
 	go func() {
-		concurrent.GrowStack()
+		concurrent.GrowDeepStack()
 		result, void := failure(turn.Panicked), false
 		defer func() {
 			if p := recover(); p != nil {

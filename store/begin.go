@@ -45,10 +45,7 @@ func (b *batch) reserve(g *record.Begin, ids []string) error {
 		rows[i] = []any{g.Run.Owner.ID, id, g.Run.ID, values.Micros(g.Run.CreatedAt) + int64(place)}
 	}
 	reserved := 0
-	err := b.tx.Query(b.ctx, reserveBlock, rows, func(row sqldb.Scanner) error {
-		reserved++
-		return row.Scan(new(string))
-	})
+	err := b.tx.Insert(b.ctx, reserveName, "seq", rows, func(int, int64) { reserved++ })
 	if err == nil && reserved < len(ids) {
 		err = sqldb.ErrRace
 	}

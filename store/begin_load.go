@@ -253,6 +253,7 @@ func (b *batch) chatIDs(keys [][]any) (ids []int64, err error) {
 // makeChats makes the missing chats. Begins under the same new key get the same chat.
 func (b *batch) makeChats() error {
 	made := make(map[ownedKey]*chatState)
+	var chats []*chatState // of the rows
 	var rows [][]any
 	var failed error
 	b.begins(func(o *writeResult, g *record.Begin) {
@@ -274,29 +275,19 @@ func (b *batch) makeChats() error {
 		}
 		o.chat, o.newChat = &chatState{owner: k.owner, key: k.key}, true
 		made[k] = o.chat
+		chats = append(chats, o.chat)
 		at := values.Micros(g.Run.CreatedAt)
 		rows = append(rows, []any{k.owner, k.key, values.Clean(g.Title), at, at, values.Bit(g.Unlisted)})
 	})
 	if failed != nil {
 		return failed
 	}
-	err := b.tx.Query(b.ctx, insertChat, rows, func(row sqldb.Scanner) error {
-		var id int64
-		var k ownedKey
-		if err := row.Scan(&id, &k.owner, &k.key); err != nil {
-			return err
-		}
-		made[k].id = id
-		b.chats[id] = made[k]
-		return nil
-	})
+	err := b.tx.Insert(b.ctx, insertChat, "id", rows, func(i int, id int64) { chats[i].id, b.chats[id] = id, chats[i] })
 	if err != nil {
 		return err
 	}
-	for _, c := range made {
-		if c.id == 0 {
-			return sqldb.ErrRace
-		}
+	if slices.ContainsFunc(chats, func(c *chatState) bool { return c.id == 0 }) {
+		return sqldb.ErrRace
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/store/packed"
 	"github.com/chattray/chattray/store/sqldb"
 	"github.com/chattray/chattray/store/values"
@@ -219,10 +218,7 @@ func (b *batch) write(i int, w *record.Write) error {
 		return nil
 	}
 	if c := w.ToolCall; c != nil {
-		if err := b.toolCall(run, c); err != nil {
-			o.err = err
-			return nil
-		}
+		b.toolCall(run, c)
 	}
 	if c := w.Wait; c != nil {
 		b.add(insertWait, run.id, int64(c.Index), string(c.Kind), c.ID, values.Clean(c.ToolUseID), values.Clean(c.Tool), packed.Value(c.Input), string(c.Reason), values.Micros(c.CreatedAt), values.Micros(c.ExpiresAt))
@@ -258,21 +254,16 @@ func (b *batch) add(statement int, args ...any) {
 	b.rows[statement] = append(b.rows[statement], args)
 }
 
-func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
+func (b *batch) toolCall(run *runState, c *record.ToolCall) {
 	var payload, modelOutput any
 	if c.Payload != nil {
-		data, err := text.Encode(c.Payload)
-		if err != nil {
-			return fmt.Errorf("the payload of a tool: %w", err)
-		}
-		payload = packed.Value(data)
+		payload = packed.Value(c.Payload.AppendJSON(nil))
 	}
 	if c.ModelOutput != c.Output {
 		modelOutput = packed.Value(c.ModelOutput)
 	}
 	b.add(upsertToolCall, run.id, int64(c.Index), values.Clean(c.ToolUseID), values.Clean(c.Name), string(c.State), int64(cmp.Or(c.Attempt, run.attempt)),
 		packed.Value(c.Input), packed.Value(c.Output), modelOutput, c.IsError, payload, values.Micros(c.StartedAt), c.Duration.Microseconds())
-	return nil
 }
 
 // finish ends the run.

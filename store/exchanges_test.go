@@ -13,7 +13,7 @@ import (
 )
 
 // exchanges counts how often a session waits for the answer of a database that is asked over a
-// network: in each Query that has something to ask.
+// network: in each Query and Insert that has something to ask.
 type exchanges struct {
 	sqldb.Session
 
@@ -27,11 +27,20 @@ func (e *exchanges) Ask(ctx context.Context, statement string, rows [][]any, sca
 }
 
 func (e *exchanges) Query(ctx context.Context, statement string, rows [][]any, scan func(sqldb.Scanner) error) error {
+	e.wait(rows)
+	return e.Session.Query(ctx, statement, rows, scan)
+}
+
+func (e *exchanges) Insert(ctx context.Context, statement, key string, rows [][]any, inserted func(int, int64)) error {
+	e.wait(rows)
+	return e.Session.Insert(ctx, statement, key, rows, inserted)
+}
+
+func (e *exchanges) wait(rows [][]any) {
 	if e.asked || len(rows) > 0 {
 		e.asked = false
 		e.n++
 	}
-	return e.Session.Query(ctx, statement, rows, scan)
 }
 
 // A question waits for few exchanges with the database before it is accepted: what does not

@@ -140,7 +140,7 @@ const (
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`
 	selectChatID    = `SELECT id FROM chats WHERE owner = ? AND key = ?`
 	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at, unlisted) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (owner, key) DO NOTHING RETURNING id, owner, key`
+		ON CONFLICT (owner, key) DO NOTHING`
 	// The chat is 0 unless the id belongs to a finished answer, as its own id
 	// or as an alias. The last column is the chat whose unfinished run reserves
 	// the id, 0 for none.
@@ -150,7 +150,6 @@ const (
 		AND m.id = CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL THEN r.message_id ELSE b.id END WHERE b.owner = ? AND b.id = ?`
 	reserveName = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
 		ON CONFLICT (owner, id) DO NOTHING`
-	reserveBlock   = reserveName + ` RETURNING id`
 	selectSame     = `SELECT id, request FROM runs WHERE owner = ? AND message_id = ? AND id <> ? AND state IN ('queued', 'running', 'waiting')`
 	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY place`
 	selectMessage  = `SELECT ` + tables.MessagePlace + `, role, COALESCE(branch, ''), status <> 'superseded' FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`

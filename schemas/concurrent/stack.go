@@ -27,8 +27,18 @@ func OnFreshStack(do func() error) (err error) {
 // that is decoded on a new goroutine that is a third of the time (BenchmarkGrowStack).
 func GrowStack() { takeStack(0) }
 
+// GrowDeepStack does the same with 16 KiB: for goroutines that check something against a
+// schema, which takes 4 KiB for each level of it (BenchmarkCheck).
+func GrowDeepStack() { takeDeepStack(0) }
+
 //go:noinline
 func takeStack(at int) byte {
 	var room [4500]byte // as one frame it makes the stack grow to what has room for it
+	return room[at]
+}
+
+//go:noinline
+func takeDeepStack(at int) byte {
+	var room [9000]byte
 	return room[at]
 }

@@ -231,7 +231,7 @@ type ToolCall struct {
 	Output      string
 	ModelOutput string
 	IsError     bool
-	// Payload is the raw payload of the tool, nil when there is none.
+	// Payload is the payload of the tool, with valid data on one line; nil when there is none.
 	Payload   *schemas.CustomPayload
 	StartedAt time.Time
 	Duration  time.Duration

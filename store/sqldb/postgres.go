@@ -254,6 +254,22 @@ func (t *postgresTx) Query(ctx context.Context, statement string, rows [][]any, 
 	return t.flush(ctx)
 }
 
+func (t *postgresTx) Insert(ctx context.Context, statement, key string, rows [][]any, inserted func(i int, key int64)) error {
+	statement += " RETURNING " + key
+	for i := range rows {
+		err := t.Ask(ctx, statement, rows[i:i+1], func(row Scanner) error {
+			var n int64
+			err := row.Scan(&n)
+			inserted(i, n)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return t.Query(ctx, statement, nil, nil) // this waits for what was asked
+}
+
 // postgresWords replaces the marks of Session by Postgres' SQL.
 var postgresWords = strings.NewReplacer(
 	"{among}", "= ANY (ARRAY(SELECT json_array_elements_text(CAST(? AS json))))", "{lock}", "FOR NO KEY UPDATE",

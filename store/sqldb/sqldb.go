@@ -130,6 +130,10 @@ type Session interface {
 	// Query does the same, and has called scan when it returns, also for what was asked
 	// before it.
 	Query(ctx context.Context, statement string, rows [][]any, scan func(row Scanner) error) error
+	// Insert runs the INSERT, which has no RETURNING, once for each row of arguments. It has
+	// called inserted when it returns, for each row that was not there yet: with its index, and
+	// with its value in the column key, the table's numbers of rows.
+	Insert(ctx context.Context, statement, key string, rows [][]any, inserted func(i int, key int64)) error
 }
 
 // Scanner is a row.

@@ -320,6 +320,26 @@ func (w *sqliteWriter) Query(ctx context.Context, statement string, rows [][]any
 	})
 }
 
+// Insert needs no RETURNING, for which SQLite would make a table in memory each time.
+func (w *sqliteWriter) Insert(ctx context.Context, statement, _ string, rows [][]any, inserted func(i int, key int64)) error {
+	i := 0
+	return w.forEach(ctx, statement, rows, func(ctx context.Context, st *sql.Stmt, args []any) error {
+		done, err := st.ExecContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		if err == nil && n > 0 {
+			var key int64
+			if key, err = done.LastInsertId(); err == nil {
+				inserted(i, key)
+			}
+		}
+		i++
+		return err
+	})
+}
+
 // forEach prepares the statement and calls do with it once for each row.
 func (w *sqliteWriter) forEach(ctx context.Context, statement string, rows [][]any, do func(context.Context, *sql.Stmt, []any) error) error {
 	if err := ctx.Err(); err != nil || len(rows) == 0 {
