@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { createChatApi, type ChatApi, type MessageFrame } from '../src'
 
 /** A response of the service as events. */
@@ -18,7 +19,7 @@ export interface Call {
   body: any
 }
 
-/** A client whose service is a function; every call is recorded. */
+/** A client whose service is a function; every call is recorded. A response that another call has is an error of the test: it cannot be read again. */
 export function fakeApi(answer: (call: Call, signal?: AbortSignal | null) => Response | Promise<Response> | undefined): { api: ChatApi; calls: Call[] } {
   const calls: Call[] = []
   const api = createChatApi({
@@ -26,6 +27,7 @@ export function fakeApi(answer: (call: Call, signal?: AbortSignal | null) => Res
       const call = { method: init?.method ?? 'GET', path: String(url), headers: init?.headers as Record<string, string>, body: init?.body ? JSON.parse(String(init.body)) : undefined }
       calls.push(call)
       const given = await answer(call, init?.signal)
+      if (given?.bodyUsed || given?.body?.locked) queueMicrotask(() => expect.unreachable(`${call.method} ${call.path} has the response of another call`))
       if (!given && call.path === '/api/me') return json({ user_id: 'u', name: 'u', roles: [] })
       if (!given && call.method === 'GET' && /^\/api\/chats\/\d+\/payloads\/[^/]+$/.test(call.path)) return json({})
       return given ?? json({ detail: 'there is nothing here', code: 'not_found', status: 404 }, 404)
