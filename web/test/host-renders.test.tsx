@@ -1,12 +1,12 @@
-import { act, render, screen } from '@testing-library/react'
+import { act, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { Profiler, StrictMode, useState } from 'react'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { ChatProvider, ChatTray, Markdown, useGeneralChat, type TrayComponents } from '../src'
 import { MarkdownChunk } from '../src/markdown/Markdown'
 import { LabelsProvider } from '../src/state/words'
 import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
-import { chat, input, live, message } from './shown'
+import { chat, input, live, message, settled, show } from './shown'
 
 const payload = { type: 'card', payload_id: 'p1', data: { n: 1 }, summary: 'A card', source: 'tool' }
 
@@ -163,4 +163,34 @@ it('while an answer streams, neither a complete message nor the composer is rend
   }
   expect(renders.live).toBeGreaterThan(before.live)
   expect({ ...renders, live: 0 }).toEqual({ ...before, live: 0 })
+})
+
+it('when an answer begins and ends, only messages that change are drawn again; the buttons and the page’s parts of the others know it', async () => {
+  const stream = live('r')
+  const version = { number: 2, count: 2, previous_id: 'v' }
+  const messages = Array.from({ length: 20 }, (_, i) => [message(`m${i}`, 'user', `Question ${i}`, { version }), message(`n${i}`, 'assistant', `Answer ${i}`, { version, run_id: `n${i}`, usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } })]).flat()
+  const heard: boolean[] = []
+  const components: TrayComponents = { UserMessage: ({ message, busy, children }) => {
+    if (message.id === 'm0') heard.push(busy)
+    return children
+  } }
+  sessionStorage.setItem('chattray:k:conversation', '7')
+  const { user } = show(({ method, path }) => path === '/api/me' ? json({ user_id: 'u', name: 'u', roles: [], may: { diagnostics: true } }) : method === 'POST' ? stream.response : path.startsWith('/api/chats/7') ? chat(messages) : undefined, { components }, 'k')
+  await screen.findByText('Answer 19')
+  const buttons = () => [...document.querySelectorAll<HTMLButtonElement>('.ct-message button:is([aria-label=Edit], [aria-label="Previous version"])')]
+  await waitFor(() => expect(buttons()).toHaveLength(60))
+  await screen.findAllByText('1 tokens in, 1 out')
+  const free = () => [...new Set(buttons().map((b) => !b.disabled))]
+  expect(free()).toEqual([true])
+  await user.type(input(), 'x')
+  // Each message that is drawn shows its time.
+  const times = vi.spyOn(Date.prototype, 'toDateString')
+  const drawn = () => times.mock.calls.length / 2
+  await user.keyboard('{Enter}')
+  await screen.findByRole('button', { name: 'Stop' })
+  expect([drawn() < 4, free(), heard.at(-1)]).toEqual([true, [false], true])
+  await act(async () => stream.send(answerFrames('The last one.'), true))
+  await settled()
+  await screen.findByText('The last one.')
+  expect([drawn() < 8, free(), heard.at(-1)]).toEqual([true, [true], false])
 })

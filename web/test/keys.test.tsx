@@ -103,14 +103,14 @@ describe('the key of the tray', () => {
 })
 
 it.each([['a new chat', ''], ['a chat', 'k']])('a panel that is opened while the question is on its way stays open when the service has it, in %s', async (_, key) => {
-  const { response, send } = live('r')
-  const { user, calls } = show((call) => (call.method === 'POST' ? (posts(calls).length === 1 ? response : slow().response) : answers(call)), {}, key)
+  const [first, second] = [live('r'), live('s')]
+  const { user, calls } = show((call) => (call.method === 'POST' ? (posts(calls).length === 1 ? first : second).response : answers(call)), {}, key)
   if (key) await screen.findByText('Two.')
   await user.type(input(), 'x{Enter}')
   await user.click(await screen.findByRole('button', { name: 'More options' }))
   await user.click(await screen.findByRole('menuitem', { name: 'Keyboard' }))
   await screen.findByText('Open and close the chat')
-  await act(async () => send([...answerFrames('Three.')], true))
+  await act(async () => first.send(answerFrames('Three.'), true))
   await screen.findByText('Three.')
   screen.getByText('Open and close the chat')
   await user.type(input(), 'y{Enter}')
@@ -119,8 +119,8 @@ it.each([['a new chat', ''], ['a chat', 'k']])('a panel that is opened while the
 
 it('a panel stays open when a message that waited has its turn, and closes with the next question', async () => {
   const payload = { type: 'note', payload_id: 'p', data: {}, summary: 'Two orders', source: 'tool' }
-  const [first, second] = [live('r'), live('s')]
-  const { user, calls } = show((call) => (call.method === 'POST' ? ([first.response, second.response][posts(calls).length - 1] ?? slow().response) : undefined), { payloadHandlers: { note: { render: () => <p>card</p>, onAccept: () => undefined } } })
+  const [first, second, third] = [live('r'), live('s'), live('t')]
+  const { user, calls } = show((call) => (call.method === 'POST' ? [first, second, third][posts(calls).length - 1]!.response : undefined), { payloadHandlers: { note: { render: () => <p>card</p>, onAccept: () => undefined } } })
   await user.type(input(), 'x{Enter}')
   act(() => first.send(answerFrames('A metal.').slice(0, -1)))
   await user.type(input(), 'and then?{Enter}')

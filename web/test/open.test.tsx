@@ -50,7 +50,7 @@ describe('components', () => {
   })
 
   it('are parts on their own, with a class and children', () => {
-    render(<ChatProvider api={fakeApi(() => undefined).api} storageKey=""><Header className="mine" title="T"><b>more</b></Header><Empty className="e"><i>end</i></Empty><Composer className="c"><u>under</u></Composer><Suggestions busy={false} onAction={() => undefined} message={{ ...message('a', 'assistant', ''), suggested_values: [{ label: 'V', value: 'v' }] } as never} className="s" /></ChatProvider>)
+    render(<ChatProvider api={fakeApi(() => undefined).api} storageKey=""><Header className="mine" title="T"><b>more</b></Header><Empty className="e"><i>end</i></Empty><Composer className="c"><u>under</u></Composer><Suggestions onAction={() => undefined} message={{ ...message('a', 'assistant', ''), suggested_values: [{ label: 'V', value: 'v' }] } as never} className="s" /></ChatProvider>)
     expect(document.querySelector('.ct-head.mine b')?.textContent).toBe('more')
     expect(document.querySelector('.ct-welcome.e i')?.textContent).toBe('end')
     expect(document.querySelector('.ct-composer.c u')?.textContent).toBe('under')

@@ -1,4 +1,5 @@
 import { screen, waitFor } from '@testing-library/react'
+import type { ReactNode } from 'react'
 import { describe, expect, it, vi } from 'vitest'
 import { payloadHandler, registerPayloadHandler, useChatState, useClientTool, type ChatTrayProps, type ClientTool, type PayloadHandlers, type StandardSchema, type TrayComponents } from '../src'
 import { answerFrames, event, frame, json } from './fakes'
@@ -38,7 +39,7 @@ export function Types() {
   payloadHandler({ schema: order, inline: (data) => data.nope })
   const handlers: PayloadHandlers = { typed: payloadHandler({ schema: order, inline: (data) => data.id }), said: { render: (data: Order) => data.id } }
   const components: TrayComponents = {
-    Answer: ({ message, children }) => <>{message.content}{children}</>, ToolCall: ({ tool, children }) => <>{tool.name}{children}</>, Approval: ({ approval, children }) => <>{approval.tool}{children}</>,
+    Answer: ({ message, busy, children }: { message: { content: string }; busy: boolean; children: ReactNode }) => <>{message.content}{busy}{children}</>, ToolCall: ({ tool, children }) => <>{tool.name}{children}</>, Approval: ({ approval, children }) => <>{approval.tool}{children}</>,
     Code: ({ language, children }) => <>{language}{children}</>, Header: ({ onNew, children }) => <><button onClick={onNew} />{children}</>,
     // @ts-expect-error there is no such part
     Nothing: () => null,

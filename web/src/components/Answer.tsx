@@ -3,7 +3,7 @@ import type { CustomPayload } from '../api/types'
 import { failureWords, statusWords } from '../labels/tray'
 import { SourcesProvider } from '../markdown/sources'
 import { isDecisive, payloadHandlerFor } from '../payloads/registry'
-import { useChatStore } from '../state/context'
+import { useBusy, useChatStore } from '../state/context'
 import { classes, slot } from '../state/slots'
 import { LIVE, type GeneralChatMessage } from '../state/values/state'
 import { isBusy } from '../state/values/trail'
@@ -21,7 +21,7 @@ const SuggestionsSlot = slot('Suggestions', Suggestions)
 const ActionsSlot = slot('Actions', AnswerActions)
 
 /** An answer, while it is written and when it is stored: one component, so that it is not laid out again at its end. */
-export function Answer({ message, last, busy, onAction, className, children }: MessageProps) {
+export function Answer({ message, last, onAction, className, children }: MessageProps) {
   const labels = useLabels()
   const view = message.view
   const live = message.status === LIVE
@@ -55,9 +55,9 @@ export function Answer({ message, last, busy, onAction, className, children }: M
           {live && parts.at(-1)?.kind !== 'approval' && <div className="ct-live"><Dots />{view?.status && !saysItself(parts) && <span>{statusWords(labels, view.status)}</span>}</div>}
         </div>
       )}
-      {message.status === 'error' && <ErrorNote message={message} last={last} busy={busy} />}
-      {last && !live && <SuggestionsSlot message={message} busy={busy} onAction={onAction} />}
-      {!live && <ActionsSlot message={message} last={last} busy={busy} />}
+      {message.status === 'error' && <ErrorNote message={message} last={last} />}
+      {last && !live && <SuggestionsSlot message={message} onAction={onAction} />}
+      {!live && <ActionsSlot message={message} last={last} />}
       {children}
     </article>
   )
@@ -121,9 +121,10 @@ function Notes({ message }: { message: GeneralChatMessage }) {
   return <ul className="ct-notes" aria-label={labels.warnings}>{notes.map((note, i) => <li key={i}><WarnIcon />{note}</li>)}</ul>
 }
 
-function ErrorNote({ message, last, busy }: { message: GeneralChatMessage; last: boolean; busy: boolean }) {
+function ErrorNote({ message, last }: { message: GeneralChatMessage; last: boolean }) {
   const labels = useLabels()
   const store = useChatStore()
+  const busy = useBusy()
   return (
     <div className="ct-note" data-tone="error">
       <WarnIcon />

@@ -8,6 +8,7 @@ import { CUT_ID, type GeneralChatMessage } from '../state/values/state'
 import { useLabels, useTray } from '../state/tray'
 import { answerAgain } from './answerAgain'
 import { IconButton } from './IconButton'
+import { IdleButton } from './IdleButton'
 import { BugIcon, CheckIcon, DocIcon, DownIcon, RetryIcon, UpIcon } from './icons'
 import { FeedbackForm, Versions } from './laterParts'
 import { beginningOf, Time } from './Time'
@@ -15,11 +16,10 @@ import { beginningOf, Time } from './Time'
 export interface AnswerActionsProps extends PartProps {
   message: GeneralChatMessage
   last: boolean
-  busy: boolean
 }
 
 /** What can be done with an answer: copy, rate, regenerate, put it into a document. */
-export function AnswerActions({ message, last, busy, className, children }: AnswerActionsProps) {
+export function AnswerActions({ message, last, className, children }: AnswerActionsProps) {
   const tray = useTray()
   const labels = useLabels()
   const store = useChatStore()
@@ -66,14 +66,14 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
             <IconButton label={labels.badAnswer} pressed={rating === 'down'} onClick={() => judge('down')}><DownIcon /></IconButton>
           </>
         )}
-        {last && message.status !== 'error' && <IconButton label={labels.regenerate} disabled={busy} onClick={() => void answerAgain(store, message.id)}><RetryIcon /></IconButton>}
+        {last && message.status !== 'error' && <IdleButton label={labels.regenerate} onClick={() => void answerAgain(store, message.id)}><RetryIcon /></IdleButton>}
         {tray.applyToDocument && plain && kept && (
           <IconButton label={applied ? labels.applied : labels.applyToDocument} onClick={() => void apply()}>{applied ? <CheckIcon /> : <DocIcon />}</IconButton>
         )}
         {mayDiagnose && <IconButton label={labels.diagnostics} onClick={() => tray.openDiagnostics(message)}><BugIcon /></IconButton>}
         {mayDiagnose && message.usage && message.usage.total_tokens > 0 && <bdi className="ct-usage">{labels.usage(message.usage.input_tokens, message.usage.output_tokens)}</bdi>}
         <Time at={message.created_at} />
-        {message.version && <Versions message={message} busy={busy} />}
+        {message.version && <Versions message={message} />}
         {children}
       </div>
       {asking && <FeedbackForm message={message} rate={rate} done={() => setAsking(false)} />}

@@ -9,7 +9,7 @@ import { keepEscape, takeEscape } from '../state/keys'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
 import type { GeneralChatMessage } from '../state/values/state'
 import { tell } from './tell'
-import { TrayContextProvider, useLabels, type Command, type TrayContext } from '../state/tray'
+import { HasEscape, TrayContextProvider, useLabels, type Command, type TrayContext } from '../state/tray'
 import { useEnd } from '../state/useEnd'
 import { useHere } from '../state/useHere'
 import { useLatest } from '../state/useLatest'
@@ -155,8 +155,8 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   // While a call waits for the user's decision, Escape neither denies the call nor stops the run.
   const hasEscape = !waitingApproval(state.run) && (state.isLoading || side !== null)
   const tray = useMemo<TrayContext>(() => ({
-    handlers: payloadHandlers ?? {}, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory, drops, hasEscape,
-  }), [payloadHandlers, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory, drops, hasEscape])
+    handlers: payloadHandlers ?? {}, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory, drops,
+  }), [payloadHandlers, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory, drops])
 
   const payload = side?.kind === 'payload' && room.panel > 0 ? (currentPayload(state, side.id) ?? side.payload) : null
   const onKeyDown = (e: React.KeyboardEvent) => {
@@ -201,7 +201,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
                 <>
                   <MessageList empty={props.welcome ? <Boundary instead={empty}><div className="ct-own">{props.welcome}</div></Boundary> : empty} onAction={onAction} />
                   <Banner state={state} notice={notice} onDismissNotice={() => setNotice('')} />
-                  <ComposerSlot storageKey={storageKey} inputRef={input} />
+                  <HasEscape.Provider value={hasEscape}><ComposerSlot storageKey={storageKey} inputRef={input} /></HasEscape.Provider>
                 </>
               )}
             </aside>

@@ -5,7 +5,7 @@ import { classes, slot, type PartProps } from '../state/slots'
 import { LOCAL_ID, type GeneralChatMessage } from '../state/values/state'
 import { useLabels } from '../state/tray'
 import { Answer } from './Answer'
-import { IconButton } from './IconButton'
+import { IdleButton } from './IdleButton'
 import { EditIcon } from './icons'
 import { AttachmentList, EditMessage, Versions } from './laterParts'
 import { Time } from './Time'
@@ -14,7 +14,6 @@ export interface MessageProps extends PartProps {
   message: GeneralChatMessage
   /** Chips, buttons and "answer again" belong to the last message only. */
   last: boolean
-  busy: boolean
   onAction: (action: SuggestedAction) => void
 }
 
@@ -30,7 +29,7 @@ const AnswerSlot = slot('Answer', Answer)
 export const MessageSlot = memo(slot('Message', MessageView))
 
 /** The user's message with its files. */
-export function UserMessage({ message, busy, className, children }: MessageProps) {
+export function UserMessage({ message, className, children }: MessageProps) {
   const labels = useLabels()
   // False once the user has edited it: then the button has the focus again.
   const [editing, setEditing] = useState<boolean>()
@@ -48,8 +47,8 @@ export function UserMessage({ message, busy, className, children }: MessageProps
       <div className="ct-tools-row" role="group" aria-label={`${labels.you}:`}>
         {named && <CopyButton text={message.content} />}
         {named && <Time at={message.created_at} />}
-        {named && message.version && <Versions message={message} busy={busy} />}
-        {named && !message.action && <IconButton label={labels.edit} autoFocus={editing === false} onClick={() => setEditing(true)} disabled={busy}><EditIcon /></IconButton>}
+        {named && message.version && <Versions message={message} />}
+        {named && !message.action && <IdleButton label={labels.edit} autoFocus={editing === false} onClick={() => setEditing(true)}><EditIcon /></IdleButton>}
       </div>
       {children}
     </article>

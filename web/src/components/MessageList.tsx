@@ -45,7 +45,7 @@ export function MessageList({ empty, onAction = nothingDone, className, children
           {state.olderCursor && <button ref={older} type="button" className="ct-button ct-small ct-older" onClick={() => void store.loadOlder()}>{labels.older}</button>}
           {nothing && (state.isOpening ? <Skeleton of="chat" lines={8} /> : empty)}
           {all.map((message, i) => (
-            <MessageSlot key={message.role === 'user' ? message.id : (message.run_id ?? message.id)} message={message} last={i === all.length - 1 && !busy} busy={busy} onAction={onAction} />
+            <MessageSlot key={message.role === 'user' ? message.id : (message.run_id ?? message.id)} message={message} last={i === all.length - 1 && !busy} onAction={onAction} />
           ))}
           {children}
         </div>

@@ -1,20 +1,20 @@
 import type { SuggestedAction } from '../api/types'
 import { isDecisive, payloadHandlerFor } from '../payloads/registry'
 import { openActions } from '../state/values/actions'
-import { useChatState, useChatStore } from '../state/context'
+import { useBusy, useChatState, useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import type { GeneralChatMessage } from '../state/values/state'
 import { useTray } from '../state/tray'
 
 export interface SuggestionsProps extends PartProps {
   message: GeneralChatMessage
-  busy: boolean
   onAction: (action: SuggestedAction) => void
 }
 
 /** What an answer offers: its actions as buttons, and values that are sent as the next message. */
-export function Suggestions({ message, busy, onAction, className, children }: SuggestionsProps) {
+export function Suggestions({ message, onAction, className, children }: SuggestionsProps) {
   const store = useChatStore()
+  const busy = useBusy()
   const deciding = useChatState((state) => state.deciding)
   const { suggested_values: values = [] } = message
   const { handlers } = useTray()

@@ -3,15 +3,14 @@ import type { GeneralChatMessage } from '../state/values/state'
 import { useAllLabels } from '../state/allLabels'
 import { useTray } from '../state/tray'
 import { NextIcon, PreviousIcon } from './laterIcons'
-import { IconButton } from './IconButton'
+import { IdleButton } from './IdleButton'
 
 export interface VersionsProps {
   message: GeneralChatMessage
-  busy: boolean
 }
 
 /** Which version of a question or an answer is shown, and buttons for the previous and the next one. */
-export default function Versions({ message, busy }: VersionsProps) {
+export default function Versions({ message }: VersionsProps) {
   const store = useChatStore()
   const labels = useAllLabels()
   const tray = useTray()
@@ -24,9 +23,9 @@ export default function Versions({ message, busy }: VersionsProps) {
   }
   return (
     <span className="ct-versions" role="group" aria-label={labels.versions}>
-      <IconButton label={labels.versionPrevious} disabled={busy || !version.previous_id} onClick={() => go(version.previous_id, version.number - 1)}><PreviousIcon /></IconButton>
+      <IdleButton label={labels.versionPrevious} disabled={!version.previous_id} onClick={() => go(version.previous_id, version.number - 1)}><PreviousIcon /></IdleButton>
       <span role="img" aria-label={labels.versionOf(version.number, version.count)}><bdi>{version.number}/{version.count}</bdi></span>
-      <IconButton label={labels.versionNext} disabled={busy || !version.next_id} onClick={() => go(version.next_id, version.number + 1)}><NextIcon /></IconButton>
+      <IdleButton label={labels.versionNext} disabled={!version.next_id} onClick={() => go(version.next_id, version.number + 1)}><NextIcon /></IdleButton>
     </span>
   )
 }

@@ -1,6 +1,6 @@
 import type { Labels } from './tray'
 
-const n = (value: number) => value.toLocaleString('ar')
+const n = new Intl.NumberFormat('ar').format
 const forms = new Intl.PluralRules('ar')
 
 /** A number with its noun, in the plural form that the number requires. */

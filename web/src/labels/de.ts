@@ -1,6 +1,6 @@
 import type { Labels } from './tray'
 
-const n = (value: number) => value.toLocaleString('de')
+const n = new Intl.NumberFormat('de').format
 
 /** Every word in German. */
 export const de: Labels = {

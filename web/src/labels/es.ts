@@ -1,6 +1,6 @@
 import type { Labels } from './tray'
 
-const n = (value: number) => value.toLocaleString('es')
+const n = new Intl.NumberFormat('es').format
 
 /** Every word in Spanish. */
 export const es: Labels = {

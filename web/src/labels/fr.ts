@@ -1,6 +1,6 @@
 import type { Labels } from './tray'
 
-const n = (value: number) => value.toLocaleString('fr')
+const n = new Intl.NumberFormat('fr').format
 
 /** Every word in French. */
 export const fr: Labels = {

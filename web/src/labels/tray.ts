@@ -1,6 +1,9 @@
 import type { StatusLine } from '../state/values/run'
 import type { laterLabels } from './later'
 
+/** One format for all numbers: to make one for each would take most of the time of drawing a long chat. */
+const n = new Intl.NumberFormat().format
+
 /**
  * The words of a tray; the words of parts that are loaded later are in
  * laterLabels, and Labels has both. Pass your own to ChatProvider, or to one
@@ -126,7 +129,7 @@ export const defaultLabels = {
   rejected: 'Rejected',
   milliseconds: (n: number) => `${n} ms`,
   seconds: (n: number) => `${n} s`,
-  usage: (input: number, output: number) => `${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`,
+  usage: (input: number, output: number) => `${n(input)} tokens in, ${n(output)} out`,
   actionUnknown: (action: string) => `This page cannot do “${action}”.`,
   announceBusy: 'The assistant is answering.',
   announceDone: 'The answer is complete.',

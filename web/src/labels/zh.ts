@@ -1,6 +1,6 @@
 import type { Labels } from './tray'
 
-const n = (value: number) => value.toLocaleString('zh-CN')
+const n = new Intl.NumberFormat('zh-CN').format
 
 /** Every word in Chinese (simplified). */
 export const zh: Labels = {

@@ -123,6 +123,11 @@ export function useChatState<T>(selector?: (state: ChatState) => T): T | ChatSta
   return useSyncExternalStore(store.subscribe, () => read(store.getSnapshot()), () => read(emptyState))
 }
 
+const isBusy = (state: ChatState) => state.isLoading
+
+/** Whether an answer is being written. */
+export const useBusy = (): boolean => useChatState(isBusy)
+
 /** The chat's state, and what can be done. */
 export interface GeneralChat {
   messages: readonly GeneralChatMessage[]

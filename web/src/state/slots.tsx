@@ -8,6 +8,7 @@ import type { SuggestionsProps } from '../components/Suggestions'
 import type { ToolCallCardProps } from '../components/ToolCallCard'
 import type { HeaderProps } from '../components/TrayHeader'
 import { Boundary } from './Boundary'
+import { useBusy } from './context'
 import { MarkdownPartsProvider, type CodeProps, type ImageProps, type LinkProps } from '../markdown/plugins'
 import type { ToolView } from './values/view'
 
@@ -33,8 +34,8 @@ export interface SlotProps {
   Approval: ApprovalProps
 }
 
-/** A page's own parts: each gets the part's props, and the default part as `children`. */
-export type TrayComponents = { [K in keyof SlotProps]?: ComponentType<Omit<SlotProps[K], 'children'> & { children: ReactNode }> }
+/** A page's own parts: each gets the part's props, and the default part as `children`. Those of a message also get `busy`: whether an answer is being written. */
+export type TrayComponents = { [K in keyof SlotProps]?: ComponentType<Omit<SlotProps[K], 'children'> & { children: ReactNode } & (SlotProps[K] extends { message: unknown } ? { busy: boolean } : unknown)> }
 
 /** Shows the calls of one tool in the answer, instead of the card. */
 export type ToolRenderer = (props: { tool: ToolView; runId?: string; children: ReactNode }) => ReactNode
@@ -56,10 +57,15 @@ export function slot<K extends Exclude<keyof SlotProps, 'Code' | 'Link' | 'Image
     const Own = useContext(Components)[name] as ComponentType<object> | undefined
     const usual = <Usual {...props} />
     const { message, tool } = props as { message?: { status: string }; tool?: { status: string } }
-    return Own ? <Boundary of={(message ?? tool)?.status} instead={usual}>{createElement(Own, props, usual)}</Boundary> : usual
+    return Own ? <Boundary of={(message ?? tool)?.status} instead={usual}>{message ? <OfMessage {...props} Own={Own}>{usual}</OfMessage> : createElement(Own, props, usual)}</Boundary> : usual
   }
   Slot.displayName = name
   return Slot
+}
+
+/** A page's own part of a message. The tray's parts are not drawn again for `busy`. */
+function OfMessage({ Own, ...props }: { Own: ComponentType<object>; children: ReactNode }) {
+  return <Own {...props} {...{ busy: useBusy() }} />
 }
 
 /** Props that every part of a tray has in addition to its own. */

@@ -25,8 +25,6 @@ export interface TrayContext {
   closePayload: () => void
   /** The payload that is open in its place; empty when none is. */
   expanded: string
-  /** Whether Escape in the input is for the tray: it stops the answer or closes the panel. */
-  hasEscape?: boolean
   /** How the page shows calls of its tools. */
   toolRenderers: ToolRenderers
   openDiagnostics: (message: GeneralChatMessage) => void
@@ -52,6 +50,9 @@ export function TrayContextProvider({ value, children }: { value: TrayContext; c
 export function useTray(): TrayContext {
   return useContext(Context)
 }
+
+/** Whether Escape in the input is for the tray: it stops the answer or closes the panel. Apart from TrayContext, with which every message is drawn. */
+export const HasEscape = createContext(false)
 
 const labelsOf = perObject((own: Partial<Labels>) => wordsOf<TrayLabels>(defaultLabels, own))
 

@@ -1,9 +1,9 @@
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { useCallback, useContext, useEffect, useRef, useState } from 'react'
 import { askedFor } from './asked'
 import { keyOf, OWN_ESCAPE } from '../../state/keys'
 import { useKeptShort } from '../../state/longText'
 import { classes, type PartProps } from '../../state/slots'
-import { useLabels, useTray } from '../../state/tray'
+import { HasEscape, useLabels } from '../../state/tray'
 import { useComposer } from './useComposer'
 import { ClipIcon, SendIcon, StopIcon } from '../icons'
 import { AttachmentList, ComposerFoot, Palette, Queue } from '../laterParts'
@@ -18,7 +18,7 @@ export interface ComposerProps extends PartProps {
 /** The input with its draft, which is kept for each user and conversation. */
 export function Composer({ storageKey, inputRef, className, children }: ComposerProps) {
   const labels = useLabels()
-  const own = useTray().hasEscape && OWN_ESCAPE
+  const own = useContext(HasEscape) && OWN_ESCAPE
   const { text, setText, files, addFiles, removeFile, problem, busy, canSend, waits, send, stop, queue, bringBack } = useComposer({ storageKey })
   const picker = useRef<HTMLInputElement>(null)
   const field = useRef<HTMLTextAreaElement>(null)
