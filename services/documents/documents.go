@@ -111,7 +111,7 @@ type Plans interface {
 // A plan is one change of the whole document: it hides the blocks, which become
 // pending_delete and keep their pending changes, and adds the planned ones.
 // Reverting the document undoes the last plan and drops what came after it;
-// earlier changes remain pending. Write and Move of a hidden block with pending
+// earlier changes remain pending. A run that plans again makes the same plan again. Write and Move of a hidden block with pending
 // content are a conflict. A planned block without content is not accepted: it stays
 // pending_new.
 //

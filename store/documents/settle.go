@@ -140,7 +140,7 @@ func (d *change) acceptAll() error {
 		d.row.Title, d.next(), d.now, d.owner, d.row.ID)
 }
 
-// revertAll drops the changes since the last plan and undoes that plan. A plan
+// revertAll drops the changes since the last plan was first made and undoes that plan. A plan
 // of which nothing is left is skipped. Changes that are older than the plan stay
 // pending, also those of a block that was restored by itself.
 func (d *change) revertAll() error {
@@ -151,19 +151,18 @@ func (d *change) revertAll() error {
 	if err := d.withdrawPlan(); err != nil {
 		return err
 	}
-	since := ""
-	if len(plans) > 0 {
-		since = " AND " + sinceThePlan
-	}
-	_, changed, err := d.settle(record.Revert, since)
-	if err != nil {
-		return err
-	}
 	waiting, undone := "", false
 	if d.row.NewTitle != nil {
 		waiting = *d.row.NewTitle
 	}
 	for ; len(plans) > 0 && !undone; plans = plans[:len(plans)-1] {
+		if _, err := d.unhide("kept_state", " AND kept_plan = ? AND kept_state = "+writtenBefore, len(plans)); err != nil {
+			return err
+		}
+		_, changed, err := d.settle(record.Revert, " AND "+sinceThePlan)
+		if err != nil {
+			return err
+		}
 		shown, err := d.unhideAll(len(plans))
 		if err != nil {
 			return err

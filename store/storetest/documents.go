@@ -25,6 +25,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"an accepted plan":                          testPlanAccepted,
 		"a repeated plan":                           testPlanRepeated,
 		"a plan that its run has not written":       testPlanDropped,
+		"a plan that its run makes again":           testPlanMadeAgain,
 		"plans of runs in any order":                testPlanModel,
 		"repeated writes":                           testWritesRepeated,
 		"a plan filled by the user":                 testPlanFilledByUser,

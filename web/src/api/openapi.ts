@@ -592,9 +592,9 @@ export interface paths {
         put?: never;
         /**
          * Revert all that is pending
-         * @description All in one transaction: the document is as it was, new blocks and a new title are gone. A plan is one change: the
-         *     blocks that it replaced come back, with their pending changes still pending, as `pending` says; reverting again
-         *     drops that. If nothing is pending, the document does not change.
+         * @description All in one transaction: the document is as it was, new blocks and a new title are gone. The plan of an answer is one
+         *     change, also if the answer has planned again: the blocks that it replaced come back, with their pending changes
+         *     still pending, as `pending` says; reverting again drops that. If nothing is pending, the document does not change.
          */
         post: operations["revertDocument"];
         delete?: never;
