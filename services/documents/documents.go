@@ -293,7 +293,8 @@ func (d *Documents) Removed(ctx context.Context, user schemas.User, ids []string
 	return d.versions.Removed(ctx, user.ID, ids)
 }
 
-// Add adds a block of the user. The match is for the document's revision.
+// Add adds a block of the user. The match is for the document's revision. A block that the
+// document has already, with the client's id and this content, is returned as it is.
 func (d *Documents) Add(ctx context.Context, user schemas.User, document string, c schemas.BlockCreate, match record.Match) (schemas.Block, error) {
 	id, err := chosenID(c.ID)
 	if err != nil {

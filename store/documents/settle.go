@@ -51,12 +51,36 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 	return gone, gone || kept.RowsAffected > 0, kept.Error
 }
 
+// about is how a decision about a revision is stored: that of a revert is negative.
+func about(decision record.Settle, revision int64) int64 {
+	if decision == record.Revert {
+		return -revision
+	}
+	return revision
+}
+
+// undecided refuses a decision about another revision than the present one: it is
+// record.ErrDecided if the last decision was the same one about that revision.
+func undecided(decision record.Settle, match record.Match, revision, last int64) error {
+	if match.Holds(revision) {
+		return nil
+	}
+	if last = about(decision, last); last > 0 && match.Holds(last) {
+		return record.ErrDecided
+	}
+	return schemas.ErrStale
+}
+
 // SettleBlock decides about the pending changes of a block. A revert restores a
 // hidden block with its pending changes. A block without pending changes, one that is only
-// planned and accepted, or a chat's message, is returned unchanged.
+// planned and accepted, or a chat's message, is returned unchanged. The same decision about
+// the same revision again is record.ErrDecided.
 func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	var out record.Settled
-	err := t.changeBlock(ctx, owner, id, match, func(d *change, h *head) (err error) {
+	err := t.changeBlock(ctx, owner, id, nil, func(d *change, h *head) (err error) {
+		if err := undecided(decision, match, h.Revision, h.Decided); err != nil {
+			return err
+		}
 		if decision == record.Accept {
 			if err := t.unwritten(ctx, d.tx, owner, "", id); err != nil {
 				return err
@@ -78,6 +102,9 @@ func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision rec
 		if !shown && err == nil {
 			out.Gone, _, err = d.settle(decision, " AND id = ?", id)
 		}
+		if err == nil && d.changed && !out.Gone {
+			err = d.exec("UPDATE blocks SET decided = ? WHERE owner = ? AND id = ?", about(decision, h.Revision), owner, id)
+		}
 		if err != nil || out.Gone {
 			return err
 		}
@@ -96,20 +123,24 @@ func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision rec
 // transaction, and returns the document with its blocks. Blocks that are only planned
 // stay pending when all is accepted. A plan is one change:
 // a revert restores the state before the last plan, and what was pending then
-// remains pending.
+// remains pending. The same decision about the same revision again is record.ErrDecided.
 func (t *Tables) SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
 	var settled schemas.Document
 	err := t.changeDocument(ctx, owner, id, nil, func(d *change) error {
-		if !match.Holds(d.revision) {
-			return schemas.ErrStale
+		decided := about(decision, d.revision)
+		err := undecided(decision, match, d.revision, d.row.Decided)
+		if err != nil {
+			return err
 		}
-		var err error
 		if decision == record.Accept {
 			if err = t.unwritten(ctx, d.tx, owner, id, ""); err == nil {
 				err = d.acceptAll()
 			}
 		} else if err = t.withdrawBlocks(ctx, d); err == nil {
 			err = d.revertAll()
+		}
+		if err == nil && d.changed {
+			err = d.exec("UPDATE documents SET decided = ? WHERE owner = ? AND id = ?", decided, owner, id)
 		}
 		if err == nil {
 			settled, err = wholeDocument(d.tx, owner, id)

@@ -20,6 +20,8 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"documents and their ids":                   testDocumentIDs,
 		"rename and delete documents":               testDocumentRename,
 		"repeat an edit":                            testRepeatedEdit,
+		"repeat an addition":                        testRepeatedAdd,
+		"repeat a decision":                         testRepeatedDecision,
 		"a reverted plan":                           testPlanReverted,
 		"plans over pending changes":                testPlanUndone,
 		"an accepted plan":                          testPlanAccepted,
