@@ -706,7 +706,8 @@ export interface paths {
         /**
          * Go back to a version
          * @description The version's content becomes current, as a new revision; the content before that becomes a version too. While
-         *     changes are pending, which would be lost, the response is 409 with the code `conflict`.
+         *     changes are pending, which would be lost, the response is 409 with the code `conflict`. While nothing has changed
+         *     since, the request may be repeated with the `ETag` from before it.
          */
         post: operations["restoreDocument"];
         delete?: never;
