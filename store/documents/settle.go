@@ -22,9 +22,9 @@ import (
 var (
 	settleGone = map[record.Settle]string{record.Accept: "state = 'pending_delete'", record.Revert: "kept_plan = 0 AND state = 'pending_new'"}
 	settleKept = map[record.Settle]string{
-		record.Accept: `current = COALESCE(new, current), meta = COALESCE(new_meta, meta), position = COALESCE(new_position, position),
+		record.Accept: `decided = revision, current = COALESCE(new, current), meta = COALESCE(new_meta, meta), position = COALESCE(new_position, position),
 			kept_state = NULLIF(kept_state, ` + changedSince + `), size = octet_length(COALESCE(new, current)) + COALESCE(octet_length(COALESCE(new_meta, meta)), 0)`,
-		record.Revert: `kept_state = CASE WHEN kept_state = ` + changedSince + ` THEN 'clean' ELSE kept_state END, size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
+		record.Revert: `decided = -revision, kept_state = CASE WHEN kept_state = ` + changedSince + ` THEN 'clean' ELSE kept_state END, size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
 	}
 	settled = map[record.Settle]string{record.Accept: " AND NOT (" + unwritten + ")"}
 )
@@ -101,9 +101,6 @@ func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision rec
 		}
 		if !shown && err == nil {
 			out.Gone, _, err = d.settle(decision, " AND id = ?", id)
-		}
-		if err == nil && d.changed && !out.Gone {
-			err = d.exec("UPDATE blocks SET decided = ? WHERE owner = ? AND id = ?", about(decision, h.Revision), owner, id)
 		}
 		if err != nil || out.Gone {
 			return err
