@@ -119,6 +119,7 @@ var stored = []struct {
 		{"changed_at", 1, notExported + "the document has its time"},
 		{"kept_plan", 0, editing},
 		{"kept_state", nil, editing},
+		{"decided", 0, editing},
 		{"size", 13, notExported + "the size of the text"},
 	}},
 	{"blocks", []cell{ // an id that a run has reserved
@@ -194,6 +195,7 @@ var stored = []struct {
 		{"seq", 1, place},
 		{"plans", `["title-of-document"]`, editing},
 		{"planned_by", "run", editing},
+		{"decided", 0, editing},
 	}},
 	{"document_versions", []cell{
 		{"owner", owner, owned},

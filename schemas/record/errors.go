@@ -39,6 +39,10 @@ var ErrQueueFull = errors.New("record: too many runs of the chat are queued")
 // ErrBeingWritten refuses a decision about a block that a run is writing.
 var ErrBeingWritten = schemas.NewError(schemas.CodeBeingWritten, "this is being written; decide about it when it is complete, or reject it now")
 
+// ErrDecided is the error of a decision about a document or a block that was made before, about
+// a revision of its match: the client has lost the answer. Nothing changes.
+var ErrDecided = schemas.NewError(schemas.CodePrecondition, "this was decided before")
+
 // ErrWithdrawn refuses a run's change of a document of which the user has reverted the
 // run's plan, or which the user has deleted, since the run was asked.
 var ErrWithdrawn = schemas.NewError(schemas.CodeConflict,

@@ -111,7 +111,7 @@ type Plans interface {
 // A plan is one change of the whole document: it hides the blocks, which become
 // pending_delete and keep their pending changes, and adds the planned ones.
 // Reverting the document undoes the last plan and drops what came after it;
-// earlier changes remain pending. Write and Move of a hidden block with pending
+// earlier changes remain pending. A run that plans again makes the same plan again. Write and Move of a hidden block with pending
 // content are a conflict. A planned block without content is not accepted: it stays
 // pending_new.
 //
@@ -293,7 +293,8 @@ func (d *Documents) Removed(ctx context.Context, user schemas.User, ids []string
 	return d.versions.Removed(ctx, user.ID, ids)
 }
 
-// Add adds a block of the user. The match is for the document's revision.
+// Add adds a block of the user. The match is for the document's revision. A block that the
+// document has already, with the client's id and this content, is returned as it is.
 func (d *Documents) Add(ctx context.Context, user schemas.User, document string, c schemas.BlockCreate, match record.Match) (schemas.Block, error) {
 	id, err := chosenID(c.ID)
 	if err != nil {

@@ -205,3 +205,30 @@ func TestAcceptedWhileItIsDiscarded(t *testing.T) {
 		}
 	})
 }
+
+// decidedStore is a store in which everything was decided before.
+type decidedStore struct{ fakeStore }
+
+func (*decidedStore) SettleBlock(context.Context, string, string, record.Settle, record.Match) (record.Settled, error) {
+	return record.Settled{}, record.ErrDecided
+}
+
+func (*decidedStore) SettleDocument(context.Context, string, string, record.Settle, record.Match) (schemas.Document, error) {
+	return schemas.Document{}, record.ErrDecided
+}
+
+// A revert that is sent again is answered with what is there now, and withdraws nothing that a
+// run has begun to write since.
+func TestRevertedBefore(t *testing.T) {
+	s := &decidedStore{fakeStore{block: schemas.Block{ID: "b", Revision: 3}, document: schemas.Document{ID: "d", Revision: 4}}}
+	d := documents.New(s, s, s, s, s)
+	if _, _, err := d.Draft(t.Context(), written, record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, func() { t.Error("the draft was withdrawn") }); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Settle(t.Context(), ann, "b", record.Revert, record.Match{1}); err != nil || got.Block.Revision != 3 || got.Gone || got.Reverted {
+		t.Errorf("the block: got %+v, %v", got, err)
+	}
+	if got, err := d.SettleAll(t.Context(), ann, "d", record.Revert, record.Match{1}); err != nil || got.Revision != 4 {
+		t.Errorf("the document: got %+v, %v", got, err)
+	}
+}

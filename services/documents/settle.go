@@ -13,7 +13,8 @@ import (
 // returned document shows what is still pending. While a block is being
 // written, accepting is an error of code being_written. Reverting withdraws what
 // unfinished runs have written and is not in the document any more; a run whose plan is
-// reverted writes nothing more into the document.
+// reverted writes nothing more into the document. A decision that is sent again with the
+// revision that it was about, because its answer was lost, changes nothing.
 func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
 	o, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
@@ -25,6 +26,9 @@ func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string,
 		return schemas.Document{}, record.ErrBeingWritten
 	}
 	settled, err := withdrawing(written, func() (schemas.Document, error) { return d.records.SettleDocument(ctx, user.ID, id, decision, match) })
+	if errors.Is(err, record.ErrDecided) {
+		return d.Get(ctx, user, id)
+	}
 	if err == nil && decision == record.Revert {
 		o.withdrawShown(ctx, id)
 	}
@@ -34,7 +38,7 @@ func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string,
 // Settle accepts or reverts what is pending in a block. If nothing is pending,
 // or the block is in a chat, the block is returned unchanged. While the block
 // is being written, accepting is an error of code being_written. Reverting withdraws what
-// unfinished runs have written into it, or are writing.
+// unfinished runs have written into it, or are writing. It may be sent again as SettleAll may.
 func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	o, unlock, err := d.own(ctx, user.ID)
 	if err != nil {
@@ -47,6 +51,8 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 	}
 	settled, err := withdrawing(written, func() (record.Settled, error) { return d.blocks.SettleBlock(ctx, user.ID, id, decision, match) })
 	switch {
+	case errors.Is(err, record.ErrDecided):
+		settled.Block, err = d.Block(ctx, user, id)
 	case err != nil || !settled.Reverted:
 	case settled.Gone:
 		o.withdrawBlock(id, nil)

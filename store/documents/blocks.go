@@ -33,6 +33,8 @@ type head struct {
 	Size        int64
 	// KeptPlan is the plan that hides the block, 0 for none.
 	KeptPlan int
+	// Decided is the revision that the last decision was about, negative if it was a revert.
+	Decided int64
 	// CurrentSize and NewSize are nil if there is no such content.
 	CurrentSize *int64
 	NewSize     *int64
@@ -42,9 +44,9 @@ type head struct {
 // schemas.ErrNotFound.
 func (d *change) head(id string) (*head, error) {
 	h := new(head)
-	err := sqldb.ScanRow(d.tx.Raw(`SELECT id, type, state, position, new_position, meta, new_meta, revision, size, kept_plan, octet_length(current) AS current_size,
+	err := sqldb.ScanRow(d.tx.Raw(`SELECT id, type, state, position, new_position, meta, new_meta, revision, size, kept_plan, decided, octet_length(current) AS current_size,
 		octet_length(new) AS new_size FROM blocks WHERE owner = ? AND document_id = ? AND id = ?`, d.owner, d.row.ID, id),
-		&h.ID, &h.Type, &h.State, &h.Position, &h.NewPosition, &h.Meta, &h.NewMeta, &h.Revision, &h.Size, &h.KeptPlan, &h.CurrentSize, &h.NewSize)
+		&h.ID, &h.Type, &h.State, &h.Position, &h.NewPosition, &h.Meta, &h.NewMeta, &h.Revision, &h.Size, &h.KeptPlan, &h.Decided, &h.CurrentSize, &h.NewSize)
 	return h, err
 }
 
@@ -135,6 +137,18 @@ func (d *change) add(b *record.NewBlock, pending bool) error {
 		return schemas.ErrTaken
 	}
 	return d.follow(" AND id = ?", b.ID)
+}
+
+// has reports whether the document has the block with the same accepted content.
+func (d *change) has(b *record.NewBlock) (bool, error) {
+	h, err := d.head(b.ID)
+	switch {
+	case isMissing(err):
+		return false, nil
+	case err != nil || h.Type != values.Clean(b.Type) || !sameText(h.Meta, metaText(b.Meta)):
+		return false, err
+	}
+	return d.holds(b.ID, "current", values.Clean(b.Content))
 }
 
 func metaText(meta json.RawMessage) *string {
@@ -254,15 +268,23 @@ func (t *Tables) changeBlock(ctx context.Context, owner, id string, match record
 }
 
 // AddBlock adds a block of the user, in state clean. The match is for the
-// document's revision; an id in use is schemas.ErrTaken.
+// document's revision; an id in use is schemas.ErrTaken. A block that the document has
+// already with this content is returned as it is, with any match: the client repeats an
+// addition whose answer it has lost.
 func (t *Tables) AddBlock(ctx context.Context, owner, document string, b record.NewBlock, match record.Match) (schemas.Block, error) {
 	var added schemas.Block
 	err := t.changeDocument(ctx, owner, document, nil, func(d *change) error {
-		if !match.Holds(d.revision) {
+		known, err := d.has(&b)
+		switch {
+		case err != nil:
+			return err
+		case known:
+			added, err = oneBlock(d.tx, owner, b.ID)
+			return err
+		case !match.Holds(d.revision):
 			return schemas.ErrStale
 		}
-		err := d.keepOften(schemas.VersionEdited, nil)
-		if err == nil {
+		if err = d.keepOften(schemas.VersionEdited, nil); err == nil {
 			err = d.add(&b, false)
 		}
 		if err == nil {

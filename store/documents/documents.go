@@ -61,7 +61,9 @@ type documentRow struct {
 	Plans *string
 	// PlannedBy is the run of the last plan, also once the user has accepted that.
 	PlannedBy *string
-	Seq       int64
+	// Decided is the revision that the last decision was about, negative if it was a revert.
+	Decided int64
+	Seq     int64
 }
 
 // TableName names the table.

@@ -146,12 +146,31 @@ func (d *change) dropPlanned(run string) (dropped []schemas.Block, err error) {
 			return nil, err
 		}
 	}
-	left := 0
-	err = sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*)"+scope+ofThePlan, d.owner, d.row.ID), &left)
-	if err != nil || left > 0 || d.row.Plans == nil { // the user has accepted the plan
-		return dropped, err
+	for undo := []func() error{d.undoRepeat, d.undoPlan}; len(undo) > 0; undo = undo[1:] {
+		left := 0
+		err = sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*)"+scope+ofThePlan, d.owner, d.row.ID), &left)
+		if err != nil || left > 0 || d.row.Plans == nil { // the user has accepted the plan
+			return dropped, err
+		}
+		if err := undo[0](); err != nil {
+			return dropped, err
+		}
 	}
-	return dropped, d.undoPlan()
+	return dropped, nil
+}
+
+// undoRepeat undoes what the run has planned after it had written, of which nothing is left:
+// the blocks that were visible then come back.
+func (d *change) undoRepeat() error {
+	plans, err := d.plans()
+	if err != nil {
+		return err
+	}
+	if _, err := d.unhide("kept_state", " AND kept_plan = ? AND kept_state IN ("+writtenBefore+", "+besideBefore+")", len(plans)); err != nil {
+		return err
+	}
+	return d.exec("UPDATE blocks SET kept_state = CASE kept_state WHEN "+besideBefore+" THEN 'clean' END"+
+		" WHERE owner = ? AND document_id = ? AND kept_plan = 0 AND kept_state IN ("+writtenBefore+", "+besideBefore+")", d.owner, d.row.ID)
 }
 
 // undoPlan undoes the last plan, of which nothing is left.
@@ -168,7 +187,8 @@ func (d *change) undoPlan() error {
 }
 
 // hide begins a plan of a run: it hides all blocks that are not hidden yet, and makes
-// the title pending.
+// the title pending. A run has one plan, which it may make again: what it has written since
+// is undone together with it.
 func (d *change) hide(title, run string) error {
 	plans, err := d.plans()
 	if err != nil {
@@ -184,11 +204,15 @@ func (d *change) hide(title, run string) error {
 	case d.row.Title:
 		title = ""
 	}
-	if err := d.exec("UPDATE blocks SET kept_plan = ?, kept_state = state, state = 'pending_delete', revision = ?, changed_at = ?"+
-		" WHERE owner = ? AND document_id = ? AND kept_plan = 0", len(plans)+1, d.upcoming(), d.now, d.owner, d.row.ID); err != nil {
+	kept := "CASE WHEN " + sinceThePlan + " THEN " + writtenBefore + " ELSE " + besideBefore + " END"
+	if run == "" || len(plans) == 0 || d.row.PlannedBy == nil || *d.row.PlannedBy != run {
+		kept, plans = "state", append(plans, before)
+	}
+	if err := d.exec("UPDATE blocks SET kept_plan = ?, kept_state = "+kept+", state = 'pending_delete', revision = ?, changed_at = ?"+
+		" WHERE owner = ? AND document_id = ? AND kept_plan = 0", len(plans), d.upcoming(), d.now, d.owner, d.row.ID); err != nil {
 		return err
 	}
-	if err := d.setPlans(title, append(plans, before), run); err != nil {
+	if err := d.setPlans(title, plans, run); err != nil {
 		return err
 	}
 	return d.count()
@@ -196,10 +220,13 @@ func (d *change) hide(title, run string) error {
 
 // Values of kept_state of a block that no plan hides, beside its state: then it is older than
 // the last plan, or the user's own. NULL is a block that the plan has added, or of which the
-// user has accepted something since.
+// user has accepted something since. The last two are also those of a block that was hidden
+// when the run of the plan has planned again.
 const (
-	changedSince = "'changed'" // older or the user's own, and a run has proposed something since
-	appliedSince = "'applied'" // what waits is of the user, from a chat
+	changedSince  = "'changed'" // older or the user's own, and a run has proposed something since
+	appliedSince  = "'applied'" // what waits is of the user, from a chat
+	writtenBefore = "'written'" // one of the above when the run has planned again
+	besideBefore  = "'beside'"  // older or the user's own when the run has planned again
 )
 
 // Values that unhide gives a block which is restored by itself, while its plan stays, and one
@@ -210,10 +237,11 @@ const (
 )
 
 // Conditions of blocks that no plan hides: ofThePlan of one that is the last plan's or that
-// a run has changed since, sinceThePlan also of one to which the user has applied something.
+// a run has changed since, sinceThePlan also of one to which the user has applied something,
+// and of one that the run has written before it has planned again.
 const (
 	ofThePlan    = "kept_plan = 0 AND (kept_state IS NULL OR kept_state = " + changedSince + ")"
-	sinceThePlan = "(kept_state IS NULL OR kept_state IN (" + changedSince + ", " + appliedSince + "))"
+	sinceThePlan = "(kept_state IS NULL OR kept_state IN (" + changedSince + ", " + appliedSince + ", " + writtenBefore + "))"
 )
 
 // unhideAll restores all blocks that a plan hides. Those that were restored by themselves are
@@ -228,7 +256,7 @@ func (d *change) unhideAll(plan int) (shown bool, err error) {
 // unhide restores the hidden blocks in scope to their state before the plan;
 // shown reports whether there were any.
 func (d *change) unhide(kept, scope string, args ...any) (shown bool, err error) {
-	done := d.tx.Exec(`UPDATE blocks SET kept_plan = 0, kept_state = `+kept+`, revision = ?, changed_at = ?, state = CASE
+	done := d.tx.Exec(`UPDATE blocks SET kept_plan = 0, kept_state = `+kept+`, decided = -revision, revision = ?, changed_at = ?, state = CASE
 		WHEN kept_state = 'pending_delete' THEN 'pending_delete' WHEN current IS NULL THEN 'pending_new'
 		WHEN new IS NOT NULL OR new_meta IS NOT NULL THEN 'pending_edit' WHEN new_position IS NOT NULL THEN 'pending_move' ELSE 'clean' END
 		WHERE owner = ? AND document_id = ? AND kept_plan > 0`+scope, append([]any{d.upcoming(), d.now, d.owner, d.row.ID}, args...)...)

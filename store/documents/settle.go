@@ -22,9 +22,9 @@ import (
 var (
 	settleGone = map[record.Settle]string{record.Accept: "state = 'pending_delete'", record.Revert: "kept_plan = 0 AND state = 'pending_new'"}
 	settleKept = map[record.Settle]string{
-		record.Accept: `current = COALESCE(new, current), meta = COALESCE(new_meta, meta), position = COALESCE(new_position, position),
+		record.Accept: `decided = revision, current = COALESCE(new, current), meta = COALESCE(new_meta, meta), position = COALESCE(new_position, position),
 			kept_state = NULLIF(kept_state, ` + changedSince + `), size = octet_length(COALESCE(new, current)) + COALESCE(octet_length(COALESCE(new_meta, meta)), 0)`,
-		record.Revert: `kept_state = CASE WHEN kept_state = ` + changedSince + ` THEN 'clean' ELSE kept_state END, size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
+		record.Revert: `decided = -revision, kept_state = CASE WHEN kept_state = ` + changedSince + ` THEN 'clean' ELSE kept_state END, size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
 	}
 	settled = map[record.Settle]string{record.Accept: " AND NOT (" + unwritten + ")"}
 )
@@ -51,12 +51,36 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 	return gone, gone || kept.RowsAffected > 0, kept.Error
 }
 
+// about is how a decision about a revision is stored: that of a revert is negative.
+func about(decision record.Settle, revision int64) int64 {
+	if decision == record.Revert {
+		return -revision
+	}
+	return revision
+}
+
+// undecided refuses a decision about another revision than the present one: it is
+// record.ErrDecided if the last decision was the same one about that revision.
+func undecided(decision record.Settle, match record.Match, revision, last int64) error {
+	if match.Holds(revision) {
+		return nil
+	}
+	if last = about(decision, last); last > 0 && match.Holds(last) {
+		return record.ErrDecided
+	}
+	return schemas.ErrStale
+}
+
 // SettleBlock decides about the pending changes of a block. A revert restores a
 // hidden block with its pending changes. A block without pending changes, one that is only
-// planned and accepted, or a chat's message, is returned unchanged.
+// planned and accepted, or a chat's message, is returned unchanged. The same decision about
+// the same revision again is record.ErrDecided.
 func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	var out record.Settled
-	err := t.changeBlock(ctx, owner, id, match, func(d *change, h *head) (err error) {
+	err := t.changeBlock(ctx, owner, id, nil, func(d *change, h *head) (err error) {
+		if err := undecided(decision, match, h.Revision, h.Decided); err != nil {
+			return err
+		}
 		if decision == record.Accept {
 			if err := t.unwritten(ctx, d.tx, owner, "", id); err != nil {
 				return err
@@ -96,20 +120,24 @@ func (t *Tables) SettleBlock(ctx context.Context, owner, id string, decision rec
 // transaction, and returns the document with its blocks. Blocks that are only planned
 // stay pending when all is accepted. A plan is one change:
 // a revert restores the state before the last plan, and what was pending then
-// remains pending.
+// remains pending. The same decision about the same revision again is record.ErrDecided.
 func (t *Tables) SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
 	var settled schemas.Document
 	err := t.changeDocument(ctx, owner, id, nil, func(d *change) error {
-		if !match.Holds(d.revision) {
-			return schemas.ErrStale
+		decided := about(decision, d.revision)
+		err := undecided(decision, match, d.revision, d.row.Decided)
+		if err != nil {
+			return err
 		}
-		var err error
 		if decision == record.Accept {
 			if err = t.unwritten(ctx, d.tx, owner, id, ""); err == nil {
 				err = d.acceptAll()
 			}
 		} else if err = t.withdrawBlocks(ctx, d); err == nil {
 			err = d.revertAll()
+		}
+		if err == nil && d.changed {
+			err = d.exec("UPDATE documents SET decided = ? WHERE owner = ? AND id = ?", decided, owner, id)
 		}
 		if err == nil {
 			settled, err = wholeDocument(d.tx, owner, id)
@@ -140,7 +168,7 @@ func (d *change) acceptAll() error {
 		d.row.Title, d.next(), d.now, d.owner, d.row.ID)
 }
 
-// revertAll drops the changes since the last plan and undoes that plan. A plan
+// revertAll drops the changes since the last plan was first made and undoes that plan. A plan
 // of which nothing is left is skipped. Changes that are older than the plan stay
 // pending, also those of a block that was restored by itself.
 func (d *change) revertAll() error {
@@ -151,19 +179,18 @@ func (d *change) revertAll() error {
 	if err := d.withdrawPlan(); err != nil {
 		return err
 	}
-	since := ""
-	if len(plans) > 0 {
-		since = " AND " + sinceThePlan
-	}
-	_, changed, err := d.settle(record.Revert, since)
-	if err != nil {
-		return err
-	}
 	waiting, undone := "", false
 	if d.row.NewTitle != nil {
 		waiting = *d.row.NewTitle
 	}
 	for ; len(plans) > 0 && !undone; plans = plans[:len(plans)-1] {
+		if _, err := d.unhide("kept_state", " AND kept_plan = ? AND kept_state = "+writtenBefore, len(plans)); err != nil {
+			return err
+		}
+		_, changed, err := d.settle(record.Revert, " AND "+sinceThePlan)
+		if err != nil {
+			return err
+		}
 		shown, err := d.unhideAll(len(plans))
 		if err != nil {
 			return err

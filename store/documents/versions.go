@@ -2,6 +2,7 @@ package documents
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -229,20 +230,28 @@ func oneVersion(tx *gorm.DB, owner, id string, revision int64) (title string, bl
 // RestoreDocument makes a version the accepted state of the document, as a new
 // revision; the state before it becomes a version too. A document with pending
 // changes is schemas.CodeConflict, because they would be lost. It returns the
-// document with its blocks.
+// document with its blocks. One that is like the version already is returned as it is if
+// the match does not hold: the client repeats a request whose answer it has lost.
 func (t *Tables) RestoreDocument(ctx context.Context, owner, id string, revision int64, match record.Match) (schemas.Document, error) {
 	var restored schemas.Document
 	err := t.changeDocument(ctx, owner, id, nil, func(d *change) error {
-		if !match.Holds(d.revision) {
+		title, blocks, _, err := oneVersion(d.tx, owner, id, revision)
+		known := match.Holds(d.revision)
+		if !known && isMissing(err) {
 			return schemas.ErrStale
 		}
-		title, blocks, _, err := oneVersion(d.tx, owner, id, revision)
 		if err != nil {
 			return err
 		}
 		waiting, err := d.waiting()
 		switch {
 		case err != nil:
+			return err
+		case !known:
+			if same, err := d.equals(title, blocks); err != nil || !same || waiting {
+				return cmp.Or(err, error(schemas.ErrStale))
+			}
+			restored, err = wholeDocument(d.tx, owner, id)
 			return err
 		case waiting:
 			return errWaiting
@@ -260,6 +269,18 @@ func (t *Tables) RestoreDocument(ctx context.Context, owner, id string, revision
 		return err
 	})
 	return restored, t.db.Fault("restore document", err)
+}
+
+// equals reports whether the accepted state of the document is that of a version, and nothing
+// is planned.
+func (d *change) equals(title string, blocks []versionBlock) (bool, error) {
+	if d.row.Title != title || d.blocks != len(blocks) {
+		return false, nil
+	}
+	now, err := d.accepted()
+	return err == nil && slices.EqualFunc(now, blocks, func(a, b versionBlock) bool {
+		return a.ID == b.ID && a.Type == b.Type && a.Content == b.Content && a.Position == b.Position && bytes.Equal(a.Meta, b.Meta)
+	}), err
 }
 
 // waiting reports whether the document has pending changes. What is only planned is none.

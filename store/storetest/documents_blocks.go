@@ -62,6 +62,84 @@ func testRepeatedEdit(f *fixture) {
 	}
 }
 
+// testRepeatedAdd adds blocks again whose answers were lost.
+func testRepeatedAdd(f *fixture) {
+	id := f.doc(newID())
+	match := record.Match{f.document(id).Revision}
+	b := record.NewBlock{ID: newID(), Type: "csv", Content: "a,b", Meta: json.RawMessage(`{"a":1}`), After: &front}
+	once, err := f.store.AddBlock(f.ctx, f.owner, id, b, match)
+	must(f, err)
+	for _, match := range []record.Match{match, nil} {
+		again, err := f.store.AddBlock(f.ctx, f.owner, id, b, match)
+		must(f, err)
+		equal(f, "added again", again, once)
+	}
+	for what, change := range map[string]func(b *record.NewBlock){
+		"another text": func(b *record.NewBlock) { b.Content = "x" },
+		"another type": func(b *record.NewBlock) { b.Type = "md" },
+		"another meta": func(b *record.NewBlock) { b.Meta = nil },
+	} {
+		changed := b
+		change(&changed)
+		_, err := f.store.AddBlock(f.ctx, f.owner, id, changed, match)
+		fails(f, what, err, schemas.ErrStale)
+		_, err = f.store.AddBlock(f.ctx, f.owner, id, changed, nil)
+		fails(f, what, err, schemas.ErrTaken)
+	}
+	proposed := record.NewBlock{ID: newID(), Type: "md", Content: "proposed"}
+	f.write(id, proposed.ID, proposed.Content)
+	_, err = f.store.AddBlock(f.ctx, f.owner, id, proposed, nil)
+	fails(f, "what a run has proposed", err, schemas.ErrTaken)
+}
+
+// testRepeatedDecision decides again whose answers were lost: with the revision from before,
+// the same decision changes nothing, and another one is stale.
+func testRepeatedDecision(f *fixture) {
+	for what, begin := range map[string]func(id, block string){
+		"a draft": func(id, block string) { f.write(id, block, "draft") },
+		"a draft that a plan hides": func(id, block string) {
+			f.write(id, block, "draft")
+			_, err := f.store.PlanDocument(f.ctx, f.owner, id, plan("Plan", newID()))
+			must(f, err)
+		},
+	} {
+		for _, decision := range []record.Settle{record.Accept, record.Revert} {
+			for kind, decide := range map[string]func(id, block string, decision record.Settle, match record.Match) error{
+				"document": func(id, _ string, decision record.Settle, match record.Match) error {
+					_, err := f.store.SettleDocument(f.ctx, f.owner, id, decision, match)
+					return err
+				},
+				"block": func(_, block string, decision record.Settle, match record.Match) error {
+					_, err := f.store.SettleBlock(f.ctx, f.owner, block, decision, match)
+					return err
+				},
+			} {
+				what := fmt.Sprintf("%s, %s, accepted %v", what, kind, decision)
+				block := newID()
+				id := f.doc(block)
+				begin(id, block)
+				match := record.Match{f.document(id).Revision} // of the block too
+				must(f, decide(id, block, decision, match))
+				decided := f.document(id)
+				if len(decided.Blocks) == 0 || kind == "block" && decided.Blocks[0].ID != block { // it was deleted
+					continue
+				}
+				for range 2 {
+					fails(f, what+", again", decide(id, block, decision, match), record.ErrDecided)
+				}
+				fails(f, what+", the other decision", decide(id, block, !decision, match), schemas.ErrStale)
+				fails(f, what+", an earlier revision", decide(id, block, decision, record.Match{match[0] - 1}), schemas.ErrStale)
+				fails(f, what+", no revision", decide(id, block, decision, record.Match{0, -match[0]}), schemas.ErrStale)
+				equal(f, what+", again", f.document(id), decided)
+				f.write(id, block, "later")
+				fails(f, what+", with a later draft", decide(id, block, decision, match), record.ErrDecided)
+				must(f, decide(id, block, !decision, record.Match{f.document(id).Revision}))
+				fails(f, what+", with a later decision", decide(id, block, decision, match), schemas.ErrStale)
+			}
+		}
+	}
+}
+
 // order is the first letters of the document's blocks.
 func order(d schemas.Document) string {
 	var b strings.Builder

@@ -14,12 +14,13 @@ import (
 const planScripts = 100
 
 // testPlanModel lets a user and a run that plans change a document in any order, and ends
-// the run without its answer. Each script is made of its number.
+// the run without its answer, or lets the user only look and revert all. Each script is made
+// of its number.
 func testPlanModel(f *fixture) {
 	begun := f.begin("model of plans")
 	f.mustCommit(begun)
 	for seed := range uint64(planScripts) {
-		m := &planModel{fixture: f, rnd: rand.New(rand.NewPCG(seed, 0)), run: record.Fence{RunID: begun.RunID, Attempt: 1}}
+		m := &planModel{fixture: f, rnd: rand.New(rand.NewPCG(seed, 0)), run: record.Fence{RunID: begun.RunID, Attempt: 1}, looks: seed%3 == 0}
 		m.script()
 		if f.Failed() {
 			f.Fatalf("script %d:\n%s", seed, strings.Join(m.said, "\n"))
@@ -40,6 +41,7 @@ type planModel struct {
 	of      map[string]*blockModel
 	earlier bool // the run has written something before it has planned again
 	over    bool // the user has decided about the whole document
+	looks   bool // the user only shows what is hidden, and reverts all
 }
 
 // blockModel is what a block must have at the end.
@@ -100,11 +102,31 @@ func (m *planModel) script() {
 			m.userActs(blocks)
 		}
 	}
+	if m.looks {
+		m.revert()
+		return
+	}
 	for range 2 {
 		_, err := m.store.DropPlanned(m.ctx, m.owner, m.doc, m.run.RunID)
 		must(m.fixture, err)
 		m.check()
 	}
+}
+
+// revert reverts all: the document is as the run has found it.
+func (m *planModel) revert() {
+	d, err := m.store.SettleDocument(m.ctx, m.owner, m.doc, record.Revert, nil)
+	must(m.fixture, err)
+	replaced := make(map[string]bool) // hidden by an earlier plan and shown, or a draft that was shown and written
+	for _, b := range m.before.Blocks {
+		replaced[b.ID] = b.State == schemas.BlockPendingDelete || b.State != schemas.BlockClean && (m.known(b.ID).written || m.known(b.ID).moved)
+	}
+	left := func(d schemas.Document) schemas.Document {
+		d.Pending = nil
+		d.Blocks = slices.DeleteFunc(slices.Clone(d.Blocks), func(b schemas.Block) bool { return replaced[b.ID] })
+		return d
+	}
+	untouched(m.fixture, "reverted in one step", left(d), left(m.before))
 }
 
 // any returns one of the blocks, an empty one if there is none.
@@ -150,6 +172,13 @@ func (m *planModel) runActs(blocks []schemas.Block) {
 
 func (m *planModel) userActs(blocks []schemas.Block) {
 	b := m.any(blocks)
+	if m.looks {
+		if b.State == schemas.BlockPendingDelete {
+			_, err := m.store.SettleBlock(m.ctx, m.owner, b.ID, record.Revert, nil)
+			m.say("the user shows %s: %v", b.ID, err)
+		}
+		return
+	}
 	text := fmt.Sprintf("of the user %d", len(m.said))
 	var err error
 	switch act := m.rnd.IntN(12); act {

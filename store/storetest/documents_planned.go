@@ -115,6 +115,104 @@ func testPlanDropped(f *fixture) {
 	equal(f, "the plan around that is undone", shape(f.document(id)), "1 proposed, 2, 3")
 }
 
+// A run has one plan of a document, which it may make again: one revert gives the document
+// back as it was before the first, whatever the run has written in between. If nothing of
+// the later plan is written, only that one is undone when the run ends.
+func testPlanMadeAgain(f *fixture) {
+	begun := f.begin("plans again")
+	f.mustCommit(begun)
+	run := record.WithFence(f.ctx, record.Fence{RunID: begun.RunID, Attempt: 1})
+	type script struct {
+		*fixture
+		doc            string
+		one, two, made string
+	}
+	planned := func(s *script, id string) {
+		_, err := s.store.PlanDocument(run, s.owner, s.doc, plan("Plan "+id[:1], id))
+		must(s.fixture, err)
+	}
+	write := func(s *script, id, content string) {
+		_, err := s.store.WriteBlock(run, s.owner, s.doc, record.BlockWrite{NewBlock: record.NewBlock{ID: id, Content: content}})
+		must(s.fixture, err)
+	}
+	settle := func(s *script, id string, decision record.Settle) {
+		_, err := s.store.SettleBlock(s.ctx, s.owner, id, decision, nil)
+		must(s.fixture, err)
+	}
+	for _, tt := range []struct {
+		what             string
+		between          func(s *script) // the two plans of a document with the block 1 and the draft 2
+		after            func(s *script)
+		failed, reverted string // the document when the run ends with nothing written, and after one revert
+	}{
+		{what: "a planned block is written", between: func(s *script) { write(s, s.made, "w") }, failed: "1 delete, 2 delete +draft, 3 new +w", reverted: "1, 2 edit +draft"},
+		{what: "another block is written", between: func(s *script) { write(s, "5"+newID(), "w") }, failed: "1 delete, 2 delete +draft, 5 new +w", reverted: "1, 2 edit +draft"},
+		{what: "an old block is written", between: func(s *script) { write(s, s.one, "w") }, failed: "1 edit +w, 2 delete +draft", reverted: "1, 2 edit +draft"},
+		{
+			what: "the user has shown the draft", between: func(s *script) { write(s, s.made, "w"); settle(s, s.two, record.Revert) },
+			failed: "1 delete, 2 edit +draft, 3 new +w", reverted: "1, 2 edit +draft",
+		},
+		{
+			what: "the user has accepted what is written", between: func(s *script) { write(s, s.made, "w"); settle(s, s.made, record.Accept) },
+			failed: "1 delete, 2 delete +draft, 3 w", reverted: "1, 2 edit +draft, 3 w",
+		},
+		{
+			what: "the user has added a block", between: func(s *script) {
+				write(s, s.made, "w")
+				_, err := s.store.AddBlock(s.ctx, s.owner, s.doc, record.NewBlock{ID: "6" + newID(), Type: "md", Content: "mine"}, nil)
+				must(s.fixture, err)
+			},
+			failed: "1 delete, 2 delete +draft, 3 new +w, 6 mine", reverted: "1, 2 edit +draft, 6 mine",
+		},
+		{
+			what: "the user shows what was written", between: func(s *script) { write(s, s.made, "w") }, after: func(s *script) { settle(s, s.made, record.Revert) },
+			failed: "1 delete, 2 delete +draft, 3 new +w", reverted: "1, 2 edit +draft",
+		},
+		{
+			what: "the user shows and drops what was written", between: func(s *script) { write(s, s.made, "w") },
+			after:  func(s *script) { settle(s, s.made, record.Revert); settle(s, s.made, record.Revert) },
+			failed: "1, 2 edit +draft", reverted: "1, 2 edit +draft",
+		},
+		{
+			what: "planned and written a third time", between: func(s *script) { write(s, s.made, "w") },
+			after: func(s *script) {
+				planned(s, "7"+newID())
+				write(s, s.document(s.doc).Blocks[3].ID, "x")
+				planned(s, "8"+newID())
+			},
+			failed: "1 delete, 2 delete +draft, 3 new +w, 7 new +x", reverted: "1, 2 edit +draft",
+		},
+	} {
+		for _, fails := range []bool{false, true} {
+			s := &script{fixture: f, one: "1" + newID(), two: "2" + newID(), made: "3" + newID()}
+			s.doc = f.doc(s.one, s.two)
+			f.write(s.doc, s.two, "draft")
+			before := f.document(s.doc)
+			planned(s, s.made)
+			tt.between(s)
+			planned(s, "4"+newID())
+			if tt.after != nil {
+				tt.after(s)
+			}
+			if fails {
+				_, err := f.store.DropPlanned(f.ctx, f.owner, s.doc, begun.RunID)
+				must(f, err)
+				equal(f, tt.what+", and the run fails", shape(f.document(s.doc)), tt.failed)
+			}
+			d, err := f.store.SettleDocument(f.ctx, f.owner, s.doc, record.Revert, nil)
+			must(f, err)
+			if fails && tt.failed == tt.reverted {
+				continue // the plan was undone
+			}
+			equal(f, tt.what+", and all is reverted", shape(d), tt.reverted)
+			equal(f, tt.what+", and its title", d.NewTitle, "")
+			if tt.reverted == shape(before) {
+				untouched(f, tt.what+", and all is reverted", d, before)
+			}
+		}
+	}
+}
+
 // A planned block that the user fills before the model does is the user's: accepting the
 // document does not empty it. What the model writes later is a proposal.
 func testPlanFilledByUser(f *fixture) {

@@ -158,6 +158,13 @@ func testDocumentRestored(f *fixture) {
 	must(f, err)
 	equal(f, "restored", shape(restored), "a, b, c")
 	equal(f, "a new revision", restored.Revision, after.Revision+1)
+	repeated, err := f.store.RestoreDocument(f.ctx, f.owner, doc, items[0].Revision, record.Match{after.Revision}) // the answer was lost
+	must(f, err)
+	untimed(f, "repeated", repeated, restored)
+	_, err = f.store.RestoreDocument(f.ctx, f.owner, doc, items[1].Revision, record.Match{after.Revision})
+	fails(f, "another version", err, schemas.ErrStale)
+	_, err = f.store.RestoreDocument(f.ctx, f.owner, doc, 1_000, record.Match{after.Revision})
+	fails(f, "an unknown version at an earlier revision", err, schemas.ErrStale)
 	untimed(f, "read again", f.document(doc), restored)
 	items, lines = f.versions(doc)
 	equal(f, "and the one before", lines, []string{"restored Title 2", "accepted Title 3", "edited Title 1"})

@@ -544,7 +544,9 @@ export interface paths {
          * Add a block
          * @description The user's own block: its content is `current` at once. `after_block_id`
          *     is the block that it comes after, an empty one means the front; without
-         *     it the block goes to the end.
+         *     it the block goes to the end. A block that the document already has, with
+         *     the same `id` and content, is answered as it is: an addition may be
+         *     repeated, also with the `ETag` from before it.
          */
         post: operations["postBlock"];
         delete?: never;
@@ -569,7 +571,7 @@ export interface paths {
          * Accept all that is pending
          * @description All in one transaction: new content becomes current, moved blocks move, deleted ones are removed, and a new title
          *     takes effect. A block that is only planned, and has no content yet, stays pending. If nothing else is pending, the
-         *     document does not change.
+         *     document does not change. The last decision may be repeated with the `ETag` from before it.
          */
         post: operations["acceptDocument"];
         delete?: never;
@@ -592,9 +594,10 @@ export interface paths {
         put?: never;
         /**
          * Revert all that is pending
-         * @description All in one transaction: the document is as it was, new blocks and a new title are gone. A plan is one change: the
-         *     blocks that it replaced come back, with their pending changes still pending, as `pending` says; reverting again
-         *     drops that. If nothing is pending, the document does not change.
+         * @description All in one transaction: the document is as it was, new blocks and a new title are gone. The plan of an answer is one
+         *     change, also if the answer has planned again: the blocks that it replaced come back, with their pending changes
+         *     still pending, as `pending` says; reverting again drops that. If nothing is pending, the document does not change.
+         *     The last decision may be repeated with the `ETag` from before it.
          */
         post: operations["revertDocument"];
         delete?: never;
@@ -703,7 +706,8 @@ export interface paths {
         /**
          * Go back to a version
          * @description The version's content becomes current, as a new revision; the content before that becomes a version too. While
-         *     changes are pending, which would be lost, the response is 409 with the code `conflict`.
+         *     changes are pending, which would be lost, the response is 409 with the code `conflict`. While nothing has changed
+         *     since, the request may be repeated with the `ETag` from before it.
          */
         post: operations["restoreDocument"];
         delete?: never;
@@ -789,7 +793,8 @@ export interface paths {
          * Accept the pending changes of a block
          * @description `new` becomes `current`, a move takes effect, a block that is marked as
          *     deleted is removed. A block without pending changes is not changed, nor is
-         *     one that is only planned and has no content yet.
+         *     one that is only planned and has no content yet. The last decision may be
+         *     repeated with the `ETag` from before it.
          */
         post: operations["acceptBlock"];
         delete?: never;
@@ -815,7 +820,8 @@ export interface paths {
         put?: never;
         /**
          * Revert the pending changes of a block
-         * @description `new` is dropped; a block that has nothing else is removed. If nothing is pending, the block does not change.
+         * @description `new` is dropped; a block that has nothing else is removed. If nothing is pending, the block does not change. The last
+         *     decision may be repeated with the `ETag` from before it.
          */
         post: operations["revertBlock"];
         delete?: never;
