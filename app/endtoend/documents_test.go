@@ -112,16 +112,21 @@ func TestApplyOverHTTP(t *testing.T) {
 		t.Errorf("applying the answer of another user: status %d, want 404", got.Status)
 	}
 	var wg sync.WaitGroup
-	statuses := make([]int, 2)
-	for i := range statuses {
-		wg.Go(func() {
-			statuses[i] = client.Ask("ann", "POST", "/api/blocks/"+added.ID+"/accept", fmt.Sprintf("%q", fmt.Sprint(added.Revision)), nil).Status
-		})
+	decide := func(decision string) apptest.Reply {
+		return client.Ask("ann", "POST", "/api/blocks/"+added.ID+"/"+decision, fmt.Sprintf("%q", fmt.Sprint(added.Revision)), nil)
+	}
+	accepted := make([]apptest.Reply, 2)
+	for i := range accepted {
+		wg.Go(func() { accepted[i] = decide("accept") })
 	}
 	wg.Wait()
-	slices.Sort(statuses)
-	if !slices.Equal(statuses, []int{http.StatusOK, http.StatusPreconditionFailed}) {
-		t.Errorf("two accepts at once: statuses %v, want 200 and 412", statuses)
+	for _, got := range accepted {
+		if got.Status != http.StatusOK || got.Body != accepted[0].Body {
+			t.Errorf("two accepts at once: status %d: %s, want 200 and the same block for both: one has sent the other again", got.Status, got.Body)
+		}
+	}
+	if got := decide("revert"); got.Status != http.StatusPreconditionFailed {
+		t.Errorf("a revert of what was accepted at that revision: status %d, want 412", got.Status)
 	}
 	client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "own", "type": "md", "content": "Mine"})
 	target := apptest.Decode[schemas.Block](t, client.Must("POST", path, map[string]any{"document_id": "doc1", "target_block_id": "own"}))
