@@ -256,7 +256,7 @@ func (d *change) unhideAll(plan int) (shown bool, err error) {
 // unhide restores the hidden blocks in scope to their state before the plan;
 // shown reports whether there were any.
 func (d *change) unhide(kept, scope string, args ...any) (shown bool, err error) {
-	done := d.tx.Exec(`UPDATE blocks SET kept_plan = 0, kept_state = `+kept+`, decided = -revision, revision = ?, changed_at = ?, state = CASE
+	done := d.tx.Exec(`UPDATE blocks SET kept_plan = 0, kept_state = `+kept+`, `+d.decided(record.Revert)+`revision = ?, changed_at = ?, state = CASE
 		WHEN kept_state = 'pending_delete' THEN 'pending_delete' WHEN current IS NULL THEN 'pending_new'
 		WHEN new IS NOT NULL OR new_meta IS NOT NULL THEN 'pending_edit' WHEN new_position IS NOT NULL THEN 'pending_move' ELSE 'clean' END
 		WHERE owner = ? AND document_id = ? AND kept_plan > 0`+scope, append([]any{d.upcoming(), d.now, d.owner, d.row.ID}, args...)...)

@@ -22,9 +22,9 @@ import (
 var (
 	settleGone = map[record.Settle]string{record.Accept: "state = 'pending_delete'", record.Revert: "kept_plan = 0 AND state = 'pending_new'"}
 	settleKept = map[record.Settle]string{
-		record.Accept: `decided = revision, current = COALESCE(new, current), meta = COALESCE(new_meta, meta), position = COALESCE(new_position, position),
+		record.Accept: `current = COALESCE(new, current), meta = COALESCE(new_meta, meta), position = COALESCE(new_position, position),
 			kept_state = NULLIF(kept_state, ` + changedSince + `), size = octet_length(COALESCE(new, current)) + COALESCE(octet_length(COALESCE(new_meta, meta)), 0)`,
-		record.Revert: `decided = -revision, kept_state = CASE WHEN kept_state = ` + changedSince + ` THEN 'clean' ELSE kept_state END, size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
+		record.Revert: `kept_state = CASE WHEN kept_state = ` + changedSince + ` THEN 'clean' ELSE kept_state END, size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
 	}
 	settled = map[record.Settle]string{record.Accept: " AND NOT (" + unwritten + ")"}
 )
@@ -43,12 +43,24 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 	}
 	scope = " WHERE owner = ? AND document_id = ?" + scope + " AND "
 	args = append([]any{d.owner, d.row.ID}, args...)
-	kept := d.tx.Exec("UPDATE blocks SET "+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, state = 'clean', revision = ?, changed_at = ?"+
+	kept := d.tx.Exec("UPDATE blocks SET "+d.decided(decision)+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, state = 'clean', revision = ?, changed_at = ?"+
 		scope+"kept_plan = 0 AND state <> 'clean'"+settled[decision], append([]any{d.upcoming(), d.now}, args...)...)
 	if kept.RowsAffected > 0 {
 		d.next()
 	}
 	return gone, gone || kept.RowsAffected > 0, kept.Error
+}
+
+// decided stores in blocks which of their revisions the user decides about; a run decides nothing.
+func (d *change) decided(decision record.Settle) string {
+	switch {
+	case record.FenceOf(d.tx.Statement.Context) != record.Fence{}:
+		return ""
+	case decision == record.Revert:
+		return "decided = -revision, "
+	default:
+		return "decided = revision, "
+	}
 }
 
 // about is how a decision about a revision is stored: that of a revert is negative.
