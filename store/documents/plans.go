@@ -166,11 +166,10 @@ func (d *change) undoRepeat() error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.unhide("kept_state", " AND kept_plan = ? AND kept_state IN ("+writtenBefore+", "+besideBefore+")", len(plans)); err != nil {
+	if _, err := d.unhide(restoredAlone, " AND kept_plan = ? AND "+repeated, len(plans)); err != nil {
 		return err
 	}
-	return d.exec("UPDATE blocks SET kept_state = CASE kept_state WHEN "+besideBefore+" THEN 'clean' END"+
-		" WHERE owner = ? AND document_id = ? AND kept_plan = 0 AND kept_state IN ("+writtenBefore+", "+besideBefore+")", d.owner, d.row.ID)
+	return d.exec("UPDATE blocks SET kept_state = NULLIF("+beforeRepeat+", '') WHERE owner = ? AND document_id = ? AND kept_plan = 0 AND "+repeated, d.owner, d.row.ID)
 }
 
 // undoPlan undoes the last plan, of which nothing is left.
@@ -204,7 +203,7 @@ func (d *change) hide(title, run string) error {
 	case d.row.Title:
 		title = ""
 	}
-	kept := "CASE WHEN " + sinceThePlan + " THEN " + writtenBefore + " ELSE " + besideBefore + " END"
+	kept := beforeRepeat + " || CASE state WHEN 'pending_delete' THEN '-' ELSE '+' END"
 	if run == "" || len(plans) == 0 || d.row.PlannedBy == nil || *d.row.PlannedBy != run {
 		kept, plans = "state", append(plans, before)
 	}
@@ -220,13 +219,13 @@ func (d *change) hide(title, run string) error {
 
 // Values of kept_state of a block that no plan hides, beside its state: then it is older than
 // the last plan, or the user's own. NULL is a block that the plan has added, or of which the
-// user has accepted something since. The last two are also those of a block that was hidden
-// when the run of the plan has planned again.
+// user has accepted something since. When the run of the plan plans again, a block that is
+// hidden only then keeps this with a sign: '-' if it was to be deleted, else '+'.
 const (
-	changedSince  = "'changed'" // older or the user's own, and a run has proposed something since
-	appliedSince  = "'applied'" // what waits is of the user, from a chat
-	writtenBefore = "'written'" // one of the above when the run has planned again
-	besideBefore  = "'beside'"  // older or the user's own when the run has planned again
+	changedSince = "'changed'" // older or the user's own, and a run has proposed something since
+	appliedSince = "'applied'" // what waits is of the user, from a chat
+	repeated     = "(kept_state LIKE '%+' OR kept_state LIKE '%-')"
+	beforeRepeat = "rtrim(COALESCE(kept_state, ''), '+-')"
 )
 
 // Values that unhide gives a block which is restored by itself, while its plan stays, and one
@@ -241,7 +240,7 @@ const (
 // and of one that the run has written before it has planned again.
 const (
 	ofThePlan    = "kept_plan = 0 AND (kept_state IS NULL OR kept_state = " + changedSince + ")"
-	sinceThePlan = "(kept_state IS NULL OR kept_state IN (" + changedSince + ", " + appliedSince + ", " + writtenBefore + "))"
+	sinceThePlan = beforeRepeat + " IN ('', " + changedSince + ", " + appliedSince + ")"
 )
 
 // unhideAll restores all blocks that a plan hides. Those that were restored by themselves are
@@ -257,7 +256,7 @@ func (d *change) unhideAll(plan int) (shown bool, err error) {
 // shown reports whether there were any.
 func (d *change) unhide(kept, scope string, args ...any) (shown bool, err error) {
 	done := d.tx.Exec(`UPDATE blocks SET kept_plan = 0, kept_state = `+kept+`, `+d.decided(record.Revert)+`revision = ?, changed_at = ?, state = CASE
-		WHEN kept_state = 'pending_delete' THEN 'pending_delete' WHEN current IS NULL THEN 'pending_new'
+		WHEN kept_state = 'pending_delete' OR kept_state LIKE '%-' THEN 'pending_delete' WHEN current IS NULL THEN 'pending_new'
 		WHEN new IS NOT NULL OR new_meta IS NOT NULL THEN 'pending_edit' WHEN new_position IS NOT NULL THEN 'pending_move' ELSE 'clean' END
 		WHERE owner = ? AND document_id = ? AND kept_plan > 0`+scope, append([]any{d.upcoming(), d.now, d.owner, d.row.ID}, args...)...)
 	if done.RowsAffected > 0 {

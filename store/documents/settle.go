@@ -196,7 +196,7 @@ func (d *change) revertAll() error {
 		waiting = *d.row.NewTitle
 	}
 	for ; len(plans) > 0 && !undone; plans = plans[:len(plans)-1] {
-		if _, err := d.unhide("kept_state", " AND kept_plan = ? AND kept_state = "+writtenBefore, len(plans)); err != nil {
+		if _, err := d.unhide(restoredAlone, " AND kept_plan = ? AND "+sinceThePlan, len(plans)); err != nil {
 			return err
 		}
 		_, changed, err := d.settle(record.Revert, " AND "+sinceThePlan)
