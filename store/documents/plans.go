@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -58,13 +59,22 @@ func (d *change) setPlans(title string, plans []string, by string) error {
 		d.row.NewTitle, d.row.Plans, d.row.PlannedBy, d.next(), d.now, d.owner, d.row.ID)
 }
 
+// repeatMark follows the title before a plan that its run has made again: it is one change with
+// the plan before it. No pending title ends with it.
+const repeatMark = "\n"
+
 // dropTitles drops the pending title and those before each plan.
 func (d *change) dropTitles() error {
 	plans, err := d.plans()
 	if err != nil {
 		return err
 	}
-	return d.setPlans("", make([]string, len(plans)), *cmp.Or(d.row.PlannedBy, new(string)))
+	for i, before := range plans {
+		if plans[i] = ""; strings.HasSuffix(before, repeatMark) {
+			plans[i] = repeatMark
+		}
+	}
+	return d.setPlans("", plans, *cmp.Or(d.row.PlannedBy, new(string)))
 }
 
 // PlanDocument proposes a new structure. The blocks of the document are hidden
@@ -146,48 +156,39 @@ func (d *change) dropPlanned(run string) (dropped []schemas.Block, err error) {
 			return nil, err
 		}
 	}
-	for undo := []func() error{d.undoRepeat, d.undoPlan}; len(undo) > 0; undo = undo[1:] {
+	for again := true; again; {
 		left := 0
 		err = sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*)"+scope+ofThePlan, d.owner, d.row.ID), &left)
 		if err != nil || left > 0 || d.row.Plans == nil { // the user has accepted the plan
 			return dropped, err
 		}
-		if err := undo[0](); err != nil {
+		if again, err = d.undoPlan(run); err != nil {
 			return dropped, err
 		}
 	}
 	return dropped, nil
 }
 
-// undoRepeat undoes what the run has planned after it had written, of which nothing is left:
-// the blocks that were visible then come back.
-func (d *change) undoRepeat() error {
+// undoPlan undoes the last plan of the run, of which nothing is left; again reports whether
+// the plan before it is the run's too.
+func (d *change) undoPlan(run string) (again bool, err error) {
 	plans, err := d.plans()
 	if err != nil {
-		return err
-	}
-	if _, err := d.unhide(restoredAlone, " AND kept_plan = ? AND "+repeated, len(plans)); err != nil {
-		return err
-	}
-	return d.exec("UPDATE blocks SET kept_state = NULLIF("+beforeRepeat+", '') WHERE owner = ? AND document_id = ? AND kept_plan = 0 AND "+repeated, d.owner, d.row.ID)
-}
-
-// undoPlan undoes the last plan, of which nothing is left.
-func (d *change) undoPlan() error {
-	plans, err := d.plans()
-	if err != nil {
-		return err
+		return false, err
 	}
 	last := len(plans) - 1
-	if _, err := d.unhideAll(len(plans)); err != nil {
-		return err
+	before, again := strings.CutSuffix(plans[last], repeatMark)
+	if _, err := d.unhideAll(len(plans), again); err != nil {
+		return again, err
 	}
-	return d.setPlans(plans[last], plans[:last], "")
+	if !again {
+		run = ""
+	}
+	return again, d.setPlans(before, plans[:last], run)
 }
 
 // hide begins a plan of a run: it hides all blocks that are not hidden yet, and makes
-// the title pending. A run has one plan, which it may make again: what it has written since
-// is undone together with it.
+// the title pending. When a run plans again, the user reverts all of its plans at once.
 func (d *change) hide(title, run string) error {
 	plans, err := d.plans()
 	if err != nil {
@@ -197,16 +198,17 @@ func (d *change) hide(title, run string) error {
 	if d.row.NewTitle != nil {
 		before = *d.row.NewTitle
 	}
-	switch title {
+	switch title = strings.TrimRight(title, repeatMark); title {
 	case "":
 		title = before
 	case d.row.Title:
 		title = ""
 	}
-	kept := beforeRepeat + " || CASE state WHEN 'pending_delete' THEN '-' ELSE '+' END"
-	if run == "" || len(plans) == 0 || d.row.PlannedBy == nil || *d.row.PlannedBy != run {
-		kept, plans = "state", append(plans, before)
+	kept := "state"
+	if run != "" && len(plans) > 0 && d.row.PlannedBy != nil && *d.row.PlannedBy == run {
+		kept, before = beforeRepeat+" || CASE state WHEN 'pending_delete' THEN '-' ELSE '+' END", before+repeatMark
 	}
+	plans = append(plans, before)
 	if err := d.exec("UPDATE blocks SET kept_plan = ?, kept_state = "+kept+", state = 'pending_delete', revision = ?, changed_at = ?"+
 		" WHERE owner = ? AND document_id = ? AND kept_plan = 0", len(plans), d.upcoming(), d.now, d.owner, d.row.ID); err != nil {
 		return err
@@ -224,7 +226,6 @@ func (d *change) hide(title, run string) error {
 const (
 	changedSince = "'changed'" // older or the user's own, and a run has proposed something since
 	appliedSince = "'applied'" // what waits is of the user, from a chat
-	repeated     = "(kept_state LIKE '%+' OR kept_state LIKE '%-')"
 	beforeRepeat = "rtrim(COALESCE(kept_state, ''), '+-')"
 )
 
@@ -233,6 +234,7 @@ const (
 const (
 	restoredAlone = "kept_state"
 	restored      = "NULL"
+	restoredAgain = "NULLIF(" + beforeRepeat + ", '')" // the run's earlier plan stays
 )
 
 // Conditions of blocks that no plan hides: ofThePlan of one that is the last plan's or that
@@ -244,12 +246,16 @@ const (
 )
 
 // unhideAll restores all blocks that a plan hides. Those that were restored by themselves are
-// no longer older than the last plan that is left.
-func (d *change) unhideAll(plan int) (shown bool, err error) {
-	if err := d.exec("UPDATE blocks SET kept_state = NULL WHERE owner = ? AND document_id = ? AND kept_plan = 0", d.owner, d.row.ID); err != nil {
+// no longer older than the last plan that is left, unless it is of the same run.
+func (d *change) unhideAll(plan int, again bool) (shown bool, err error) {
+	kept := restored
+	if again {
+		kept = restoredAgain
+	}
+	if err := d.exec("UPDATE blocks SET kept_state = "+kept+" WHERE owner = ? AND document_id = ? AND kept_plan = 0", d.owner, d.row.ID); err != nil {
 		return false, err
 	}
-	return d.unhide(restored, " AND kept_plan = ?", plan)
+	return d.unhide(kept, " AND kept_plan = ?", plan)
 }
 
 // unhide restores the hidden blocks in scope to their state before the plan;

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -180,7 +181,8 @@ func (d *change) acceptAll() error {
 		d.row.Title, d.next(), d.now, d.owner, d.row.ID)
 }
 
-// revertAll drops the changes since the last plan was first made and undoes that plan. A plan
+// revertAll drops the changes since the last plan and undoes that plan, and with it the plans
+// that its run has made before without another one in between. A plan
 // of which nothing is left is skipped. Changes that are older than the plan stay
 // pending, also those of a block that was restored by itself.
 func (d *change) revertAll() error {
@@ -195,7 +197,7 @@ func (d *change) revertAll() error {
 	if d.row.NewTitle != nil {
 		waiting = *d.row.NewTitle
 	}
-	for ; len(plans) > 0 && !undone; plans = plans[:len(plans)-1] {
+	for again := false; len(plans) > 0 && (again || !undone); plans = plans[:len(plans)-1] {
 		if _, err := d.unhide(restoredAlone, " AND kept_plan = ? AND "+sinceThePlan, len(plans)); err != nil {
 			return err
 		}
@@ -203,12 +205,13 @@ func (d *change) revertAll() error {
 		if err != nil {
 			return err
 		}
-		shown, err := d.unhideAll(len(plans))
+		var before string
+		before, again = strings.CutSuffix(plans[len(plans)-1], repeatMark)
+		shown, err := d.unhideAll(len(plans), again)
 		if err != nil {
 			return err
 		}
-		before := plans[len(plans)-1]
-		undone = changed || shown || before != waiting
+		undone = undone || changed || shown || before != waiting
 		waiting = before
 	}
 	if !undone {
