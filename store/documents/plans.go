@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -58,13 +59,22 @@ func (d *change) setPlans(title string, plans []string, by string) error {
 		d.row.NewTitle, d.row.Plans, d.row.PlannedBy, d.next(), d.now, d.owner, d.row.ID)
 }
 
+// repeatMark follows the title before a plan that its run has made again: it is one change with
+// the plan before it. No pending title ends with it.
+const repeatMark = "\n"
+
 // dropTitles drops the pending title and those before each plan.
 func (d *change) dropTitles() error {
 	plans, err := d.plans()
 	if err != nil {
 		return err
 	}
-	return d.setPlans("", make([]string, len(plans)), *cmp.Or(d.row.PlannedBy, new(string)))
+	for i, before := range plans {
+		if plans[i] = ""; strings.HasSuffix(before, repeatMark) {
+			plans[i] = repeatMark
+		}
+	}
+	return d.setPlans("", plans, *cmp.Or(d.row.PlannedBy, new(string)))
 }
 
 // PlanDocument proposes a new structure. The blocks of the document are hidden
@@ -146,49 +156,39 @@ func (d *change) dropPlanned(run string) (dropped []schemas.Block, err error) {
 			return nil, err
 		}
 	}
-	for undo := []func() error{d.undoRepeat, d.undoPlan}; len(undo) > 0; undo = undo[1:] {
+	for again := true; again; {
 		left := 0
 		err = sqldb.ScanRow(d.tx.Raw("SELECT COUNT(*)"+scope+ofThePlan, d.owner, d.row.ID), &left)
 		if err != nil || left > 0 || d.row.Plans == nil { // the user has accepted the plan
 			return dropped, err
 		}
-		if err := undo[0](); err != nil {
+		if again, err = d.undoPlan(run); err != nil {
 			return dropped, err
 		}
 	}
 	return dropped, nil
 }
 
-// undoRepeat undoes what the run has planned after it had written, of which nothing is left:
-// the blocks that were visible then come back.
-func (d *change) undoRepeat() error {
+// undoPlan undoes the last plan of the run, of which nothing is left; again reports whether
+// the plan before it is the run's too.
+func (d *change) undoPlan(run string) (again bool, err error) {
 	plans, err := d.plans()
 	if err != nil {
-		return err
-	}
-	if _, err := d.unhide("kept_state", " AND kept_plan = ? AND kept_state IN ("+writtenBefore+", "+besideBefore+")", len(plans)); err != nil {
-		return err
-	}
-	return d.exec("UPDATE blocks SET kept_state = CASE kept_state WHEN "+besideBefore+" THEN 'clean' END"+
-		" WHERE owner = ? AND document_id = ? AND kept_plan = 0 AND kept_state IN ("+writtenBefore+", "+besideBefore+")", d.owner, d.row.ID)
-}
-
-// undoPlan undoes the last plan, of which nothing is left.
-func (d *change) undoPlan() error {
-	plans, err := d.plans()
-	if err != nil {
-		return err
+		return false, err
 	}
 	last := len(plans) - 1
-	if _, err := d.unhideAll(len(plans)); err != nil {
-		return err
+	before, again := strings.CutSuffix(plans[last], repeatMark)
+	if _, err := d.unhideAll(len(plans), again); err != nil {
+		return again, err
 	}
-	return d.setPlans(plans[last], plans[:last], "")
+	if !again {
+		run = ""
+	}
+	return again, d.setPlans(before, plans[:last], run)
 }
 
 // hide begins a plan of a run: it hides all blocks that are not hidden yet, and makes
-// the title pending. A run has one plan, which it may make again: what it has written since
-// is undone together with it.
+// the title pending. When a run plans again, the user reverts all of its plans at once.
 func (d *change) hide(title, run string) error {
 	plans, err := d.plans()
 	if err != nil {
@@ -198,16 +198,17 @@ func (d *change) hide(title, run string) error {
 	if d.row.NewTitle != nil {
 		before = *d.row.NewTitle
 	}
-	switch title {
+	switch title = strings.TrimRight(title, repeatMark); title {
 	case "":
 		title = before
 	case d.row.Title:
 		title = ""
 	}
-	kept := "CASE WHEN " + sinceThePlan + " THEN " + writtenBefore + " ELSE " + besideBefore + " END"
-	if run == "" || len(plans) == 0 || d.row.PlannedBy == nil || *d.row.PlannedBy != run {
-		kept, plans = "state", append(plans, before)
+	kept := "state"
+	if run != "" && len(plans) > 0 && d.row.PlannedBy != nil && *d.row.PlannedBy == run {
+		kept, before = beforeRepeat+" || CASE state WHEN 'pending_delete' THEN '-' ELSE '+' END", before+repeatMark
 	}
+	plans = append(plans, before)
 	if err := d.exec("UPDATE blocks SET kept_plan = ?, kept_state = "+kept+", state = 'pending_delete', revision = ?, changed_at = ?"+
 		" WHERE owner = ? AND document_id = ? AND kept_plan = 0", len(plans), d.upcoming(), d.now, d.owner, d.row.ID); err != nil {
 		return err
@@ -220,13 +221,12 @@ func (d *change) hide(title, run string) error {
 
 // Values of kept_state of a block that no plan hides, beside its state: then it is older than
 // the last plan, or the user's own. NULL is a block that the plan has added, or of which the
-// user has accepted something since. The last two are also those of a block that was hidden
-// when the run of the plan has planned again.
+// user has accepted something since. When the run of the plan plans again, a block that is
+// hidden only then keeps this with a sign: '-' if it was to be deleted, else '+'.
 const (
-	changedSince  = "'changed'" // older or the user's own, and a run has proposed something since
-	appliedSince  = "'applied'" // what waits is of the user, from a chat
-	writtenBefore = "'written'" // one of the above when the run has planned again
-	besideBefore  = "'beside'"  // older or the user's own when the run has planned again
+	changedSince = "'changed'" // older or the user's own, and a run has proposed something since
+	appliedSince = "'applied'" // what waits is of the user, from a chat
+	beforeRepeat = "rtrim(COALESCE(kept_state, ''), '+-')"
 )
 
 // Values that unhide gives a block which is restored by itself, while its plan stays, and one
@@ -234,6 +234,7 @@ const (
 const (
 	restoredAlone = "kept_state"
 	restored      = "NULL"
+	restoredAgain = "NULLIF(" + beforeRepeat + ", '')" // the run's earlier plan stays
 )
 
 // Conditions of blocks that no plan hides: ofThePlan of one that is the last plan's or that
@@ -241,23 +242,27 @@ const (
 // and of one that the run has written before it has planned again.
 const (
 	ofThePlan    = "kept_plan = 0 AND (kept_state IS NULL OR kept_state = " + changedSince + ")"
-	sinceThePlan = "(kept_state IS NULL OR kept_state IN (" + changedSince + ", " + appliedSince + ", " + writtenBefore + "))"
+	sinceThePlan = beforeRepeat + " IN ('', " + changedSince + ", " + appliedSince + ")"
 )
 
 // unhideAll restores all blocks that a plan hides. Those that were restored by themselves are
-// no longer older than the last plan that is left.
-func (d *change) unhideAll(plan int) (shown bool, err error) {
-	if err := d.exec("UPDATE blocks SET kept_state = NULL WHERE owner = ? AND document_id = ? AND kept_plan = 0", d.owner, d.row.ID); err != nil {
+// no longer older than the last plan that is left, unless it is of the same run.
+func (d *change) unhideAll(plan int, again bool) (shown bool, err error) {
+	kept := restored
+	if again {
+		kept = restoredAgain
+	}
+	if err := d.exec("UPDATE blocks SET kept_state = "+kept+" WHERE owner = ? AND document_id = ? AND kept_plan = 0", d.owner, d.row.ID); err != nil {
 		return false, err
 	}
-	return d.unhide(restored, " AND kept_plan = ?", plan)
+	return d.unhide(kept, " AND kept_plan = ?", plan)
 }
 
 // unhide restores the hidden blocks in scope to their state before the plan;
 // shown reports whether there were any.
 func (d *change) unhide(kept, scope string, args ...any) (shown bool, err error) {
-	done := d.tx.Exec(`UPDATE blocks SET kept_plan = 0, kept_state = `+kept+`, decided = -revision, revision = ?, changed_at = ?, state = CASE
-		WHEN kept_state = 'pending_delete' THEN 'pending_delete' WHEN current IS NULL THEN 'pending_new'
+	done := d.tx.Exec(`UPDATE blocks SET kept_plan = 0, kept_state = `+kept+`, `+d.decided(record.Revert)+`revision = ?, changed_at = ?, state = CASE
+		WHEN kept_state = 'pending_delete' OR kept_state LIKE '%-' THEN 'pending_delete' WHEN current IS NULL THEN 'pending_new'
 		WHEN new IS NOT NULL OR new_meta IS NOT NULL THEN 'pending_edit' WHEN new_position IS NOT NULL THEN 'pending_move' ELSE 'clean' END
 		WHERE owner = ? AND document_id = ? AND kept_plan > 0`+scope, append([]any{d.upcoming(), d.now, d.owner, d.row.ID}, args...)...)
 	if done.RowsAffected > 0 {

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -22,9 +23,9 @@ import (
 var (
 	settleGone = map[record.Settle]string{record.Accept: "state = 'pending_delete'", record.Revert: "kept_plan = 0 AND state = 'pending_new'"}
 	settleKept = map[record.Settle]string{
-		record.Accept: `decided = revision, current = COALESCE(new, current), meta = COALESCE(new_meta, meta), position = COALESCE(new_position, position),
+		record.Accept: `current = COALESCE(new, current), meta = COALESCE(new_meta, meta), position = COALESCE(new_position, position),
 			kept_state = NULLIF(kept_state, ` + changedSince + `), size = octet_length(COALESCE(new, current)) + COALESCE(octet_length(COALESCE(new_meta, meta)), 0)`,
-		record.Revert: `decided = -revision, kept_state = CASE WHEN kept_state = ` + changedSince + ` THEN 'clean' ELSE kept_state END, size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
+		record.Revert: `kept_state = CASE WHEN kept_state = ` + changedSince + ` THEN 'clean' ELSE kept_state END, size = octet_length(current) + COALESCE(octet_length(meta), 0)`,
 	}
 	settled = map[record.Settle]string{record.Accept: " AND NOT (" + unwritten + ")"}
 )
@@ -43,12 +44,24 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 	}
 	scope = " WHERE owner = ? AND document_id = ?" + scope + " AND "
 	args = append([]any{d.owner, d.row.ID}, args...)
-	kept := d.tx.Exec("UPDATE blocks SET "+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, state = 'clean', revision = ?, changed_at = ?"+
+	kept := d.tx.Exec("UPDATE blocks SET "+d.decided(decision)+settleKept[decision]+", new = NULL, new_meta = NULL, new_position = NULL, state = 'clean', revision = ?, changed_at = ?"+
 		scope+"kept_plan = 0 AND state <> 'clean'"+settled[decision], append([]any{d.upcoming(), d.now}, args...)...)
 	if kept.RowsAffected > 0 {
 		d.next()
 	}
 	return gone, gone || kept.RowsAffected > 0, kept.Error
+}
+
+// decided stores in blocks which of their revisions the user decides about; a run decides nothing.
+func (d *change) decided(decision record.Settle) string {
+	switch {
+	case record.FenceOf(d.tx.Statement.Context) != record.Fence{}:
+		return ""
+	case decision == record.Revert:
+		return "decided = -revision, "
+	default:
+		return "decided = revision, "
+	}
 }
 
 // about is how a decision about a revision is stored: that of a revert is negative.
@@ -168,7 +181,8 @@ func (d *change) acceptAll() error {
 		d.row.Title, d.next(), d.now, d.owner, d.row.ID)
 }
 
-// revertAll drops the changes since the last plan was first made and undoes that plan. A plan
+// revertAll drops the changes since the last plan and undoes that plan, and with it the plans
+// that its run has made before without another one in between. A plan
 // of which nothing is left is skipped. Changes that are older than the plan stay
 // pending, also those of a block that was restored by itself.
 func (d *change) revertAll() error {
@@ -183,20 +197,21 @@ func (d *change) revertAll() error {
 	if d.row.NewTitle != nil {
 		waiting = *d.row.NewTitle
 	}
-	for ; len(plans) > 0 && !undone; plans = plans[:len(plans)-1] {
-		if _, err := d.unhide("kept_state", " AND kept_plan = ? AND kept_state = "+writtenBefore, len(plans)); err != nil {
+	for again := false; len(plans) > 0 && (again || !undone); plans = plans[:len(plans)-1] {
+		if _, err := d.unhide(restoredAlone, " AND kept_plan = ? AND "+sinceThePlan, len(plans)); err != nil {
 			return err
 		}
 		_, changed, err := d.settle(record.Revert, " AND "+sinceThePlan)
 		if err != nil {
 			return err
 		}
-		shown, err := d.unhideAll(len(plans))
+		var before string
+		before, again = strings.CutSuffix(plans[len(plans)-1], repeatMark)
+		shown, err := d.unhideAll(len(plans), again)
 		if err != nil {
 			return err
 		}
-		before := plans[len(plans)-1]
-		undone = changed || shown || before != waiting
+		undone = undone || changed || shown || before != waiting
 		waiting = before
 	}
 	if !undone {

@@ -138,6 +138,37 @@ func testRepeatedDecision(f *fixture) {
 			}
 		}
 	}
+	testUndoneByRun(f)
+}
+
+// testUndoneByRun lets a run undo what it has done, which is no decision of the user.
+func testUndoneByRun(f *fixture) {
+	begun := f.begin("undoes what it does")
+	f.mustCommit(begun)
+	run := record.WithFence(f.ctx, record.Fence{RunID: begun.RunID, Attempt: 1})
+	planned := func(id, _ string) {
+		_, err := f.store.PlanDocument(run, f.owner, id, plan("Plan", newID()))
+		must(f, err)
+	}
+	for what, script := range map[string][]func(id, block string){
+		"planned, and planned again": {planned, planned},
+		"written, dropped and written again": {
+			func(id, block string) { f.write(id, block, "draft") },
+			func(id, block string) {
+				_, err := f.store.SettleBlock(run, f.owner, block, record.Revert, nil)
+				must(f, err)
+				f.write(id, block, "draft")
+			},
+		},
+	} {
+		block := newID()
+		id := f.doc(block)
+		script[0](id, block)
+		match := record.Match{f.document(id).Blocks[0].Revision}
+		script[1](id, block)
+		_, err := f.store.SettleBlock(f.ctx, f.owner, block, record.Revert, match)
+		fails(f, what, err, schemas.ErrStale)
+	}
 }
 
 // order is the first letters of the document's blocks.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -39,9 +40,11 @@ type planModel struct {
 	before  schemas.Document // what the run has found
 	title   string           // that waits when the plan is undone
 	of      map[string]*blockModel
-	earlier bool // the run has written something before it has planned again
-	over    bool // the user has decided about the whole document
-	looks   bool // the user only shows what is hidden, and reverts all
+	earlier bool            // the run has written something before it has planned again
+	over    bool            // the user has decided about the whole document
+	looks   bool            // the user only shows what is hidden, and reverts all
+	hidden  map[string]bool // blocks by a plan
+	twice   map[string]bool // blocks that an earlier plan has hidden before
 }
 
 // blockModel is what a block must have at the end.
@@ -71,6 +74,9 @@ func (m *planModel) plan(fence record.Fence) {
 	ids := []string{m.id("p"), m.id("p")}
 	_, err := m.store.PlanDocument(record.WithFence(m.ctx, fence), m.owner, m.doc, plan("Plan "+ids[0], ids...))
 	m.say("plan %v: %v", ids, err)
+	for _, b := range m.document(m.doc).Blocks {
+		m.hidden[b.ID] = !slices.Contains(ids, b.ID)
+	}
 }
 
 func (m *planModel) write(id, content string, fence record.Fence) error {
@@ -79,7 +85,7 @@ func (m *planModel) write(id, content string, fence record.Fence) error {
 }
 
 func (m *planModel) script() {
-	m.doc, m.of = m.fixture.doc(), make(map[string]*blockModel)
+	m.doc, m.of, m.hidden = m.fixture.doc(), make(map[string]*blockModel), make(map[string]bool)
 	for range 3 {
 		_, err := m.store.AddBlock(m.ctx, m.owner, m.doc, record.NewBlock{ID: m.id("o"), Type: "md", Content: "old"}, nil)
 		must(m.fixture, err)
@@ -87,10 +93,16 @@ func (m *planModel) script() {
 	if m.rnd.IntN(3) == 0 {
 		m.plan(record.Fence{})
 		must(m.fixture, m.write(m.id("n"), "older", record.Fence{}))
+		m.twice = maps.Clone(m.hidden)
 	}
 	if m.rnd.IntN(3) == 0 {
 		err := m.write(m.document(m.doc).Blocks[0].ID, "older", record.Fence{})
 		m.say("an older proposal: %v", err)
+	}
+	if m.rnd.IntN(3) == 0 {
+		id := m.document(m.doc).Blocks[1].ID
+		_, err := m.store.ProposeDelete(m.ctx, m.owner, m.doc, id)
+		m.say("an older deletion of %s: %v", id, err)
 	}
 	m.before = m.document(m.doc)
 	m.title = m.before.NewTitle
@@ -119,7 +131,7 @@ func (m *planModel) revert() {
 	must(m.fixture, err)
 	replaced := make(map[string]bool) // hidden by an earlier plan and shown, or a draft that was shown and written
 	for _, b := range m.before.Blocks {
-		replaced[b.ID] = b.State == schemas.BlockPendingDelete || b.State != schemas.BlockClean && (m.known(b.ID).written || m.known(b.ID).moved)
+		replaced[b.ID] = m.twice[b.ID] || b.State != schemas.BlockClean && (m.known(b.ID).written || m.known(b.ID).moved)
 	}
 	left := func(d schemas.Document) schemas.Document {
 		d.Pending = nil
@@ -150,6 +162,7 @@ func (m *planModel) runActs(blocks []schemas.Block) {
 		err := m.write(b.ID, "of the run", m.run)
 		m.say("the run writes %s: %v", b.ID, err)
 		if err == nil {
+			delete(m.hidden, b.ID)
 			m.known(b.ID).written, m.known(b.ID).user = true, ""
 			if b.Current != nil && strings.HasPrefix(*b.Current, "of the user") {
 				m.known(b.ID).user = *b.Current
@@ -159,6 +172,7 @@ func (m *planModel) runActs(blocks []schemas.Block) {
 		moved, err := m.store.ProposeMove(ctx, m.owner, m.doc, b.ID, new(""))
 		m.say("the run moves %s: %v", b.ID, err)
 		if err == nil && moved.Revision != b.Revision {
+			delete(m.hidden, b.ID)
 			m.known(b.ID).moved = true
 		}
 	default:
@@ -173,7 +187,8 @@ func (m *planModel) runActs(blocks []schemas.Block) {
 func (m *planModel) userActs(blocks []schemas.Block) {
 	b := m.any(blocks)
 	if m.looks {
-		if b.State == schemas.BlockPendingDelete {
+		if m.hidden[b.ID] {
+			delete(m.hidden, b.ID)
 			_, err := m.store.SettleBlock(m.ctx, m.owner, b.ID, record.Revert, nil)
 			m.say("the user shows %s: %v", b.ID, err)
 		}

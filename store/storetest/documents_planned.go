@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"cmp"
+
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -144,6 +146,7 @@ func testPlanMadeAgain(f *fixture) {
 		between          func(s *script) // the two plans of a document with the block 1 and the draft 2
 		after            func(s *script)
 		failed, reverted string // the document when the run ends with nothing written, and after one revert
+		title            string // that waits when the run ends with nothing written, "Plan 3" if empty
 	}{
 		{what: "a planned block is written", between: func(s *script) { write(s, s.made, "w") }, failed: "1 delete, 2 delete +draft, 3 new +w", reverted: "1, 2 edit +draft"},
 		{what: "another block is written", between: func(s *script) { write(s, "5"+newID(), "w") }, failed: "1 delete, 2 delete +draft, 5 new +w", reverted: "1, 2 edit +draft"},
@@ -180,7 +183,7 @@ func testPlanMadeAgain(f *fixture) {
 				write(s, s.document(s.doc).Blocks[3].ID, "x")
 				planned(s, "8"+newID())
 			},
-			failed: "1 delete, 2 delete +draft, 3 new +w, 7 new +x", reverted: "1, 2 edit +draft",
+			failed: "1 delete, 2 delete +draft, 3 delete +w, 7 new +x", title: "Plan 7", reverted: "1, 2 edit +draft",
 		},
 	} {
 		for _, fails := range []bool{false, true} {
@@ -197,7 +200,11 @@ func testPlanMadeAgain(f *fixture) {
 			if fails {
 				_, err := f.store.DropPlanned(f.ctx, f.owner, s.doc, begun.RunID)
 				must(f, err)
-				equal(f, tt.what+", and the run fails", shape(f.document(s.doc)), tt.failed)
+				failed := f.document(s.doc)
+				equal(f, tt.what+", and the run fails", shape(failed), tt.failed)
+				if tt.failed != tt.reverted {
+					equal(f, tt.what+", and the title of the failed run", failed.NewTitle, cmp.Or(tt.title, "Plan 3"))
+				}
 			}
 			d, err := f.store.SettleDocument(f.ctx, f.owner, s.doc, record.Revert, nil)
 			must(f, err)
