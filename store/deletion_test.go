@@ -217,3 +217,28 @@ func TestDeleteDocumentInSteps(t *testing.T) {
 		t.Errorf("got %v, want that the document has gone", err)
 	}
 }
+
+// After many runs of a clock that was ahead, each step of a sweep looks once for the next run
+// whose end is not in the future: to look for it after each run would read the others so often.
+func TestSweepAfterAWrongClock(t *testing.T) {
+	s := fillChats(t, 60, 10)
+	now := time.Now()
+	wrong := now.AddDate(1, 0, 0).UnixMicro()
+	if err := s.Fill(fmt.Sprintf("UPDATE runs SET created_at = %d, ended_at = %d WHERE place < 60", wrong, wrong)); err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	if err := s.OnReadToWrite(func(statement string) { looked += strings.Count(statement, "ended_at <=") }); err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	for at := int64(0); at > 0 || steps == 0; steps++ {
+		var err error
+		if at, _, err = s.DropLogs(t.Context(), at, now, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if looked == 0 || looked > steps {
+		t.Errorf("%d steps have looked %d times, want once each at most", steps, looked)
+	}
+}

@@ -46,6 +46,13 @@ func (s *Store) OnWrite(f func(statement string)) error {
 	})
 }
 
+// OnReadToWrite calls f with each statement that reads through gorm in a transaction that writes.
+func (s *Store) OnReadToWrite(f func(statement string)) error {
+	return s.db.Write(context.Background(), func(tx *gorm.DB) error {
+		return tx.Callback().Row().After("gorm:row").Register("test:statement", func(tx *gorm.DB) { f(tx.Statement.SQL.String()) })
+	})
+}
+
 const (
 	// CurrentAnswer finds the answer that a queued run replaces.
 	CurrentAnswer = currentAnswer

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -48,6 +49,9 @@ func (s *Store) DropLogs(ctx context.Context, after int64, before, now time.Time
 		if err := tx.Raw(startedRuns, next, sweptRuns).Scan(&rows).Error; err != nil {
 			return err
 		}
+		if err := guessEnds(tx, rows, now); err != nil {
+			return err
+		}
 		more := len(rows) == sweptRuns
 		for i, deleted := 0, int64(0); i < len(rows); i++ {
 			r := &rows[i]
@@ -59,10 +63,7 @@ func (s *Store) DropLogs(ctx context.Context, after int64, before, now time.Time
 				more = false
 				break
 			}
-			old, err := r.endedBefore(tx, before, now)
-			if err != nil {
-				return err
-			}
+			old := r.State.Terminal() && r.EndedAt < values.Micros(before)
 			if old && r.Stored {
 				n, err := dropLog(tx, r.ID)
 				if err != nil {
@@ -117,20 +118,28 @@ func (r *startedRun) startedSince(since, now time.Time) bool {
 	return r.CreatedAt >= values.Micros(since) && r.CreatedAt <= values.Micros(now.Add(aheadClock))
 }
 
-// endedBefore reports whether the run has ended before a time. If the clock was wrong and it
-// ends in the future, it has ended before if the next one has whose end is not: else no log
-// would be deleted until that future. No other is read: nobody else writes meanwhile.
-func (r *startedRun) endedBefore(tx *gorm.DB, before, now time.Time) (bool, error) {
-	switch at, future := values.Micros(before), values.Micros(now.Add(aheadClock)); {
-	case !r.State.Terminal():
-		return false, nil
-	case r.EndedAt > future:
-		old, err := sqldb.Number(tx, `SELECT COUNT(*) FROM (SELECT ended_at FROM runs WHERE place > ? AND ended_at > 0 AND ended_at <= ? ORDER BY place LIMIT 1) AS next
-			WHERE ended_at < ?`, r.Place, future, at)
-		return old > 0, err
-	default:
-		return r.EndedAt < at, nil
+// guessEnds gives runs that end in the future, because the clock was wrong, the end of the next
+// run whose end is not, or the end of the near future if there is none: else no log would be
+// deleted until that future. Many follow each other, so that the later ones are read once for
+// all. Nobody else writes meanwhile.
+func guessEnds(tx *gorm.DB, rows []startedRun, now time.Time) (err error) {
+	future := values.Micros(now.Add(aheadClock))
+	next := int64(0) // not known
+	for i := len(rows) - 1; i >= 0; i-- {
+		r := &rows[i]
+		if r.EndedAt > future && next == 0 {
+			next, err = sqldb.Number(tx, `SELECT COALESCE((SELECT ended_at FROM runs WHERE place > ? AND ended_at > 0 AND ended_at <= ? ORDER BY place LIMIT 1), ?)`,
+				r.Place, future, future)
+			if err != nil {
+				return err
+			}
+		}
+		if r.EndedAt > future {
+			r.EndedAt = next
+		}
+		next = cmp.Or(r.EndedAt, next)
 	}
+	return nil
 }
 
 // OldChats looks at the next chats of all owners and returns those without a run since

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -157,14 +156,14 @@ func jsonText(v any) string {
 func place(err error) (field, where, message string) {
 	keys, message := jsonlimit.Misfit(err)
 	for _, key := range keys {
-		if field = cmp.Or(field, key); key == "" {
+		if key == "" {
 			where += "[]"
 		} else {
 			where += "." + key
 		}
 	}
-	if field == "" {
+	if strings.Trim(where, "[]") == "" {
 		return "", "", message
 	}
-	return field, strconv.Quote(strings.TrimPrefix(where, ".")) + ": ", message
+	return keys[0], strconv.Quote(strings.TrimPrefix(where, ".")) + ": ", message
 }

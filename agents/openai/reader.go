@@ -88,7 +88,7 @@ func (r *reader) read(line []byte) (object, text []byte) {
 	case bytes.HasPrefix(line, []byte("error:")):
 		r.fail(line[len("error:"):])
 	case !r.some && line[0] == '<':
-		r.err = protocol("markup instead of an event stream: %.200q", line).without(r.hide)
+		r.err = protocol("markup instead of an event stream: %.200q", r.hide.Replace(string(line))).without(r.hide)
 	}
 	return nil, nil
 }
@@ -158,7 +158,7 @@ func (r *reader) completion() (object []byte) {
 	case failed:
 		r.err = f.without(r.hide)
 	case r.some || !completion(r.whole):
-		r.err = protocol("JSON that is not a completion: %.200q", r.whole).without(r.hide)
+		r.err = protocol("JSON that is not a completion: %.200q", r.hide.Replace(string(r.whole))).without(r.hide)
 	default:
 		r.done, r.err = true, io.EOF
 		return r.whole

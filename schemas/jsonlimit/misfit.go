@@ -7,7 +7,8 @@ import (
 
 // Misfit returns what the validator of a JSON schema says of a value, without the names of the
 // schema's parts, and the keys that lead from the value to the fault: the names of properties,
-// and "" for an item of a list, because the validator does not say which one.
+// and "" for an item of a list, or a property that the schema does not name, because the
+// validator does not say which one.
 func Misfit(err error) (keys []string, detail string) {
 	detail = err.Error()
 	for {
@@ -21,7 +22,7 @@ func Misfit(err error) (keys []string, detail string) {
 		switch n := len(parts); {
 		case n > 1 && parts[n-2] == "properties":
 			keys = append(keys, strings.NewReplacer("~1", "/", "~0", "~").Replace(parts[n-1]))
-		case n > 1 && parts[n-1] == "items":
+		case n > 1 && (parts[n-1] == "items" || parts[n-1] == "additionalProperties" || parts[n-2] == "prefixItems" || parts[n-2] == "patternProperties"):
 			keys = append(keys, "")
 		}
 	}

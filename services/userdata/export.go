@@ -185,8 +185,13 @@ type summary struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// message writes a message, its payloads whole, and the content of its attachments.
+// message writes a message, its payloads whole, and the content of its attachments. A version
+// that is selected meanwhile moves to the end of its chat, and is read again.
 func (e *export) message(m *schemas.Message) error {
+	if e.seen[m.ID] {
+		return nil
+	}
+	e.seen[m.ID] = true
 	for i := range m.Payloads {
 		whole, err := e.chats.Payload(e.ctx, e.user.ID, m.ConversationID, m.Payloads[i].PayloadID)
 		if err == nil {
@@ -195,7 +200,6 @@ func (e *export) message(m *schemas.Message) error {
 			return err
 		}
 	}
-	e.seen[m.ID] = true
 	if err := e.line("message", m); err != nil || len(m.Attachments) == 0 {
 		return err
 	}

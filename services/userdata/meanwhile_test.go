@@ -72,7 +72,8 @@ func TestExportBesideDeletions(t *testing.T) {
 	}
 }
 
-// late is a shelf on which a question is asked and answered while the first chat is exported.
+// late is a shelf on which a question is asked and answered while the first chat is exported,
+// and the first version of its first question is selected.
 type late struct {
 	*shelf
 
@@ -88,6 +89,14 @@ func (s late) RunsOf(ctx context.Context, owner string, chat, place int64, limit
 		}
 	}
 	return list, err
+}
+
+func (s late) Messages(ctx context.Context, owner string, chat int64, q record.MessageQuery) ([]schemas.Message, string, error) {
+	list, next, err := s.shelf.Messages(ctx, owner, chat, q)
+	if chat == 1 && next == "" {
+		list = append(list, schemas.Message{ID: "question", ConversationID: chat})
+	}
+	return list, next, err
 }
 
 func (s late) Message(_ context.Context, _ string, chat int64, id string) (schemas.Message, error) {

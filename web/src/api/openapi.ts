@@ -1024,10 +1024,11 @@ export interface paths {
          *     followed by its files as `attachment`, then its runs as `run`, with the request and the user's name and roles at
          *     that time, each followed by its calls as `tool_call`, with their whole outputs, and by the calls that wait or have
          *     waited for the user or the page as `wait`, with the answer; `document`, followed by its versions as
-         *     `document_version`. The last line is `end`, with the number of lines before it: without it the export is
-         *     incomplete, such as when the data is deleted meanwhile. Event logs and traces are not in it. A user has one export
-         *     at a time: another one waits for 15 seconds, as it does during a deletion, and is then refused with `busy`. It
-         *     counts as one of the user's open streams. A client that reads less than 16 KiB a second is cut off after a minute.
+         *     `document_version`. A message that is stored during the export may follow its run. The last line is `end`, with the
+         *     number of lines before it: without it the export is incomplete, such as when the data is deleted meanwhile. Event
+         *     logs and traces are not in it. A user has one export at a time: another one waits for 15 seconds, as it does during
+         *     a deletion, and is then refused with `busy`. It counts as one of the user's open streams. A client that reads less
+         *     than 16 KiB a second is cut off after a minute.
          */
         get: operations["exportMyData"];
         put?: never;
