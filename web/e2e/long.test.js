@@ -15,6 +15,21 @@ after(async () => {
 /** Two frames: what came into view has been laid out, and the view has been corrected. */
 const drawn = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))
 
+/** Counts, until the returned function is called, the elements whose style is computed, each time that it is. */
+async function styles() {
+  const cdp = await chromium.cdp()
+  const counts = []
+  cdp.on('Tracing.dataCollected', ({ value }) => counts.push(...value.map((e) => e.args.elementCount ?? 0)))
+  await cdp.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['devtools.timeline'], excludedCategories: ['*'] } })
+  return async () => {
+    const done = new Promise((resolve) => cdp.once('Tracing.tracingComplete', resolve))
+    await cdp.send('Tracing.end')
+    await done
+    await cdp.detach()
+    return counts
+  }
+}
+
 test('of a thousand messages only those near the view are laid out, and what is read stays in its place', async () => {
   const { conversation_id } = await call(server.url, 'POST', '/api/chat', { message: 'hello' })
   const page = await chromium.open(`${server.url}/#/streams`)
@@ -76,9 +91,12 @@ test('of a thousand messages only those near the view are laid out, and what is 
   await page.locator('.ct-jump').click()
   await until('the end is in sight again', async () => (await left()) < 3)
   await page.locator('.ct-composer textarea').fill('Say it again')
+  const styled = await styles()
   await page.locator('.ct-composer textarea').press('Enter')
   await page.locator('.ct-message:last-child[data-role=assistant][data-status=complete] .ct-md').waitFor()
   await until('both are there', async () => (await all.count()) === 1002)
+  const most = Math.max(...await styled())
+  assert.ok(most > 0 && most < 500, `a question and its answer change the style of ${most} elements at once`)
   const asked = await page.questions.last().boundingBox()
   const box = await list.boundingBox()
   assert.ok(asked.y >= box.y && asked.y < box.y + 60, `the question is at the top: ${asked.y - box.y}`)

@@ -175,6 +175,27 @@ describe('a payload that another tab has', () => {
     expect(onAccept).not.toHaveBeenCalled()
   })
 
+  it('accepted, which was carried out but not stored, is only stored after a reload', async () => {
+    const onAccept = vi.fn()
+    let outcome: string | undefined, away = true
+    const open = () => {
+      sessionStorage.setItem('chattray:k:conversation', '7')
+      return show(({ path }) => {
+        if (path.includes('/resolve')) return away ? json({ detail: 'not today', code: 'unavailable', status: 503 }, 503) : json({ ...proposal, outcome: (outcome = 'accepted') })
+        return path.endsWith('/payloads/p1') ? json({ ...proposal, outcome }) : path.startsWith('/api/chats/7?') ? kept() : undefined
+      }, { payloadHandlers: { schema_proposal: { inline: () => <p>card</p>, onAccept } } }, 'k')
+    }
+    const { user, unmount } = open()
+    await user.click(await screen.findByRole('button', { name: 'Accept' }))
+    await screen.findByText('not today')
+    unmount()
+    away = false
+    open()
+    await user.click(await screen.findByRole('button', { name: 'Accept' }))
+    await screen.findByText('Accepted', { selector: 'em' })
+    expect([onAccept.mock.calls.length, outcome, Object.keys(localStorage).filter((key) => key.includes('p1'))]).toEqual([1, 'accepted', []])
+  })
+
   it('rejected, after it was carried out here but not stored, is shown as rejected', async () => {
     const onAccept = vi.fn()
     let outcome: string | undefined

@@ -21,8 +21,8 @@ const nothingDone = () => undefined
 /** An answer that was stopped before its first word, which the service does not store. */
 const stopped: GeneralChatMessage = { id: CUT_ID, role: 'assistant', type: 'md', content: '', status: 'cancelled', created_at: '' }
 
-/** In a list of more messages the browser lays out only those in and near the view. */
-const LONG = 60
+/** In a list of more messages the browser lays out only those in and near the view, and the last ones, which grow and have positions that scripts measure. */
+const LONG = { messages: 60, last: 4 }
 
 /** The conversation, scrolled by useStickToEnd, with a button to its end when the end is out of view. Earlier messages come as the reader scrolls up. */
 export function MessageList({ empty, onAction = nothingDone, className, children }: MessageListProps) {
@@ -37,15 +37,16 @@ export function MessageList({ empty, onAction = nothingDone, className, children
   const unanswered = !busy && !state.isOpening && !state.error && last?.role === 'user' && !last.id.startsWith(LOCAL_ID)
   const shown = state.run ? [...state.messages, liveMessage(state.run, state.decided)] : unanswered ? [...state.messages, stopped] : state.messages
   const all = [...shown, ...state.waiting]
+  const far = all.length > LONG.messages ? all.length - LONG.last : 0
   const nothing = state.messages.length === 0 && !state.run
   return (
     <div className={classes('ct-list-frame', className)}>
       <div className="ct-list" ref={scroller} role="log" aria-label={labels.log} aria-live="off" tabIndex={0}>
-        <div className="ct-list-content" ref={content} data-long={all.length > LONG || undefined}>
+        <div className="ct-list-content" ref={content}>
           {state.olderCursor && <button ref={older} type="button" className="ct-button ct-small ct-older" onClick={() => void store.loadOlder()}>{labels.older}</button>}
           {nothing && (state.isOpening ? <Skeleton of="chat" lines={8} /> : empty)}
           {all.map((message, i) => (
-            <MessageSlot key={message.role === 'user' ? message.id : (message.run_id ?? message.id)} message={message} last={i === all.length - 1 && !busy} onAction={onAction} />
+            <MessageSlot key={message.role === 'user' ? message.id : (message.run_id ?? message.id)} message={message} last={i === all.length - 1 && !busy} onAction={onAction} className={i < far ? 'ct-far' : undefined} />
           ))}
           {children}
         </div>

@@ -66,8 +66,10 @@ export function useStickToEnd(): StickToEnd {
     // A chat that is read again, as for the next question that waits, leaves the reader where they are.
     if (before?.chat === chat && before.question === question && !follow.current) return
     anchor.current = same && question?.startsWith(LOCAL_ID) && lastQuestion(content.current) ? { top: -1, held: true } : null
-    content.current?.toggleAttribute('data-anchored', anchor.current !== null)
-    if (!anchor.current) return jump()
+    if (!anchor.current) {
+      if (content.current) content.current.style.minHeight = ''
+      return jump()
+    }
     place(anchor.current, scroller.current, content.current)
     scroller.current!.scrollTop = anchor.current.top
     follow.current = false
@@ -124,14 +126,15 @@ function lastQuestion(content: HTMLElement | null): Element | undefined {
   return content ? [...content.querySelectorAll('.ct-message[data-role=user]')].at(-1) : undefined
 }
 
-/** Makes room for the last question at the top of the view. The end of a tall question stays in sight, with what follows it. */
+/** Makes room for the last question at the top of the view, and for its answer in the rest. The end of a tall question stays in sight, with what follows it. */
 function place(anchor: { top: number }, box: HTMLElement | null, content: HTMLElement | null): void {
   const asked = lastQuestion(content)
   if (!box || !content || !asked) return
   const { top, height } = asked.getBoundingClientRect()
   const before = anchor.top
   anchor.top = Math.max(0, top - content.getBoundingClientRect().top - GAP + Math.max(0, height - box.clientHeight * MOST))
-  if (anchor.top !== before) content.style.setProperty('--ct-asked', `${anchor.top}px`)
+  // Not with a custom property, which all messages would inherit.
+  if (anchor.top !== before) content.style.minHeight = `calc(${anchor.top}px + 100cqh)`
 }
 
 /** The scroll position at which the element that waits for the user is in sight; of a tall one its beginning. */

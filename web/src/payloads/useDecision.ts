@@ -3,6 +3,7 @@ import type { CustomPayload } from '../api/types'
 import { problemWords } from '../labels/tray'
 import { locked } from '../state/store/clientTools'
 import { useChatState, useChatStore } from '../state/context'
+import { keepText, keptText } from '../state/kept'
 import { perObject } from '../state/perObject'
 import type { ChatStore } from '../state/store/store'
 import { useLabels, useTray } from '../state/tray'
@@ -22,7 +23,7 @@ export interface Decision {
   decide: (outcome: Decided, data?: unknown) => Promise<boolean>
 }
 
-/** Decisions that the page's handler has carried out and that are not stored yet; they are not carried out twice. */
+/** Decisions that the page's handler has carried out and that are not stored yet; they are not carried out twice. The browser keeps those of chats over a reload. */
 const done = perObject<ChatStore, Map<string, Decided>>(() => new Map())
 
 interface Own {
@@ -60,15 +61,18 @@ export function useDecisionIn(payload: CustomPayload, handlers: PayloadHandlers,
     let stored: Decided | undefined
     try {
       const { conversationId } = of === undefined ? chat : { conversationId: of }
+      const key = id && conversationId !== null ? store.keyOf(`done:${conversationId}:${id}`) : ''
       await locked(`chattray:decision:${conversationId}:${id}`, new AbortController().signal, async () => {
-        const act = kept.get(id) === outcome ? undefined : outcome === 'accepted' ? handler?.onAccept : handler?.onReject
+        const act = (kept.get(id) ?? keptText('localStorage', key)) === outcome ? undefined : outcome === 'accepted' ? handler?.onAccept : handler?.onReject
         if (id && conversationId !== null) stored = (await store.api.getPayload(conversationId, id)).outcome
         if (stored) store.dispatch({ type: 'resolved', payloadId: id, outcome: stored })
         else if (act) await act.call(handler, data === undefined ? await dataOf(handler, payload.data) : data, payload)
         if (!id) return
+        keepText('localStorage', key, stored ? null : outcome)
         if (!stored) kept.set(id, outcome)
         await store.resolve(id, outcome, { conversationId })
         kept.delete(id)
+        keepText('localStorage', key, null)
       })
       announce(outcome === 'accepted' ? labels.accepted : labels.rejected)
       setOwn({ id, deciding: false, problem: '', outcome })
