@@ -119,7 +119,7 @@ func (r *sseResponse) copyEvents() {
 		if broken = err; err != nil {
 			break
 		}
-		if len(events) == 0 && !r.write(keepAlive, false) {
+		if len(events) == 0 && !r.write(keepAlive) {
 			return
 		}
 		for len(events) > 0 {
@@ -137,7 +137,7 @@ func (r *sseResponse) copyEvents() {
 		}
 		line := strconv.AppendInt([]byte("id: "), r.last, 10)
 		line = strconv.AppendInt(append(line, "\n: interrupted\nretry: "...), retry.Milliseconds(), 10)
-		r.write(append(line, "\n\n"...), true)
+		r.write(append(line, "\n\n"...))
 	}
 }
 
@@ -154,7 +154,7 @@ func (r *sseResponse) batch(events []runlog.Event) ([]runlog.Event, bool) {
 			frame := r.encoder.Append(nil, e)
 			return frame, !r.reader.Missing
 		})
-		return events[1:], r.write(frame, e.Terminal())
+		return events[1:], r.write(frame)
 	}
 	buf := buffers.Get().(*[]byte)
 	frames, n := (*buf)[:0], 0
@@ -163,7 +163,7 @@ func (r *sseResponse) batch(events []runlog.Event) ([]runlog.Event, bool) {
 		n++
 	}
 	r.last = events[n-1].Seq
-	ok := r.write(frames, events[n-1].Terminal())
+	ok := r.write(frames)
 	if cap(frames) <= keepBuffer {
 		*buf = frames
 		buffers.Put(buf)
@@ -172,14 +172,11 @@ func (r *sseResponse) batch(events []runlog.Event) ([]runlog.Event, bool) {
 }
 
 // write writes frames and flushes them; it returns false when the stream is
-// over. The last ones are not flushed: the server sends them with the end of
-// the body, as soon as the handler has returned. Many readers of a run end at once.
-func (r *sseResponse) write(frames []byte, last bool) bool {
+// over.
+func (r *sseResponse) write(frames []byte) bool {
 	if len(frames) > 0 {
 		_, _ = r.out.Write(frames) // Flush reports the error
-		if !last {
-			r.out.Flush()
-		}
+		r.out.Flush()
 	}
 	return r.ctx.Err() == nil
 }

@@ -2,10 +2,8 @@ package api_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
-	"iter"
 	"log/slog"
 	"net"
 	"syscall"
@@ -15,8 +13,6 @@ import (
 
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/api/auth"
-	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/runlog"
 )
 
 // A client that reads slowly, but reads, gets an event which takes longer than
@@ -102,9 +98,6 @@ func TestReaderThatPauses(t *testing.T) {
 	}
 }
 
-// endOfBody is the last chunk of a body, which is empty.
-const endOfBody = "\r\n0\r\n\r\n"
-
 // lastWrite is a connection that keeps what was written last.
 type lastWrite struct {
 	net.Conn
@@ -117,45 +110,29 @@ func (c *lastWrite) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// interruptedRun is a run that continues later.
-type interruptedRun struct{ *longRun }
-
-func (interruptedRun) Follow(context.Context, schemas.User, string, int64, time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
-	return func(yield func([]runlog.Event, error) bool) {
-		_ = yield([]runlog.Event{{Seq: 1, Body: &runlog.Text{Text: "x"}}}, nil) && yield(nil, runlog.ErrInterrupted)
-	}, nil
-}
-
-// What a stream shows last and the end of its body are one write: the readers of a run end
-// at once, and a write costs more than all else at the end of a stream.
-func TestLastWriteOfAStream(t *testing.T) {
-	ends := newLongRun(11, 10) // its end is a batch of its own
-	for last, o := range map[string]api.Options{
-		`"type":"cancelled"`: {Streams: ends},
-		": interrupted":      {Streams: interruptedRun{ends}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			listener := make(pipes, 1)
-			o.Auth, o.Log = auth.Local{}, slog.New(slog.DiscardHandler)
-			server := api.NewServer("", api.New(o))
-			go func() { _ = server.Serve(listener) }()
-			conn, far := net.Pipe()
-			kept := &lastWrite{Conn: far}
-			listener <- kept
-			if _, err := io.WriteString(conn, "GET /api/chat/runs/r/stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
-				t.Fatal(err)
-			}
-			for buf, err := make([]byte, 32<<10), error(nil); err == nil; _, err = conn.Read(buf) {
-				<-time.After(100 * time.Second) // a client that pauses gets this too
-			}
-			close(listener)
-			_ = server.Close()
-			synctest.Wait()
-			if !bytes.Contains(kept.data, []byte(last)) || !bytes.HasSuffix(kept.data, []byte(endOfBody)) {
-				t.Errorf("the last write is %q, want %s and the end of the body", kept.data, last)
-			}
-		})
-	}
+// A client that pauses before the end of the body gets it: what the server writes when the
+// handler has returned has the time of every write to the stream.
+func TestEndOfAStreamThatIsReadLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := make(pipes, 1)
+		server := api.NewServer("", api.New(api.Options{Auth: auth.Local{}, Log: slog.New(slog.DiscardHandler), Streams: newLongRun(11, 10)}))
+		go func() { _ = server.Serve(listener) }()
+		conn, far := net.Pipe()
+		kept := &lastWrite{Conn: far}
+		listener <- kept
+		if _, err := io.WriteString(conn, "GET /api/chat/runs/r/stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		for buf, err := make([]byte, 32<<10), error(nil); err == nil; _, err = conn.Read(buf) {
+			<-time.After(100 * time.Second)
+		}
+		close(listener)
+		_ = server.Close()
+		synctest.Wait()
+		if want := "0\r\n\r\n"; string(kept.data) != want {
+			t.Errorf("the last write is %q, want the end of the body, %q", kept.data, want)
+		}
+	})
 }
 
 // countedDeadlines is a connection that counts how often the deadline of its writes is set.
