@@ -43,6 +43,7 @@ func (s *Store) DropLogs(ctx context.Context, after int64, before, now time.Time
 		if err != nil {
 			return err
 		}
+		begin := done
 		next = max(after, done)
 		kept := next > done
 		var rows []startedRun
@@ -79,6 +80,9 @@ func (s *Store) DropLogs(ctx context.Context, after int64, before, now time.Time
 		}
 		if !more {
 			next = 0
+		}
+		if done == begin {
+			return nil
 		}
 		return sweptTo(tx, sweepLogs, done)
 	})

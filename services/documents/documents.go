@@ -110,10 +110,10 @@ type Plans interface {
 //
 // A plan is one change of the whole document: it hides the blocks, which become
 // pending_delete and keep their pending changes, and adds the planned ones.
-// Reverting the document undoes the last plan and drops what came after it;
-// earlier changes remain pending. A run that plans again makes the same plan again. Write and Move of a hidden block with pending
-// content are a conflict. A planned block without content is not accepted: it stays
-// pending_new.
+// Reverting the document undoes the last plan, with those that its run has made
+// directly before, and drops what came after; earlier changes remain pending. Write and
+// Move of a hidden block with pending content are a conflict. A planned block without
+// content is not accepted: it stays pending_new.
 //
 // Every call may be repeated without a further effect; a deleted block is
 // schemas.ErrNotFound. It is safe for concurrent use.

@@ -271,8 +271,8 @@ func (t *Tables) RestoreDocument(ctx context.Context, owner, id string, revision
 	return restored, t.db.Fault("restore document", err)
 }
 
-// equals reports whether the accepted state of the document is that of a version, and nothing
-// is planned.
+// equals reports whether the document has the title and the accepted blocks of a version, and
+// no planned blocks beside them.
 func (d *change) equals(title string, blocks []versionBlock) (bool, error) {
 	if d.row.Title != title || d.blocks != len(blocks) {
 		return false, nil
