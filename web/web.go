@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"io"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
@@ -22,6 +21,15 @@ import (
 
 //go:embed dist
 var dist embed.FS
+
+// kinds are the types of the built files. The tables of the host, which the package mime reads
+// whole, may have others, and with another type a browser refuses a script or a style.
+var kinds = map[string]string{
+	".css":  "text/css; charset=utf-8",
+	".html": "text/html; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".svg":  "image/svg+xml",
+}
 
 // worthwhile is the size in bytes from which a file is compressed.
 const worthwhile = 1 << 10
@@ -66,7 +74,7 @@ func Handler() (http.Handler, error) {
 }
 
 func newFile(name string) *file {
-	f := &file{name: name, kind: mime.TypeByExtension(path.Ext(name)), cache: "no-cache"}
+	f := &file{name: name, kind: kinds[path.Ext(name)], cache: "no-cache"}
 	if strings.Contains(name, "-") && strings.HasPrefix(name, "dist/assets/") {
 		f.cache = "public, max-age=31536000, immutable"
 	}
@@ -106,9 +114,7 @@ func (f *file) pack() []byte {
 // serve sends the file whole: a Range, which a server may ignore, is no reason to refuse.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	if f.kind != "" {
-		h.Set("Content-Type", f.kind)
-	}
+	h.Set("Content-Type", f.kind)
 	h.Set("Cache-Control", f.cache)
 	h.Add("Vary", "Accept-Encoding")
 	content, etag := f.open(), f.etag()

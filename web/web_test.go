@@ -3,8 +3,12 @@ package web_test
 import (
 	"compress/gzip"
 	"io"
+	"io/fs"
+	"mime"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,6 +60,36 @@ func TestPageIsWhole(t *testing.T) {
 	}
 	if regexp.MustCompile(`<script(?:[^>]*[^/a-z"])?>[^<]|<style|\son[a-z]+=`).MatchString(body) {
 		t.Error("the page has an inline script or style, want none")
+	}
+}
+
+// Each built file has its type, whatever the tables of the host say.
+func TestKinds(t *testing.T) {
+	want := map[string]string{
+		".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+	}
+	for ext := range want {
+		before := mime.TypeByExtension(ext)
+		t.Cleanup(func() { _ = mime.AddExtensionType(ext, before) })
+		if err := mime.AddExtensionType(ext, "text/plain"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := web.Handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = fs.WalkDir(os.DirFS("dist"), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if got := get(t, h, "/"+name).Header.Get("Content-Type"); got == "" || got != want[path.Ext(name)] {
+			t.Errorf("%s has the type %q, want %q", name, got, want[path.Ext(name)])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
