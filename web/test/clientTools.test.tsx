@@ -150,9 +150,10 @@ describe('a tool of the page', () => {
   it('is told when nobody waits any more, and its outcome is not sent', async () => {
     const { tools, told } = world()
     let stopped = false
-    tools.register({ ...spec, handler: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve((stopped = true)))) })
+    const handler = vi.fn((_: unknown, { signal }: { signal: AbortSignal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve((stopped = true)))))
+    tools.register({ ...spec, handler })
     tools.take('r', asked)
-    await new Promise((resolve) => setTimeout(resolve, 1))
+    await waitFor(() => expect(handler).toHaveBeenCalled())
     tools.leave()
     await waitFor(() => expect(stopped).toBe(true))
     expect(told()).toHaveLength(0)

@@ -175,6 +175,24 @@ describe('a payload that another tab has', () => {
     expect(onAccept).not.toHaveBeenCalled()
   })
 
+  it('decided on another device, is shown as decided once the page is seen again', async () => {
+    let outcome: string | undefined
+    sessionStorage.setItem('chattray:k:conversation', '7')
+    const { calls } = show(({ path }) => (path.endsWith('/payloads/p1') ? json({ ...proposal, outcome }) : path.startsWith('/api/chats/7?') ? kept(outcome) : undefined), { payloadHandlers: { schema_proposal: { inline: () => <p>card</p>, onAccept: () => undefined } } }, 'k')
+    const asked = () => calls.filter((c) => c.path.endsWith('/payloads/p1')).length
+    await screen.findByRole('button', { name: 'Accept' })
+    const see = () => act(() => void document.dispatchEvent(new Event('visibilitychange')))
+    see()
+    await waitFor(() => expect(asked()).toBe(1))
+    screen.getByRole('button', { name: 'Accept' })
+    outcome = 'rejected'
+    see()
+    await screen.findByText('Rejected', { selector: 'em' })
+    expect(screen.queryByRole('button', { name: 'Accept' })).toBeNull()
+    see()
+    expect(asked()).toBe(2)
+  })
+
   it('accepted, which was carried out but not stored, is only stored after a reload', async () => {
     const onAccept = vi.fn()
     let outcome: string | undefined, away = true

@@ -25,6 +25,7 @@ describe('versions', () => {
     await screen.findByText('One.')
     expect(screen.queryByText('Two.')).toBeNull()
     await waitFor(() => expect(screen.getByRole('status').textContent).toBe('Version 1 of 2'))
+    expect(document.activeElement).toBe(screen.getByRole('button', { name: 'Next version' }))
     await user.type(input(), 'next{Enter}')
     await screen.findByText('Three.')
     expect(posts(calls)[0].conversation_id).toBe(7)

@@ -1,8 +1,9 @@
-import { useId, useState } from 'react'
+import { useEffect, useId, useState } from 'react'
 import type { CustomPayload } from '../api/types'
 import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
 import { headerOf, isDecisive, payloadHandlerFor, type PayloadHandler } from '../payloads/registry'
 import { useDecision, type Decided } from '../payloads/useDecision'
+import { useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import { useLabels, useTray } from '../state/tray'
 import { CheckIcon, CloseIcon, PanelIcon } from './icons'
@@ -26,7 +27,9 @@ export function PayloadCard({ payload, className, children }: PayloadCardProps) 
   const open = openPayload ? expanded !== '' && expanded === payload.payload_id : own
   const show = (on: boolean) => (!openPayload ? setOwn(on) : on ? openPayload(payload) : closePayload())
   const inline = handler?.inline !== undefined
-  const waits = isDecisive(handler) && !payload.outcome && !handler?.ownButtons
+  const undecided = isDecisive(handler) && !payload.outcome
+  const waits = undecided && !handler?.ownButtons
+  useDecidedElsewhere(undecided ? payload.payload_id : undefined)
   const line = (
     <>
       <PanelIcon />
@@ -42,6 +45,21 @@ export function PayloadCard({ payload, className, children }: PayloadCardProps) 
       {children}
     </section>
   )
+}
+
+/** Asks whether a payload was decided on another device, each time the page becomes visible. */
+function useDecidedElsewhere(id: string | undefined): void {
+  const store = useChatStore()
+  useEffect(() => {
+    if (!id) return
+    const look = () => {
+      const { conversationId } = store.getSnapshot()
+      if (document.hidden || conversationId === null) return
+      store.api.getPayload(conversationId, id).then(({ outcome }) => outcome && store.dispatch({ type: 'resolved', payloadId: id, outcome }), () => undefined)
+    }
+    document.addEventListener('visibilitychange', look)
+    return () => document.removeEventListener('visibilitychange', look)
+  }, [store, id])
 }
 
 function Opened({ payload, handler, place, title, close }: { payload: CustomPayload; handler: PayloadHandler | undefined; place: 'inline' | 'render'; title: string; close: () => void }) {

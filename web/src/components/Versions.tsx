@@ -1,4 +1,7 @@
+import { useLayoutEffect, useRef } from 'react'
 import { useChatStore } from '../state/context'
+import { perObject } from '../state/perObject'
+import type { ChatStore } from '../state/store/store'
 import type { GeneralChatMessage } from '../state/values/state'
 import { useAllLabels } from '../state/allLabels'
 import { useTray } from '../state/tray'
@@ -9,23 +12,36 @@ export interface VersionsProps {
   message: GeneralChatMessage
 }
 
+/** The version that gets the focus when it is shown, in place of the one whose button had it: on its first button (0) or its last (-1). */
+const wanted = perObject<ChatStore, { id?: string; at: 0 | -1 }>(() => ({ at: 0 }))
+
 /** Which version of a question or an answer is shown, and buttons for the previous and the next one. */
 export default function Versions({ message }: VersionsProps) {
   const store = useChatStore()
   const labels = useAllLabels()
   const tray = useTray()
+  const group = useRef<HTMLSpanElement>(null)
+  const focus = wanted(store)
+  useLayoutEffect(() => {
+    if (focus.id !== message.id) return
+    focus.id = undefined
+    ;[...(group.current?.querySelectorAll<HTMLElement>('button:not(:disabled)') ?? [])].at(focus.at)?.focus()
+  }, [focus, message.id])
   const { version } = message
   if (!version) return null
-  const go = (id: string | undefined, number: number) => {
+  const go = (id: string | undefined, step: 1 | -1) => {
     if (!id) return
-    const isShown = () => store.getSnapshot().messages.some((m) => m.id === id)
-    void store.selectVersion(id).then(() => isShown() && tray.announce(labels.versionOf(number, version.count)))
+    if (group.current?.querySelector(':focus')) Object.assign(focus, { id, at: step < 0 ? 0 : -1 })
+    void store.selectVersion(id).then(() => {
+      if (store.getSnapshot().messages.some((m) => m.id === id)) tray.announce(labels.versionOf(version.number + step, version.count))
+      else focus.id = undefined
+    })
   }
   return (
-    <span className="ct-versions" role="group" aria-label={labels.versions}>
-      <IdleButton label={labels.versionPrevious} disabled={!version.previous_id} onClick={() => go(version.previous_id, version.number - 1)}><PreviousIcon /></IdleButton>
+    <span ref={group} className="ct-versions" role="group" aria-label={labels.versions}>
+      <IdleButton label={labels.versionPrevious} disabled={!version.previous_id} onClick={() => go(version.previous_id, -1)}><PreviousIcon /></IdleButton>
       <span role="img" aria-label={labels.versionOf(version.number, version.count)}><bdi>{version.number}/{version.count}</bdi></span>
-      <IdleButton label={labels.versionNext} disabled={!version.next_id} onClick={() => go(version.next_id, version.number + 1)}><NextIcon /></IdleButton>
+      <IdleButton label={labels.versionNext} disabled={!version.next_id} onClick={() => go(version.next_id, 1)}><NextIcon /></IdleButton>
     </span>
   )
 }

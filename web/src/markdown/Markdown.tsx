@@ -10,6 +10,7 @@ import { elementsOf } from './elements'
 import { OutsideLink } from './Link'
 import { markMath, texOf } from './math'
 import { Formula } from './Formula'
+import { KeptSelection } from './KeptSelection'
 import { MarkdownPartsProvider, useMarkdownParts, type MarkdownParts } from './plugins'
 import { Citations, rehypeCitations, useSources } from './sources'
 import { definitionsOf, emptySplit, fencedCode, hasFootnotes, MAX_WHOLE, splitMarkdown, tooMuch } from './split'
@@ -41,7 +42,7 @@ function Answer({ text, streaming = false }: MarkdownProps) {
   const split = whole ? { chunks: [text] } : parts
   const definitions = useMemo(() => (streaming || whole ? '' : definitionsOf(text)), [text, streaming, whole])
   return (
-    <div className="ct-md" dir="auto" data-long={split.chunks.length > GROUP || undefined}>
+    <KeptSelection className="ct-md" dir="auto" data-long={split.chunks.length > GROUP || undefined}>
       {Array.from({ length: Math.ceil(split.chunks.length / GROUP) }, (_, group) => (
         <div className="ct-md-group" key={group}>
           {split.chunks.slice(group * GROUP, (group + 1) * GROUP).map((chunk, i) => (
@@ -49,7 +50,7 @@ function Answer({ text, streaming = false }: MarkdownProps) {
           ))}
         </div>
       ))}
-    </div>
+    </KeptSelection>
   )
 }
 
