@@ -20,8 +20,8 @@ func TestPrivateRoutesNeedAToken(t *testing.T) {
 	}{
 		{"no token", "-", "Bearer"},
 		{"bad token", "Bearer mallory", `Bearer error="invalid_token"`},
-		{"another scheme", "Basic YWxpY2U6", `Bearer error="invalid_token"`},
-		{"no scheme", "alice", `Bearer error="invalid_token"`},
+		{"another scheme", "Basic YWxpY2U6", "Bearer"},
+		{"no scheme", "alice", "Bearer"},
 	} {
 		for _, r := range api.Table() {
 			t.Run(tt.name+" "+r.Method+r.Path, func(t *testing.T) {

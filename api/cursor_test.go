@@ -83,12 +83,23 @@ func TestCursorWithoutAKey(t *testing.T) {
 	}
 }
 
-// A key has at most 255 bytes.
+// A key has at most 255 bytes, which are text, and the error says so on each wire.
 func TestKeysOfQuestions(t *testing.T) {
-	for length, want := range map[int]int{255: http.StatusOK, 256: http.StatusBadRequest} {
+	for _, tt := range []struct{ path, key, refused string }{
+		{"/api/chat/stream", strings.Repeat("k", 255), ""},
+		{"/api/chat/stream", "schlüssel", ""},
+		{"/api/chat/stream", strings.Repeat("k", 256), "the Idempotency-Key is longer than 255 bytes"},
+		{"/api/chat", "schl\xfcssel", "the Idempotency-Key is not text in UTF-8"}, // as a browser sends it
+		{"/api/ui", strings.Repeat("k", 256), "the Idempotency-Key is longer than 255 bytes"},
+		{"/v1/responses", "schl\xfcssel", "the Idempotency-Key is not text in UTF-8"},
+	} {
 		_, ts := newTestEnv(t, nil)
-		if got, _ := send(t, ts.URL, "POST", "/api/chat/stream", anyChat, "Idempotency-Key", strings.Repeat("k", length)); got.status != want {
-			t.Errorf("a key of %d bytes gives %d, want %d", length, got.status, want)
+		want := http.StatusOK
+		if tt.refused != "" {
+			want = http.StatusBadRequest
+		}
+		if got, _ := send(t, ts.URL, "POST", tt.path, anyChat, "Idempotency-Key", tt.key); got.status != want || !strings.Contains(string(got.body), tt.refused) {
+			t.Errorf("%s with the key %.20q: %d %s, want %d %q", tt.path, tt.key, got.status, got.body, want, tt.refused)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -30,6 +31,7 @@ const (
 
 	maxNoBody = 64 << 10 // bytes of a body on a route that takes none
 	maxUnread = 32 << 20 // bytes of a refused body that are discarded
+	maxKey    = 255      // bytes of an Idempotency-Key
 )
 
 // rawBody is where guard leaves the body, a *bodies.Held, for decode.
@@ -162,11 +164,17 @@ func dropBody(c echo.Context) {
 	held.Release()
 }
 
-// checkKeys refuses several keys: a request under one of them could be found under the others.
+// checkKeys refuses keys that cannot be stored, and several: a request under one of them could
+// be found under the others.
 func checkKeys(h http.Header) error {
 	keys := h.Values("Idempotency-Key")
-	if slices.ContainsFunc(keys, func(key string) bool { return key != keys[0] }) {
+	switch {
+	case slices.ContainsFunc(keys, func(key string) bool { return key != keys[0] }):
 		return schemas.NewError(schemas.CodeBadRequest, "there is more than one Idempotency-Key")
+	case len(keys) > 0 && len(keys[0]) > maxKey:
+		return schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
+	case len(keys) > 0 && !utf8.ValidString(keys[0]):
+		return schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is not text in UTF-8")
 	}
 	return nil
 }

@@ -254,8 +254,8 @@ func (s *server) authenticate(c echo.Context, r route) error {
 // refusedKey has why a request's token was refused, which only the operator may know.
 const refusedKey = "refused"
 
-// bearer returns the token of the one Authorization header; several headers or
-// another scheme are no token.
+// bearer returns the token of the one Authorization header; several headers are no token that
+// is valid, and another scheme is none that was sent (RFC 6750, 3.1).
 func bearer(h http.Header) (token string, sent bool) {
 	values := h.Values(echo.HeaderAuthorization)
 	if len(values) != 1 {
@@ -263,7 +263,7 @@ func bearer(h http.Header) (token string, sent bool) {
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(scheme, "bearer") {
-		return "", true
+		return "", false
 	}
 	return strings.TrimSpace(token), true
 }

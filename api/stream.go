@@ -23,9 +23,6 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// maxKey bounds an Idempotency-Key, in bytes.
-const maxKey = 255
-
 // streams starts runs and follows them.
 type streams interface {
 	// Start begins a run, or finds the one that the Idempotency-Key already
@@ -118,9 +115,6 @@ func (s *server) start(c echo.Context) (schemas.Run, error) {
 	raw := bodyOf(c)
 	o := record.StartOptions{IdempotencyKey: c.Request().Header.Get("Idempotency-Key"), Body: raw}
 	if o.IdempotencyKey != "" {
-		if len(o.IdempotencyKey) > maxKey {
-			return schemas.Run{}, schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
-		}
 		sum := sha256.Sum256(raw)
 		o.BodyHash = hex.EncodeToString(sum[:])
 	}

@@ -1,6 +1,9 @@
 package schemas
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // Code is a machine-readable error code; the same word is used in problem+json,
 // in error events and in stored messages.
@@ -81,6 +84,21 @@ func NewError(code Code, message string) *Error { return &Error{Code: code, Mess
 // the JSON pointer names.
 func Invalid(pointer, detail string) *Error {
 	return &Error{Code: CodeInvalid, Message: "the request is not valid", Fields: []FieldError{{Pointer: pointer, Detail: detail}}}
+}
+
+// Misfit returns the error about the part of a request that pointer names, whose value does
+// not fit because of err. If err names parts of the value, these are named.
+func Misfit(pointer string, err error) *Error {
+	seen, ok := errors.AsType[*Error](err)
+	if !ok || len(seen.Fields) == 0 {
+		return Invalid(pointer, err.Error())
+	}
+	out := Invalid(pointer, "")
+	out.Fields = slices.Clone(seen.Fields)
+	for i := range out.Fields {
+		out.Fields[i].Pointer = pointer + out.Fields[i].Pointer
+	}
+	return out
 }
 
 // ErrNoRoom is in the tree of an error of a database whose disk is full.

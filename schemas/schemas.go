@@ -8,7 +8,10 @@
 // tools) and record (the stored data of runs).
 package schemas
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strconv"
+)
 
 // Object is an open JSON object whose keys the service does not know, such as
 // the page context of a request. Values are kept unchanged.
@@ -25,10 +28,14 @@ func (o Object) String(key string) string {
 	return ""
 }
 
-// Int returns the integer under key, or 0 if it is absent or not an integer.
+// Int returns the integer under key, or 0 if it is absent or not an integer. A string may
+// hold it: a page's router gives ids as strings, and metadata of OpenAI has nothing else.
 func (o Object) Int(key string) int64 {
 	var n int64
 	if raw, ok := o[key]; ok && json.Unmarshal(raw, &n) == nil {
+		return n
+	}
+	if n, err := strconv.ParseInt(o.String(key), 10, 64); err == nil {
 		return n
 	}
 	return 0

@@ -177,6 +177,9 @@ func (a *arguments) check(input json.RawMessage) error {
 	if len(wrong) == 0 {
 		field, where, message := place(err)
 		add(field, where+message)
+		if field == "" {
+			wrong[0].Pointer = "" // the whole value, not a field without a name
+		}
 	}
 	wrong = wrong[:min(len(wrong), maxProblems)]
 	details := make([]string, len(wrong))

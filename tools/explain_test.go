@@ -22,7 +22,7 @@ func TestRefusalsNameTheNestedField(t *testing.T) {
 		"patternProperties":{"^x":{"type":"array","prefixItems":[{"type":"object","properties":{"n":{"type":"integer"}}}]}}}`
 	for _, tt := range []struct{ schema, input, field, want string }{
 		{named, `{"sets":{"a":{"n":"1"}}}`, "/sets", `"sets" must be an object; got an object ("[].n": type: 1 has type "string", want "integer")`},
-		{named, `{"x1":[{"n":"1"}]}`, "/", `"[][].n": type: 1 has type "string", want "integer"`},
+		{named, `{"x1":[{"n":"1"}]}`, "", `"[][].n": type: 1 has type "string", want "integer"`},
 		{choice, `{"one":{}}`, "/one", `"one" must be an object or an object; got an object (oneOf: did not validate against any of the alternatives)`},
 		{choice, `{"one":{"a":1,"b":2}}`, "/one", `"one" must be an object or an object; got an object (oneOf: validated against more than one of the alternatives)`},
 		{choice, `{"any":["x"]}`, "/any", `"any" must be an array of integers or an object; got an array (anyOf: did not validate against any of the alternatives:` + "\n" + `validating /anyOf/0: validating /anyOf/0/items: type: x has type "string", want "integer"` + "\n" + `validating /anyOf/1: type: [x] has type "array", want "object")`},

@@ -46,26 +46,6 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// noKeys is a service that has seen no key.
-type noKeys struct{ wires.Runs }
-
-func (noKeys) ByKey(context.Context, schemas.User, string) (schemas.Run, error) {
-	return schemas.Run{}, schemas.ErrNotFound
-}
-
-// A key that is longer than those that are stored is refused before a run begins.
-func TestKeysAreBounded(t *testing.T) {
-	for length, want := range map[int]string{0: "begun", 255: "begun", 256: ""} {
-		r := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
-		r.Header.Set("Idempotency-Key", strings.Repeat("k", length))
-		c := &wires.Call{Request: r, Service: &wires.Service{Runs: noKeys{}}}
-		run, err := c.Once(func() (schemas.Run, error) { return schemas.Run{RunID: "begun"}, nil })
-		if run.RunID != want || (err != nil) != (want == "") {
-			t.Errorf("a key of %d bytes: run %q (%v), want %q", length, run.RunID, err, want)
-		}
-	}
-}
-
 // knownKey is a service in which a key has begun a run; asked are the bodies of its requests.
 type knownKey struct {
 	wires.Runs

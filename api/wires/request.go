@@ -19,15 +19,14 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// Limits of requests. maxInstructions and maxKind are in characters, maxKey in bytes.
+// Limits of requests. maxInstructions and maxKind are in characters.
 const (
 	maxItems        = 100_000 // messages, their parts and tools of a body
 	itemDepth       = 4       // the parts of a message are nested as deep: {"messages":[{"parts":[
 	maxContext      = 1 << 20 // bytes; the run holds it as long as it lives, after its body is released
 	maxInstructions = 16_000
 	maxHistory      = 200 // messages; the newest are kept
-	maxKey          = 255
-	maxKind         = 40 // of a part's type that the model reads
+	maxKind         = 40  // of a part's type that the model reads
 )
 
 // Decode reads the body into v. It ignores members that v does not have: new versions of
@@ -260,11 +259,8 @@ func (c *Call) options() record.StartOptions {
 // there is none, begin begins one.
 func (c *Call) Once(begin func() (schemas.Run, error)) (schemas.Run, error) {
 	o := c.options()
-	switch {
-	case o.IdempotencyKey == "":
+	if o.IdempotencyKey == "" {
 		return begin()
-	case len(o.IdempotencyKey) > maxKey:
-		return schemas.Run{}, schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
 	}
 	switch _, err := c.Service.Runs.ByKey(c.Context(), c.User, o.IdempotencyKey); {
 	case errors.Is(err, schemas.ErrNotFound):

@@ -94,9 +94,9 @@ func TestActionsOfPageFiles(t *testing.T) {
 			}{
 				{"on another page", click("reports", "refund", data, nil), http.StatusForbidden, "the page “reports” does not offer the action “refund” here"},
 				{"on no page", click("", "refund", data, nil), http.StatusForbidden, "needs the page that offers it"},
-				{"an unknown key", click("shop", "refund", map[string]any{"order": 7, "amount": 1, "force": true}, nil), http.StatusUnprocessableEntity, "force"},
-				{"a wrong type", click("shop", "refund", map[string]any{"order": "7", "amount": 1}, nil), http.StatusUnprocessableEntity, "order"},
-				{"nothing", click("shop", "refund", nil, nil), http.StatusUnprocessableEntity, "order"},
+				{"an unknown key", click("shop", "refund", map[string]any{"order": 7, "amount": 1, "force": true}, nil), http.StatusUnprocessableEntity, `"/action_metadata/action_data/force"`},
+				{"a wrong type", click("shop", "refund", map[string]any{"order": "7", "amount": 1}, nil), http.StatusUnprocessableEntity, `"/action_metadata/action_data/order"`},
+				{"nothing", click("shop", "refund", nil, nil), http.StatusUnprocessableEntity, `"/action_metadata/action_data/order"`},
 			} {
 				if r := c.Ask("ann", http.MethodPost, "/api/chat", "", tc.body); r.Status != tc.status || !strings.Contains(string(r.Body), tc.words) {
 					t.Errorf("%s: %d %s, want %d %q", tc.name, r.Status, r.Body, tc.status, tc.words)

@@ -59,7 +59,7 @@ var table = []setting{
 	{"fallback", vars("FALLBACK"), "", "names of `models` in the order in which they replace one that fails before its first token; a model's own `fallback` takes precedence", plain, names(func(c *Config) *[]string { return &c.Fallback })},
 	{"temperature", vars("TEMPERATURE"), "0", "sampling temperature, 0 to 2", plain, float(func(c *Config) *float64 { return &c.Temperature }, 0, 2)},
 	{"max_tokens", vars("MAX_TOKENS"), "4096", "tokens of one reply", plain, integer(func(c *Config) *int { return &c.MaxTokens }, 1, 1_000_000)},
-	{"max_iterations", vars("MAX_ITERATIONS"), "5", "model calls of one run, 1 to 20", plain, integer(func(c *Config) *int { return &c.MaxIterations }, 1, 20)},
+	{"max_iterations", vars("MAX_ITERATIONS"), "5", "model calls of one run that may ask for tools, 1 to 20; after them one without tools makes the answer", plain, integer(func(c *Config) *int { return &c.MaxIterations }, 1, 20)},
 	{"auth.jwt_secret", vars("JWT_SECRET"), "", "secret of HS256 tokens", hidden, text(func(c *Config) *string { return &c.Auth.JWTSecret })},
 	{"auth.oidc_issuer", vars("OIDC_ISSUER"), "", "OpenID Connect issuer of the tokens", plain, httpURL(func(c *Config) *string { return &c.Auth.OIDCIssuer })},
 	{"auth.jwks_url", vars("JWKS_URL"), "", "URL of the tokens' keys, if there is no discovery", dsn, httpURL(func(c *Config) *string { return &c.Auth.JWKSURL })},

@@ -251,7 +251,7 @@ func own(t turn.Tool) Action {
 		Name: t.Name, Schema: t.InputSchema,
 		Check: func(data json.RawMessage) error {
 			if err := t.Check(data); err != nil {
-				return invalid(dataPointer, text.Line(err.Error(), maxDetail))
+				return refused(schemas.Misfit(dataPointer, err))
 			}
 			return nil
 		},
@@ -324,11 +324,15 @@ func misfit(err error) error {
 		}
 		pointer = append(pointer, jsonlimit.Escape(key))
 	}
-	return invalid(strings.Join(pointer, "/"), text.Line(detail, maxDetail))
+	return invalid(strings.Join(pointer, "/"), detail)
 }
 
-func invalid(pointer, detail string) error {
-	e := schemas.NewError(schemas.CodeInvalid, "the action cannot be done as requested")
-	e.Fields = []schemas.FieldError{{Pointer: pointer, Detail: detail}}
+func invalid(pointer, detail string) error { return refused(schemas.Invalid(pointer, detail)) }
+
+func refused(e *schemas.Error) error {
+	e.Message = "the action cannot be done as requested"
+	for i := range e.Fields {
+		e.Fields[i].Detail = text.Line(e.Fields[i].Detail, maxDetail)
+	}
 	return e
 }

@@ -322,7 +322,7 @@ func TestOwnActions(t *testing.T) {
 	answer := turn.Result{Text: "Refunded [[tool:0]]."}
 	refund := turn.Tool{Name: "refund", Timeout: time.Second, Check: func(input json.RawMessage) error {
 		if string(input) != `{"order":7}` {
-			return errors.New("has an unknown key")
+			return &schemas.Error{Code: schemas.CodeInvalid, Fields: []schemas.FieldError{{Pointer: "/force", Detail: "there is no such field"}}}
 		}
 		return nil
 	}, Run: func(ctx context.Context, call *turn.Call) (turn.Result, error) {
@@ -381,7 +381,7 @@ func TestOwnActions(t *testing.T) {
 		}
 		call.Data = json.RawMessage(`{"order":7,"force":true}`)
 		_, err = a.Run(t.Context(), call)
-		checkInvalid(t, err, "/action_metadata/action_data")
+		checkInvalid(t, err, "/action_metadata/action_data/force")
 		if !actions.Undone(err) {
 			t.Error("Undone is false for a refused click, want true")
 		}

@@ -286,7 +286,7 @@ func (a *Approvals) editedInput(run *record.Run, w record.Wait, input json.RawMe
 		return nil, err
 	case !over && tool.Check != nil:
 		if err := tool.Check(edited); err != nil {
-			return nil, schemas.Invalid("/input", err.Error())
+			return nil, schemas.Misfit("/input", err)
 		}
 	}
 	if edited = text.Canonical(tool.Fill(edited)); bytes.Equal(edited, text.Canonical(w.Input)) {

@@ -39,7 +39,7 @@ func orders(t *testing.T) *pages.Pages {
 	parts.MakeHTTPTool = func(def turn.HTTPTool) (turn.Tool, error) {
 		return turn.Tool{Name: def.Name, Preset: schemas.Object{"shop": json.RawMessage(`"A"`)}, Check: func(input json.RawMessage) error {
 			if !strings.Contains(string(input), `"item":"`) {
-				return errors.New("there is no item")
+				return &schemas.Error{Code: schemas.CodeInvalid, Fields: []schemas.FieldError{{Pointer: "/item", Detail: "there is no item"}}}
 			}
 			return nil
 		}}, nil
@@ -76,7 +76,7 @@ func TestChangedInputs(t *testing.T) {
 		{"none with a denial", "place_order", `null`, false, "", "", ""},
 		{"one with a denial", "place_order", `{"item": "coffee"}`, false, "", "", "is allowed only with an approval"},
 		{"a list", "place_order", `[1]`, true, "", "", "must be an object"},
-		{"one that does not fit", "place_order", `{"item": 7}`, true, "", "", "there is no item"},
+		{"one that does not fit", "place_order", `{"item": 7}`, true, "", "", "/input/item there is no item"},
 		{"one that is nested deep", "place_order", `{"item": ` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `}`, true, "", "", "nested more than 31 deep"},
 		{"of a tool of the page", "pick", `{"row": 3}`, true, "", `{"row":3}`, ""},
 		{"of a tool that is gone", "gone", `{"row": 3}`, true, "", "", "this tool is no longer offered"},
@@ -94,7 +94,7 @@ func TestChangedInputs(t *testing.T) {
 			if err != nil {
 				seen := schemas.Visible(err)
 				if message = seen.Message; len(seen.Fields) > 0 {
-					message = seen.Fields[0].Detail
+					message = seen.Fields[0].Pointer + " " + seen.Fields[0].Detail
 				}
 			}
 			if (tt.message == "") != (err == nil) || !strings.Contains(message, tt.message) || string(r.waits[0].Edited) != tt.edited {
