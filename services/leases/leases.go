@@ -31,8 +31,8 @@ const (
 	// renewed and the leases of others are checked.
 	renewals, looks = 3, 12
 	// mostPatience bounds, in times of a lease, how long a renewal waits for its answer
-	// after others had none: one that is given up costs its connection, and where that
-	// takes longer than the wait, as on a machine that is too busy, none would ever end.
+	// after others had none or came late: one that is given up costs its connection, and where
+	// that takes longer than the wait, as on a machine that is too busy, none would ever end.
 	mostPatience = 4
 	// joins is how often a start tries to join while the database is not available: it was
 	// there a moment before, when the store was opened.
@@ -218,7 +218,8 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 			if failing && !l.Current().Lost() {
 				l.Logger.Info("the lease is renewed again", "replica", l.Current().ID)
 			}
-			wait, patience = first-took, first
+			// Where answers take long, the next one does too.
+			wait, patience = first-took, min(max(first, 2*took), mostPatience*l.Time)
 		case ctx.Err() != nil:
 			return
 		default:

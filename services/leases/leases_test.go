@@ -27,6 +27,7 @@ type table struct {
 	away       bool
 	silent     bool          // the next renewal gets no answer
 	slow       time.Duration // what a call takes that comes first, or after one that was given up
+	far        time.Duration // what each call takes
 	cold       bool
 	closed     bool     // nobody can join
 	marked     []string // replicas marked as gone, in order
@@ -65,9 +66,9 @@ func (t *table) live(other *row) bool { return !other.gone && time.Now().Before(
 // connect waits as a caller does who has no connection any more.
 func (t *table) connect(ctx context.Context) error {
 	t.mu.Lock()
-	wait := t.slow
-	if !t.cold {
-		wait = 0
+	wait := t.far
+	if t.cold {
+		wait += t.slow
 	}
 	t.mu.Unlock()
 	select {
@@ -385,6 +386,24 @@ func TestRenewalThatConnectsSlowly(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Where each answer takes longer than a renewal waits at first, as from a database that is far
+// away, renewals are not given up again and again: after the first ones the lease remains valid.
+func TestRenewalThatTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		rows.far, rows.slow = lease*2/5, lease
+		r := start(t, rows, true)
+		passes(10 * lease)
+		for range 2000 {
+			passes(10 * time.Millisecond)
+			answers(t, "a deed", held(r.Current().Context()), nil)
+			if t.Failed() {
+				return
+			}
+		}
+	})
 }
 
 // A replica that was marked as gone stops its runs, and joins again with
