@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -12,8 +13,8 @@ import (
 
 // WriteBlock replaces the new content of a block of the document, or adds a
 // block with only new content. The type of a block that has current content
-// does not change. A write that changes nothing keeps the revision, so the same
-// write may be repeated.
+// does not change. A write that changes nothing keeps the revision and may have any match,
+// so the same write may be repeated.
 func (t *Tables) WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error) {
 	var written schemas.Block
 	err := t.changeDocument(ctx, owner, document, w.Create, func(d *change) error {
@@ -21,9 +22,11 @@ func (t *Tables) WriteBlock(ctx context.Context, owner, document string, w recor
 			return err
 		}
 		h, err := d.head(w.ID)
+		known := w.Match.Holds(d.revision)
+		if w.Only {
+			known = w.Match.Holds(h.Revision)
+		}
 		switch {
-		case err == nil && w.Only && !w.Match.Holds(h.Revision), !w.Only && !w.Match.Holds(d.revision):
-			return schemas.ErrStale
 		case err == nil:
 			if err = d.propose(h, &w); err == nil && w.Applied && !w.Only && w.After != nil {
 				err = d.move(w.ID, w.After)
@@ -33,6 +36,9 @@ func (t *Tables) WriteBlock(ctx context.Context, owner, document string, w recor
 				w.Type = schemas.BlockMarkdown
 			}
 			err = d.add(&w.NewBlock, true)
+		}
+		if _, refused := errors.AsType[*schemas.Error](err); !known && (d.changed || refused) {
+			return schemas.ErrStale
 		}
 		if err == nil && w.Applied {
 			err = d.exec("UPDATE blocks SET kept_state = "+appliedSince+" WHERE owner = ? AND id = ? AND (kept_state IS NOT NULL OR current IS NULL)", owner, w.ID)

@@ -22,6 +22,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"rename and delete documents":               testDocumentRename,
 		"repeat an edit":                            testRepeatedEdit,
 		"repeat an addition":                        testRepeatedAdd,
+		"repeat an application":                     testRepeatedApply,
 		"repeat a decision":                         testRepeatedDecision,
 		"a reverted plan":                           testPlanReverted,
 		"plans over pending changes":                testPlanUndone,

@@ -64,6 +64,65 @@ func testRepeatedAdd(f *fixture) {
 	fails(f, "what a run has proposed", err, schemas.ErrTaken)
 }
 
+// testRepeatedApply applies texts of chats again whose answers were lost.
+func testRepeatedApply(f *fixture) {
+	for what, to := range map[string]struct{ target, placed, accepted bool }{
+		"a new block":              {},
+		"a new block at its place": {placed: true},
+		"a new block, accepted":    {accepted: true},
+		"a target":                 {target: true},
+		"a target, accepted":       {target: true, accepted: true},
+	} {
+		x, y := newID(), newID()
+		id := f.doc(x, y)
+		w := record.BlockWrite{Match: record.Match{f.document(id).Revision}, Applied: true, NewBlock: record.NewBlock{ID: newID(), Type: "md", Content: "applied"}}
+		if to.target {
+			w.ID, w.Only, w.KeepsType, w.Match = x, true, true, record.Match{f.document(id).Blocks[0].Revision}
+		}
+		if to.placed {
+			w.After = &x
+		}
+		once, err := f.store.WriteBlock(f.ctx, f.owner, id, w)
+		must(f, err)
+		if to.accepted {
+			done, err := f.store.SettleBlock(f.ctx, f.owner, w.ID, record.Accept, nil)
+			must(f, err)
+			once = done.Block
+		}
+		for range 2 {
+			again, err := f.store.WriteBlock(f.ctx, f.owner, id, w)
+			must(f, err)
+			equal(f, what, again, once)
+		}
+		other := w
+		other.Content = "another text"
+		_, err = f.store.WriteBlock(f.ctx, f.owner, id, other)
+		fails(f, what+", another text", err, schemas.ErrStale)
+		if to.target {
+			other = w
+			other.Type = "csv"
+			_, err = f.store.WriteBlock(f.ctx, f.owner, id, other)
+			fails(f, what+", another type", err, schemas.ErrStale)
+		}
+		if to.placed {
+			other = w
+			other.After = &y
+			_, err = f.store.WriteBlock(f.ctx, f.owner, id, other)
+			fails(f, what+", another place", err, schemas.ErrStale)
+		}
+		got, err := f.store.Block(f.ctx, f.owner, w.ID)
+		must(f, err)
+		equal(f, what+", after what was refused", got, once)
+		must(f, f.store.DeleteBlock(f.ctx, f.owner, w.ID, nil))
+		want := schemas.ErrStale
+		if to.target {
+			want = schemas.ErrNotFound
+		}
+		_, err = f.store.WriteBlock(f.ctx, f.owner, id, w)
+		fails(f, what+", deleted meanwhile", err, want)
+	}
+}
+
 // testRepeatedDecision decides again whose answers were lost: with the revision from before,
 // the same decision changes nothing, and another one is stale.
 func testRepeatedDecision(f *fixture) {

@@ -876,7 +876,8 @@ export interface paths {
          * Apply a message to a document
          * @description The text of a chat's message, without tool markers, becomes the `new` of the target. Without a target it becomes a
          *     new block that waits to be accepted, after `after_block_id` or else at the end. `If-Match` has the revision of the
-         *     target, or else of the document. Applying the same message to the same document again gives the same block.
+         *     target, or else of the document. Applying the same message to the same document again gives the same block; a
+         *     request that is done already may be repeated with the `ETag` from before it.
          */
         post: operations["applyBlock"];
         delete?: never;
