@@ -188,10 +188,9 @@ var manyEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\u0022`, `&`, `\u0026`, `
 // Secrets returns what removes header values, the credentials in them, and those of the URL, which are
 // sent in a header, from texts, also from JSON with more escapes than needed: PHP escapes slashes.
 func Secrets(headers map[string]string, user *url.Userinfo) *strings.Replacer {
-	const shortest = 6 // a shorter value is not a secret and may be a common word
 	var forms []string
 	hide := func(s string) {
-		if len(s) >= shortest {
+		if len(s) >= text.ShortestSecret {
 			quoted := strings.Trim(jsonText(s), `"`)
 			forms = append(forms, s, quoted, strings.ReplaceAll(quoted, "/", `\/`), manyEscapes.Replace(s))
 		}

@@ -13,13 +13,12 @@ import (
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/openai/sending"
+	"github.com/chattray/chattray/schemas/text"
 )
 
-// cleaning is the round tripper beneath go-openai. It puts messages and tools
-// into the request and turns a response other than a success into a *fault. It
-// hides the body of a success from go-openai, which is slow and takes some
-// broken streams for complete ones: the call reads the body itself, with a
-// reader.
+// cleaning is the round tripper beneath go-openai. It puts messages and tools into the request and
+// turns a response other than a success into a *fault. It hides the body of a success from go-openai,
+// which is slow and takes some broken streams for complete ones: the call reads the body itself, with a reader.
 type cleaning struct {
 	next   http.RoundTripper
 	limits Limits
@@ -138,16 +137,16 @@ func (b *sentBody) drop() {
 	b.ReadCloser, b.again = http.NoBody, nil
 }
 
-// hiding returns what replaces the key, and values of the base URL's query that are as long as keys are.
+// hiding returns what replaces the key, and values of the base URL's query that are named like secrets or as long as keys are.
 func hiding(key, query string) *strings.Replacer {
 	var pairs []string
 	for part := range strings.SplitSeq(query, "&") {
-		_, value, _ := strings.Cut(part, "=")
-		if plain, err := url.QueryUnescape(value); err == nil && len(value) >= 20 {
+		name, value, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(value); err == nil && (len(value) >= 20 || len(value) >= text.ShortestSecret && text.NamesSecret(name)) {
 			pairs = append(pairs, value, "[key]", plain, "[key]")
 		}
 	}
-	if key != "" {
+	if len(key) >= text.ShortestSecret { // local servers take any key, such as "x"
 		pairs = append(pairs, key, "[key]")
 	}
 	return strings.NewReplacer(pairs...)

@@ -257,11 +257,12 @@ func TestCancelReachesTheServer(t *testing.T) {
 }
 
 // A server that repeats the path of the request in its error shows no key that is in its query,
-// however it writes it. What is too short for a key stays.
+// however it writes it. What is too short for a key, and not named like one, stays, and so does a key that is a letter.
 func TestKeyInTheQueryIsNotLogged(t *testing.T) {
-	const written, plain, version = "c2VjcmV0LWNvZGUtb2Yt%2BYQ%3D%3D", "c2VjcmV0LWNvZGUtb2Yt+YQ==", "2024-10-01-preview"
+	const written, plain, named, version = "c2VjcmV0LWNvZGUtb2Yt%2BYQ%3D%3D", "c2VjcmV0LWNvZGUtb2Yt+YQ==", "hunter2", "2024-10-01-preview"
 	for name, reply := range map[string]upstream.Reply{
 		"as it was sent":             upstream.Status(404, "Cannot POST /v1/chat/completions?api-version="+version+"&code="+written),
+		"named like a key":           upstream.Status(404, "Cannot POST /v1/chat/completions?api-version="+version+"&Api_Key="+named),
 		"decoded":                    upstream.Status(404, `{"error":{"message":"no route api-version=`+version+` code=`+plain+`"}}`),
 		"in the stream":              upstream.Stream(upstream.Bytes("error: no route " + version + " " + written + "\n\n")),
 		"where a page is cut off":    upstream.Stream(upstream.Bytes("<p>no route " + version + strings.Repeat(" ", 150) + written + "</p>\n\n")),
@@ -270,10 +271,10 @@ func TestKeyInTheQueryIsNotLogged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			up := upstream.NewMemory()
 			up.Push(reply)
-			m := dial(t, modeltest.Dial{BaseURL: "http://upstream.test/v1?api-version=" + version + "&code=" + written, Transport: up.Transport()})
+			m := dial(t, modeltest.Dial{BaseURL: "http://upstream.test/v1?api-version=" + version + "&code=" + written + "&Api_Key=" + named, APIKey: "e", Transport: up.Transport()})
 			err := fmt.Sprint(modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "test"}).Err)
-			if strings.Contains(err, written[:len(written)/4]) || strings.Contains(err, plain[:len(plain)/4]) || !strings.Contains(err, version) {
-				t.Errorf("the error for the log is %q, want it without the code, and with the version", err)
+			if strings.Contains(err, written[:len(written)/4]) || strings.Contains(err, plain[:len(plain)/4]) || strings.Contains(err, named) || !strings.Contains(err, version) {
+				t.Errorf("the error for the log is %q, want it without the keys, and with the version", err)
 			}
 		})
 	}

@@ -4,6 +4,7 @@
 package text
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -134,3 +135,13 @@ func IsID(id string) bool {
 	}
 	return id != "" && len(id) <= maxID
 }
+
+var secretName = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|pwd|secret|token`)
+
+// NamesSecret reports whether the value of a header, a variable or a parameter of a URL with
+// this name is a secret. Other values may be common words.
+func NamesSecret(name string) bool { return secretName.MatchString(name) }
+
+// ShortestSecret is how many bytes a secret has at least that is hidden in other texts: a
+// shorter value may be a common word, whatever its name.
+const ShortestSecret = 6

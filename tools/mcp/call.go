@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -21,11 +20,8 @@ import (
 // maxFault is the longest error text of a server that the model gets, in characters.
 const maxFault = 2_000
 
-// secretName are the names of headers, variables and parameters of the URL whose values are
-// secrets. Those of others may be common words, such as the names of toolsets.
-var secretName = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|pwd|secret|token`)
-
-// secretsOf removes the secrets that a server is given from texts.
+// secretsOf removes the secrets that a server is given from texts, not other values, such as
+// the names of toolsets.
 func secretsOf(s *Server) *strings.Replacer {
 	given := make(map[string]string)
 	maps.Copy(given, s.Headers)
@@ -40,7 +36,7 @@ func secretsOf(s *Server) *strings.Replacer {
 	for name, values := range u.Query() {
 		given["?"+name] = values[0]
 	}
-	maps.DeleteFunc(given, func(name, _ string) bool { return !secretName.MatchString(name) })
+	maps.DeleteFunc(given, func(name, _ string) bool { return !text.NamesSecret(name) })
 	return tools.Secrets(given, u.User)
 }
 
