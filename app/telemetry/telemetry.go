@@ -77,6 +77,7 @@ type Telemetry struct {
 	toolCalls     *prometheus.HistogramVec
 	batchWrites   prometheus.Histogram
 	batchSeconds  prometheus.Histogram
+	batchFailures prometheus.Counter
 	mirrors       *prometheus.GaugeVec
 	mirrorGaps    prometheus.Counter
 	mirrorLag     prometheus.Histogram
@@ -122,6 +123,9 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		toolCalls:    histogramVec("tool_call_seconds", "Calls of tools, by tool and outcome.", calls, "tool", "outcome"),
 		batchWrites:  histogram("store_batch_writes", "Writes in a batch.", prometheus.ExponentialBuckets(1, 2, 12)),
 		batchSeconds: histogram("store_batch_seconds", "Time to commit a batch.", prometheus.ExponentialBuckets(0.0005, 2, 16)),
+		batchFailures: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "store_batch_failures_total", Help: "Batches that were not committed; while the database is away each is tried again.",
+		}),
 		mirrors: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "mirrors", Help: "Runs of other processes that are followed here, by where their events come from (bus, log).",
 		}, []string{"via"}),
@@ -147,7 +151,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	t.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		t.runs, t.runsActive, t.streamsActive, t.firstToken, t.events, t.modelCalls, t.modelTokens, t.contained, t.toolCalls,
-		t.batchWrites, t.batchSeconds, t.mirrors, t.mirrorGaps, t.mirrorLag, t.tail, t.deleted, t.runsTaken, t.takeover, t.fenced, t.busUp, t.busMessages, t.busBytes,
+		t.batchWrites, t.batchSeconds, t.batchFailures, t.mirrors, t.mirrorGaps, t.mirrorLag, t.tail, t.deleted, t.runsTaken, t.takeover, t.fenced, t.busUp, t.busMessages, t.busBytes,
 	)
 	t.beginAtZero()
 	if o.Tracer != nil {
@@ -224,8 +228,11 @@ func (t *Telemetry) OpenStreams(change int) { t.streamsActive.Add(float64(change
 // before the first run.
 func (t *Telemetry) ModelServers(hosts map[string]string) { t.servers = hosts }
 
-// StoreBatch counts a commit of this many writes.
-func (t *Telemetry) StoreBatch(writes int, took time.Duration) {
+// StoreBatch counts a commit of this many writes, and whether it failed.
+func (t *Telemetry) StoreBatch(writes int, took time.Duration, err error) {
+	if err != nil {
+		t.batchFailures.Inc()
+	}
 	t.batchWrites.Observe(float64(writes))
 	t.batchSeconds.Observe(took.Seconds())
 }

@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -362,7 +363,8 @@ func TestMetricsOfRunsStreamsAndStore(t *testing.T) {
 	telemetry.OpenStreams(1)
 	telemetry.OpenStreams(1)
 	telemetry.OpenStreams(-1)
-	telemetry.StoreBatch(9, time.Millisecond)
+	telemetry.StoreBatch(4, time.Millisecond, nil)
+	telemetry.StoreBatch(5, time.Millisecond, record.ErrUnavailable)
 	telemetry.Mirrors("log", 2)
 	telemetry.Mirrors("log", -1)
 	telemetry.MirrorGap()
@@ -374,7 +376,7 @@ func TestMetricsOfRunsStreamsAndStore(t *testing.T) {
 	telemetry.Fenced()
 	wantLines(t, metrics(t, telemetry),
 		"chattray_runs_active 1", `chattray_run_seconds_sum{outcome="completed"} 3`, "chattray_first_token_seconds_count 1",
-		"chattray_events_total 4", "chattray_streams_active 1", "chattray_store_batch_writes_sum 9", "chattray_store_batch_seconds_count 1",
+		"chattray_events_total 4", "chattray_streams_active 1", "chattray_store_batch_writes_sum 9", "chattray_store_batch_seconds_count 2", "chattray_store_batch_failures_total 1",
 		`chattray_mirrors{via="log"} 1`, "chattray_mirror_gaps_total 1", "chattray_mirror_lag_seconds_count 1", "chattray_tail_seconds_count 1",
 		"chattray_replica_lease_left_seconds 1.5", "chattray_replicas_live 2", `chattray_runs_taken_total{why="dead"} 3`,
 		"chattray_takeover_seconds_sum 3", "chattray_fenced_total 1")

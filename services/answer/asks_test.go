@@ -92,7 +92,7 @@ func TestAsksAgain(t *testing.T) {
 func TestWaitOfALaterAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		committer := func() (c *eventlog.Committer, run func()) {
-			c = eventlog.NewCommitter(eventlog.CommitterOptions{Store: new(disk), Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+			c = eventlog.NewCommitter(eventlog.CommitterOptions{Store: new(disk), Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration, error) {}})
 			ctx, end := context.WithCancel(context.Background())
 			var work sync.WaitGroup
 			t.Cleanup(func() { end(); work.Wait() })
@@ -254,7 +254,7 @@ func TestWaitsExpireBySharedClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &sharedWaits{ahead: ahead}
-				committer := eventlog.NewCommitter(eventlog.CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+				committer := eventlog.NewCommitter(eventlog.CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration, error) {}})
 				ctx, end := context.WithCancel(t.Context())
 				done := make(chan struct{})
 				go func() { defer close(done); committer.Run(ctx) }()

@@ -51,7 +51,7 @@ func TestInterruptKeepsCheckpoints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := new(stored)
-			committer := eventlog.NewCommitter(eventlog.CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+			committer := eventlog.NewCommitter(eventlog.CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration, error) {}})
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() { committer.Run(ctx); close(ended) }()

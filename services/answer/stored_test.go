@@ -82,7 +82,7 @@ func inWriting(t *testing.T, test func(t *testing.T, w *writing)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &writing{disk: new(disk), log: eventlog.New(1, func() int64 { return 1 })}
-		committer := eventlog.NewCommitter(eventlog.CommitterOptions{Store: w.disk, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+		committer := eventlog.NewCommitter(eventlog.CommitterOptions{Store: w.disk, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration, error) {}})
 		ctx, end := context.WithCancel(context.Background())
 		var work sync.WaitGroup
 		work.Go(func() { committer.Run(ctx) })

@@ -133,7 +133,7 @@ func TestRejectedWhileItsCallRuns(t *testing.T) {
 					return turn.Result{Text: "written"}, err
 				},
 			}
-			committer := eventlog.NewCommitter(eventlog.CommitterOptions{Store: new(stored), Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+			committer := eventlog.NewCommitter(eventlog.CommitterOptions{Store: new(stored), Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration, error) {}})
 			wr := answer.New(t.Context(), answer.Run{
 				ID: "run", Attempt: 1, Owner: una, ChatID: 1, MessageID: "message", Earlier: attempts.Nothing(),
 				Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`)}},

@@ -54,8 +54,8 @@ type CommitterOptions struct {
 	// read them from the store. Without it few wait up to maxWaits flushes.
 	Prompt bool
 	Logger *slog.Logger
-	// Batch is called after each commit.
-	Batch func(writes int, took time.Duration)
+	// Batch is called after each commit, with its error.
+	Batch func(writes int, took time.Duration, err error)
 }
 
 // Committer commits the writes of all runs together: one goroutine commits, in
@@ -347,7 +347,7 @@ func (c *Committer) try(batch []*Commit) error {
 	defer cancel()
 	began := time.Now()
 	err := c.Store.Commit(ctx, writes)
-	c.Batch(len(writes), time.Since(began))
+	c.Batch(len(writes), time.Since(began), err)
 	return err
 }
 

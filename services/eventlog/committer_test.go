@@ -57,7 +57,7 @@ func TestManyBegin(t *testing.T) {
 	for _, c := range []struct{ runs, stored int }{{2000, 2000}, {5000, 2700}} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &slowStore{each: 10 * time.Millisecond}
-			committer := NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+			committer := NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration, error) {}})
 			ctx, stop := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() { defer close(done); committer.Run(ctx) }()
@@ -102,7 +102,7 @@ func TestTended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged bytes.Buffer
 		store := new(silentStore)
-		c := NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration) {}})
+		c := NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration, error) {}})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); c.Run(ctx) }()
@@ -131,7 +131,7 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 		store := new(silentStore)
 		store.hangs.Store(true)
 		c := NewCommitter(CommitterOptions{
-			Store: store, Hold: time.Hour, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration) {},
+			Store: store, Hold: time.Hour, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration, error) {},
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -176,8 +176,15 @@ func TestAStoreIsBackAfterTheHold(t *testing.T) {
 		var logged bytes.Buffer
 		store := new(silentStore)
 		store.hangs.Store(true)
+		var failed, stored int
 		c := NewCommitter(CommitterOptions{
-			Store: store, Hold: time.Minute, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration) {},
+			Store: store, Hold: time.Minute, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(_ int, _ time.Duration, err error) {
+				if err != nil {
+					failed++
+				} else {
+					stored++
+				}
+			},
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -193,6 +200,9 @@ func TestAStoreIsBackAfterTheHold(t *testing.T) {
 		}
 		stop()
 		<-done
+		if failed == 0 || stored != 2 {
+			t.Errorf("%d commits failed and %d did not, want some and 2", failed, stored)
+		}
 		if lines := strings.Count(logged.String(), "the database is available again"); lines != 1 {
 			t.Errorf("%d lines say that the database is back, want 1:\n%s", lines, &logged)
 		}
@@ -205,7 +215,7 @@ func TestAStoreIsBackAgain(t *testing.T) {
 		var logged bytes.Buffer
 		store := new(silentStore)
 		c := NewCommitter(CommitterOptions{
-			Store: store, Hold: time.Hour, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration) {},
+			Store: store, Hold: time.Hour, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Batch: func(int, time.Duration, error) {},
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})

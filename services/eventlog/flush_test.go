@@ -48,7 +48,7 @@ func (s *segmentStore) last(run string) int64 {
 // flushing returns a committer over the store, and a function that flushes n
 // times.
 func flushing(store Store) (c *Committer, flush func(n int)) {
-	c = NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+	c = NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration, error) {}})
 	return c, func(n int) {
 		for range n {
 			c.flush()

@@ -11,8 +11,8 @@ type Runs interface {
 	FirstToken(took time.Duration)
 	// Event counts events of logs.
 	Event(n int)
-	// StoreBatch records a commit.
-	StoreBatch(writes int, took time.Duration)
+	// StoreBatch records a commit, and its error.
+	StoreBatch(writes int, took time.Duration, err error)
 	// RunContained counts runs that are ended because they ended the process.
 	RunContained()
 }
@@ -53,7 +53,7 @@ func (None) FirstToken(time.Duration) {}
 func (None) Event(int) {}
 
 // StoreBatch counts nothing.
-func (None) StoreBatch(int, time.Duration) {}
+func (None) StoreBatch(int, time.Duration, error) {}
 
 // RunContained counts nothing.
 func (None) RunContained() {}
