@@ -74,7 +74,7 @@ type Committer struct {
 	lines    seldom.Log // of what is tried again and again
 	// These are of the goroutine that commits.
 	stored time.Time // when a commit last succeeded
-	away   bool      // the last line about it says that writes are held
+	away   bool      // the last line about it says that it is not available
 }
 
 // Commit is a write that is to be committed.
@@ -310,11 +310,12 @@ func (c *Committer) commit(batch []*Commit) {
 			}
 			return
 		}
+		// Nobody waits for a flush, so that nothing else would tell of it.
+		if c.lines.Write(context.Background(), c.Logger, slog.LevelWarn, "the database is not available; writes are held or refused", slog.Int("writes", len(batch)), slog.Any("error", err)) {
+			c.away = true
+		}
 		if batch = c.keepHeld(batch, err); len(batch) == 0 {
 			return
-		}
-		if c.lines.Write(context.Background(), c.Logger, slog.LevelWarn, "the database is not available; writes are held", slog.Int("writes", len(batch)), slog.Any("error", err)) {
-			c.away = true
 		}
 		<-time.After(backoff)
 		backoff = min(2*backoff, maxBackoff)

@@ -1,10 +1,12 @@
 package eventlog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,21 +122,29 @@ func TestFlushIsPrompt(t *testing.T) {
 }
 
 // Events that the database refused are stored once it is back, without another
-// event.
+// event. The log tells of the outage and of its end, also if no write of a run or a question does.
 func TestFlushAfterAnOutage(t *testing.T) {
 	store := &segmentStore{away: true}
 	c, flush := flushing(store)
+	var logged bytes.Buffer
+	c.Logger = slog.New(slog.NewTextHandler(&logged, nil))
 	log, closed := newTestLog(), newTestLog()
 	c.Watch(Attempt{RunID: "r", Number: 1, Log: log})
 	c.Watch(Attempt{RunID: "closed", Number: 1, Log: closed})
 	appendTexts(t, log, fewEvents)
 	appendTexts(t, closed, fewEvents)
 	flush(5)
+	if n := strings.Count(logged.String(), "writes are held or refused"); n != 1 {
+		t.Errorf("%d lines tell of the outage, want 1:\n%s", n, &logged)
+	}
 	closed.Close()
 	store.away = false
 	flush(maxWaits + 1)
 	if len(store.commits) != 1 || len(store.commits[0]) != 1 || store.last("r") != fewEvents {
 		t.Errorf("got commits %v, want one with the events of the open log", store.commits)
+	}
+	if n := strings.Count(logged.String(), "the database is available again"); n != 1 {
+		t.Errorf("%d lines tell of the end of the outage, want 1:\n%s", n, &logged)
 	}
 	if n := len(c.unstored); n != 0 {
 		t.Errorf("%d logs are to be stored, want none", n)
