@@ -121,18 +121,13 @@ func (r *documentBlockRow) block() schemas.Block {
 	}
 }
 
-// CreateDocument makes a document. One that the owner already has, with the same id and
-// title, is returned as it is: the client repeats a request whose answer it has lost. An id
-// that the owner uses otherwise is schemas.ErrTaken.
+// CreateDocument makes a document. An id that the owner already uses is
+// schemas.ErrTaken.
 func (t *Tables) CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error) {
-	var made schemas.Document
-	err := t.db.Write(ctx, func(tx *gorm.DB) error {
-		revision, err := t.makeDocument(tx, owner, &d)
-		if err != nil {
-			return err
-		}
-		made, err = wholeDocument(tx, owner, d.ID)
-		if err == nil && revision == 0 && made.Title != values.Clean(d.Title) {
+	row := documentRow{Owner: owner, ID: d.ID, Title: values.Clean(d.Title), CreatedAt: values.Micros(d.CreatedAt)}
+	err := t.db.Write(ctx, func(tx *gorm.DB) (err error) {
+		row.Revision, err = t.makeDocument(tx, owner, &d)
+		if err == nil && row.Revision == 0 {
 			return schemas.ErrTaken
 		}
 		return err
@@ -140,6 +135,8 @@ func (t *Tables) CreateDocument(ctx context.Context, owner string, d record.NewD
 	if err != nil {
 		return schemas.Document{}, t.db.Fault("create document", err)
 	}
+	made := row.document(0, 0)
+	made.Blocks = []schemas.Block{}
 	return made, nil
 }
 

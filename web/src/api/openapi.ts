@@ -493,8 +493,7 @@ export interface paths {
         put?: never;
         /**
          * Make a document
-         * @description The id may be chosen by the client; it is unique for its user. A document that the user already has, with the same
-         *     `id` and title, is answered as it is: the request may be repeated.
+         * @description The id may be chosen by the client; it is unique for its user.
          */
         post: operations["postDocument"];
         delete?: never;
