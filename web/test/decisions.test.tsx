@@ -175,22 +175,45 @@ describe('a payload that another tab has', () => {
     expect(onAccept).not.toHaveBeenCalled()
   })
 
-  it('decided on another device, is shown as decided once the page is seen again', async () => {
+  it('decided on another device, is shown as decided once the page and the payload are seen again', async () => {
+    const views: { reach: () => void }[] = []
+    vi.stubGlobal('IntersectionObserver', class {
+      constructor(found: (entries: object[]) => void) {
+        views.push({ reach: () => found([{ isIntersecting: true }]) })
+      }
+
+      observe() {}
+      disconnect() {}
+    })
+    onTestFinished(() => void vi.unstubAllGlobals())
     let outcome: string | undefined
     sessionStorage.setItem('chattray:k:conversation', '7')
-    const { calls } = show(({ path }) => (path.endsWith('/payloads/p1') ? json({ ...proposal, outcome }) : path.startsWith('/api/chats/7?') ? kept(outcome) : undefined), { payloadHandlers: { schema_proposal: { inline: () => <p>card</p>, onAccept: () => undefined } } }, 'k')
-    const asked = () => calls.filter((c) => c.path.endsWith('/payloads/p1')).length
-    await screen.findByRole('button', { name: 'Accept' })
+    const far = { ...proposal, payload_id: 'p2', summary: 'Far' }
+    const { calls, user } = show(({ path }) => {
+      if (path.endsWith('/payloads/p1')) return json({ ...proposal, outcome })
+      if (path.endsWith('/payloads/p2')) return json({ ...far, outcome })
+      return path.startsWith('/api/chats/7?') ? chat([message('a', 'assistant', 'x', { payloads: [proposal, far] })]) : undefined
+    }, { payloadHandlers: { schema_proposal: { render: () => <p>card</p>, onAccept: () => undefined } }, openPayloads: 'none' }, 'k')
+    const asked = () => calls.flatMap(({ path }) => path.split('/payloads/')[1] ?? [])
     const see = () => act(() => void document.dispatchEvent(new Event('visibilitychange')))
+    await screen.findByText('A proposal')
+    views.length = 0
     see()
-    await waitFor(() => expect(asked()).toBe(1))
-    screen.getByRole('button', { name: 'Accept' })
+    expect([views.length, asked()]).toEqual([2, []])
+    act(() => views[0]!.reach())
+    await waitFor(() => expect(asked()).toEqual(['p1']))
+    await user.click(screen.getByText('A proposal'))
+    await screen.findByRole('button', { name: 'Accept' })
     outcome = 'rejected'
+    // What the panel shows is in sight.
     see()
     await screen.findByText('Rejected', { selector: 'em' })
     expect(screen.queryByRole('button', { name: 'Accept' })).toBeNull()
     see()
-    expect(asked()).toBe(2)
+    expect(asked()).toEqual(['p1', 'p1'])
+    act(() => views.at(-1)!.reach())
+    await waitFor(() => expect(screen.getAllByText('Rejected', { selector: 'em' })).toHaveLength(2))
+    expect(asked()).toEqual(['p1', 'p1', 'p2'])
   })
 
   it('accepted, which was carried out but not stored, is only stored after a reload', async () => {

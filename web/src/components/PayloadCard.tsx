@@ -1,4 +1,4 @@
-import { useEffect, useId, useState } from 'react'
+import { useEffect, useId, useRef, useState, type RefObject } from 'react'
 import type { CustomPayload } from '../api/types'
 import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
 import { headerOf, isDecisive, payloadHandlerFor, type PayloadHandler } from '../payloads/registry'
@@ -6,7 +6,9 @@ import { useDecision, type Decided } from '../payloads/useDecision'
 import { useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import { useLabels, useTray } from '../state/tray'
+import { useLatest } from '../state/useLatest'
 import { CheckIcon, CloseIcon, PanelIcon } from './icons'
+import { useReached } from './useReached'
 
 export interface PayloadCardProps extends PartProps {
   payload: CustomPayload
@@ -22,6 +24,7 @@ export function PayloadCard({ payload, className, children }: PayloadCardProps) 
   const [own, setOwn] = useState(false)
   const labels = useLabels()
   const title = useId()
+  const box = useRef<HTMLElement>(null)
   const handler = payloadHandlerFor(payload.type, handlers)
   const words = payload.summary || headerOf(handler, labels) || payload.type
   const open = openPayload ? expanded !== '' && expanded === payload.payload_id : own
@@ -29,7 +32,7 @@ export function PayloadCard({ payload, className, children }: PayloadCardProps) 
   const inline = handler?.inline !== undefined
   const undecided = isDecisive(handler) && !payload.outcome
   const waits = undecided && !handler?.ownButtons
-  useDecidedElsewhere(undecided ? payload.payload_id : undefined)
+  useDecidedElsewhere(undecided ? payload.payload_id : undefined, box)
   const line = (
     <>
       <PanelIcon />
@@ -39,7 +42,7 @@ export function PayloadCard({ payload, className, children }: PayloadCardProps) 
     </>
   )
   return (
-    <section className={classes('ct-payload-card', className)} data-type={payload.type} data-inline={inline || open || undefined}>
+    <section ref={box} className={classes('ct-payload-card', className)} data-type={payload.type} data-inline={inline || open || undefined}>
       {inline && !handler?.render ? <div className="ct-payload" id={title} title={words}>{line}</div> : <button type="button" className="ct-payload" id={title} onClick={() => show(!open)} title={words} aria-expanded={inline ? undefined : open}>{line}</button>}
       {(inline || open) && <Opened payload={payload} handler={handler} place={inline ? 'inline' : 'render'} title={title} close={() => show(false)} />}
       {children}
@@ -47,20 +50,32 @@ export function PayloadCard({ payload, className, children }: PayloadCardProps) 
   )
 }
 
-/** Asks whether a payload was decided on another device, each time the page becomes visible. */
-function useDecidedElsewhere(id: string | undefined): void {
+/**
+ * Asks whether a payload was decided on another device, each time the page is seen again: at once, or when the payload's line comes
+ * into sight, since a chat may have many payloads that nobody will decide.
+ */
+export function useDecidedElsewhere(id: string | undefined, line?: RefObject<Element | null>): void {
   const store = useChatStore()
+  const [seen, setSeen] = useState(0)
+  const ask = useLatest(() => {
+    const { conversationId } = store.getSnapshot()
+    if (!id || conversationId === null) return
+    store.api.getPayload(conversationId, id).then(({ outcome }) => outcome && store.dispatch({ type: 'resolved', payloadId: id, outcome }), () => undefined)
+  })
   useEffect(() => {
     if (!id) return
     const look = () => {
-      const { conversationId } = store.getSnapshot()
-      if (document.hidden || conversationId === null) return
-      store.api.getPayload(conversationId, id).then(({ outcome }) => outcome && store.dispatch({ type: 'resolved', payloadId: id, outcome }), () => undefined)
+      if (document.hidden) return
+      if (line) setSeen((times) => times + 1)
+      else ask.current()
     }
     document.addEventListener('visibilitychange', look)
     return () => document.removeEventListener('visibilitychange', look)
-  }, [store, id])
+  }, [id, line, ask])
+  useReached(line ?? none, id && seen, () => ask.current())
 }
+
+const none = { current: null }
 
 function Opened({ payload, handler, place, title, close }: { payload: CustomPayload; handler: PayloadHandler | undefined; place: 'inline' | 'render'; title: string; close: () => void }) {
   const { decide, deciding, problem } = useDecision(payload)

@@ -3,7 +3,7 @@ import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
 import { headerOf, isDecisive, payloadHandlerFor } from '../payloads/registry'
 import { useDecision, type Decided } from '../payloads/useDecision'
 import { useLabels, useTray } from '../state/tray'
-import { DecisionButtons } from './PayloadCard'
+import { DecisionButtons, useDecidedElsewhere } from './PayloadCard'
 import { SidePanel } from './SidePanel'
 
 export interface PayloadPanelProps {
@@ -18,6 +18,7 @@ export default function PayloadPanel({ payload, focus, onClose }: PayloadPanelPr
   const labels = useLabels()
   const { deciding, problem, decide } = useDecision(payload)
   const handler = payloadHandlerFor(payload.type, handlers)
+  useDecidedElsewhere(isDecisive(handler) && !payload.outcome ? payload.payload_id : undefined)
   const act = (outcome: Decided, data?: unknown) => void decide(outcome, data).then((done) => done && onClose())
   const [own, setOwn] = useOwnButtons(handler)
   const decided = isDecisive(handler) && !own && payload.outcome && !problem
