@@ -1,7 +1,8 @@
-import { act, createEvent, fireEvent, screen, waitFor, within } from '@testing-library/react'
+import { act, createEvent, fireEvent, render, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
-import { useChatContext } from '../src'
-import { answerFrames, event, frame, json, png, sse, type Call } from './fakes'
+import { ChatProvider, ChatTray, useChatContext } from '../src'
+import { answerFrames, event, fakeApi, frame, json, png, sse, type Call } from './fakes'
 import { chat, input, live, message, posts, settled, show, slow } from './shown'
 
 const opened = () => sessionStorage.setItem('chattray:k:conversation', '7')
@@ -29,6 +30,28 @@ describe('versions', () => {
     await user.type(input(), 'next{Enter}')
     await screen.findByText('Three.')
     expect(posts(calls)[0].conversation_id).toBe(7)
+  })
+
+  it('leave the focus where the user has moved it', async () => {
+    opened()
+    const { response, go } = slow()
+    const { user } = show(({ path }) => (path.endsWith('/select') ? response : path.startsWith('/api/chats/7') ? chat([message('q', 'user', 'x'), message('a2', 'assistant', 'Two.', second)]) : undefined), {}, 'k')
+    await user.click(await screen.findByRole('button', { name: 'Previous version' }))
+    await user.type(input(), 'meanwhile')
+    go(chat([message('q', 'user', 'x'), message('a1', 'assistant', 'One.', first)]))
+    await screen.findByText('One.')
+    await screen.findByRole('img', { name: 'Version 1 of 2' })
+    expect(document.activeElement).toBe(input())
+  })
+
+  it('keep the focus in the tray that has it', async () => {
+    opened()
+    const { api } = fakeApi(({ path }) => (path.startsWith('/api/chats/7') ? path.endsWith('/select') ? chat([message('a1', 'assistant', 'One.', first)]) : chat([message('a2', 'assistant', 'Two.', second)]) : undefined))
+    const user = userEvent.setup()
+    render(<ChatProvider api={api} storageKey="k">{['first', 'last'].map((name) => <div key={name} data-testid={name}><ChatTray layout="sidebar" storageKey={name} /></div>)}</ChatProvider>)
+    const last = within(screen.getByTestId('last'))
+    await user.click(await last.findByRole('button', { name: 'Previous version' }))
+    expect(document.activeElement).toBe(await last.findByRole('button', { name: 'Next version' }))
   })
 
   it('are known as soon as a question was edited', async () => {

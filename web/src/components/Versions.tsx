@@ -12,8 +12,12 @@ export interface VersionsProps {
   message: GeneralChatMessage
 }
 
-/** The version that gets the focus when it is shown, in place of the one whose button had it: on its first button (0) or its last (-1). */
-const wanted = perObject<ChatStore, { id?: string; at: 0 | -1 }>(() => ({ at: 0 }))
+/**
+ * The version that gets the focus when it is shown in a list, in place of the one whose button had it: on its first button (0) or its
+ * last (-1).
+ */
+const wanted = perObject<ChatStore, { id?: string; list?: Element | null; at: 0 | -1 }>(() => ({ at: 0 }))
+const listOf = (element: Element) => element.closest('[role=log]')
 
 /** Which version of a question or an answer is shown, and buttons for the previous and the next one. */
 export default function Versions({ message }: VersionsProps) {
@@ -23,15 +27,17 @@ export default function Versions({ message }: VersionsProps) {
   const group = useRef<HTMLSpanElement>(null)
   const focus = wanted(store)
   useLayoutEffect(() => {
-    if (focus.id !== message.id) return
+    const element = group.current
+    if (!element || focus.id !== message.id || focus.list !== listOf(element)) return
     focus.id = undefined
-    ;[...(group.current?.querySelectorAll<HTMLElement>('button:not(:disabled)') ?? [])].at(focus.at)?.focus()
+    const active = (element.getRootNode() as Document).activeElement
+    if (!active || active === document.body) [...element.querySelectorAll<HTMLElement>('button:not(:disabled)')].at(focus.at)?.focus()
   }, [focus, message.id])
   const { version } = message
   if (!version) return null
   const go = (id: string | undefined, step: 1 | -1) => {
     if (!id) return
-    if (group.current?.querySelector(':focus')) Object.assign(focus, { id, at: step < 0 ? 0 : -1 })
+    if (group.current?.querySelector(':focus')) Object.assign(focus, { id, list: listOf(group.current), at: step < 0 ? 0 : -1 })
     void store.selectVersion(id).then(() => {
       if (store.getSnapshot().messages.some((m) => m.id === id)) tray.announce(labels.versionOf(version.number + step, version.count))
       else focus.id = undefined
