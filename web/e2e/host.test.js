@@ -256,7 +256,7 @@ test('the focus and the caret are where the user writes: in a draft at its end, 
   await inFocus()
 })
 
-test('in a shadow root the menu can be used, the focus is kept, and the key of the tray closes it', async (t) => {
+test('in a shadow root the menu can be used, the focus and a selection are kept, and the key of the tray closes it', async (t) => {
   const page = await host(t, counts.url, '#shadow')
   const focused = () => page.evaluate(() => document.activeElement?.shadowRoot?.activeElement?.getAttribute('aria-label'))
   const inFocus = (name) => until(`the focus is on ${name}`, async () => (await focused()) === name)
@@ -279,9 +279,12 @@ test('in a shadow root the menu can be used, the focus is kept, and the key of t
   await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
   await page.answers.last().getByRole('button', { name: 'Copy' }).press('Enter')
   assert.match((await focused()) ?? '', /^Cop(y|ied)$/)
-  counts.upTo(0)
+  counts.upTo(3)
   await page.ask('count 9')
-  await page.button('Stop').waitFor()
+  const selected = (text) => text.evaluate((e) => String(e.getRootNode().getSelection()))
+  await page.answers.last().getByText('1 2 3').evaluate((e) => e.getRootNode().getSelection().setBaseAndExtent(e.firstChild, 5, e.firstChild, 2))
+  counts.upTo(5)
+  assert.equal(await selected(page.answers.last().getByText('1 2 3 4 5')), '2 3')
   await page.input.fill('later')
   await page.input.press('Enter')
   await page.button('Take back: later').click()
