@@ -69,7 +69,7 @@ var badBodies = []struct {
 	{"NUL in a name", `{"message":"hi","context":{"\u0000":1}}`, 422, notAllowed, at("/context", "must not contain U+0000")},
 	{"no message", `{}`, 422, notAllowed, at("/message", "must not be empty")},
 	{"empty message", `{"message":""}`, 422, notAllowed, at("/message", "must not be empty")},
-	{"blank message", `{"message":" \t\n\u00a0"}`, 422, notAllowed, at("/message", "must not be empty")},
+	{"blank message", `{"message":" \t\n\u00a0\u200b\ufeff"}`, 422, notAllowed, at("/message", "must not be empty")},
 	{"long message", `{"message":"` + strings.Repeat("é", 100_001) + `"}`, 422, notAllowed, at("/message", "must have at most 100000 characters")},
 	{"unknown interaction", `{"message":"hi","interaction_type":"shouted"}`, 422, notAllowed, at("/interaction_type", "must be one of text_input, value_selected, action_executed")},
 	{"unknown if_busy", `{"message":"hi","if_busy":"wait"}`, 422, notAllowed, at("/if_busy", "must be one of reject, queue, cancel")},
@@ -140,7 +140,7 @@ func TestBadBodiesOfOtherRoutes(t *testing.T) {
 	}{
 		{"no change", "PATCH", "/api/chats/789", `{}`, 422, at("", "must change something")},
 		{"pinned and what", "PATCH", "/api/chats/789", `{"pinned":"yes"}`, 400, at("/pinned", "must be a boolean, not a string")},
-		{"blank title", "PATCH", "/api/chats/789", `{"title":"  "}`, 422, at("/title", "must not be empty")},
+		{"blank title", "PATCH", "/api/chats/789", `{"title":" \u200b "}`, 422, at("/title", "must not be empty")},
 		{"long title", "PATCH", "/api/chats/789", `{"title":"` + strings.Repeat("a", 201) + `"}`, 422, at("/title", "must have at most 200 characters")},
 		{"unknown outcome", "POST", "/api/chats/789/payloads/abc12345/resolve", `{"outcome":"maybe"}`, 422, at("/outcome", "must be one of accepted, rejected")},
 		{"unknown rating", "POST", feedback, `{"rating":"5"}`, 422, at("/rating", "must be one of up, down")},

@@ -75,11 +75,11 @@ func TestBadDocumentBodies(t *testing.T) {
 		pointer                  string
 	}{
 		{"no title", "POST", doc, `{}`, 422, "/title"},
-		{"blank title", "POST", doc, `{"title":" "}`, 422, "/title"},
+		{"blank title", "POST", doc, `{"title":"\u200b "}`, 422, "/title"},
 		{"odd id", "POST", doc, `{"id":"a b","title":"x"}`, 422, "/id"},
 		{"empty id of a document", "POST", doc, `{"id":"","title":"x"}`, 422, "/id"},
 		{"id in use", "POST", doc, `{"id":"taken","title":"x"}`, 409, ""},
-		{"blank new title", "PATCH", doc + "/doc1", `{"title":" "}`, 422, "/title"},
+		{"blank new title", "PATCH", doc + "/doc1", `{"title":"\u200b "}`, 422, "/title"},
 		{"no type", "POST", blocks, `{"content":"x"}`, 422, "/type"},
 		{"empty id of a block", "POST", blocks, `{"id":"","type":"md"}`, 422, "/id"},
 		{"odd type", "POST", blocks, `{"type":"a b"}`, 422, "/type"},

@@ -222,6 +222,7 @@ func (p protocol) toolCalls(t *testing.T) {
 		c.Extra = `{"google":{"thought_signature":"s"}}`
 		return c
 	}
+	named := func(c turn.ToolCall, name string) turn.ToolCall { c.Name = name; return c }
 	none := turn.ToolCall{ID: "a", Name: "f"}
 	p.table(t, "text/event-stream", []row{
 		{"one call", record(upstream.Call(0, "a", "f", `{"x"`, `:1}`)) + end, want(a)},
@@ -260,8 +261,15 @@ func (p protocol) toolCalls(t *testing.T) {
 		{"every call has index 0", chunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`) + chunk(`{"index":0,"id":"b","function":{"name":"g","arguments":"{\"y\":2}"}}`) + end, want(a, b)},
 		{"id changes on the way", chunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"index":0,"id":"z","function":{"arguments":":1}"}}`) + end, want(a)},
 		{"id and name on every fragment", chunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"index":0,"id":"z","function":{"name":"f","arguments":":1}"}}`) + end, want(a)},
-		{"id late", chunk(`{"index":0,"function":{"name":"f","arguments":""}}`) + chunk(`{"index":0,"id":"a","function":{"arguments":"{\"x\":1}"}}`) + end, want(anon(a))},
+		{"id late", chunk(`{"index":0,"function":{"name":"f","arguments":""}}`) + chunk(`{"index":0,"id":"a","function":{"arguments":"{\"x\":1}"}}`) + end, want(a)},
+		{"id after the arguments", chunk(`{"index":0,"function":{"name":"f","arguments":"{\"x\":"}}`) + chunk(`{"index":0,"id":"a","function":{"arguments":"1}"}}`) + end, want(anon(a))},
 		{"name late", chunk(`{"index":0,"id":"a","function":{"arguments":"{\"x\":"}}`) + chunk(`{"index":0,"function":{"name":"f","arguments":"1}"}}`) + end, want(a)},
+		{"name in pieces", chunk(`{"index":0,"id":"a","function":{"name":"find_"}}`) + chunk(`{"index":0,"function":{"name":"articles","arguments":""}}`) +
+			chunk(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`) + end, want(named(a, "find_articles"))},
+		{"names in pieces, without arguments", chunk(`{"index":0,"id":"a","function":{"name":"find_"}}`) + chunk(`{"index":0,"function":{"name":"articles"}}`) +
+			chunk(`{"index":1,"id":"b","function":{"name":"list_"}}`) + chunk(`{"index":1,"function":{"name":"reports"}}`) + end, want(named(none, "find_articles"), turn.ToolCall{ID: "b", Name: "list_reports"})},
+		{"name repeated before the arguments", chunk(`{"index":0,"id":"a","function":{"name":"f"}}`) + chunk(`{"index":0,"function":{"name":"f"}}`) +
+			chunk(`{"index":0,"function":{"name":"f","arguments":"{\"x\":1}"}}`) + end, want(a)},
 		{"name never", chunk(`{"index":0,"id":"a","function":{"arguments":"{}"}}`) + end, want(turn.ToolCall{ID: "a", Arguments: "{}"})},
 		{"arguments empty", record(upstream.Call(0, "a", "f")) + end, want(none)},
 		{"arguments null", chunk(`{"index":0,"id":"a","function":{"name":"f","arguments":null}}`) + end, want(none)},

@@ -71,6 +71,9 @@ func responseFault(resp *http.Response) *fault {
 	if !ok {
 		f = &fault{message: string(body)}
 	}
+	if to := resp.Header.Get("Location"); to != "" { // redirects are not followed, and have no words
+		f.message += " redirect to " + to
+	}
 	f.status = resp.StatusCode
 	f.retryAfter = retryAfter(resp.Header)
 	return f

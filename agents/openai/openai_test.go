@@ -263,6 +263,7 @@ func TestKeyInTheQueryIsNotLogged(t *testing.T) {
 	for name, reply := range map[string]upstream.Reply{
 		"as it was sent":             upstream.Status(404, "Cannot POST /v1/chat/completions?api-version="+version+"&code="+written),
 		"named like a key":           upstream.Status(404, "Cannot POST /v1/chat/completions?api-version="+version+"&Api_Key="+named),
+		"in a redirect":              upstream.Status(308, "", "Location", "https://upstream.test/v1/?api-version="+version+"&code="+written),
 		"decoded":                    upstream.Status(404, `{"error":{"message":"no route api-version=`+version+` code=`+plain+`"}}`),
 		"in the stream":              upstream.Stream(upstream.Bytes("error: no route " + version + " " + written + "\n\n")),
 		"where a page is cut off":    upstream.Stream(upstream.Bytes("<p>no route " + version + strings.Repeat(" ", 150) + written + "</p>\n\n")),

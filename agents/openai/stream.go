@@ -240,7 +240,7 @@ func (c *modelCall) end(err error) error {
 			return err
 		}
 	}
-	if err := c.called(c.tools.end()); err != nil {
+	if err := c.called(c.tools.settle(true)); err != nil {
 		return err
 	}
 	c.gone = c.gone || !c.yield(agents.Delta{Stop: c.finish, Usage: c.usage}, nil)

@@ -29,25 +29,25 @@ type toolCall struct {
 }
 
 // add adds a fragment; first is true for the first one of its chunk. It returns
-// what to yield: nothing while the call has no name.
+// what to yield: nothing until the name is whole, which the arguments or another call show.
 func (a *assembly) add(f *fragment, first bool) (out []*agents.CallFragment, err error) {
 	n := a.find(f, first)
 	if n == len(a.calls) {
 		if n == a.limits.Calls {
 			return nil, fmt.Errorf("%w: more than %d tool calls", errTooLarge, n)
 		}
-		out = a.settle()
+		out = a.settle(false)
 		a.calls = append(a.calls, &toolCall{index: f.Index})
 	}
 	c := a.calls[n]
 	if c.id == "" {
 		c.id = f.ID
 	}
-	if c.name == "" {
-		c.name = f.Function.Name
+	if name := f.Function.Name; c.name == "" || (len(c.arguments) == 0 && name != c.name) {
+		c.name += name // some servers write it in pieces, others in every fragment
 	}
 	more := f.Function.arguments()
-	if len(c.arguments)+len(more) > a.limits.Arguments {
+	if len(c.name)+len(c.arguments)+len(more) > a.limits.Arguments {
 		return nil, fmt.Errorf("%w: arguments of more than %d bytes", errTooLarge, a.limits.Arguments)
 	}
 	more = c.write(more)
@@ -59,19 +59,27 @@ func (a *assembly) add(f *fragment, first bool) (out []*agents.CallFragment, err
 	switch {
 	case c.given:
 		return append(out, &agents.CallFragment{Index: n, Arguments: more, Extra: extra}), nil
-	case c.name == "" || (n > 0 && !a.calls[n-1].given):
+	case c.name == "" || len(c.arguments) == 0 || (n > 0 && !a.calls[n-1].given):
 		return out, nil // the call waits for its name or for earlier calls
 	}
 	c.given = true
 	return append(out, c.whole(n)), nil
 }
 
-// settle returns the empty arguments of the last call, if no others follow.
-func (a *assembly) settle() (out []*agents.CallFragment) {
-	n := len(a.calls) - 1
-	if n >= 0 && a.calls[n].empty {
-		a.calls[n].empty = false
-		if a.calls[n].given {
+// settle returns what was held back, when another call begins or the reply ends. Only
+// at the end it gives a call without a name, and those after it.
+func (a *assembly) settle(end bool) (out []*agents.CallFragment) {
+	for n, c := range a.calls {
+		if c.name == "" && !end {
+			break
+		}
+		held := c.empty
+		c.empty = false
+		switch {
+		case !c.given:
+			c.given = true
+			out = append(out, c.whole(n))
+		case held:
 			out = append(out, &agents.CallFragment{Index: n, Arguments: noArguments})
 		}
 	}
@@ -138,15 +146,4 @@ func (a *assembly) find(f *fragment, first bool) int {
 func (c *toolCall) another(f *fragment) bool {
 	return f.ID != "" && c.id != "" && f.ID != c.id && f.Function.Name != "" &&
 		(len(c.arguments) == 0 || json.Valid(c.arguments))
-}
-
-// end returns, at the end of the reply, what was not yielded.
-func (a *assembly) end() []*agents.CallFragment {
-	out := a.settle()
-	for n, c := range a.calls {
-		if !c.given {
-			out = append(out, c.whole(n))
-		}
-	}
-	return out
 }

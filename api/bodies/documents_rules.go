@@ -3,11 +3,11 @@ package bodies
 import (
 	"encoding/json"
 	"regexp"
-	"strings"
 
 	"github.com/go-playground/validator/v10"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // blockTypeForm is the form of a block's type. Any type of this form is stored
@@ -20,9 +20,9 @@ const maxMeta = 64 << 10
 // registerDocumentRules adds the rules of documents and blocks that tags cannot
 // express.
 func registerDocumentRules(v *validator.Validate) {
-	title := func(sl validator.StructLevel, text string) {
-		if text != "" && strings.TrimSpace(text) == "" {
-			sl.ReportError(text, "title", "Title", "blank", "")
+	title := func(sl validator.StructLevel, title string) {
+		if title != "" && text.Blank(title) {
+			sl.ReportError(title, "title", "Title", "blank", "")
 		}
 	}
 	meta := func(sl validator.StructLevel, raw json.RawMessage) {

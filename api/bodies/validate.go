@@ -52,7 +52,7 @@ func newValidator(maxMessage int) *validator.Validate {
 		if p.Title == nil && p.Pinned == nil && p.Archived == nil {
 			sl.ReportError(p, "", "", "something", "")
 		}
-		if p.Title != nil && strings.TrimSpace(*p.Title) == "" {
+		if p.Title != nil && text.Blank(*p.Title) {
 			sl.ReportError(p.Title, "title", "Title", "blank", "")
 		}
 	}, schemas.ChatPatch{})
@@ -77,7 +77,7 @@ func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 func requestRules(sl validator.StructLevel, maxMessage int) {
 	r := sl.Current().Interface().(schemas.ChatRequest)
 	clicked := r.InteractionType == schemas.ActionExecuted
-	if strings.TrimSpace(r.Message) == "" && !clicked && r.RegenerateMessageID == "" {
+	if text.Blank(r.Message) && !clicked && r.RegenerateMessageID == "" {
 		sl.ReportError(r.Message, "message", "Message", "blank", "")
 	}
 	if utf8.RuneCountInString(r.Message) > maxMessage {

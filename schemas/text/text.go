@@ -61,6 +61,12 @@ func OneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
+// Blank reports whether nothing of s can be seen: it has only white space, control and
+// formatting characters, such as a space of no width.
+func Blank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) })
+}
+
 // Printable returns s without control and formatting characters, which can hide what it
 // says, and without white space at its ends, cut to limit characters. Line ends and tabs
 // stay.

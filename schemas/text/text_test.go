@@ -41,6 +41,8 @@ func TestShorten(t *testing.T) {
 		{"line of broken text", text.Line(strings.Repeat("a", 7)+"é"+strings.Repeat("b", 9), 1), "…"},
 		{"printable", text.Printable(" \x1b[31mhid\u202eden\n\tlöst\u200b ", 20), "[31mhidden\n\tlöst"},
 		{"printable, cut", text.Printable("a\x00ö b", 3), "aö"},
+		{"blank", strconv.FormatBool(text.Blank(" \t\u00a0\u200b\u2060\ufeff\u202e\x00")), "true"},
+		{"not blank", strconv.FormatBool(text.Blank("\u200b👩\u200d🚀")), "false"},
 		{"bytes", text.Bytes("aé", 2), "a"},
 		{"bytes of what fits", text.Bytes("aé", 3), "aé"},
 		{"bytes of none", text.Bytes("é", 1), ""},
