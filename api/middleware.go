@@ -221,8 +221,8 @@ func withToken(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // authenticate puts the user into the request's context. Only the Authorization
-// header counts and, on some routes, a ticket if the header is absent. An error
-// without a code means an invalid token.
+// header counts and, on some routes, a ticket if the header has no token: a proxy with
+// a login of its own has another scheme. An error without a code means an invalid token.
 func (s *server) authenticate(c echo.Context, r route) error {
 	ctx := c.Request().Context()
 	token, sent := bearer(c.Request().Header)

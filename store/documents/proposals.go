@@ -40,7 +40,7 @@ func (t *Tables) WriteBlock(ctx context.Context, owner, document string, w recor
 		if _, refused := errors.AsType[*schemas.Error](err); !known && (d.changed || refused) {
 			return schemas.ErrStale
 		}
-		if err == nil && w.Applied {
+		if err == nil && w.Applied && known { // a repeated one is not newer than a plan
 			err = d.exec("UPDATE blocks SET kept_state = "+appliedSince+" WHERE owner = ? AND id = ? AND (kept_state IS NOT NULL OR current IS NULL)", owner, w.ID)
 		}
 		if err == nil {

@@ -123,6 +123,34 @@ func testRepeatedApply(f *fixture) {
 	}
 }
 
+// testRepeatedApplyKeeps applies a text again whose answer came late: the block was restored
+// from a plan meanwhile, and what waits in it is still older than that plan.
+func testRepeatedApplyKeeps(f *fixture) {
+	x := newID()
+	id := f.doc(x)
+	w := record.BlockWrite{
+		Match: record.Match{f.document(id).Blocks[0].Revision}, Only: true, KeepsType: true, Applied: true,
+		NewBlock: record.NewBlock{ID: x, Type: "md", Content: "applied"},
+	}
+	_, err := f.store.WriteBlock(f.ctx, f.owner, id, w)
+	must(f, err)
+	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("Planned", newID()))
+	must(f, err)
+	_, err = f.store.SettleBlock(f.ctx, f.owner, x, record.Revert, nil)
+	must(f, err)
+	before := f.document(id)
+	_, err = f.store.WriteBlock(f.ctx, f.owner, id, w)
+	must(f, err)
+	equal(f, "the document after the repeated request", f.document(id), before)
+	_, err = f.store.SettleDocument(f.ctx, f.owner, id, record.Revert, nil)
+	must(f, err)
+	b, err := f.store.Block(f.ctx, f.owner, x)
+	must(f, err)
+	if b.New == nil || *b.New != "applied" {
+		f.Errorf("reverting the plan left %+v, want the text that was applied before it", b)
+	}
+}
+
 // testRepeatedDecision decides again whose answers were lost: with the revision from before,
 // the same decision changes nothing, and another one is stale.
 func testRepeatedDecision(f *fixture) {
