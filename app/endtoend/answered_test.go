@@ -173,7 +173,7 @@ func TestRefusedAnswersOnWires(t *testing.T) {
 		{"agui, edited", order, func(chat, call string) (string, object) {
 			payload := object{"approved": true, "editedArgs": object{"report_id": "one"}}
 			return "/api/agui", object{"threadId": chat, "runId": "b", "messages": []object{}, "resume": []object{{"interruptId": call, "status": "resolved", "payload": payload}}}
-		}, "/resume/0/payload/editedArgs"},
+		}, "/resume/0/payload/editedArgs/report_id"},
 		{"completions", "call pick {}", func(_, call string) (string, object) {
 			return "/v1/chat/completions", object{"model": "chattray", "messages": []object{{"role": "user", "content": "x"}, {"role": "tool", "tool_call_id": call, "content": large}}}
 		}, "/messages/1/content"},
