@@ -23,7 +23,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"repeat an edit":                            testRepeatedEdit,
 		"repeat an addition":                        testRepeatedAdd,
 		"repeat an application":                     testRepeatedApply,
-		"repeat an application after a plan":       testRepeatedApplyKeeps,
+		"repeat an application after a plan":        testRepeatedApplyKeeps,
 		"repeat a decision":                         testRepeatedDecision,
 		"a reverted plan":                           testPlanReverted,
 		"plans over pending changes":                testPlanUndone,
