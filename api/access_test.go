@@ -94,7 +94,7 @@ func TestTicketsOpenStreams(t *testing.T) {
 		{"a refused token", stream, "Bearer mallory", http.StatusUnauthorized},
 		{"the stream", stream, "-", http.StatusOK},
 		{"the stream again", stream, "-", http.StatusOK},
-		{"the stream behind the login of a proxy", stream, "Basic YWxpY2U6", http.StatusOK},
+		{"the stream with a password for a proxy", stream, "Basic YWxpY2U6", http.StatusOK},
 		{"the stream of another run", "/api/chat/runs/other/stream", "-", http.StatusUnauthorized},
 		{"a socket", "/api/ws", "-", http.StatusUnauthorized},
 	} {

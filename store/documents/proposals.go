@@ -13,8 +13,8 @@ import (
 
 // WriteBlock replaces the new content of a block of the document, or adds a
 // block with only new content. The type of a block that has current content
-// does not change. A write that changes nothing keeps the revision and may have any match,
-// so the same write may be repeated.
+// does not change. A write that would change nothing succeeds whatever its match, and keeps
+// the revision: a request may be repeated after its answer was lost.
 func (t *Tables) WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error) {
 	var written schemas.Block
 	err := t.changeDocument(ctx, owner, document, w.Create, func(d *change) error {
