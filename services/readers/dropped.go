@@ -19,7 +19,7 @@ type Answers interface {
 // dropped shows what is left of an ended run whose log is no longer kept: its answer as
 // one text, and its end. It is written as a later attempt, which makes void whatever the
 // reader has seen of the log. The error is never nil.
-func (f *follower) dropped(ctx context.Context, stored record.Run) error {
+func (f *follower) dropped(ctx context.Context, stored *record.Run) error {
 	if f.after >= stored.LastSeq {
 		return errDone
 	}
@@ -31,7 +31,7 @@ func (f *follower) dropped(ctx context.Context, stored record.Run) error {
 		message = schemas.Message{} // the run has kept no answer
 	}
 	f.addWords(&message, stored.Owner)
-	list := remains(stored, message)
+	list := remains(*stored, message)
 	if f.after >= list[0].Seq {
 		list = cut(list, f.after, message.Content)
 	}

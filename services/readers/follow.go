@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/services/eventlog"
@@ -83,25 +84,39 @@ func (f *follower) follow(ctx context.Context) error {
 }
 
 // elsewhere reads a run that is not in this process: from the store, or as another process
-// goes on with it. It is a function of its own because a stored run takes a kilobyte of the
-// stack, which a reader of a run here has not.
+// goes on with it.
 func (f *follower) elsewhere(ctx context.Context) error {
-	stored, err := f.Runs.Run(ctx, f.id)
-	if err != nil {
-		return err
-	}
-	if stored.State.Terminal() || f.Tail == nil {
+	m, stored, err := f.join(ctx)
+	switch {
+	case m != nil:
+		defer f.mirrors.leave(m)
+		return f.mirrored(ctx, m)
+	case stored != nil:
 		return f.rest(ctx, stored)
-	}
-	if err := f.closed(); err != nil {
+	default:
 		return err
 	}
-	m, err := f.mirrors.open(ctx, stored)
-	if m == nil {
+}
+
+// join opens the mirror of a run, or returns the run if it can only be read from the store,
+// and nothing if it may be in this process now. What it needs of the stack a reader does not
+// keep as long as it reads.
+func (f *follower) join(ctx context.Context) (m *mirror, stored *record.Run, err error) {
+	err = concurrent.OnFreshStack(func() error {
+		run, err := f.Runs.Run(ctx, f.id)
+		if err != nil {
+			return err
+		}
+		if run.State.Terminal() || f.Tail == nil {
+			stored = &run
+			return nil
+		}
+		if err = f.closed(); err == nil {
+			m, err = f.mirrors.open(ctx, run)
+		}
 		return err
-	}
-	defer f.mirrors.leave(m)
-	return f.mirrored(ctx, m)
+	})
+	return m, stored, err
 }
 
 // own reads a run of this process.
@@ -134,7 +149,7 @@ func (f *follower) mirrored(ctx context.Context, m *mirror) error {
 
 // rest shows what the store has of a run after the cursor. A run that has not ended
 // continues later. The error is never nil.
-func (f *follower) rest(ctx context.Context, stored record.Run) error {
+func (f *follower) rest(ctx context.Context, stored *record.Run) error {
 	done, err := f.turns.take(ctx, f.user)
 	if err != nil {
 		return err
@@ -144,7 +159,7 @@ func (f *follower) rest(ctx context.Context, stored record.Run) error {
 }
 
 // replay is rest within a turn of the user's. The log may go while it is read.
-func (f *follower) replay(ctx context.Context, stored record.Run) (err error) {
+func (f *follower) replay(ctx context.Context, stored *record.Run) (err error) {
 	if stored.State.Terminal() && f.Keep > 0 && time.Since(stored.EndedAt) > f.Keep { // it may still be in memory
 		return f.dropped(ctx, stored)
 	}

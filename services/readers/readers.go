@@ -155,7 +155,7 @@ func (r *Readers) Follow(ctx context.Context, user schemas.User, id string, afte
 		defer stop()
 		defer done()
 		f.yield = yield
-		f.end(ctx, f.replay(ctx, stored))
+		f.end(ctx, f.replay(ctx, &stored))
 	}, nil
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/eventlog"
@@ -67,18 +69,31 @@ func (r *Runs) logOf(id string) *eventlog.Log {
 	return nil
 }
 
-// readElsewhere tells the replica of a run that ends with its last reader that it has a
-// reader here, as long as the events are read. The run itself counts its own readers.
-func (r *Runs) readElsewhere(ctx context.Context, id string, events iter.Seq2[[]runlog.Event, error]) iter.Seq2[[]runlog.Event, error] {
-	if r.acts == nil || r.find(id) != nil {
-		return events
+// readElsewhere follows a run that is not in this process. As long as the events of a run
+// are read that ends with its last reader, its replica is told that it has a reader here; a
+// run counts its own readers itself.
+func (r *Runs) readElsewhere(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	var events iter.Seq2[[]runlog.Event, error]
+	counts := false
+	err := concurrent.OnFreshStack(func() (err error) { // a reader does not keep the stack of a query as long as it reads
+		events, err = r.readers.Follow(ctx, user, id, after, idle)
+		if err == nil && r.find(id) == nil {
+			counts = r.endsWithReader(ctx, id)
+		}
+		return err
+	})
+	if err != nil || !counts {
+		return events, err
 	}
 	return func(yield func([]runlog.Event, error) bool) {
-		stored, err := r.Store.Runs.Run(ctx, id)
-		var req schemas.ChatRequest
-		if err == nil && !stored.State.Terminal() && json.Unmarshal(stored.Request, &req) == nil && endsWithReader(&req) {
-			defer r.acts.Reads(ctx, id)()
-		}
+		defer r.acts.Reads(ctx, id)()
 		events(yield)
-	}
+	}, nil
+}
+
+// endsWithReader reports whether a stored run ends with its last reader.
+func (r *Runs) endsWithReader(ctx context.Context, id string) bool {
+	stored, err := r.Store.Runs.Run(ctx, id)
+	var req schemas.ChatRequest
+	return err == nil && !stored.State.Terminal() && json.Unmarshal(stored.Request, &req) == nil && endsWithReader(&req)
 }

@@ -13,11 +13,10 @@ import (
 
 // Follow returns the events of a user's run after the cursor, see readers.Readers.
 func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
-	events, err := r.readers.Follow(ctx, user, id, after, idle)
-	if err != nil {
-		return nil, err
+	if r.acts == nil || r.find(id) != nil {
+		return r.readers.Follow(ctx, user, id, after, idle)
 	}
-	return r.readElsewhere(ctx, id, events), nil
+	return r.readElsewhere(ctx, user, id, after, idle)
 }
 
 // Future reports whether a cursor is of no event of an unfinished run, see readers.Readers.
