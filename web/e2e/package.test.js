@@ -36,6 +36,7 @@ import { registerBundledPayloads } from '@chattray/react/research'
 import { de } from '@chattray/react/labels/de'
 import '@chattray/react/styles.css'
 import '@chattray/react/themes/plain.css'
+import { mount } from '@chattray/react/standalone'
 const commands: Command[] = [{ name: 'report', title: 'Write a report', run: () => registerBundledPayloads() }]
 const own: Partial<Labels> = { ...de, title: 'Hilfe', versionOf: (number, count) => \`\${number.toFixed()}/\${count}\` }
 function Pinned() {
@@ -45,6 +46,7 @@ function Pinned() {
 }
 // @ts-expect-error a command has a title
 export const wrong: Command = { name: 'x', run: () => undefined }
+export const shown = () => mount({ tray: { commands } })
 export const App = () => <ChatProvider labels={own}><Pinned /><ChatTray commands={commands} /></ChatProvider>
 `)
   writeFileSync(join(work, 'package.json'), '{"type":"module"}')
