@@ -67,16 +67,16 @@ var (
 //
 // A service without authentication answers only under its own names: a page
 // whose name was made to resolve to this machine sends that name as Host. Every
-// unsafe method must come from a page of the service itself or of a configured
-// origin, whatever the authentication; clients that are not browsers send
-// neither Origin nor Sec-Fetch-Site and are let through.
+// unsafe method, and every websocket, must come from a page of the service itself
+// or of a configured origin, whatever the authentication; clients that are not
+// browsers send neither Origin nor Sec-Fetch-Site and are let through.
 func (s *server) guardOrigins(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		switch {
 		case s.LocalHosts != nil && !s.localHost(r.Host):
 			return errMisdirected
-		case (!safe(r.Method) || preflight(r)) && !s.mayCall(r):
+		case (!safe(r.Method) || preflight(r) || upgrade(r)) && !s.mayCall(r):
 			// A page cannot read why, and a preflight is no call that the log has.
 			origin := text.Bytes(r.Header.Get("Origin"), maxLogged)
 			s.refused.About(r.Context(), origin, s.Log, slog.LevelWarn, "pages of an origin that is not in cors_origins may not call", slog.String("origin", origin))
@@ -92,6 +92,9 @@ func (s *server) guardOrigins(next echo.HandlerFunc) echo.HandlerFunc {
 func preflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
+
+// upgrade reports whether a request opens a websocket.
+func upgrade(r *http.Request) bool { return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") }
 
 func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -24,11 +23,8 @@ func (s *server) postTicket(ctx context.Context, _ schemas.User, _ none) (schema
 func (s *server) getSocket(c echo.Context) error {
 	_, id := identityOf(c)
 	r := c.Request()
-	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+	if !upgrade(r) {
 		return schemas.NewError(schemas.CodeBadRequest, "this is a websocket")
-	}
-	if !s.mayCall(r) {
-		return errOrigin
 	}
 	release, err := s.openStream(c)
 	if err != nil {

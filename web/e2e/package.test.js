@@ -30,12 +30,13 @@ test('the package has its licence, its changelog, its repository, and source map
 
 test('its types compile under Node\'s own resolution, with every import asked for', () => {
   writeFileSync(join(work, 'app.tsx'), `
-import { ChatProvider, ChatTray, useThreads, type Command, type Labels } from '@chattray/react'
-import { DocumentPane, useDocument } from '@chattray/react/documents'
+import { ChatProvider, ChatTray, useThreads, type ChatProviderProps, type ChatTrayProps, type Command, type Labels } from '@chattray/react'
+import { DocumentPane, useDocument, type DocumentPaneProps } from '@chattray/react/documents'
 import { registerBundledPayloads } from '@chattray/react/research'
 import { de } from '@chattray/react/labels/de'
 import '@chattray/react/styles.css'
 import '@chattray/react/themes/plain.css'
+import { mount } from '@chattray/react/standalone'
 const commands: Command[] = [{ name: 'report', title: 'Write a report', run: () => registerBundledPayloads() }]
 const own: Partial<Labels> = { ...de, title: 'Hilfe', versionOf: (number, count) => \`\${number.toFixed()}/\${count}\` }
 function Pinned() {
@@ -45,11 +46,17 @@ function Pinned() {
 }
 // @ts-expect-error a command has a title
 export const wrong: Command = { name: 'x', run: () => undefined }
+/** Every prop that may be absent may also be undefined, so that a page can pass on one of its own. */
+type Absent<T> = { [K in keyof T as {} extends Pick<T, K> ? K : never]-?: undefined }
+const tray: Absent<ChatTrayProps> extends ChatTrayProps ? true : false = true
+const provider: Absent<ChatProviderProps> extends Omit<ChatProviderProps, 'children'> ? true : false = true
+const pane: Absent<DocumentPaneProps> extends Omit<DocumentPaneProps, 'state'> ? true : false = true
+export const shown = () => [tray, provider, pane, mount({ tray: { commands } })]
 export const App = () => <ChatProvider labels={own}><Pinned /><ChatTray commands={commands} /></ChatProvider>
 `)
   writeFileSync(join(work, 'package.json'), '{"type":"module"}')
   writeFileSync(join(work, 'tsconfig.json'), JSON.stringify({
-    compilerOptions: { module: 'nodenext', target: 'es2022', lib: ['es2023', 'dom', 'dom.iterable'], jsx: 'react-jsx', strict: true, noEmit: true, types: [], noUncheckedSideEffectImports: true, skipLibCheck: false }, files: ['app.tsx'],
+    compilerOptions: { module: 'nodenext', target: 'es2022', lib: ['es2023', 'dom', 'dom.iterable'], jsx: 'react-jsx', strict: true, exactOptionalPropertyTypes: true, noEmit: true, types: [], noUncheckedSideEffectImports: true, skipLibCheck: false }, files: ['app.tsx'],
   }))
   run(join(web, 'node_modules/.bin/tsc'), ['-p', '.'], work)
 })

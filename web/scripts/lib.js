@@ -1,4 +1,4 @@
-// Finishes the package: its types import files by their full names, as Node's resolution requires; themes are copied as files; styles
+// Finishes the package: its types import files by their full names, as Node's resolution requires, and none only for its effect; themes are copied as files; styles
 // get types, for compilers that want them for every import; and LICENSE and CHANGELOG.md are copied.
 import { copyFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ for (const entry of readdirSync(lib, { recursive: true })) {
   if (!entry.endsWith('.d.ts')) continue
   const path = join(lib, entry)
   const text = readFileSync(path, 'utf8')
-  writeFileSync(path, text.replace(/(\bfrom |\bimport\()(['"])(\.{1,2}\/[^'"]+)\2/g, '$1$2$3.js$2'))
+  writeFileSync(path, text.replace(/^import '[^']*';\n/gm, '').replace(/(\bfrom |\bimport\()(['"])(\.{1,2}\/[^'"]+)\2/g, '$1$2$3.js$2'))
 }
 cpSync(fileURLToPath(new URL('../src/styles/themes', import.meta.url)), join(lib, 'themes'), { recursive: true })
 for (const name of ['styles', ...readdirSync(join(lib, 'themes')).map((file) => `themes/${file.replace(/\.css$/, '')}`)]) writeFileSync(join(lib, `${name}.css.d.ts`), 'export {}\n')

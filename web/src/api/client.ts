@@ -7,12 +7,12 @@ import type {
 
 export interface ChatApiOptions {
   /** Where the service is; the page's own origin when empty. */
-  baseUrl?: string
+  baseUrl?: string | undefined
   /** Called before every request; return a fresh token, or nothing. If it throws, the request fails as one without a sign-in: status 401, code `signed_out`; after 30 s with code `token_timeout`. */
-  getToken?: () => string | null | undefined | Promise<string | null | undefined>
+  getToken?: (() => string | null | undefined | Promise<string | null | undefined>) | undefined
   /** More headers for every request; with the token they may take 30 s. */
-  headers?: () => Record<string, string> | Promise<Record<string, string>>
-  fetch?: typeof fetch
+  headers?: (() => Record<string, string> | Promise<Record<string, string>>) | undefined
+  fetch?: typeof fetch | undefined
 }
 
 export interface StreamOptions {

@@ -3898,8 +3898,6 @@ export interface components {
         "Retry-After": number;
         /** @description The authentication scheme to use */
         "WWW-Authenticate": string;
-        /** @description The methods of the path */
-        Allow: string;
     };
     pathItems: never;
 }

@@ -39,38 +39,38 @@ export type TrayTheme = 'auto' | 'light' | 'dark'
 
 export interface ChatTrayProps {
   /** The initial layout of the tray; the user's own choice takes precedence. */
-  layout?: TrayLayout
-  theme?: TrayTheme
+  layout?: TrayLayout | undefined
+  theme?: TrayTheme | undefined
   /** Whether the tray is open at first; a docked one always is. */
-  defaultOpen?: boolean
+  defaultOpen?: boolean | undefined
   /** Words that differ from those of the ChatProvider. */
-  labels?: Partial<Labels>
-  starters?: Starter[]
+  labels?: Partial<Labels> | undefined
+  starters?: Starter[] | undefined
   /** Handlers of this page; they take precedence over registered ones. */
-  payloadHandlers?: PayloadHandlers
+  payloadHandlers?: PayloadHandlers | undefined
   /** Your own components for parts; each gets the part's props, and the default part as children. Pass the same object at each render. */
-  components?: TrayComponents
+  components?: TrayComponents | undefined
   /** How calls of your tools are shown, by the tool's name. Pass the same object at each render. */
-  toolRenderers?: ToolRenderers
+  toolRenderers?: ToolRenderers | undefined
   /** Payloads whose panel opens by itself: those that wait for a decision (the default), all, or none. What is inline stays in the answer. */
-  openPayloads?: OpenPayloads
+  openPayloads?: OpenPayloads | undefined
   /** Does what a `client` action asks for; return false when this page cannot. `close_chat` is done by the tray. */
-  onClientAction?: (action: SuggestedAction) => boolean | void
+  onClientAction?: ((action: SuggestedAction) => boolean | void) | undefined
   /** Called with every complete answer. */
-  onComplete?: (message: GeneralChatMessage) => void
+  onComplete?: ((message: GeneralChatMessage) => void) | undefined
   /** Puts an answer into the page's document; without it there is no such button. */
-  onApplyToDocument?: (message: GeneralChatMessage) => unknown
-  onThemeChange?: (theme: TrayTheme) => void
+  onApplyToDocument?: ((message: GeneralChatMessage) => unknown) | undefined
+  onThemeChange?: ((theme: TrayTheme) => void) | undefined
   /** What a `/` offers besides the tray's own commands. Pass the same list at each render. */
-  commands?: readonly Command[]
+  commands?: readonly Command[] | undefined
   /** The key that opens and closes the tray, as `Mod+/` (the default) or `Alt+Shift+C`; Mod is Command on a Mac, Control elsewhere. False means no key. */
-  shortcut?: string | false
+  shortcut?: string | false | undefined
   /** Distinguishes trays of one provider in the browser's storage: width, layout, theme, open and drafts. */
-  storageKey?: string
+  storageKey?: string | undefined
   /** Shown instead of the welcome. */
   welcome?: ReactNode
-  className?: string
-  dir?: 'ltr' | 'rtl'
+  className?: string | undefined
+  dir?: 'ltr' | 'rtl' | undefined
 }
 
 /** The chat tray with everything around it. It needs a ChatProvider above it. A server renders only a placeholder, because the state is stored in the browser. */

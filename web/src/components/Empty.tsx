@@ -7,13 +7,13 @@ import { SendIcon, SparkIcon } from './icons'
 export interface Starter {
   label: string
   /** The message that is sent; the label when absent. */
-  message?: string
+  message?: string | undefined
   /** What it leads to, in a few words. */
-  hint?: string
+  hint?: string | undefined
 }
 
 export interface EmptyProps extends PartProps {
-  starters?: Starter[]
+  starters?: Starter[] | undefined
 }
 
 /** What a chat without messages shows: a welcome, and questions to begin with. */

@@ -20,10 +20,10 @@ export interface DocumentPaneProps {
   toolbar?: ReactNode
   /** Shown under the title: the input for questions, such as DocumentAsk. */
   ask?: ReactNode
-  theme?: 'auto' | 'light' | 'dark'
+  theme?: 'auto' | 'light' | 'dark' | undefined
   /** Words that differ from those of the ChatProvider. */
-  labels?: Partial<Labels>
-  dir?: 'ltr' | 'rtl'
+  labels?: Partial<Labels> | undefined
+  dir?: 'ltr' | 'rtl' | undefined
 }
 
 /** A document with what the model proposes: current beside new, accept and revert for each block and for all. */

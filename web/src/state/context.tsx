@@ -16,17 +16,17 @@ const StoreContext = createContext<ChatStore | null>(null)
 export interface ChatProviderProps extends ChatApiOptions {
   children: ReactNode
   /** A client of your own, that of the first render; the options of createChatApi are then ignored. */
-  api?: ChatApi
+  api?: ChatApi | undefined
   /** The page's context; sent with every message. */
-  context?: PageContext
+  context?: PageContext | undefined
   /** Name under which this browser stores the open chat; "default" when absent, not stored when empty. Another name is another conversation. */
-  storageKey?: string
+  storageKey?: string | undefined
   /** The model to use; the service's default when absent. */
-  model?: string
+  model?: string | undefined
   /** Tools that the page runs for the model; see useClientTool. */
-  clientTools?: readonly ClientTool[]
+  clientTools?: readonly ClientTool[] | undefined
   /** Words for every tray and document below; see defaultLabels. */
-  labels?: Partial<Labels>
+  labels?: Partial<Labels> | undefined
 }
 
 /** Holds one conversation for the tray and for the page around it. */
