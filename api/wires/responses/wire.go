@@ -344,6 +344,7 @@ func remove(c *wires.Call) error {
 	if _, _, err := found(c); err != nil {
 		return err
 	}
+	c.Response.Header().Set("Allow", "OPTIONS, GET")
 	return errKept
 }
 
