@@ -231,6 +231,8 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		{"GET", "/nothing", 404, schemas.CodeNotFound, ""},
 		{"GET", "/api", 404, schemas.CodeNotFound, ""},
 		{"POST", "/api/chats/789/nothing", 404, schemas.CodeNotFound, ""},
+		{"GET", "/api/ui/%ff/messages", 404, schemas.CodeNotFound, ""},
+		{"POST", "/api/copilotkit/agent/a%00/stop/t", 404, schemas.CodeNotFound, ""},
 		{"PUT", "/api/chats", 405, schemas.CodeMethodNotAllowed, "OPTIONS, GET, HEAD"},
 		{"GET", "/api/chat/stream", 405, schemas.CodeMethodNotAllowed, "OPTIONS, POST"},
 		{"DELETE", "/api/me", 405, schemas.CodeMethodNotAllowed, "OPTIONS, GET, HEAD"},
@@ -254,15 +256,12 @@ func TestBadQueries(t *testing.T) {
 		{"/api/chats?limit=many", "the query parameter limit must be an integer", 400},
 		{"/api/chats?limit=0", "the query parameter limit must be from 1 to 200", 422},
 		{"/api/chats?limit=201", "the query parameter limit must be from 1 to 200", 422},
-		{"/api/chats?q=%ff", "the query parameter q is not text in UTF-8", 400},
-		{"/api/chats?q=%00", "the query parameter q is not text in UTF-8", 400},
 		{"/api/chats?q=" + strings.Repeat("a", 201), "the query parameter q must have at most 200 characters", 422},
 		{"/api/chats?archived=yes", "the query parameter archived must be true or false", 400},
 		{"/api/chats/789/export?format=pdf", "the query parameter format must be markdown or json", 422},
 		{"/api/chats/789?superseded=yes", "the query parameter superseded must be true or false", 400},
 		{"/api/chats/789?cursor=" + strings.Repeat("a", 1025), "the query parameter cursor must have at most 1024 characters", 422},
 		{"/api/chat/runs", "the query parameter idempotency_key is required", 400},
-		{"/api/tools?page=%00", "the query parameter page is not text in UTF-8", 400},
 		{"/api/reports?stream_id=one", "the query parameter stream_id must be an integer", 400},
 	} {
 		t.Run(tt.path[:min(len(tt.path), 40)], func(t *testing.T) {
@@ -278,12 +277,15 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
-// TestUnreadableQueries asks every route with a query of which net/url drops a part.
+// TestUnreadableQueries asks every route with a query of which net/url drops a part, or a
+// part cannot be stored.
 func TestUnreadableQueries(t *testing.T) {
 	w, ts := newTestEnv(t, nil)
 	for _, r := range api.Table() {
 		for query, want := range map[string]string{
 			"q=100%":                    "the query has a % without two hexadecimal digits; write it as %25",
+			"page=%ff":                  "the query has a value that is not text in UTF-8",
+			"q=a&page=x%00":             "the query has a value that is not text in UTF-8",
 			"q=a;b":                     "the query has a semicolon; write it as %3B",
 			"q=100%&r=a;b":              "the query has a semicolon; write it as %3B",
 			strings.Repeat("&", 10_000): "the query has too many parameters",

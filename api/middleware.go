@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -150,7 +153,7 @@ func (s *server) admit(c echo.Context, r route) error {
 	if err := s.authenticate(c, r); err != nil {
 		return err
 	}
-	if err := readable(c.Request().URL.RawQuery); err != nil {
+	if err := readable(c.Request().URL); err != nil {
 		return err
 	}
 	_, user := caller(c)
@@ -181,21 +184,31 @@ func (s *server) answerWhole(c echo.Context, r route) (err error) {
 	return r.handle(c)
 }
 
-// readable refuses a query of which a part cannot be read. Without that part, such as a
-// filter, the answer would be to another question.
-func readable(query string) error {
-	_, err := url.ParseQuery(query)
-	if err == nil {
-		return nil
-	}
-	says := "the query has too many parameters"
-	if _, escape := errors.AsType[url.EscapeError](err); escape {
+// readable refuses a query of which a part cannot be read or stored. Without that part, such
+// as a filter, the answer would be to another question.
+func readable(u *url.URL) error {
+	query, err := url.ParseQuery(u.RawQuery)
+	_, escape := errors.AsType[url.EscapeError](err)
+	var says string
+	switch {
+	case escape:
 		says = "the query has a % without two hexadecimal digits; write it as %25"
-	} else if strings.Contains(query, ";") {
+	case err != nil && strings.Contains(u.RawQuery, ";"):
 		says = "the query has a semicolon; write it as %3B"
+	case err != nil:
+		says = "the query has too many parameters"
+	case slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(query))...), noText):
+		says = "the query has a value that is not text in UTF-8"
+	case noText(u.Path):
+		return schemas.ErrNotFound
+	default:
+		return nil
 	}
 	return schemas.NewError(schemas.CodeBadRequest, says).Because(err)
 }
+
+// noText reports whether a text cannot be stored.
+func noText(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(s, 0) }
 
 // identityKey is the key of an auth.Identity in a request's context.
 type identityKey struct{}

@@ -3,7 +3,6 @@ package api
 import (
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -67,10 +66,7 @@ func refusedQuery(name, detail string) error {
 // queryText returns a query parameter of at most limit characters.
 func queryText(c echo.Context, name string, limit int) (string, error) {
 	v := c.QueryParam(name)
-	switch {
-	case !utf8.ValidString(v) || strings.ContainsRune(v, 0):
-		return "", badQuery(name, "is not text in UTF-8")
-	case utf8.RuneCountInString(v) > limit:
+	if utf8.RuneCountInString(v) > limit {
 		return "", refusedQuery(name, "must have at most "+strconv.Itoa(limit)+" characters")
 	}
 	return v, nil

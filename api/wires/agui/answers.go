@@ -28,12 +28,11 @@ type answers struct {
 // cancelled is the outcome of a call of the page that its user has cancelled.
 const cancelled = "The user cancelled this call."
 
-// answers returns what resume and the tool messages at the end of the list answer; nil if
-// the request answers nothing.
-func (in *input) answers(c *wires.Call) (*answers, error) {
+// answers returns what resume and tool messages, the last one first, answer; nil if they
+// answer nothing.
+func (in *input) answers(c *wires.Call, messages []*asked) (*answers, error) {
 	a := &answers{brought: make(map[int]bool)}
 	a.at = func(index int) string { return in.answerTo(wires.CallID(a.run, index)) }
-	messages := in.results()
 	name := func(call, pointer string) {
 		if run, _, ok := wires.ParseCall(call); ok || a.run == "" {
 			a.run, a.named = run, pointer
@@ -104,9 +103,9 @@ func (in *input) answerTo(call string) string {
 	return "/messages/" + strconv.Itoa(i) + "/content"
 }
 
-// results returns the tool messages at the end of the list.
-func (in *input) results() (list []*asked) {
-	for i := range slices.Backward(in.Messages) {
+// results returns the tool messages at the end of the first n messages.
+func (in *input) results(n int) (list []*asked) {
+	for i := range slices.Backward(in.Messages[:n]) {
 		switch m := &in.Messages[i]; m.Role {
 		case "tool":
 			list = append(list, m)

@@ -6,6 +6,7 @@ package agui
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,7 +112,7 @@ func post(c *wires.Call) error {
 	if asks {
 		return question(c, to, in, chat, at)
 	}
-	a, err := in.answers(c)
+	a, err := in.answers(c, in.results(len(in.Messages)))
 	if err != nil {
 		return err
 	}
@@ -192,8 +193,11 @@ func question(c *wires.Call, to wires.Stream, in *input, chat schemas.Chat, at i
 	c.KeyBody = strings.Join([]string{in.ThreadID, in.Messages[at].ID, in.Messages[at].text()}, "\n")
 	var run schemas.Run
 	err := error(schemas.ErrKeyReused)
+	leave := func() {}
+	defer func() { leave() }()
+	stay := func(before schemas.Run) { leave = c.Service.Stay(to.Context(), c.User, before) }
 	for _, c.Key = range append(keys(in.ThreadID, in.RunID), questionKey(in.RunID, c.KeyBody)) {
-		if run, err = attach(c, in, chat, at); !errors.Is(err, schemas.ErrKeyReused) {
+		if run, err = attach(c, in, chat, at, stay); !errors.Is(err, schemas.ErrKeyReused) {
 			break
 		}
 	}
@@ -203,32 +207,40 @@ func question(c *wires.Call, to wires.Stream, in *input, chat schemas.Chat, at i
 	return serve(c, to, in.client(), run, wires.Given{})
 }
 
-// attach returns the run that the same request began, or begins one.
-func attach(c *wires.Call, in *input, chat schemas.Chat, at int) (schemas.Run, error) {
+// attach returns the run that the same request began, or begins one. It stays with a run for
+// whose end the message waits.
+func attach(c *wires.Call, in *input, chat schemas.Chat, at int, stay func(before schemas.Run)) (schemas.Run, error) {
 	return c.Once(func() (schemas.Run, error) {
-		queue := false
-		if len(in.Resume) > 0 {
-			var err error
-			if queue, err = settle(c, chat, in); err != nil {
-				return schemas.Run{}, err
-			}
+		before, queue, err := settle(c, chat, in, at)
+		if err != nil {
+			return schemas.Run{}, err
+		}
+		if queue {
+			stay(before)
 		}
 		return begin(c, in, chat, at, queue)
 	})
 }
 
-// settle gives the answers that come with a new message. It reports whether the message
-// waits for the run to end.
-func settle(c *wires.Call, chat schemas.Chat, in *input) (queue bool, err error) {
-	a, err := in.answers(c)
-	if err != nil || a == nil || !a.resolves {
-		return false, err
+// settle gives the answers that come with a new message: those of resume, and results right
+// before it, as of a tool after which a page does not ask by itself. Queue says that the
+// message waits for their run to end. A run that still waits for answers gets none from a
+// client that has gone on: the message takes its place.
+func settle(c *wires.Call, chat schemas.Chat, in *input, at int) (run schemas.Run, queue bool, err error) {
+	a, err := in.answers(c, in.results(at))
+	if err == nil && a != nil && a.resolves {
+		run, _, err = proceed(c, chat, a)
 	}
-	_, _, err = proceed(c, chat, a)
-	if e, ok := errors.AsType[*schemas.Error](err); ok && e.Code == schemas.CodeConflict {
-		return false, nil // the chat has gone on
+	switch e, ok := errors.AsType[*schemas.Error](err); {
+	case ok && e.Code == schemas.CodeConflict: // the chat has gone on
+		return run, false, nil
+	case ok && e.Code == schemas.CodeNotFound && len(in.Resume) == 0: // results of old calls, which clients send again
+		return run, false, nil
+	case err != nil || a == nil || !a.resolves:
+		return run, false, err
 	}
-	return true, err
+	waits, err := c.Service.Runs.Waits(c.Context(), c.User, run.RunID)
+	return run, !slices.ContainsFunc(waits, func(w schemas.Wait) bool { return w.Answer == "" }), err
 }
 
 // keys are the Idempotency-Keys of a run of the client. Its id belongs to the client: one

@@ -230,10 +230,13 @@ func (r *request) ask(req *schemas.ChatRequest) (files []string, err error) {
 	return files, err
 }
 
-// answerTo returns the pointer of the outcome of a call.
-func (r *request) answerTo(call string) string {
-	i := slices.IndexFunc(r.Messages, func(m message) bool { return m.ToolCallID == call })
-	return "/messages/" + strconv.Itoa(i) + "/content"
+// answerTo returns the pointer of the outcome of a run's call.
+func (r *request) answerTo(run string) func(index int) string {
+	return func(index int) string {
+		call := wires.CallID(run, index)
+		i := slices.IndexFunc(r.Messages, func(m message) bool { return m.ToolCallID == call })
+		return "/messages/" + strconv.Itoa(i) + "/content"
+	}
 }
 
 // call returns the pointer of the last id of a call of a run, or of the last message's id.
@@ -249,7 +252,24 @@ func (r *request) call(run string) string {
 // answers returns the run whose calls the trailing messages answer, with the answers; ok is
 // false if the last message is the user's.
 func (r *request) answers() (run string, list []record.CallAnswer, ok bool) {
-	for _, m := range slices.Backward(r.Messages) {
+	return answersIn(r.Messages)
+}
+
+// answersBefore returns the answers right before the last message in the same way. Some
+// clients send what a result cannot hold, such as an image, as a message after it.
+func (r *request) answersBefore() (run string, list []record.CallAnswer) {
+	messages := r.Messages[:len(r.Messages)-1]
+	for len(messages) > 0 && messages[len(messages)-1].isSystem() {
+		messages = messages[:len(messages)-1]
+	}
+	run, list, _ = answersIn(messages)
+	return run, list
+}
+
+// answersIn returns the answers at the end of messages to the calls of the run that the last
+// known call belongs to; ok is false if there are none.
+func answersIn(messages []message) (run string, list []record.CallAnswer, ok bool) {
+	for _, m := range slices.Backward(messages) {
 		if m.Role != "tool" {
 			break
 		}

@@ -3,6 +3,7 @@
 package completions
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -49,7 +50,7 @@ func model(c *wires.Call) error {
 }
 
 // post starts a run, follows one that already answers the message, or gives the outcomes of
-// the client's tools and continues their run.
+// the client's tools and continues their run. A message after outcomes waits for that run.
 func post(c *wires.Call) error {
 	to, err := c.Service.Stream(c)
 	if err != nil {
@@ -67,7 +68,20 @@ func post(c *wires.Call) error {
 	if run, list, ok := r.answers(); ok {
 		return proceed(c, to, r, req, run, list)
 	}
-	run, err := c.Once(func() (schemas.Run, error) { return begin(c, r, req) })
+	leave := func() {}
+	defer func() { leave() }()
+	run, err := c.Once(func() (schemas.Run, error) {
+		id, list := r.answersBefore()
+		before, behind, err := openaiwire.Settle(c, id, list, r.answerTo(id))
+		if err != nil {
+			return schemas.Run{}, err
+		}
+		r.thread = cmp.Or(before.ChatID, r.thread)
+		if behind {
+			req.IfBusy, c.Behind, leave = "queue", true, c.Service.Stay(to.Context(), c.User, before)
+		}
+		return begin(c, r, req)
+	})
 	if err != nil {
 		return err
 	}
@@ -111,6 +125,9 @@ func (r *request) place(c *wires.Call, req *schemas.ChatRequest, list []wires.Me
 	if req.ChatID = r.chat.ChatID; r.chat.ConversationID == 0 {
 		return at, nil
 	}
+	if c.Behind {
+		r.chat.ActiveRunID = ""
+	}
 	have, err := c.Service.Current(c.Context(), c.User, r.chat)
 	if err != nil {
 		return at, err
@@ -140,7 +157,7 @@ func proceed(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatReques
 	if err != nil {
 		return openaiwire.NotFound(err, r.call(id))
 	}
-	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list, func(index int) string { return r.answerTo(wires.CallID(id, index)) })
+	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list, r.answerTo(id))
 	if err != nil {
 		return openaiwire.NotFound(err, r.call(id))
 	}

@@ -2,8 +2,11 @@ package responses_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chattray/chattray/api/wires"
@@ -57,5 +60,16 @@ func TestPlaceBehindAnAnswer(t *testing.T) {
 				t.Errorf("got %+v, %v; want %+v", got, err, tt.want)
 			}
 		})
+	}
+}
+
+func TestDeleteNamesWhatIsAllowed(t *testing.T) {
+	routes := responses.Wire().Routes
+	at := slices.IndexFunc(routes, func(r wires.Route) bool { return r.Method == http.MethodDelete })
+	w := httptest.NewRecorder()
+	id := func(string) string { return "resp_" + strings.Repeat("0", 32) + "_0" }
+	err := routes[at].Handle(&wires.Call{Request: httptest.NewRequest(http.MethodDelete, "/", http.NoBody), Response: w, Param: id, Service: &wires.Service{Runs: waiting{}}})
+	if seen, ok := errors.AsType[*schemas.Error](err); !ok || seen.Code != schemas.CodeMethodNotAllowed || w.Header().Get("Allow") != "OPTIONS, GET" {
+		t.Errorf("got %v, Allow %q", err, w.Header().Get("Allow"))
 	}
 }

@@ -5,7 +5,6 @@ package responses
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -88,11 +87,11 @@ func ask(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, i
 	leave := func() {}
 	defer func() { leave() }()
 	run, err := c.Once(func() (schemas.Run, error) {
-		before, err := settle(c, r, id, list)
+		before, behind, err := openaiwire.Settle(c, id, list, r.answerTo(id))
 		if err != nil {
 			return schemas.Run{}, err
 		}
-		if before.RunID != "" {
+		if behind {
 			req.IfBusy, c.Behind, leave = "queue", true, c.Service.Stay(to.Context(), c.User, before)
 		}
 		return begin(c, r, req)
@@ -101,21 +100,6 @@ func ask(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, i
 		return err
 	}
 	return respond(c, to, r, req, run, wires.Given{})
-}
-
-// settle gives the answers that come with a new message. It returns their run, for whose
-// end the message waits. Clients also send the results of earlier calls again.
-func settle(c *wires.Call, r *request, id string, list []record.CallAnswer) (run schemas.Run, err error) {
-	if id == "" {
-		return run, nil
-	}
-	if run, err = c.Service.Runs.Run(c.Context(), c.User, id); err == nil {
-		_, err = c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list, r.answerTo(run.RunID))
-	}
-	if e, ok := errors.AsType[*schemas.Error](err); ok && (e.Code == schemas.CodeConflict || e.Code == schemas.CodeNotFound) {
-		return schemas.Run{}, nil
-	}
-	return run, err
 }
 
 // begin starts a run for the last message of the user.
@@ -344,6 +328,7 @@ func remove(c *wires.Call) error {
 	if _, _, err := found(c); err != nil {
 		return err
 	}
+	c.Response.Header().Set("Allow", "OPTIONS, GET")
 	return errKept
 }
 

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -23,7 +24,7 @@ type request struct {
 	Message   *uiMessage  `json:"message"`
 	Trigger   string      `json:"trigger"`
 	MessageID string      `json:"messageId"`
-	// AI is the client's major version; 0 is the newest.
+	// AI is the client's major version. A body without it has that of the query.
 	AI int `json:"ai"`
 
 	Context      schemas.Object       `json:"context"`
@@ -68,13 +69,18 @@ func decode(c *wires.Call) (*request, error) {
 	if r.Message != nil && r.Messages == nil {
 		r.Messages = []uiMessage{*r.Message}
 	}
+	major, err := version(c)
+	if err != nil {
+		return nil, err
+	}
+	r.AI = cmp.Or(r.AI, major)
 	switch {
 	case r.ID == "":
 		return nil, schemas.Invalid("/id", "is required")
 	case len(r.Messages) == 0:
 		return nil, schemas.Invalid("/messages", "must have a message")
-	case r.AI != 0 && (r.AI < noApprovals || r.AI > newest):
-		return nil, schemas.Invalid("/ai", "must be 5, 6 or 7")
+	case r.AI < noApprovals || r.AI > newest:
+		return nil, errVersion
 	case r.Trigger != "" && r.Trigger != submit && r.Trigger != regenerate:
 		return nil, schemas.Invalid("/trigger", "must be "+submit+" or "+regenerate)
 	}

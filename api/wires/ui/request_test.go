@@ -20,15 +20,13 @@ func (noStream) Close() {}
 func TestUnknownVersionsOfTheClientAreRefused(t *testing.T) {
 	service := &wires.Service{Stream: func(*wires.Call) (wires.Stream, error) { return noStream{}, nil }}
 	for _, version := range []int{-1, 1, 4, 8} {
-		body := `{"id":"c","ai":` + strconv.Itoa(version) + `,"messages":[{"role":"user","parts":[{"type":"text","text":"hi"}]}]}`
-		err := ui.Wire().Routes[0].Handle(&wires.Call{Request: httptest.NewRequest(http.MethodPost, "/api/ui", http.NoBody), Body: []byte(body), Service: service})
-		if !isInvalid(err, "/ai") {
-			t.Errorf("the version %d gives %v, want an error at /ai", version, err)
+		inBody, inQuery := `"ai":`+strconv.Itoa(version)+`,`, "?ai="+strconv.Itoa(version)
+		for _, at := range [][2]string{{inBody, ""}, {"", inQuery}, {inBody, "?ai=5"}} {
+			body := `{"id":"c",` + at[0] + `"messages":[{"role":"user","parts":[{"type":"text","text":"hi"}]}]}`
+			err := ui.Wire().Routes[0].Handle(&wires.Call{Request: httptest.NewRequest(http.MethodPost, "/api/ui"+at[1], http.NoBody), Body: []byte(body), Service: service})
+			if e, ok := errors.AsType[*schemas.Error](err); !ok || e.Code != schemas.CodeInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/ai" {
+				t.Errorf("the version %d (%s%s) gives %v, want an error at /ai", version, at[0], at[1], err)
+			}
 		}
 	}
-}
-
-func isInvalid(err error, pointer string) bool {
-	e, ok := errors.AsType[*schemas.Error](err)
-	return ok && e.Code == schemas.CodeInvalid && len(e.Fields) == 1 && e.Fields[0].Pointer == pointer
 }

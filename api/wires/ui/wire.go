@@ -40,9 +40,6 @@ func header(h http.Header) { h.Set("x-vercel-ai-ui-message-stream", "v1") }
 
 // serve answers with a part of a run.
 func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given wires.Given, brought ...record.CallAnswer) error {
-	if major == 0 {
-		major = newest
-	}
 	return c.Service.Serve(c, to, wires.Response{Run: run, Table: newTable(major, brought...), Given: given, Header: header, Opening: opening})
 }
 
@@ -149,6 +146,10 @@ func proceed(c *wires.Call, to wires.Stream, r *request, chat schemas.Chat, id s
 // resume answers with the chat's live run, from its beginning: the client discards what it
 // has of the answer.
 func resume(c *wires.Call) error {
+	major, err := version(c)
+	if err != nil {
+		return err
+	}
 	chat, err := c.Service.Chat(c.Context(), c.User, c.Param("id"))
 	if err != nil {
 		return err
@@ -156,10 +157,6 @@ func resume(c *wires.Call) error {
 	if chat.ActiveRunID == "" {
 		c.Response.WriteHeader(http.StatusNoContent)
 		return nil
-	}
-	major, err := version(c)
-	if err != nil {
-		return err
 	}
 	to, err := c.Service.Stream(c)
 	if err != nil {
@@ -173,6 +170,8 @@ func resume(c *wires.Call) error {
 	return serve(c, to, run, major, wires.Given{})
 }
 
+var errVersion = schemas.Invalid("/ai", "must be 5, 6 or 7")
+
 // version returns the client's major version from the query.
 func version(c *wires.Call) (int, error) {
 	switch c.URL.Query().Get("ai") {
@@ -183,7 +182,7 @@ func version(c *wires.Call) (int, error) {
 	case "6", "7":
 		return newest, nil
 	}
-	return 0, schemas.NewError(schemas.CodeInvalid, "the query parameter ai must be 5, 6 or 7")
+	return 0, errVersion
 }
 
 // stop cancels the chat's live run.

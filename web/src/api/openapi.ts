@@ -3845,6 +3845,8 @@ export interface components {
         WireOnDisconnect: string;
         /** @description The `if_busy` if the body does not have it */
         WireIfBusy: string;
+        /** @description The client's major version, if the body does not have it */
+        WireVersion: "5" | "6" | "7";
         /** @description A ticket in place of the token; see `POST /api/ws/ticket` */
         TicketQuery: string;
         /**
@@ -6715,6 +6717,8 @@ export interface operations {
                 on_disconnect?: components["parameters"]["WireOnDisconnect"];
                 /** @description The `if_busy` if the body does not have it */
                 if_busy?: components["parameters"]["WireIfBusy"];
+                /** @description The client's major version, if the body does not have it */
+                ai?: components["parameters"]["WireVersion"];
             };
             header?: {
                 /**
@@ -6752,8 +6756,8 @@ export interface operations {
     resumeUI: {
         parameters: {
             query?: {
-                /** @description The client's major version */
-                ai?: "5" | "6" | "7";
+                /** @description The client's major version, if the body does not have it */
+                ai?: components["parameters"]["WireVersion"];
             };
             header?: never;
             path: {
