@@ -259,7 +259,7 @@ test('styles of the page do not reach into the tray', async () => {
   await page.evaluate(() => document.head.firstElementChild.remove())
   await page.addStyleTag({ content: `
     *, ::before, ::after { margin: 0; padding: 0; border: 0 solid red; box-sizing: content-box; letter-spacing: 1px }
-    body { font: italic 700 22px/2 serif; text-transform: uppercase; letter-spacing: 3px; word-spacing: 9px; color: fuchsia; text-align: center; text-shadow: 1px 1px red; white-space: nowrap }
+    body { font: italic 700 22px/2 serif; text-transform: uppercase; letter-spacing: 3px; word-spacing: 9px; color: fuchsia; text-align: center; text-shadow: 1px 1px red; white-space: nowrap; user-select: none }
     div, section, header, aside, article { background: papayawhip; line-height: 3; position: relative; padding: 30px; overflow: visible }
     button, [type='button'], [type='submit'] { background: hotpink; color: lime; border: 5px dashed; text-transform: uppercase; padding: 22px; min-width: 200px; float: left }
     input, textarea, select, input[type='checkbox'] { width: 100%; border: 4px solid red; background: yellow; height: 80px }

@@ -1,4 +1,4 @@
-import { render, screen, waitFor } from '@testing-library/react'
+import { act, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import type { Element } from 'hast'
 import { useLayoutEffect } from 'react'
@@ -30,13 +30,16 @@ describe('an answer', () => {
   it('wraps long lines of code when the reader asks for it, and offers that only where lines are cut', async () => {
     const widths = vi.spyOn(HTMLElement.prototype, 'scrollWidth', 'get').mockReturnValue(900)
     vi.spyOn(HTMLElement.prototype, 'clientWidth', 'get').mockReturnValue(400)
+    const watched = new Map<Element, (entries: { target: Element }[]) => void>()
     vi.stubGlobal('ResizeObserver', class {
-      constructor(readonly act: (entries: { target: Element }[]) => void) {}
-      observe = (target: Element) => setTimeout(() => this.act([{ target }]))
-      unobserve = () => undefined
+      constructor(readonly tell: (entries: { target: Element }[]) => void) {}
+      observe = (target: Element) => void watched.set(target, this.tell)
+      unobserve = (target: Element) => void watched.delete(target)
     })
+    const measure = () => act(() => watched.forEach((tell, target) => tell([{ target }])))
     const { container, unmount } = render(<Markdown text={`\`\`\`\n${'word '.repeat(80)}\n\`\`\``} />)
-    const wrap = await screen.findByRole('button', { name: 'Wrap long lines' })
+    measure()
+    const wrap = screen.getByRole('button', { name: 'Wrap long lines' })
     const frame = container.querySelector<HTMLElement>('.ct-code')!
     expect([wrap.getAttribute('aria-pressed'), frame.dataset.wrap]).toEqual(['false', undefined])
     await userEvent.click(wrap)
@@ -46,7 +49,8 @@ describe('an answer', () => {
     unmount()
     widths.mockReturnValue(400)
     render(<Markdown text={'```\nshort\n```'} />)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(watched.size).toBeGreaterThan(0)
+    measure()
     expect(screen.queryByRole('button', { name: 'Wrap long lines' })).toBeNull()
     vi.restoreAllMocks()
     vi.unstubAllGlobals()

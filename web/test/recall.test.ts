@@ -1,11 +1,17 @@
 import { expect, it } from 'vitest'
-import { ChatStore, emptyRun, reduceRun, sectionsOf } from '../src'
+import { ChatStore, emptyRun, reduceRun, sectionsOf, type GeneralChatMessage } from '../src'
 import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
 
 const kept = (id: string, run: string, more: object = {}) => ({ id, conversation_id: 7, role: 'assistant', type: 'md', content: 'Forty-two.', status: 'complete', created_at: '', run_id: run, ...more })
 const thought = () => {
   const frames = answerFrames('Forty-two.')
   return [...frames.slice(0, 2), frame('thinking', { content: 'A number.' }, { message_id: 'M0', block_id: 'B1', delta: true }), event('message_end', { message_id: 'M0', status: 'completed' }), ...frames.slice(2).map((f, i) => ({ ...f, chunk_id: `C${900_000 + i}` }))]
+}
+
+/** Asks for the reasoning of one more answer, which is read last, and waits until it is read. */
+async function readAll(store: ChatStore, begun: () => boolean) {
+  store.recall(kept('m-last', 'last') as unknown as GeneralChatMessage)
+  await expect.poll(begun).toBe(true)
 }
 
 /** A store whose chat has an answer of each of these runs. */
@@ -22,8 +28,8 @@ async function opened(runs: Record<string, unknown[] | null>, more: object = {})
     store.recall(message)
     store.recall(message)
   }
-  await expect.poll(() => calls.filter((c) => c.path.includes('/stream')).length).toBe(messages.length)
-  await new Promise((resolve) => setTimeout(resolve, 5))
+  await readAll(store, () => calls.some((c) => c.path.includes('/last/stream')))
+  expect(calls.filter((c) => c.path.includes('/stream'))).toHaveLength(messages.length + 1)
   return { store, calls, views: () => store.getSnapshot().messages.map((m) => m.view?.fold.messages.map((f) => f.type)) }
 }
 
@@ -40,8 +46,10 @@ it('reads an answer without tools only up to its text', async () => {
   }
   const frames = long()
   const { api } = fakeApi(({ path }) => (path.startsWith('/api/chats/7') ? json({ conversation_id: 7, chat_id: 'c', title: 't', messages: [kept('m', 'r')] }) : undefined))
-  api.followRun = async function* () {
-    for (const data of frames) {
+  let last = false
+  api.followRun = async function* (run) {
+    last = run === 'last'
+    if (!last) for (const data of frames) {
       pulled++
       yield { id: '', data }
     }
@@ -49,8 +57,7 @@ it('reads an answer without tools only up to its text', async () => {
   const store = new ChatStore({ api })
   await store.open(7)
   store.recall(store.getSnapshot().messages[0]!)
-  await expect.poll(() => pulled).toBe(3)
-  await new Promise((resolve) => setTimeout(resolve, 5)) // and it reads nothing further
+  await readAll(store, () => last)
   expect(pulled).toBe(3)
 })
 
@@ -61,8 +68,9 @@ it('stops reading when another chat is opened', async () => {
   const [message] = store.getSnapshot().messages
   store.recall(message!)
   store.newChat()
-  await new Promise((resolve) => setTimeout(resolve, 5))
-  expect(calls.filter((c) => c.path.includes('/stream'))).toEqual([])
+  const streams = () => calls.map((c) => c.path).filter((path) => path.includes('/stream'))
+  await readAll(store, () => streams().length > 0)
+  expect(streams()).toEqual([expect.stringContaining('/last/')])
 })
 
 it('lays threads with blocks of their own out side by side, in the block they were opened in', () => {

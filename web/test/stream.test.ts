@@ -79,6 +79,17 @@ describe('a stream', () => {
     expect(links).toEqual(['connecting', 'live', 'reconnecting', 'live', 'reconnecting', 'live'])
   })
 
+  it.each(['upstream error', '{"type":"te'])('is read again where something on the way has written %s into it', async (text) => {
+    const { api, calls } = fakeApi(async ({ method, headers: { 'Last-Event-ID': cursor } }) => {
+      const from = Number(cursor ?? 0)
+      if (method !== 'POST') return sse(frames.slice(from), from + 1)
+      const whole = sse(frames.slice(0, 2))
+      return new Response(`${await whole.text()}data: ${text}\n\n`, { headers: whole.headers })
+    })
+    expect(await read(api.streamMessage(request, new AbortController().signal))).toEqual(['1', '2', '3', '4', '5', '6'])
+    expect(calls).toHaveLength(2)
+  })
+
   it('continues after its cursor when nothing comes any more', async () => {
     const { api, calls } = fakeApi(({ method, headers }) => {
       if (method === 'POST') return silent(frames.slice(0, 2))

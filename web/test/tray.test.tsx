@@ -1,4 +1,4 @@
-import { act, render, screen, waitFor, within } from '@testing-library/react'
+import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { version } from 'react'
 import { describe, expect, it, vi } from 'vitest'
@@ -49,8 +49,12 @@ describe('ChatTray', () => {
 
   it('breaks lines with Shift+Enter and sends nothing empty', async () => {
     const { user, calls } = show(answers({}))
-    await user.type(screen.getByLabelText('Message'), '   {Enter}')
-    await user.type(screen.getByLabelText('Message'), '{Backspace}{Backspace}{Backspace}a{Shift>}{Enter}{/Shift}b{Enter}')
+    for (const nothing of ['   ', '\u200b\n\u2060']) {
+      fireEvent.change(screen.getByLabelText('Message'), { target: { value: nothing } })
+      await user.type(screen.getByLabelText('Message'), '{Enter}')
+    }
+    await user.clear(screen.getByLabelText('Message'))
+    await user.type(screen.getByLabelText('Message'), 'a{Shift>}{Enter}{/Shift}b{Enter}')
     await settled()
     expect(calls.filter((c) => c.method === 'POST').map((c) => c.body.message)).toEqual(['a\nb'])
   })

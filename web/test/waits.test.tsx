@@ -1,4 +1,4 @@
-import { act, screen, waitFor } from '@testing-library/react'
+import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import { useChatContext } from '../src'
 import { answerFrames, event, sse } from './fakes'
@@ -68,6 +68,9 @@ it('a question that is being changed while another one is answered keeps its tex
   expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Send again' }).disabled).toBe(true)
   act(() => send(answerFrames('Second.').slice(-1), true))
   await screen.findByText('Second.')
+  fireEvent.change(field, { target: { value: '\u200b' } })
+  await user.type(field, '{Enter}')
+  fireEvent.change(field, { target: { value: 'x more' } })
   await user.type(field, '{Enter}')
   await screen.findByText('Changed.')
   expect(posts(calls)).toMatchObject([{ message: 'two' }, { message: 'x more', edit_message_id: 'q' }])

@@ -48,7 +48,7 @@ export interface FollowOptions<T> {
 /**
  * Yields the events of a run until its terminal one, over as many connections as it takes. Events are not yielded twice.
  * It returns early on 204 (there is nothing more) and when the signal is aborted; it throws ApiError when the service
- * refuses, or when no connection is possible.
+ * refuses, or when no connection is possible. After any other error, as of an event that is not JSON, it connects again.
  */
 export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<StreamEvent<T>, void, void> {
   const { signal, random } = options
@@ -77,7 +77,7 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
       }
     } catch (error) {
       if (signal.aborted) return
-      const lost = line.signal.aborted || error instanceof TypeError || (error instanceof ApiError && again(error, cursor !== ''))
+      const lost = line.signal.aborted || !(error instanceof ApiError) || again(error, cursor !== '')
       if (!lost) throw error
       problem = error
     } finally {
@@ -148,7 +148,7 @@ export function pause(ms: number, ...signals: AbortSignal[]): Promise<void> {
   })
 }
 
-/** Yields the events of one response; heard is called when a part of it arrives. An event whose data is not JSON is an error. */
+/** Yields the events of one response; heard is called when a part of it arrives. An event whose data is not JSON ends them: its connection is broken. */
 async function* eventsOf<T>(response: Response, signal?: AbortSignal, heard?: () => void): AsyncGenerator<StreamEvent<T>, void, void> {
   if (!response.body) return
   const ready: StreamEvent<T>[] = []

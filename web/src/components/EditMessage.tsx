@@ -3,6 +3,7 @@ import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
 import { keyOf, OWN_ESCAPE, takeEscape } from '../state/keys'
 import { useKeptShort, useShort } from '../state/longText'
+import { trimmed } from '../state/values/cut'
 import type { GeneralChatMessage } from '../state/values/state'
 import { useAllLabels } from '../state/allLabels'
 import { useFiles, type FileHolder } from './composer/useFiles'
@@ -26,11 +27,11 @@ export default function EditMessage({ message, done }: EditMessageProps) {
   useKeptShort(field, setText)
   // A question cannot be changed while another one is answered; the text stays here.
   const busy = useChatState((state) => state.isLoading || state.isOpening)
-  const canSend = !busy && (text.trim() !== '' || files.length + keeps.length > 0)
+  const canSend = !busy && (trimmed(text) !== '' || files.length + keeps.length > 0)
   const send = () => {
     if (!canSend) return
     done()
-    void store.sendMessage(text.trim() || labels.attachedOnly, { editMessageId: message.id, ...(before.length > 0 && { keepAttachments: keeps }), ...(files.length > 0 && { attachments: files }) })
+    void store.sendMessage(trimmed(text) || labels.attachedOnly, { editMessageId: message.id, ...(before.length > 0 && { keepAttachments: keeps }), ...(files.length > 0 && { attachments: files }) })
   }
   return (
     <article className="ct-message ct-editing" data-role="user" aria-label={labels.editing} {...OWN_ESCAPE} onKeyDown={(e) => takeEscape(e) && done()}>

@@ -12,6 +12,7 @@ import { useAllLabels } from '../state/allLabels'
 import { useChatStore } from '../state/context'
 import { keyOf } from '../state/keys'
 import { useKeptShort, useShort } from '../state/longText'
+import { trimmed } from '../state/values/cut'
 import { useStateOf } from '../state/useStateOf'
 import type { SocketRun } from '../socket/chunks'
 import { underWay, type ChatSocket, type SocketQuestion, type SocketState } from '../socket/socket'
@@ -73,7 +74,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
     document_id: documentId, chat_id: documentId, context: { ...store.getContext(), document_id: documentId }, client_tools: store.clientTools.specs(), ...more,
   }))
   const submit = async () => {
-    const asked = text.trim()
+    const asked = trimmed(text)
     if (asked === '' || !documentId) return
     setQuestion('')
     const into: SocketQuestion = target === ANYWHERE ? { mode: 'agent' } : { mode: 'chat', ...(target !== NEW && { block_id: target }) }
@@ -106,7 +107,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
         </select>
         {busy && <button type="button" className="ct-button ct-small" title={labels.docPauseTitle} onClick={() => void tried(socket.pause(documentId))}><PauseIcon />{labels.docPause}</button>}
         {busy && <button type="button" className="ct-button ct-small" title={labels.stop} onClick={() => void tried(socket.stop(documentId))}><StopIcon />{labels.stop}</button>}
-        <button type="submit" className="ct-button ct-small" data-style="primary" disabled={text.trim() === '' || !documentId}><SendIcon />{labels.docAskSend}</button>
+        <button type="submit" className="ct-button ct-small" data-style="primary" disabled={trimmed(text) === '' || !documentId}><SendIcon />{labels.docAskSend}</button>
       </form>
       {view.link === 'reconnecting' && <p className="ct-note" role="status">{labels.reconnecting} <button type="button" className="ct-button ct-small" onClick={() => socket.reconnect()}>{labels.reconnectNow}</button></p>}
       {(problem || view.problem) && <p className="ct-note" data-tone="error" role="alert">{problem || view.problem}</p>}

@@ -6,6 +6,7 @@ import type { Attachment, Run } from '../../api/types'
 import { useChatState, useChatStore } from '../../state/context'
 import { placeKey } from '../../state/store/drafts'
 import { useShort } from '../../state/longText'
+import { trimmed } from '../../state/values/cut'
 import type { Unsent } from '../../state/values/state'
 import type { ChatStore } from '../../state/store/store'
 import { useLabels, useTray } from '../../state/tray'
@@ -50,7 +51,7 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     if (held.lost) refuse(`${held.lost}: ${labels.attachLost}`)
   }, [held.lost, held.home])
   const bringBack = (back: Unsent) => {
-    setText([back.message, text].filter((t) => t.trim() !== '').join('\n'))
+    setText([back.message, text].filter((t) => trimmed(t) !== '').join('\n'))
     bring(back.attachments)
   }
   useEffect(() => {
@@ -76,13 +77,13 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     return () => asking.abort()
   }, [store, here, busy, opening])
   useEffect(() => drops?.take(add))
-  const canSend = text.trim() !== '' || files.length > 0
+  const canSend = trimmed(text) !== '' || files.length > 0
   const [waiting, setWaiting] = useState<string | null>(null)
   const send = () => {
     if (!canSend) return
     if (opening) return setWaiting(text)
     // The service requires text in each message.
-    const message = text.trim() || labels.attachedOnly
+    const message = trimmed(text) || labels.attachedOnly
     if (busy && !store.enqueue(message, files)) return refuse(labels.queueFull)
     setText('')
     clear()

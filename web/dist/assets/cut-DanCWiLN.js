@@ -1,1 +1,0 @@
-var e=(e,t)=>e.slice(0,t).replace(/[\ud800-\udbff]$/,``);export{e as t};
