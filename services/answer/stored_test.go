@@ -164,6 +164,29 @@ func TestReplyIsStoredBeforeItsCalls(t *testing.T) {
 	}
 }
 
+// What a run has shown is stored as soon as it only waits, without a flush: clients of wires
+// name the place. If the process ended first, a later attempt would not have that place.
+func TestPauseIsStored(t *testing.T) {
+	waits := turn.ToolWaiting{Index: 1, ID: "d", Name: orders.Name}
+	for name, last := range map[string][]turn.Event{
+		"the call that waits is last":     {starts(0, reads), ends(0, reads), waits},
+		"the call that has ended is last": {starts(0, reads), waits, ends(0, reads)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWriting(t, func(t *testing.T, w *writing) {
+				both := asks(0, reads)
+				both.ToolCalls = append(both.ToolCalls, turn.ToolCall{ID: "d", Name: orders.Name})
+				w.handle(t, append([]turn.Event{turn.CallStart{}, both}, last...)...)
+				synctest.Wait() // no time passes
+				shown := w.log.Last()
+				if !w.has(func(o *record.Write) bool { return o.Segment != nil && o.Segment.Last == shown }) {
+					t.Errorf("the last event, %d, is not stored", shown)
+				}
+			})
+		})
+	}
+}
+
 // The outcome of a call is stored and shown although the run is being stopped.
 func TestOutcomeOfAStoppedRun(t *testing.T) {
 	inWriting(t, func(t *testing.T, w *writing) {

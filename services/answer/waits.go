@@ -156,11 +156,16 @@ func (wr *Writer) idle() bool {
 	return true
 }
 
-// reportIdle calls deps.Idle when the run becomes idle or is no longer idle.
+// reportIdle calls deps.Idle when the run becomes idle or is no longer idle. What a run
+// has shown that waits for answers is stored at once: a response of a wire ends there, and the
+// number of the last event names the next one.
 func (wr *Writer) reportIdle() {
 	if idle := wr.idle(); idle != wr.wasIdle {
 		wr.wasIdle = idle
 		wr.markIdle(idle)
+		if idle && len(wr.asking) > 0 {
+			wr.Write(new(record.Write))
+		}
 		wr.deps.Idle(idle)
 	}
 }
