@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,9 @@ const (
 	writeWait, flushWait = time.Second, time.Second
 	// dialWait bounds an attempt to connect.
 	dialWait = 2 * time.Second
+	// refusedWait is the time until a subscription that the server has refused is made again:
+	// a server that gets other permissions while it runs keeps the connections, and tells nobody.
+	refusedWait = 2 * time.Second
 )
 
 // away is what is logged when there is no connection.
@@ -61,10 +65,12 @@ type NATS struct {
 
 	conn atomic.Pointer[nats.Conn]
 
-	mu      sync.Mutex
-	me      string
-	inbox   *nats.Subscription
-	receive func([]byte)
+	refused atomic.Bool // a subscription, which will be made again
+
+	mu         sync.Mutex
+	me         string
+	all, inbox *nats.Subscription // of conn
+	receive    func([]byte)
 }
 
 // Connect returns a carrier, which connects as soon as a server can be reached, and again
@@ -72,7 +78,7 @@ type NATS struct {
 func Connect(o Options) (*NATS, error) {
 	var faults seldom.Log
 	n := &NATS{service: o.Service, url: o.URL, closing: make(chan struct{}), receive: func([]byte) {}, fault: func(err error) { // such as one for each message that may not be sent
-		faults.Write(context.Background(), o.Logger, slog.LevelWarn, "nats", slog.Any("error", err))
+		faults.About(context.Background(), err.Error(), o.Logger, slog.LevelWarn, "nats", slog.Any("error", err))
 	}}
 	var reasons atomic.Pointer[seldom.Log] // since the last connection, why there is none
 	reasons.Store(new(seldom.Log))
@@ -97,7 +103,12 @@ func Connect(o Options) (*NATS, error) {
 			lost(conn, conn.LastError())
 			n.closed(conn)
 		}), nats.NoCallbacksAfterClientClose(),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { n.fault(err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			n.fault(err)
+			if errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), "Subscription") && !n.refused.Swap(true) {
+				time.AfterFunc(refusedWait, n.subscribeAgain)
+			}
+		}),
 	}
 	if err := CheckCreds(o.Creds); err != nil {
 		return nil, err
@@ -122,11 +133,7 @@ func (n *NATS) open() error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var inbox *nats.Subscription
-	_, err = n.subscribe(conn, n.subject("all"))
-	if err == nil && n.me != "" {
-		inbox, err = n.subscribe(conn, n.inboxOf(n.me))
-	}
+	all, inbox, err := n.listen(conn)
 	select {
 	case <-n.closing:
 		err = ErrDown
@@ -136,9 +143,34 @@ func (n *NATS) open() error {
 		conn.Close()
 		return err
 	}
-	n.inbox = inbox
+	n.all, n.inbox = all, inbox
 	n.conn.Store(conn)
 	return nil
+}
+
+// listen subscribes to what is for all and, once it is known who this process is, for it.
+func (n *NATS) listen(conn *nats.Conn) (all, inbox *nats.Subscription, err error) {
+	all, err = n.subscribe(conn, n.subject("all"))
+	if err == nil && n.me != "" {
+		inbox, err = n.subscribe(conn, n.inboxOf(n.me))
+	}
+	return all, inbox, err
+}
+
+// subscribeAgain replaces the subscriptions, because the server has refused one.
+func (n *NATS) subscribeAgain() {
+	n.refused.Store(false)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all, inbox, err := n.listen(n.conn.Load())
+	if err != nil {
+		return // there is no connection; the next one begins with both
+	}
+	_ = n.all.Unsubscribe() // at worst a message comes twice
+	if n.inbox != nil {
+		_ = n.inbox.Unsubscribe()
+	}
+	n.all, n.inbox = all, inbox
 }
 
 // closed makes another connection after the library has closed one for good, because of an

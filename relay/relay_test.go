@@ -238,6 +238,48 @@ func TestNoPermissionToSend(t *testing.T) {
 	}
 }
 
+// The user of NATS may not listen, until the server gets other settings. The log says so
+// whatever else was wrong shortly before, and then messages arrive, on the same connection.
+func TestNoPermissionToListen(t *testing.T) {
+	server := relaytest.Start(t)
+	server.Kill()
+	const user = `authorization { users = [ {user: u, password: p, permissions: {publish: {deny: "chattray.one.r.b"}%s}} ] }`
+	server.Config = fmt.Sprintf(user, `, subscribe: {deny: ">"}`)
+	server.Start()
+	logged, got := make(lines, 1000), make(chan string, 1000)
+	n, err := relay.Connect(relay.Options{
+		URL: strings.Replace(server.URL, "//", "//u:p@", 1), Service: "one", Logger: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	if err := errors.Join(n.Send("b", []byte("x")), n.Receive("me", func(m []byte) { got <- string(m) })); err != nil {
+		t.Fatal(err)
+	}
+	for told := make(map[string]bool); len(told) < 3; {
+		select {
+		case line := <-logged:
+			for _, subject := range []string{`one.r.b`, `one.r.me`, `one.all`} {
+				if strings.Contains(line, subject) {
+					told[subject] = true
+				}
+			}
+		case <-time.After(wait):
+			t.Fatalf("logged are only %v, want the three subjects that are refused", told)
+		}
+	}
+	other := connect(t, strings.Replace(server.URL, "//", "//u:p@", 1), "one")
+	before := server.Connections()
+	server.Config = fmt.Sprintf(user, "")
+	server.Reload()
+	until(t, func() error { return other.Send("me", []byte("to me")) }, got, "to me")
+	until(t, func() error { return other.SendAll([]byte("to all")) }, got, "to all")
+	if now := server.Connections(); now != before {
+		t.Errorf("there are %d more connections, want the same", now-before)
+	}
+}
+
 // The server takes only shorter messages. The log says so: the connection is up, but other
 // processes' runs are read from the database.
 func TestMessagesThatAreTooLarge(t *testing.T) {

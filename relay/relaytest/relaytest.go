@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ type Server struct {
 
 	t       testing.TB
 	cmd     *exec.Cmd
+	file    string // with Config
 	monitor string // the address of its own figures
 }
 
@@ -75,11 +77,9 @@ func (s *Server) Start() {
 	}
 	args := []string{"-a", host, "-p", port, "-m", monitor}
 	if s.Config != "" {
-		file := filepath.Join(s.t.TempDir(), "nats.conf")
-		if err := os.WriteFile(file, []byte(s.Config), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
-		args = append(args, "-c", file)
+		s.file = filepath.Join(s.t.TempDir(), "nats.conf")
+		s.write()
+		args = append(args, "-c", s.file)
 	}
 	s.cmd = exec.CommandContext(context.Background(), program, args...)
 	if err := s.cmd.Start(); err != nil {
@@ -94,6 +94,23 @@ func (s *Server) Start() {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("the NATS server takes no connections after %v: %v", startWait, err)
 		}
+	}
+}
+
+func (s *Server) write() {
+	s.t.Helper()
+	if err := os.WriteFile(s.file, []byte(s.Config), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Reload makes the server, which was started with a Config, use the present one. It keeps
+// its connections.
+func (s *Server) Reload() {
+	s.t.Helper()
+	s.write()
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		s.t.Fatal(err)
 	}
 }
 

@@ -106,6 +106,12 @@ func readOnly(err error) bool {
 	return ok && slices.Contains([]int{sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}, lite.Code()&0xff)
 }
 
+// noRight reports whether err means that the user of the database lacks a right.
+func noRight(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == stateNoRight
+}
+
 // broken reports whether err means that the system could not read or write the file, also
 // because it has made the disk read-only after an error.
 func broken(err error) bool {
@@ -128,9 +134,12 @@ func locked(err error) bool {
 // awayStates are the prefixes of Postgres' codes for away: connection
 // exception, insufficient resources, operator intervention (shutdown, starting
 // up), a statement or a transaction that timed out, a transaction that gave way
-// to others as often as it was tried, system error, and a server that has
-// become read-only.
-var awayStates = []string{"08", "53", "57P", "57014", "25P03", "25P04", "40001", "40P01", "58", stateReadOnly}
+// to others as often as it was tried, system error, a server that has become
+// read-only, and a right that the user lacks, until its operator gives it.
+var awayStates = []string{"08", "53", "57P", "57014", "25P03", "25P04", "40001", "40P01", "58", stateReadOnly, stateNoRight}
+
+// stateNoRight is Postgres' code of a statement for which the user lacks a right.
+const stateNoRight = "42501"
 
 // stateReadOnly is Postgres' code of a write that a read-only server or transaction refuses.
 const stateReadOnly = "25006"

@@ -21,6 +21,7 @@ func TestUnavailable(t *testing.T) {
 		context.Canceled: false, errors.New("another"): false,
 		// What Postgres has ended in favour of others or after a time of its own could be done later.
 		&pgconn.PgError{Code: "40P01"}: true, &pgconn.PgError{Code: "40001"}: true, &pgconn.PgError{Code: "25P04"}: true,
+		&pgconn.PgError{Code: "42501"}: true, // until the operator gives the right
 		&pgconn.PgError{Code: "42P01"}: false, &pgconn.PgError{Code: "23505"}: false,
 	} {
 		if got := errors.Is(Translate(fmt.Errorf("driver: %w", err)), record.ErrUnavailable); got != want {

@@ -108,6 +108,8 @@ func (d *DB) works(ctx context.Context) error {
 		return unwell(schemas.ErrNoRoom.Error(), err)
 	case readOnly(err):
 		return unwell(readOnlyDatabase, err)
+	case noRight(err):
+		return unwell("the user of the database lacks a right", err)
 	case broken(err):
 		return unwell("the disk of the database reports errors", err)
 	case locked(err):

@@ -97,6 +97,11 @@ func openSQLite(ctx context.Context, path string, conns int, opts Options) (_ *s
 		return nil, err
 	}
 	path = linked(path)
+	if opts.Alone {
+		if err := writable(path); err != nil {
+			return nil, err
+		}
+	}
 	d := &sqliteDB{path: path, driver: cmp.Or(opts.Driver, "sqlite"), turn: make(chan struct{}, 1), ahead: make(chan struct{}), closed: make(chan struct{}), forgetting: make(map[string]int64), indexRows: indexRows}
 	d.behind.Store(true)
 	d.turn <- struct{}{}

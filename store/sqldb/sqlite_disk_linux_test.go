@@ -84,3 +84,40 @@ func TestReadOnlyDisk(t *testing.T) {
 		}
 	}
 }
+
+// A service does not start with a file, or with one beside it, that it may not write to, such
+// as after root has opened the database. The error names it.
+func TestStartNamesWhatCannotBeWritten(t *testing.T) {
+	for _, beside := range []string{"", "-wal", "-shm", "-lock", "/.."} {
+		t.Run("data.db"+beside, func(t *testing.T) {
+			path := filepath.Join(MountDisk(t, "8m"), "data.db")
+			d, err := Open(t.Context(), "sqlite:"+path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Upkeep().Close(); err != nil {
+				t.Fatal(err)
+			}
+			name := filepath.Clean(path + beside)
+			if _, err := os.Stat(name); err != nil {
+				if err := os.WriteFile(name, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(syscall.Mount(name, name, "", syscall.MS_BIND, ""), syscall.Mount("", name, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, "")); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := syscall.Unmount(name, 0); err != nil {
+					t.Error(err)
+				}
+			})
+			if d, err = Open(t.Context(), "sqlite:"+path, Options{Alone: true}); err == nil {
+				err = d.Upkeep().Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), name+" cannot be written to") {
+				t.Errorf("got %v, want an error that names %s", err, name)
+			}
+		})
+	}
+}

@@ -71,6 +71,18 @@ func named(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
+// writable returns an error unless this process may write to the file, to its folder and to
+// what SQLite has there. SQLite opens a file that it may not write to, and its error of the
+// first write names none.
+func writable(path string) error {
+	for _, p := range []string{filepath.Dir(path), path, path + "-wal", path + "-shm", path + "-lock"} {
+		if err := mayWrite(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s cannot be written to: %w", p, err)
+		}
+	}
+	return nil
+}
+
 // sqliteReadURL returns an existing file as an SQLite URI for reading.
 func sqliteReadURL(path string) string {
 	if frozen(path) {

@@ -29,6 +29,7 @@ func RunRemote(t *testing.T, fresh func(t testing.TB) string) {
 		"connections ended":        testConnectionsEnded,
 		"outcome of a commit lost": testLostCommit,
 		"server read-only":         testReadOnly,
+		"a user without rights":    testNoRights,
 		"server that hangs":        testServerHangs,
 		"server full":              testServerFull,
 		"a write that gives way":   testGivesWay,
@@ -205,6 +206,18 @@ func testReadOnly(t *testing.T, url string) {
 	unready(t, s, "the database is read-only")
 	_, err = s.Run(t.Context(), g.Run.ID)
 	must(t, err)
+}
+
+// testNoRights uses a server on which another user has made the tables.
+func testNoRights(t *testing.T, url string) {
+	g := newFixture(t, open(t, url)).turn("q", "a")
+	execute(t, url, "DO $$ BEGIN EXECUTE format('GRANT USAGE ON SCHEMA %I TO pg_monitor', current_schema()); END $$")
+	s, err := store.Open(t.Context(), url+"&role=pg_monitor", store.Options{Database: sqldb.Options{NoMigrate: true}})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	unready(t, s, "the user of the database lacks a right")
+	_, err = s.Run(t.Context(), g.Run.ID)
+	fails(t, "run", err, record.ErrUnavailable)
 }
 
 // wire is a connection to a server that can be cut.

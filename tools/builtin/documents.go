@@ -134,7 +134,8 @@ type moveArguments struct {
 const holdFor = 30 * time.Second
 
 // held repeats what a call does while the database is away: its text, which the page has
-// shown, would be lost. That changes nothing a second time.
+// shown, would be lost, or the model would answer without what it has asked for. That changes
+// nothing a second time.
 func held[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	waiting, done := context.WithTimeout(ctx, holdFor)
 	defer done()

@@ -25,7 +25,9 @@ func Payloads(store payloads) []turn.Tool {
 		return nil
 	}
 	get := func(ctx context.Context, call *tools.Call, in payloadPart) (string, error) {
-		p, err := store.Payload(ctx, call.User.ID, call.ConversationID, in.PayloadID)
+		p, err := held(ctx, func() (schemas.CustomPayload, error) {
+			return store.Payload(ctx, call.User.ID, call.ConversationID, in.PayloadID)
+		})
 		if errors.Is(err, schemas.ErrNotFound) {
 			return "", schemas.NewError(schemas.CodeNotFound, "this chat has no payload "+in.PayloadID).Because(err)
 		}

@@ -104,7 +104,9 @@ func (r researchTools) searchArticles(ctx context.Context, call *tools.Call, in 
 		return tools.Result{}, tools.Invalid("the query is empty")
 	}
 	stream, report := scope(call, in)
-	articles, err := r.data.SearchArticles(ctx, in.Query, stream, report, clamp(in.Limit, defaultArticles, maxReports))
+	articles, err := held(ctx, func() ([]schemas.Article, error) {
+		return r.data.SearchArticles(ctx, in.Query, stream, report, clamp(in.Limit, defaultArticles, maxReports))
+	})
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -157,7 +159,7 @@ func (r researchTools) listReports(ctx context.Context, call *tools.Call, in rep
 	if in.StreamID == nil {
 		stream = max(call.Context.Int("stream_id"), 0)
 	}
-	reports, err := r.data.Reports(ctx, stream)
+	reports, err := held(ctx, func() ([]schemas.Report, error) { return r.data.Reports(ctx, stream) })
 	if err != nil {
 		return tools.Result{}, named(err, "stream", stream)
 	}
@@ -184,7 +186,7 @@ func (r researchTools) getReport(ctx context.Context, call *tools.Call, in repor
 	if id <= 0 {
 		return tools.Result{}, tools.Invalid("report_id is required: the user's page shows no report; list_reports has the ids")
 	}
-	report, err := r.data.Report(ctx, id)
+	report, err := held(ctx, func() (schemas.Report, error) { return r.data.Report(ctx, id) })
 	if err != nil {
 		return tools.Result{}, named(err, "report", id)
 	}
@@ -202,7 +204,7 @@ func (r researchTools) getReport(ctx context.Context, call *tools.Call, in repor
 }
 
 func (r researchTools) listStreams(ctx context.Context, _ *tools.Call, _ struct{}) (tools.Result, error) {
-	streams, err := r.data.Streams(ctx)
+	streams, err := held(ctx, func() ([]schemas.Stream, error) { return r.data.Streams(ctx) })
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -227,11 +229,11 @@ func (r researchTools) getStream(ctx context.Context, call *tools.Call, in strea
 	if id <= 0 {
 		return tools.Result{}, tools.Invalid("stream_id is required: the user's page shows no stream; list_streams has the ids")
 	}
-	stream, err := r.data.Stream(ctx, id)
+	stream, err := held(ctx, func() (schemas.Stream, error) { return r.data.Stream(ctx, id) })
 	if err != nil {
 		return tools.Result{}, named(err, "stream", id)
 	}
-	reports, err := r.data.Reports(ctx, id)
+	reports, err := held(ctx, func() ([]schemas.Report, error) { return r.data.Reports(ctx, id) })
 	if err != nil {
 		return tools.Result{}, err
 	}
