@@ -58,7 +58,7 @@ func Run(ctx context.Context, p Program) error { return run(ctx, &program{Progra
 
 func run(ctx context.Context, p *program) error {
 	root := newRoot(p)
-	refuseUnknown(root)
+	refuseGroups(root)
 	sayHelp(root)
 	root.SetArgs(append([]string{}, p.Args...)) // never nil, for which those of the process would be taken
 	return root.ExecuteContext(ctx)

@@ -97,13 +97,15 @@ with --config; "chattray help settings" lists them all.`,
 	return root
 }
 
-// refuseUnknown makes an unknown command of a command an error. Without RunE,
-// cobra takes it for success.
-func refuseUnknown(root *cobra.Command) {
+// refuseGroups makes an unknown command of a command an error, and a missing one. Without
+// RunE, cobra takes both for success, and a script goes on.
+func refuseGroups(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.HasSubCommands() {
-			cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+				return fmt.Errorf("%s needs a command; see %[1]s --help", cmd.CommandPath())
+			}
 		}
 	}
 }

@@ -62,6 +62,8 @@ func TestInvalidCommands(t *testing.T) {
 		{"unknown command", nil, []string{"sing"}, `unknown command "sing" for "chattray"; see chattray --help`},
 		{"no file to import", nil, []string{"import"}, "received 0; see chattray import --help"},
 		{"unknown command of migrate", nil, []string{"migrate", "down"}, `unknown command "down" for "chattray migrate"; see chattray migrate --help`},
+		{"no command of migrate", nil, []string{"migrate"}, "chattray migrate needs a command; see chattray migrate --help"},
+		{"no command of completion", nil, []string{"completion"}, "chattray completion needs a command"},
 		{"unknown command of config", nil, []string{"config", "chek"}, "unknown command"},
 		{"unknown command of user", nil, []string{"user", "remove", "x"}, "unknown command"},
 		{"unknown command of mcp", nil, []string{"mcp", "acept"}, "unknown command"},

@@ -179,7 +179,7 @@ func suggestedValue(item json.RawMessage) (v schemas.SuggestedValue, err error) 
 	} else {
 		err = json.Unmarshal(item, &v)
 	}
-	if err != nil || isBlank(v.Label) || isBlank(v.Value) {
+	if err != nil || text.Blank(v.Label) || text.Blank(v.Value) {
 		return v, errValue
 	}
 	return v, nil
@@ -188,7 +188,7 @@ func suggestedValue(item json.RawMessage) (v schemas.SuggestedValue, err error) 
 // suggestedAction decodes an action that the page declares and whose data fit it; the
 // handler comes from the declaration.
 func (f *Filter) suggestedAction(item json.RawMessage) (a schemas.SuggestedAction, err error) {
-	if json.Unmarshal(item, &a) != nil || isBlank(a.Label) || a.Action == "" {
+	if json.Unmarshal(item, &a) != nil || text.Blank(a.Label) || a.Action == "" {
 		return a, errAction
 	}
 	at := slices.IndexFunc(f.grammar.actions, func(d schemas.Action) bool { return d.Action == a.Action })
@@ -204,8 +204,6 @@ func (f *Filter) suggestedAction(item json.RawMessage) (a schemas.SuggestedActio
 	}
 	return a, f.grammar.fits(a.Action, a.Data)
 }
-
-func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // drop keeps the current occurrence's value, which is not used, with the reason for the
 // diagnostics, and adds a warning with the one for the user.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -144,8 +145,20 @@ func compileSchema(raw json.RawMessage) (check func(any) error, array bool, err 
 		if quick != nil && quick.fits(v) {
 			return nil
 		}
-		return resolved.Validate(floats(v))
+		if err := resolved.Validate(floats(v)); err != nil {
+			return misfit(err)
+		}
+		return nil
 	}, s.Type == "array", nil
+}
+
+// misfit says at which field data do not fit a schema, and why.
+func misfit(err error) error {
+	keys, detail := jsonlimit.Misfit(err)
+	if where := jsonlimit.Path(keys); where != "" {
+		detail = strconv.Quote(where) + ": " + detail
+	}
+	return errors.New(detail)
 }
 
 // floats returns v with a float64 for each json.Number. The validator takes such a number for

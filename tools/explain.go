@@ -155,15 +155,8 @@ func jsonText(v any) string {
 // to put before the message, and the message; "" if the message is about the whole value.
 func place(err error) (field, where, message string) {
 	keys, message := jsonlimit.Misfit(err)
-	for _, key := range keys {
-		if key == "" {
-			where += "[]"
-		} else {
-			where += "." + key
-		}
-	}
-	if strings.Trim(where, "[]") == "" {
+	if where = jsonlimit.Path(keys); where == "" {
 		return "", "", message
 	}
-	return keys[0], strconv.Quote(strings.TrimPrefix(where, ".")) + ": ", message
+	return keys[0], strconv.Quote(where) + ": ", message
 }

@@ -182,9 +182,9 @@ func ofObject(schema json.RawMessage) json.RawMessage {
 // Text returns the text of a user's message: its text parts, one a line. A message of files
 // alone has their names as its text.
 func Text(parts, files []string) string {
-	text := strings.Join(parts, "\n")
-	if strings.TrimSpace(text) != "" || len(files) == 0 {
-		return text
+	words := strings.Join(parts, "\n")
+	if !text.Blank(words) || len(files) == 0 {
+		return words
 	}
 	names := make([]string, len(files))
 	for i, name := range files {

@@ -28,6 +28,25 @@ func Misfit(err error) (keys []string, detail string) {
 	}
 }
 
+// Path writes the keys that Misfit returns, as in authors[].name; "" if none has a name.
+func Path(keys []string) string {
+	var b strings.Builder
+	for _, key := range keys {
+		switch {
+		case key == "":
+			b.WriteString("[]")
+		case b.Len() > 0:
+			b.WriteString("." + key)
+		default:
+			b.WriteString(key)
+		}
+	}
+	if strings.Trim(b.String(), "[]") == "" {
+		return ""
+	}
+	return b.String()
+}
+
 // unnamed is how the validator names parts of a schema without an id.
 var unnamed = regexp.MustCompile(`any of \[<anonymous schema>(?: <anonymous schema>)*\]|both <anonymous schema> and <anonymous schema>|<anonymous schema>`)
 

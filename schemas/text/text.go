@@ -62,9 +62,14 @@ func OneLine(s string) string {
 }
 
 // Blank reports whether nothing of s can be seen: it has only white space, control and
-// formatting characters, such as a space of no width.
+// formatting characters, such as a space of no width, and letters without a form, such as the
+// filler of Hangul.
 func Blank(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) })
+	const blankBraille = '\u2800'
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsSpace(r) && r != blankBraille &&
+			!unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	})
 }
 
 // Printable returns s without control and formatting characters, which can hide what it

@@ -42,6 +42,7 @@ func TestShorten(t *testing.T) {
 		{"printable", text.Printable(" \x1b[31mhid\u202eden\n\tlöst\u200b ", 20), "[31mhidden\n\tlöst"},
 		{"printable, cut", text.Printable("a\x00ö b", 3), "aö"},
 		{"blank", strconv.FormatBool(text.Blank(" \t\u00a0\u200b\u2060\ufeff\u202e\x00")), "true"},
+		{"blank letters", strconv.FormatBool(text.Blank("\u2800\u3164\u115f\u1160\uffa0\u034f\ufe0f\U000E0100")), "true"},
 		{"not blank", strconv.FormatBool(text.Blank("\u200b👩\u200d🚀")), "false"},
 		{"bytes", text.Bytes("aé", 2), "a"},
 		{"bytes of what fits", text.Bytes("aé", 3), "aé"},

@@ -2,7 +2,11 @@
 // attempts and of this one.
 package visible
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/chattray/chattray/schemas/text"
+)
 
 // Text is the visible text of an answer. As long as it equals the beginning of
 // the first reply, it shares the reply's memory. The zero value is empty.
@@ -10,8 +14,7 @@ type Text struct {
 	shared   string
 	own      strings.Builder // used if separate
 	separate bool            // the text no longer equals the beginning of the reply
-	// shown is true if there is any text, worded if it has more than white
-	// space.
+	// shown is true if there is any text, worded if some of it can be seen.
 	shown, worded bool
 	newlines      int // at the end
 	atMarker      bool
@@ -19,20 +22,20 @@ type Text struct {
 
 // Put adds text that is shown. Reply is the text of the current reply, empty if
 // there is none.
-func (t *Text) Put(text, reply string) {
+func (t *Text) Put(s, reply string) {
 	t.shown, t.atMarker = true, false
-	t.worded = t.worded || strings.TrimSpace(text) != ""
-	if trimmed := strings.TrimRight(text, "\n"); trimmed == "" {
-		t.newlines += len(text)
+	t.worded = t.worded || !text.Blank(s)
+	if trimmed := strings.TrimRight(s, "\n"); trimmed == "" {
+		t.newlines += len(s)
 	} else {
-		t.newlines = len(text) - len(trimmed)
+		t.newlines = len(s) - len(trimmed)
 	}
-	if end := len(t.shared) + len(text); !t.separate && len(reply) >= end && reply[len(t.shared):end] == text {
+	if end := len(t.shared) + len(s); !t.separate && len(reply) >= end && reply[len(t.shared):end] == s {
 		t.shared = reply[:end]
 		return
 	}
 	t.Part()
-	t.own.WriteString(text)
+	t.own.WriteString(s)
 }
 
 // Part ends the sharing, because the text of the reply ends or is dropped.
@@ -63,14 +66,14 @@ func (t *Text) Gap() string {
 // Shown reports whether there is some text.
 func (t *Text) Shown() bool { return t.shown }
 
-// Worded reports whether the text has more than white space.
+// Worded reports whether some of the text can be seen.
 func (t *Text) Worded() bool { return t.worded }
 
 // Keep replaces the text.
-func (t *Text) Keep(text string) {
-	newlines := len(text) - len(strings.TrimRight(text, "\n"))
-	*t = Text{separate: true, shown: text != "", worded: strings.TrimSpace(text) != "", newlines: newlines, atMarker: t.atMarker}
-	t.own.WriteString(text)
+func (t *Text) Keep(s string) {
+	newlines := len(s) - len(strings.TrimRight(s, "\n"))
+	*t = Text{separate: true, shown: s != "", worded: !text.Blank(s), newlines: newlines, atMarker: t.atMarker}
+	t.own.WriteString(s)
 }
 
 // String returns the text so far.

@@ -132,7 +132,7 @@ func (m *mapping) add(content sdk.Content) {
 
 // words adds text of the tool to the model's text.
 func (m *mapping) words(s string) {
-	m.worded = m.worded || strings.TrimSpace(s) != ""
+	m.worded = m.worded || !text.Blank(s)
 	m.text(s)
 }
 

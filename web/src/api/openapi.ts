@@ -3873,7 +3873,7 @@ export interface components {
          */
         BlockID: string;
         /**
-         * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+         * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
          * @example "7"
          */
         IfMatch: string;
@@ -4921,7 +4921,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4959,7 +4959,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5007,7 +5007,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5056,7 +5056,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5098,7 +5098,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5139,7 +5139,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5250,7 +5250,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5367,7 +5367,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5408,7 +5408,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5459,7 +5459,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5512,7 +5512,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5564,7 +5564,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5616,7 +5616,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since. A weak one, `W/"7"`, never matches (RFC 9110): behind a proxy that makes it weak when it compresses answers, send the resource's `revision` in quotes
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
