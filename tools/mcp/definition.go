@@ -142,13 +142,13 @@ func (c *client) make(trusted map[string]Definition) (made []turn.Tool, names []
 }
 
 // tool makes one tool. The server checks the arguments: its schema is for the
-// model, and is never run here.
+// model, and is never run here. The model reads no secrets, even if the server repeats them.
 func (c *client) tool(d Definition) turn.Tool {
-	description := d.Description
+	description := c.secrets.Replace(d.Description)
 	if description == "" {
 		description = "The tool " + d.name + " of the server " + c.Name + "."
 	}
-	t := tools.NewForeign(modelName(c.Name, d.name), description, d.InputSchema,
+	t := tools.NewForeign(modelName(c.Name, d.name), description, json.RawMessage(c.secrets.Replace(string(d.InputSchema))),
 		func(ctx context.Context, call *tools.Call) (tools.Result, error) { return c.call(ctx, d, call) },
 		tools.PayloadType(result.PayloadType), tools.Timeout(c.Timeout))
 	h := c.counting(d.hints)

@@ -243,6 +243,16 @@ func TestSecretsOfTheURLThatAreRepeated(t *testing.T) {
 	}
 }
 
+// A server that repeats the headers in its list of tools.
+func TestHeadersThatAreRepeatedInADefinition(t *testing.T) {
+	remote := serveRemote(t, nil)
+	remote.handler = &rawServer{list: `{"name":"echo","description":"Echoes for of-the-operator.","inputSchema":{"type":"object","properties":{"word":{"type":"string","description":"not of-the-operator"}}}}`}
+	tool := newTestEnv(t, nil, remote.named("srv")).tool("srv__echo")
+	if read := tool.Description + string(tool.InputSchema); strings.Contains(read, "operator") || !strings.Contains(read, "Echoes for [redacted].") || !strings.Contains(read, `"not [redacted]"`) {
+		t.Errorf("the model reads %s", read)
+	}
+}
+
 // A server that repeats the headers when it refuses the handshake or the list shows their
 // secrets neither in the log nor to an operator.
 func TestHeadersThatAreRepeatedBeforeACall(t *testing.T) {
