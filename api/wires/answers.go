@@ -44,7 +44,7 @@ func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Ru
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(a record.CallAnswer) bool {
 		w, ok := waitOf[a.Index]
-		return !ok || (w.Kind == schemas.WaitApproval) != (a.Approved != nil)
+		return !ok || !takes(w, a)
 	})
 	failed, err := s.Runs.Answer(ctx, user, run.RunID, list)
 	if err != nil {
@@ -108,17 +108,53 @@ func WithAnswer(list []record.CallAnswer, a record.CallAnswer) []record.CallAnsw
 	return append(slices.DeleteFunc(list, func(other record.CallAnswer) bool { return other.Index == a.Index }), a)
 }
 
+// takes reports whether an answer is of the kind that the call waits for.
+func takes(w schemas.Wait, a record.CallAnswer) bool {
+	return (w.Kind == schemas.WaitApproval) == (a.Approved != nil)
+}
+
+// Settles reports whether a run waits for nothing but the answers. A client that has gone on
+// gives no others: the run would go on with them until its message takes the run's place.
+func (s *Service) Settles(ctx context.Context, user schemas.User, run string, list []record.CallAnswer) (bool, error) {
+	waits, err := s.Runs.Waits(ctx, user, run)
+	for _, w := range waits {
+		if w.Answer == "" && !slices.ContainsFunc(list, func(a record.CallAnswer) bool { return a.Index == w.Index && takes(w, a) }) {
+			return false, err
+		}
+	}
+	return true, err
+}
+
 // Stay makes a response a reader of a run that it does not show: one that may end with its
-// last reader, and before whose end the response's own run does not begin. Leave ends that.
+// last reader, and before whose end the response's own run does not begin. If that run waits
+// again, for an answer that nobody is asked for, it is cancelled. Leave ends that.
 func (s *Service) Stay(ctx context.Context, user schemas.User, run schemas.Run) (leave func()) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if events, err := s.Runs.Follow(ctx, user, run.RunID, run.LastSequence, 0); err == nil {
-			for range events { //nolint:errcheck // nobody is shown them
-			}
-		}
+		s.stay(ctx, user, run)
 	}()
 	return func() { stop(); <-done }
+}
+
+func (s *Service) stay(ctx context.Context, user schemas.User, run schemas.Run) {
+	events, err := s.Runs.Follow(ctx, user, run.RunID, run.LastSequence, 0)
+	if err != nil {
+		return
+	}
+	var c calls
+	for batch, err := range events {
+		if err != nil {
+			return
+		}
+		for i := range batch {
+			if !c.event(c.indexed(&batch[i])) {
+				continue
+			}
+			if settled, err := s.Settles(ctx, user, run.RunID, nil); err == nil && !settled {
+				_, _ = s.Runs.Cancel(ctx, user, run.RunID) // else the message waits until the call expires
+			}
+		}
+	}
 }

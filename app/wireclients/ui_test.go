@@ -88,16 +88,22 @@ var uiCases = []uiCase{
 	{name: "foreign"},
 }
 
-// tabsCases are cases only of these clients: two pages answer the same call, and both show
-// what the first has answered.
-var tabsCases = []uiCase{{
-	name: "tabs", turns: []apptest.Turn{{Text: "where", Calls: calls("where")}, {Text: "done"}},
-	want: []string{"user: tabs", "assistant: where <where Basel> done"},
-}}
+// sdkCases are cases only of these clients: two pages answer the same call, and both show
+// what the first has answered; a page sends the output of its tool with the next message.
+var sdkCases = []uiCase{
+	{
+		name: "tabs", turns: []apptest.Turn{{Text: "where", Calls: calls("where")}, {Text: "done"}},
+		want: []string{"user: tabs", "assistant: where <where Basel> done"},
+	},
+	{
+		name: "later", turns: []apptest.Turn{{Text: "where", Calls: calls("where")}, {Text: "done"}},
+		want: []string{"user: later", "assistant: where <where Basel> done", "user: next", "assistant: fine"},
+	},
+}
 
 func TestAISDK(t *testing.T) {
 	for _, version := range []string{"5", "6", "7"} {
-		for _, c := range slices.Concat(uiCases, tabsCases, killCases) {
+		for _, c := range slices.Concat(uiCases, sdkCases, killCases) {
 			t.Run("ai "+version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
@@ -125,6 +131,9 @@ func script(s *apptest.System, c *uiCase, gate chan struct{}) {
 		for _, question := range []string{"first", "second", "second", "third", "fourth"} {
 			s.Model.On(func(r upstream.Request) bool { return strings.Contains(string(r.Last("user").Content), question) }, upstream.Text("answer"))
 		}
+	case "later":
+		s.Script("next", []apptest.Turn{{Text: "fine"}}, nil)
+		fallthrough
 	default:
 		s.Script(c.name, c.turns, gate)
 	}

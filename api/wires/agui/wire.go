@@ -6,7 +6,6 @@ package agui
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -224,11 +223,14 @@ func attach(c *wires.Call, in *input, chat schemas.Chat, at int, stay func(befor
 
 // settle gives the answers that come with a new message: those of resume, and results right
 // before it, as of a tool after which a page does not ask by itself. Queue says that the
-// message waits for their run to end. A run that still waits for answers gets none from a
+// message waits for their run to end. A run that waits for other answers too gets none from a
 // client that has gone on: the message takes its place.
 func settle(c *wires.Call, chat schemas.Chat, in *input, at int) (run schemas.Run, queue bool, err error) {
 	a, err := in.answers(c, in.results(at))
 	if err == nil && a != nil && a.resolves {
+		queue, err = c.Service.Settles(c.Context(), c.User, a.run, a.list)
+	}
+	if err == nil && queue {
 		run, _, err = proceed(c, chat, a)
 	}
 	switch e, ok := errors.AsType[*schemas.Error](err); {
@@ -236,11 +238,8 @@ func settle(c *wires.Call, chat schemas.Chat, in *input, at int) (run schemas.Ru
 		return run, false, nil
 	case ok && e.Code == schemas.CodeNotFound && len(in.Resume) == 0: // results of old calls, which clients send again
 		return run, false, nil
-	case err != nil || a == nil || !a.resolves:
-		return run, false, err
 	}
-	waits, err := c.Service.Runs.Waits(c.Context(), c.User, run.RunID)
-	return run, !slices.ContainsFunc(waits, func(w schemas.Wait) bool { return w.Answer == "" }), err
+	return run, queue, err
 }
 
 // keys are the Idempotency-Keys of a run of the client. Its id belongs to the client: one

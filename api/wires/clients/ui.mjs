@@ -45,7 +45,7 @@ const cuttable = async (input, init) => {
 const asked = [] // calls of the page's tools
 const errors = []
 const approvals = [] // for version 5, which has none
-const open = (messages = []) => {
+const open = (messages = [], byItself = true) => {
   const chat = new Chat({
     id,
     messages,
@@ -55,8 +55,8 @@ const open = (messages = []) => {
       body: { ai: Number(version), context: { current_page: 'lab' }, client_tools: [{ name: 'where' }] },
       prepareReconnectToStreamRequest: ({ id }) => ({ api: `${url}/api/ui/${id}/stream?ai=${version}` }),
     }),
-    sendAutomaticallyWhen: (o) =>
-      ai.lastAssistantMessageIsCompleteWithToolCalls(o) || (ai.lastAssistantMessageIsCompleteWithApprovalResponses?.(o) ?? false),
+    sendAutomaticallyWhen: (o) => byItself &&
+      (ai.lastAssistantMessageIsCompleteWithToolCalls(o) || (ai.lastAssistantMessageIsCompleteWithApprovalResponses?.(o) ?? false)),
     onToolCall: ({ toolCall }) => { asked.push(toolCall.toolCallId) },
     onData: (part) => { if (part.type === 'data-approval') approvals.push(part.data) },
     onError: (e) => { errors.push(e.message) },
@@ -169,6 +169,15 @@ const cases = {
     await place(other, 'Rome')
     await until('the answer continues on the other page', () => text(other).includes('done'))
     return other
+  },
+  // later is a page that sends the output of its tool with the user's next message.
+  async later() {
+    const chat = open([], false)
+    await chat.sendMessage({ text: 'later' })
+    await place(chat, 'Basel')
+    await chat.sendMessage({ text: 'next' })
+    if (text(chat) !== 'fine' || posts !== 2) throw new Error(`${text(chat)}, ${posts} requests`)
+    return open(await load())
   },
   async cut(chat) {
     chat.sendMessage({ text: 'cut' }).catch(() => {})

@@ -3,7 +3,6 @@ package openaiwire
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -71,23 +70,22 @@ func Latest(c *wires.Call, run schemas.Run) func() (string, error) {
 
 // Settle gives the answers to the calls of a run that come with a new message. It returns the
 // run, without an id if no call waited: clients also send the results of earlier calls again.
-// Behind says that the message waits for the run's end. A run that still waits for answers
+// Behind says that the message waits for the run's end. A run that waits for other answers too
 // gets none from a client that has gone on: the message takes its place.
 func Settle(c *wires.Call, id string, list []record.CallAnswer, answerTo func(index int) string) (run schemas.Run, behind bool, err error) {
 	if id == "" {
 		return run, false, nil
 	}
 	if run, err = c.Service.Runs.Run(c.Context(), c.User, id); err == nil {
+		behind, err = c.Service.Settles(c.Context(), c.User, id, list)
+	}
+	if behind && err == nil {
 		_, err = c.Service.Answers(c.Context(), c.User, run, Latest(c, run), list, answerTo)
 	}
 	if e, ok := errors.AsType[*schemas.Error](err); ok && (e.Code == schemas.CodeConflict || e.Code == schemas.CodeNotFound) {
 		return schemas.Run{}, false, nil
 	}
-	if err != nil {
-		return run, false, err
-	}
-	waits, err := c.Service.Runs.Waits(c.Context(), c.User, id)
-	return run, !slices.ContainsFunc(waits, func(w schemas.Wait) bool { return w.Answer == "" }), err
+	return run, behind, err
 }
 
 // Extra is what a response says that OpenAI's APIs have no place for.

@@ -122,11 +122,29 @@ func (r *request) list() (list []wires.Message, system []string) {
 // answers returns the run whose calls the last message answers, with the answers; ok is
 // false if the request brings no answers.
 func (r *request) answers() (run string, list []record.CallAnswer, ok bool) {
-	last := r.Messages[len(r.Messages)-1]
+	last := &r.Messages[len(r.Messages)-1]
 	if r.Trigger == regenerate || last.Role != "assistant" {
 		return "", nil, false
 	}
-	for _, p := range last.Parts {
+	run, list = last.answers()
+	return run, list, true
+}
+
+// answersBefore returns the answers of the message right before that of the user, with the
+// index of that message.
+func (r *request) answersBefore() (run string, list []record.CallAnswer, at int) {
+	for at = r.lastUser() - 1; at >= 0 && r.Messages[at].Role == "system"; at-- {
+	}
+	if r.Trigger == regenerate || at < 0 || r.Messages[at].Role != "assistant" {
+		return "", nil, at
+	}
+	run, list = r.Messages[at].answers()
+	return run, list, at
+}
+
+// answers returns the run whose calls the message answers, with the answers.
+func (m *uiMessage) answers() (run string, list []record.CallAnswer) {
+	for _, p := range m.Parts {
 		of, index, known := wires.ParseCall(p.ToolCallID)
 		if !known {
 			continue
@@ -151,14 +169,13 @@ func (r *request) answers() (run string, list []record.CallAnswer, ok bool) {
 			list = append(list, a)
 		}
 	}
-	return run, list, true
+	return run, list
 }
 
-// answerTo returns the pointer of the outcome of a call in the last message.
-func (r *request) answerTo(call string) string {
-	last := len(r.Messages) - 1
-	i := slices.IndexFunc(r.Messages[last].Parts, func(p part) bool { return p.ToolCallID == call })
-	return "/messages/" + strconv.Itoa(last) + "/parts/" + strconv.Itoa(i) + "/output"
+// answerTo returns the pointer of the outcome of a call in a message.
+func (r *request) answerTo(call string, at int) string {
+	i := slices.IndexFunc(r.Messages[at].Parts, func(p part) bool { return p.ToolCallID == call })
+	return "/messages/" + strconv.Itoa(at) + "/parts/" + strconv.Itoa(i) + "/output"
 }
 
 // asked returns the chat request with all that the body says except the messages.

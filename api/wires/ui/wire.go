@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 
@@ -44,7 +45,7 @@ func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given wir
 }
 
 // post starts a run, follows one that already answers the message, or gives answers to
-// calls that wait and continues their run.
+// calls that wait and continues their run. A message after answers waits for that run.
 func post(c *wires.Call) error {
 	to, err := c.Service.Stream(c)
 	if err != nil {
@@ -62,11 +63,46 @@ func post(c *wires.Call) error {
 	if run, list, ok := r.answers(); ok {
 		return proceed(c, to, r, chat, run, list)
 	}
-	run, err := c.Once(func() (schemas.Run, error) { return begin(c, r, chat) })
+	leave := func() {}
+	defer func() { leave() }()
+	run, err := c.Once(func() (schemas.Run, error) {
+		before, err := settle(c, r, chat)
+		if err != nil {
+			return schemas.Run{}, err
+		}
+		if before.RunID != "" {
+			r.IfBusy, c.Behind, leave = "queue", true, c.Service.Stay(to.Context(), c.User, before)
+		}
+		return begin(c, r, chat)
+	})
 	if err != nil {
 		return err
 	}
 	return serve(c, to, run, r.AI, wires.Given{})
+}
+
+// settle gives the answers of the message before a new one, as of a page that does not send
+// them by itself. It returns the run for whose end the message waits. It does not wait for one
+// that had its answers before. One that waits for other answers too gets none: the message
+// takes its place.
+func settle(c *wires.Call, r *request, chat schemas.Chat) (run schemas.Run, err error) {
+	id, list, at := r.answersBefore()
+	if id == "" || id != chat.ActiveRunID {
+		return run, nil
+	}
+	if run, err = c.Service.Runs.Run(c.Context(), c.User, id); err != nil {
+		return run, err
+	}
+	if settles, err := c.Service.Settles(c.Context(), c.User, id, list); err != nil || !settles {
+		return schemas.Run{}, err
+	}
+	given, err := answer(c, r, chat, run, list, at)
+	e, ok := errors.AsType[*schemas.Error](err)
+	refused := ok && slices.Contains([]schemas.Code{schemas.CodeNotFound, schemas.CodeConflict, schemas.CodeInvalid}, e.Code)
+	if refused || given.Again != nil { // a page that cannot mend an output can still go on
+		return schemas.Run{}, nil
+	}
+	return run, err
 }
 
 // begin starts a run for the last user message, or returns the run that answers it.
@@ -129,6 +165,15 @@ func proceed(c *wires.Call, to wires.Stream, r *request, chat schemas.Chat, id s
 	if run.ConversationID != chat.ConversationID {
 		return schemas.ErrNotFound
 	}
+	given, err := answer(c, r, chat, run, list, len(r.Messages)-1)
+	if err != nil {
+		return err
+	}
+	return serve(c, to, run, r.AI, given, list...)
+}
+
+// answer gives the answers of a message to the calls of a run of the chat.
+func answer(c *wires.Call, r *request, chat schemas.Chat, run schemas.Run, list []record.CallAnswer, at int) (wires.Given, error) {
 	latest := func() (string, error) {
 		have, err := c.Service.Current(c.Context(), c.User, chat)
 		if err != nil || chat.ActiveRunID != "" || len(have) == 0 {
@@ -136,11 +181,7 @@ func proceed(c *wires.Call, to wires.Stream, r *request, chat schemas.Chat, id s
 		}
 		return have[len(have)-1].RunID, nil
 	}
-	given, err := c.Service.Answers(c.Context(), c.User, run, latest, list, func(index int) string { return r.answerTo(wires.CallID(id, index)) })
-	if err != nil {
-		return err
-	}
-	return serve(c, to, run, r.AI, given, list...)
+	return c.Service.Answers(c.Context(), c.User, run, latest, list, func(index int) string { return r.answerTo(wires.CallID(run.RunID, index), at) })
 }
 
 // resume answers with the chat's live run, from its beginning: the client discards what it
