@@ -30,13 +30,17 @@ test('the package has its licence, its changelog, its repository, and source map
 
 test('its types compile under Node\'s own resolution, with every import asked for', () => {
   writeFileSync(join(work, 'app.tsx'), `
-import { ChatProvider, ChatTray, useThreads, type ChatProviderProps, type ChatTrayProps, type Command, type Labels } from '@chattray/react'
-import { DocumentPane, useDocument, type DocumentPaneProps } from '@chattray/react/documents'
+import { ChatProvider, ChatTray, useThreads, type Command, type Labels } from '@chattray/react'
+import type {
+  AnswerActionsProps, ApprovalAnswerOptions, ApprovalProps, ChatApiOptions, ChatProviderProps, ChatTrayProps, ClientTool, ComposerProps, EmptyProps, HeaderProps, HistoryPanelProps, LauncherProps, MarkdownProps,
+  MessageListProps, MessageProps, PayloadCardProps, SendOptions, StoreOptions, StreamOptions, SuggestionsProps, ToolCallCardProps, TrayComponents,
+} from '@chattray/react'
+import { DocumentPane, useDocument, type DocumentAskProps, type DocumentPaneProps, type DocumentVersionsProps, type SocketOptions } from '@chattray/react/documents'
 import { registerBundledPayloads } from '@chattray/react/research'
 import { de } from '@chattray/react/labels/de'
 import '@chattray/react/styles.css'
 import '@chattray/react/themes/plain.css'
-import { mount } from '@chattray/react/standalone'
+import { mount, type MountOptions } from '@chattray/react/standalone'
 const commands: Command[] = [{ name: 'report', title: 'Write a report', run: () => registerBundledPayloads() }]
 const own: Partial<Labels> = { ...de, title: 'Hilfe', versionOf: (number, count) => \`\${number.toFixed()}/\${count}\` }
 function Pinned() {
@@ -48,10 +52,15 @@ function Pinned() {
 export const wrong: Command = { name: 'x', run: () => undefined }
 /** Every prop that may be absent may also be undefined, so that a page can pass on one of its own. */
 type Absent<T> = { [K in keyof T as {} extends Pick<T, K> ? K : never]-?: undefined }
-const tray: Absent<ChatTrayProps> extends ChatTrayProps ? true : false = true
-const provider: Absent<ChatProviderProps> extends Omit<ChatProviderProps, 'children'> ? true : false = true
-const pane: Absent<DocumentPaneProps> extends Omit<DocumentPaneProps, 'state'> ? true : false = true
-export const shown = () => [tray, provider, pane, mount({ tray: { commands } })]
+type Pages = {
+  AnswerActionsProps: AnswerActionsProps; ApprovalAnswerOptions: ApprovalAnswerOptions; ApprovalProps: ApprovalProps; ChatApiOptions: ChatApiOptions; ChatProviderProps: ChatProviderProps; ChatTrayProps: ChatTrayProps
+  ClientTool: ClientTool; ComposerProps: ComposerProps; EmptyProps: EmptyProps; HeaderProps: HeaderProps; HistoryPanelProps: HistoryPanelProps; LauncherProps: LauncherProps; MarkdownProps: MarkdownProps
+  MessageListProps: MessageListProps; MessageProps: MessageProps; PayloadCardProps: PayloadCardProps; SendOptions: SendOptions; StoreOptions: StoreOptions; StreamOptions: StreamOptions
+  SuggestionsProps: SuggestionsProps; ToolCallCardProps: ToolCallCardProps; TrayComponents: TrayComponents; MountOptions: MountOptions
+  DocumentAskProps: DocumentAskProps; DocumentPaneProps: DocumentPaneProps; DocumentVersionsProps: DocumentVersionsProps; SocketOptions: SocketOptions
+}
+export const none: { [K in keyof Pages as Absent<Pages[K]> extends Partial<Pages[K]> ? never : K]: true } = {}
+export const shown = () => mount({ tray: { commands } })
 export const App = () => <ChatProvider labels={own}><Pinned /><ChatTray commands={commands} /></ChatProvider>
 `)
   writeFileSync(join(work, 'package.json'), '{"type":"module"}')

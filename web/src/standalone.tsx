@@ -6,7 +6,7 @@ export { registerPayloadHandler } from './payloads/registry'
 export { createElement } from 'react'
 
 export interface MountOptions extends Omit<ChatProviderProps, 'children'> {
-  tray?: ChatTrayProps
+  tray?: ChatTrayProps | undefined
 }
 
 /** What mount returns: functions that change the tray's options or remove it. */

@@ -1,4 +1,4 @@
-import { act, render, screen, waitFor } from '@testing-library/react'
+import { act, fireEvent, render, screen, waitFor } from '@testing-library/react'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
 import { SidePanel } from '../src/components/SidePanel'
@@ -47,13 +47,15 @@ describe.each(marks)('a key of a word that is being composed, known by %s,', (_,
     expect(field.isConnected).toBe(false)
   })
 
-  it('closes neither the name of a chat nor the list of chats', async () => {
-    const { user } = show(({ path }) => (path.startsWith('/api/chats') ? new Response(JSON.stringify({ items: [{ conversation_id: 7, chat_id: 'c', title: 'Seven', created_at: '', updated_at: '2026-01-01T00:00:00Z' }] })) : undefined))
+  it('closes neither the name of a chat nor the list of chats, nor does Enter where nothing of the name can be seen', async () => {
+    const { user, calls } = show(({ path }) => (path.startsWith('/api/chats') ? new Response(JSON.stringify({ items: [{ conversation_id: 7, chat_id: 'c', title: 'Seven', created_at: '', updated_at: '2026-01-01T00:00:00Z' }] })) : undefined))
     await user.click(screen.getByRole('button', { name: 'Chats' }))
     await user.click(await screen.findByRole('button', { name: 'Rename: Seven' }))
     const name = screen.getByRole('textbox', { name: 'Rename' })
     press(name, 'Escape', mark)
-    expect(name.isConnected).toBe(true)
+    fireEvent.change(name, { target: { value: '\u200b' } })
+    await user.type(name, '{Enter}')
+    expect([name.isConnected, calls.filter((c) => c.method === 'PATCH')]).toEqual([true, []])
     const search = screen.getByRole('searchbox')
     press(search, 'Escape', mark)
     expect(search.isConnected).toBe(true)

@@ -1,4 +1,4 @@
-import { act, render, screen, waitFor, within } from '@testing-library/react'
+import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { StrictMode } from 'react'
 import { describe, expect, it } from 'vitest'
@@ -42,6 +42,15 @@ describe('two panes of one document', () => {
     await waitFor(() => ['first', 'second'].map((name) => expect(of(name).getByText('1 change waits for you')).toBeTruthy()))
     await user.click(of('second').getByRole('button', { name: 'Undo accepting' }))
     await waitFor(() => ['first', 'second'].map((name) => expect(of(name).getByText('2 changes wait for you')).toBeTruthy()))
+  })
+
+  it('keep their title where nothing of a new one can be seen', async () => {
+    const { user, of, calls } = await panes('k')
+    await user.click(of('first').getByRole('button', { name: 'Rename the document' }))
+    fireEvent.change(of('first').getByRole('textbox', { name: 'Title' }), { target: { value: '\u200b' } })
+    await user.type(of('first').getByRole('textbox', { name: 'Title' }), '{Enter}')
+    expect(of('first').getByRole('heading', { name: 'Gold' })).toBeTruthy()
+    expect(calls.filter((c) => c.method !== 'GET')).toEqual([])
   })
 
   it('lose no decision with a reload', async () => {

@@ -20,15 +20,15 @@ async function read(stream: AsyncGenerator<{ id: string; data: unknown }>): Prom
   return ids
 }
 
-/** A body that ends with a network error. */
-const broken = (frames: unknown[], from = 1) => {
+/** A body that ends with an error, by default one of the network. */
+const broken = (frames: unknown[], from = 1, error: Error = new TypeError('network')) => {
   const whole = sse(frames, from)
   const body = new ReadableStream({
     async start(controller) {
       controller.enqueue(new TextEncoder().encode(await whole.text()))
     },
     pull(controller) {
-      controller.error(new TypeError('network'))
+      controller.error(error)
     },
   })
   return new Response(body, { headers: whole.headers })
@@ -88,6 +88,23 @@ describe('a stream', () => {
     })
     expect(await read(api.streamMessage(request, new AbortController().signal))).toEqual(['1', '2', '3', '4', '5', '6'])
     expect(calls).toHaveLength(2)
+  })
+
+  it('continues after its cursor when a body of the page ends with an error of its own', async () => {
+    const { api } = fakeApi(({ method }) => (method === 'POST' ? broken(frames.slice(0, 2), 1, new Error('of the page')) : sse(frames.slice(2), 3)))
+    expect(await read(api.streamMessage(request, new AbortController().signal))).toEqual(['1', '2', '3', '4', '5', '6'])
+  })
+
+  it.each(['headers', 'fetch', 'onConnection', 'onRun'])('throws at once what %s of the page throws', async (name) => {
+    let thrown = 0
+    const fails = (given?: unknown): never | void => {
+      if (given === 'connecting') return
+      thrown++
+      throw new Error('of the page')
+    }
+    const api = createChatApi({ fetch: async () => sse(frames), ...(name in { headers: 1, fetch: 1 } && { [name]: fails }) })
+    await expect(read(api.streamMessage(request, new AbortController().signal, { [name]: fails }))).rejects.toThrow('of the page')
+    expect(thrown).toBe(1)
   })
 
   it('continues after its cursor when nothing comes any more', async () => {

@@ -17,21 +17,21 @@ export interface ChatApiOptions {
 
 export interface StreamOptions {
   /** Called with every change; `now` ends the wait for a new connection, or replaces the present one. */
-  onConnection?: (state: Connection, waitMs?: number, now?: () => void) => void
+  onConnection?: ((state: Connection, waitMs?: number, now?: () => void) => void) | undefined
   /** Called as soon as the run has an id. */
-  onRun?: (runId: string) => void
+  onRun?: ((runId: string) => void) | undefined
   /** The Idempotency-Key of a request that starts a run; the same key finds the same run. By default each call has its own. */
-  key?: string
+  key?: string | undefined
 }
 
 /** How one request is sent. Every request uses it, so that tests can replace it. */
 export type Send = (method: string, path: string, body?: unknown, init?: SendOptions) => Promise<Response>
 
 export interface SendOptions {
-  signal?: AbortSignal
-  headers?: Record<string, string>
+  signal?: AbortSignal | undefined
+  headers?: Record<string, string> | undefined
   /** The request may outlive the page; its body must be small. */
-  keepalive?: boolean
+  keepalive?: boolean | undefined
 }
 
 /** The service's REST and streams. Every method throws ApiError when the service refuses or cannot be reached. */

@@ -48,7 +48,8 @@ export interface FollowOptions<T> {
 /**
  * Yields the events of a run until its terminal one, over as many connections as it takes. Events are not yielded twice.
  * It returns early on 204 (there is nothing more) and when the signal is aborted; it throws ApiError when the service
- * refuses, or when no connection is possible. After any other error, as of an event that is not JSON, it connects again.
+ * refuses, or when no connection is possible. A response that cannot be
+ * read, or has an event that is not JSON, is a lost connection.
  */
 export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<StreamEvent<T>, void, void> {
   const { signal, random } = options
@@ -77,7 +78,7 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
       }
     } catch (error) {
       if (signal.aborted) return
-      const lost = line.signal.aborted || !(error instanceof ApiError) || again(error, cursor !== '')
+      const lost = line.signal.aborted || error instanceof TypeError || (error instanceof ApiError && again(error, cursor !== ''))
       if (!lost) throw error
       problem = error
     } finally {
@@ -148,16 +149,15 @@ export function pause(ms: number, ...signals: AbortSignal[]): Promise<void> {
   })
 }
 
-/** Yields the events of one response; heard is called when a part of it arrives. An event whose data is not JSON ends them: its connection is broken. */
+/** Yields the events of one response; heard is called when a part of it arrives. What cannot be read, such as an event that is not JSON, is a lost connection. */
 async function* eventsOf<T>(response: Response, signal?: AbortSignal, heard?: () => void): AsyncGenerator<StreamEvent<T>, void, void> {
-  if (!response.body) return
   const ready: StreamEvent<T>[] = []
   let size = 0
   const feed = eventReader(({ id, data }) => {
     size = 0
     ready.push({ id, data: JSON.parse(data) as T })
   })
-  const reader = response.body.getReader()
+  const reader = response.body!.getReader()
   const decoder = new TextDecoder()
   const stop = () => void reader.cancel().catch(() => undefined)
   signal?.addEventListener('abort', stop)
@@ -171,6 +171,8 @@ async function* eventsOf<T>(response: Response, signal?: AbortSignal, heard?: ()
       if (size > STREAM_LIMITS.eventSize && ready.length === 0) throw new ApiError('An event is too large.', 502, 'too_large')
       yield* ready.splice(0)
     }
+  } catch (error) {
+    throw error instanceof ApiError ? error : unreachable()
   } finally {
     signal?.removeEventListener('abort', stop)
     stop()

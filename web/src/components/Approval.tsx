@@ -16,9 +16,9 @@ import { ShieldIcon } from './laterIcons'
 
 export interface ApprovalProps extends PartProps {
   approval: ApprovalView
-  runId?: string
+  runId?: string | undefined
   /** Sends the answer; over HTTP when absent. */
-  send?: SendApproval
+  send?: SendApproval | undefined
 }
 
 /** A call that waits until the user allows or denies it: what the tool does, why the user is asked, and its input, which can be changed. */

@@ -8,6 +8,7 @@ import { OWN_ESCAPE, takeEscape } from '../state/keys'
 import { useTray } from '../state/tray'
 import { useThreads } from './useThreads'
 import type { Labels } from '../labels/tray'
+import { trimmed } from '../state/values/cut'
 import { waitingApproval } from '../state/values/view'
 import { ChatIcon, EditIcon, RetryIcon, WarnIcon } from './icons'
 import { IconButton } from './IconButton'
@@ -18,7 +19,7 @@ import { mayType } from './useFocusKept'
 
 export interface HistoryPanelProps extends PartProps {
   /** Called when a chat was chosen, and by the button that leads back; without it there is no such button. */
-  onClose?: () => void
+  onClose?: (() => void) | undefined
 }
 
 /** The user's chats by day: search, open, pin, rename, archive, delete. */
@@ -115,7 +116,7 @@ function ChatRow({ chat, current, waits, busy, onOpen, onRename, onDelete, onPin
       <li ref={row} className="ct-chat-row">
         <form {...OWN_ESCAPE} onKeyDown={leave} onSubmit={(e) => {
           e.preventDefault()
-          if (title.trim()) act(onRename(title.trim()))
+          if (trimmed(title)) act(onRename(trimmed(title)))
         }}>
           <input className="ct-input" value={title} maxLength={200} autoFocus aria-label={labels.rename} onChange={(e) => setTitle(e.target.value)} />
           <button type="submit" className="ct-button ct-small" data-style="primary">{labels.save}</button>

@@ -10,7 +10,7 @@ import { ChatIcon } from './icons'
 export interface LauncherProps extends PartProps {
   onOpen: () => void
   /** Answers that arrived while the tray was closed. */
-  unread?: number
+  unread?: number | undefined
 }
 
 /** What a closed tray shows: something waits for the user, the assistant works, or there are new answers. */

@@ -13,7 +13,7 @@ import { useReached } from './useReached'
 export interface MessageListProps extends PartProps {
   /** Shown while there is no message. */
   empty?: ReactNode
-  onAction?: (action: SuggestedAction) => void
+  onAction?: ((action: SuggestedAction) => void) | undefined
 }
 
 const nothingDone = () => undefined

@@ -11,8 +11,8 @@ import { ToolBody } from './laterParts'
 export interface ToolCallCardProps extends PartProps {
   tool: ToolView
   /** Names the run, so that an output that was cut can be fetched whole. */
-  runId?: string
-  defaultOpen?: boolean
+  runId?: string | undefined
+  defaultOpen?: boolean | undefined
 }
 
 /** A tool call at the place of its marker: a line that opens to its input and output. */

@@ -10,18 +10,18 @@ import { Menu } from './laterParts'
 import type { MenuItem } from './Menu'
 
 export interface HeaderProps extends PartProps {
-  title?: string
-  layout?: TrayLayout
-  theme?: TrayTheme
-  historyOpen?: boolean
+  title?: string | undefined
+  layout?: TrayLayout | undefined
+  theme?: TrayTheme | undefined
+  historyOpen?: boolean | undefined
   /** Without one of these there is no such button. */
-  onLayout?: (layout: TrayLayout) => void
-  onTheme?: (theme: TrayTheme) => void
-  onHistory?: () => void
-  onNew?: () => void
-  onSave?: (format: 'markdown' | 'json') => void
-  onKeys?: () => void
-  onClose?: () => void
+  onLayout?: ((layout: TrayLayout) => void) | undefined
+  onTheme?: ((theme: TrayTheme) => void) | undefined
+  onHistory?: (() => void) | undefined
+  onNew?: (() => void) | undefined
+  onSave?: ((format: 'markdown' | 'json') => void) | undefined
+  onKeys?: (() => void) | undefined
+  onClose?: (() => void) | undefined
 }
 
 /** The head of a tray: the chat's title, and what can be done with the tray. */

@@ -10,7 +10,7 @@ export interface ApprovalAnswerOptions {
   /** Replaces the model's input; it has to fit the tool's schema. */
   input?: unknown
   /** Also allows every further call of the tool in this chat. */
-  always?: boolean
+  always?: boolean | undefined
 }
 
 /** A call that waits for the user, and the user's answer to it. */

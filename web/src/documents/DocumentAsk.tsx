@@ -27,9 +27,9 @@ export interface DocumentAskProps {
   socket: ChatSocket
   view: SocketState
   /** How this page shows payloads, in addition to the registered handlers. */
-  payloadHandlers?: PayloadHandlers
+  payloadHandlers?: PayloadHandlers | undefined
   /** Does what a client action asks for. */
-  onClientAction?: (action: SuggestedAction) => void
+  onClientAction?: ((action: SuggestedAction) => void) | undefined
 }
 
 /** Where an answer goes: wherever the assistant decides, a new block, or a given block. */

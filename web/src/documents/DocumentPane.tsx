@@ -8,6 +8,7 @@ import type { Labels } from '../labels/tray'
 import { useAllLabels } from '../state/allLabels'
 import { keepEscape, keyOf, OWN_ESCAPE, takeEscape } from '../state/keys'
 import { useLatest } from '../state/useLatest'
+import { trimmed } from '../state/values/cut'
 import { LabelsProvider } from '../state/words'
 import { BlockView, EditBlock, goTo, useName, useUnsaved } from './BlockView'
 import { placesOf, type Place } from './places'
@@ -128,7 +129,7 @@ function Title({ state }: { state: DocumentState }) {
   const [editing, setEditing] = useState<string | null>(null)
   const document = state.document!
   const save = () => {
-    const title = editing?.trim()
+    const title = trimmed(editing ?? '')
     setEditing(null)
     if (title && title !== document.title) void state.rename(title)
   }

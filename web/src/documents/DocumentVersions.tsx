@@ -13,7 +13,7 @@ import type { DocumentState } from './useDocument'
 
 export interface DocumentVersionsProps {
   state: DocumentState
-  className?: string
+  className?: string | undefined
 }
 
 /** A button that shows the document's earlier versions and restores one of them. */

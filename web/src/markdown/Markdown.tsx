@@ -22,7 +22,7 @@ export { safeUrl }
 export interface MarkdownProps extends MarkdownParts {
   text: string
   /** More text will follow. */
-  streaming?: boolean
+  streaming?: boolean | undefined
 }
 
 /**

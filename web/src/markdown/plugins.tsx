@@ -15,9 +15,9 @@ export type RenderDiagram = (source: string) => string | Promise<string>
 
 /** Functions that draw parts of an answer; each is loaded when it is first needed. False draws none, absent means the bundled one. */
 export interface MarkdownPlugins {
-  math?: false | (() => Promise<RenderMath>)
-  highlight?: false | (() => Promise<Highlight>)
-  diagram?: false | (() => Promise<RenderDiagram>)
+  math?: false | (() => Promise<RenderMath>) | undefined
+  highlight?: false | (() => Promise<Highlight>) | undefined
+  diagram?: false | (() => Promise<RenderDiagram>) | undefined
 }
 
 export interface CodeProps {
@@ -45,12 +45,12 @@ export interface ImageProps {
 
 /** Components that replace parts of an answer. Each gets its props, and the default as `children`. */
 export interface MarkdownComponents {
-  Code?: ComponentType<CodeProps>
-  Link?: ComponentType<LinkProps>
-  Image?: ComponentType<ImageProps>
+  Code?: ComponentType<CodeProps> | undefined
+  Link?: ComponentType<LinkProps> | undefined
+  Image?: ComponentType<ImageProps> | undefined
 }
 
-const bundled: Required<{ [K in keyof MarkdownPlugins]: Exclude<MarkdownPlugins[K], false> }> & { elements: () => Promise<Elements> } = {
+const bundled: { [K in keyof MarkdownPlugins]-?: Exclude<MarkdownPlugins[K], false | undefined> } & { elements: () => Promise<Elements> } = {
   math: () => import('./mathml').then((m) => m.renderMath),
   highlight: () => import('./highlight').then((m) => m.highlight),
   diagram: () => import('./mermaid').then((m) => m.renderDiagram),
@@ -58,8 +58,8 @@ const bundled: Required<{ [K in keyof MarkdownPlugins]: Exclude<MarkdownPlugins[
 }
 
 export interface MarkdownParts {
-  components?: MarkdownComponents
-  plugins?: MarkdownPlugins
+  components?: MarkdownComponents | undefined
+  plugins?: MarkdownPlugins | undefined
 }
 
 const Context = createContext<MarkdownParts>({})

@@ -40,8 +40,8 @@ export interface SocketState extends SocketFold {
 export interface SocketOptions {
   api: Pick<ChatApi, 'send' | 'baseUrl'>
   /** Makes the connection; the browser's own when absent. */
-  WebSocket?: typeof WebSocket
-  random?: () => number
+  WebSocket?: typeof WebSocket | undefined
+  random?: (() => number) | undefined
 }
 
 /**

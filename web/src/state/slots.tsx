@@ -35,7 +35,7 @@ export interface SlotProps {
 }
 
 /** A page's own parts: each gets the part's props, and the default part as `children`. Those of a message also get `busy`: whether an answer is being written. */
-export type TrayComponents = { [K in keyof SlotProps]?: ComponentType<Omit<SlotProps[K], 'children'> & { children: ReactNode } & (SlotProps[K] extends { message: unknown } ? { busy: boolean } : unknown)> }
+export type TrayComponents = { [K in keyof SlotProps]?: ComponentType<Omit<SlotProps[K], 'children'> & { children: ReactNode } & (SlotProps[K] extends { message: unknown } ? { busy: boolean } : unknown)> | undefined }
 
 /** Shows the calls of one tool in the answer, instead of the card. */
 export type ToolRenderer = (props: { tool: ToolView; runId?: string; children: ReactNode }) => ReactNode
@@ -70,7 +70,7 @@ function OfMessage({ Own, ...props }: { Own: ComponentType<object>; children: Re
 
 /** Props that every part of a tray has in addition to its own. */
 export interface PartProps {
-  className?: string
+  className?: string | undefined
   /** Shown after the part's content. */
   children?: ReactNode
 }

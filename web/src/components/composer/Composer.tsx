@@ -11,8 +11,8 @@ import { useRecall } from './useRecall'
 
 export interface ComposerProps extends PartProps {
   /** The tray's own name among the trays of the provider. */
-  storageKey?: string
-  inputRef?: React.RefObject<HTMLTextAreaElement | null>
+  storageKey?: string | undefined
+  inputRef?: React.RefObject<HTMLTextAreaElement | null> | undefined
 }
 
 /** The input with its draft, which is kept for each user and conversation. */

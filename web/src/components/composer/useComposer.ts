@@ -38,7 +38,7 @@ export interface ComposerState {
 }
 
 /** The input of the open chat. `storageKey` tells apart several inputs of one provider. */
-export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): ComposerState {
+export function useComposer({ storageKey = '' }: { storageKey?: string | undefined } = {}): ComposerState {
   const store = useChatStore()
   const { me, drops } = useTray()
   const { busy, queue, opening, gone, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, gone: state.error?.code === 'not_found', unsent: state.unsent, chat: state.conversationId }))

@@ -30,9 +30,9 @@ export interface ClientToolCall {
 /** A tool that the page runs for the model. */
 export interface ClientTool<I = unknown> extends Omit<ClientToolSpec, 'input_schema'> {
   /** A JSON schema of type object; by default that of `schema`, if its library can produce it (Standard JSON Schema). */
-  input_schema?: ClientToolSpec['input_schema']
+  input_schema?: ClientToolSpec['input_schema'] | undefined
   /** Checks the arguments in the page too, and determines the handler's argument. */
-  schema?: StandardSchema<unknown, I>
+  schema?: StandardSchema<unknown, I> | undefined
   /** Returns the result: any JSON; the model reads a string as it is. The model reads a thrown error as an error. */
   handler(input: I, call: ClientToolCall): unknown
 }

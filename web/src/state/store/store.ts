@@ -21,9 +21,9 @@ import { createTitles } from './titles'
 export interface StoreOptions {
   api: ChatApi
   /** The name under which this tab stores the open conversation; not stored when empty. */
-  storageKey?: string
+  storageKey?: string | undefined
   /** Added to every request. */
-  model?: () => string | undefined
+  model?: (() => string | undefined) | undefined
 }
 
 /** Holds the conversation of one provider, and changes it. */

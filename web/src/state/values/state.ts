@@ -24,31 +24,31 @@ export interface Unsent {
   message: string
   attachments: Attachment[]
   /** The key of its request, if it was sent. */
-  key?: string
+  key?: string | undefined
 }
 
 /** How a message is sent. */
 export interface SendOptions {
-  interactionType?: 'text_input' | 'value_selected' | 'action_executed'
-  action?: SuggestedAction
-  attachments?: Attachment[]
+  interactionType?: 'text_input' | 'value_selected' | 'action_executed' | undefined
+  action?: SuggestedAction | undefined
+  attachments?: Attachment[] | undefined
   /** The id of the user message to replace. Its files are kept, unless `attachments` or `keepAttachments` is given. */
-  editMessageId?: string
+  editMessageId?: string | undefined
   /** Which files of the edited message are kept, as indexes; `attachments` come after them. */
-  keepAttachments?: number[]
+  keepAttachments?: number[] | undefined
   /** An assistant message that is answered again. */
-  regenerateMessageId?: string
+  regenerateMessageId?: string | undefined
   /** The Idempotency-Key of the request: the same key finds the same run. By default each message has its own. */
-  key?: string
+  key?: string | undefined
   /** Wait for the end of the current answer, if another tab has begun one. */
-  waits?: boolean
+  waits?: boolean | undefined
 }
 
 /** A message that waits until the current answer has ended. */
 export interface Queued extends Unsent {
   id: string
   /** How the page has sent it; absent for a text of the user. */
-  interactionType?: SendOptions['interactionType']
+  interactionType?: SendOptions['interactionType'] | undefined
 }
 
 /** The connection of the current run; `idle` when there is none. */

@@ -1,0 +1,1 @@
+var e=(e,t)=>e.slice(0,t).replace(/[\ud800-\udbff]$/,``),t=e=>/[^\s\u2800\p{Cc}\p{Cf}\p{DI}]/u.test(e)?e.trim():``;export{t as n,e as t};

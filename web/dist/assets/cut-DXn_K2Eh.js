@@ -1,1 +1,0 @@
-var e=(e,t)=>e.slice(0,t).replace(/[\ud800-\udbff]$/,``),t=e=>/[^\s\p{Cc}\p{Cf}]/u.test(e)?e.trim():``;export{t as n,e as t};
