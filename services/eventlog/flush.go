@@ -1,7 +1,9 @@
 package eventlog
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -53,8 +55,11 @@ func (c *Committer) flush() {
 	end := func() {
 		c.commit(batch)
 		for _, w := range batch {
-			if errors.Is(w.err, record.ErrUnavailable) {
+			switch {
+			case errors.Is(w.err, record.ErrUnavailable):
 				w.Log.tellUnstored()
+			case w.Write.Err != nil && !errors.Is(w.Write.Err, record.ErrFenced): // nobody waits for a flush, so that nothing else would tell of it
+				c.lines.Write(context.Background(), c.Logger, slog.LevelError, "events could not be stored", slog.String("run_id", w.Write.RunID), slog.Any("error", w.Write.Err))
 			}
 		}
 		batch = nil

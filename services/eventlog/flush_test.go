@@ -151,27 +151,48 @@ func TestFlushAfterAnOutage(t *testing.T) {
 	}
 }
 
-// A fenced attempt is not retried forever.
-func TestFlushOfAFencedAttempt(t *testing.T) {
-	store := fencing{new(segmentStore)}
-	c, flush := flushing(store)
-	log := newTestLog()
-	c.Watch(Attempt{RunID: "r", Number: 1, Log: log})
-	appendTexts(t, log, fewEvents)
-	flush(3)
-	if n := len(store.commits); n != 1 {
-		t.Errorf("got %d commits, want 1", n)
+// A flush that is refused is not retried forever. The log tells of it, unless the attempt has
+// ended.
+func TestFlushThatIsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		err   error
+		lines int
+	}{
+		{record.ErrFenced, 0},
+		{errors.New("relation does not exist"), 1},
+	} {
+		t.Run(tt.err.Error(), func(t *testing.T) {
+			store := refusingEach{new(segmentStore), tt.err}
+			c, flush := flushing(store)
+			var logged bytes.Buffer
+			c.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+			for _, run := range []string{"r", "s"} {
+				log := newTestLog()
+				c.Watch(Attempt{RunID: run, Number: 1, Log: log})
+				appendTexts(t, log, fewEvents)
+			}
+			flush(3)
+			if n := len(store.commits); n != 1 {
+				t.Errorf("got %d commits, want 1", n)
+			}
+			if n := strings.Count(logged.String(), "events could not be stored"); n != tt.lines || n != strings.Count(logged.String(), tt.err.Error()) {
+				t.Errorf("%d lines tell of it, want %d:\n%s", n, tt.lines, &logged)
+			}
+		})
 	}
 }
 
-type fencing struct{ *segmentStore }
+type refusingEach struct {
+	*segmentStore
+	err error
+}
 
-func (s fencing) Commit(ctx context.Context, writes []*record.Write) error {
+func (s refusingEach) Commit(ctx context.Context, writes []*record.Write) error {
 	err := s.segmentStore.Commit(ctx, writes)
 	for _, w := range writes {
-		w.Err = record.ErrFenced
+		w.Err = s.err
 	}
-	return errors.Join(err)
+	return err
 }
 
 // A Later write is stored with the next flush, before the events after it, and
