@@ -76,7 +76,7 @@ func (s *server) guardOrigins(next echo.HandlerFunc) echo.HandlerFunc {
 		switch {
 		case s.LocalHosts != nil && !s.localHost(r.Host):
 			return errMisdirected
-		case (!safe(r.Method) || preflight(r) || upgrade(r)) && !s.mayCall(r):
+		case (!safe(r.Method) || preflight(r) || c.Path() == socketPath && upgrade(r)) && !s.mayCall(r):
 			// A page cannot read why, and a preflight is no call that the log has.
 			origin := text.Bytes(r.Header.Get("Origin"), maxLogged)
 			s.refused.About(r.Context(), origin, s.Log, slog.LevelWarn, "pages of an origin that is not in cors_origins may not call", slog.String("origin", origin))
@@ -93,7 +93,8 @@ func preflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// upgrade reports whether a request opens a websocket.
+// upgrade reports whether a request opens a websocket, if it is one to socketPath: some
+// proxies send the header with every request, also with those of links on other sites.
 func upgrade(r *http.Request) bool { return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") }
 
 func safe(method string) bool {

@@ -102,6 +102,7 @@ func TestRefusedOriginsAreLogged(t *testing.T) {
 		{"a preflight", preflight, []string{"Origin", "https://shop.example", "Access-Control-Request-Method", "POST"}, 1},
 		{"a request", api.Row{Method: "POST", Path: "/api/chat"}, []string{"Origin", "https://shop.example"}, 1},
 		{"a websocket", api.Row{Method: "GET", Path: "/api/ws"}, []string{"Origin", "https://shop.example", "Connection", "Upgrade", "Upgrade", "websocket"}, 1},
+		{"a link, through a proxy that always says so", api.Row{Method: "GET", Path: "/api/chats"}, []string{"Origin", "https://shop.example", "Connection", "Upgrade", "Upgrade", "websocket"}, 0},
 		{"a preflight of a configured origin", preflight, []string{"Origin", "https://app.example", "Access-Control-Request-Method", "POST"}, 0},
 		{"no preflight", preflight, []string{"Origin", "https://shop.example"}, 0},
 	} {

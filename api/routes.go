@@ -92,7 +92,7 @@ func (s *server) ownRoutes() []route {
 		{method: post, path: "/api/blocks/:block_id/reject", handle: s.settleBlock(record.Revert), large: true},
 		{method: post, path: "/api/blocks/:block_id/apply", handle: handle(s, s.applyBlock), body: jsonBody, large: true},
 
-		{method: get, path: "/api/ws", handle: s.getSocket, stream: true, ticket: true},
+		{method: get, path: socketPath, handle: s.getSocket, stream: true, ticket: true},
 		{method: post, path: "/api/ws/ticket", handle: handle(s, s.postTicket)},
 
 		{method: get, path: "/api/pages", handle: handle(s, s.listPages)},

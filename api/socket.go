@@ -19,6 +19,9 @@ func (s *server) postTicket(ctx context.Context, _ schemas.User, _ none) (schema
 	return s.tickets.Issue(ctx, id)
 }
 
+// socketPath is where the websocket is.
+const socketPath = "/api/ws"
+
 // getSocket speaks the websocket until one side ends it.
 func (s *server) getSocket(c echo.Context) error {
 	_, id := identityOf(c)
